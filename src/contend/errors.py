@@ -1,0 +1,83 @@
+"""Every error contend raises on purpose.
+
+* ContendError
+  + InputError            (the caller's mistake: exit 2, nothing spent, nothing written)
+    + PromptError         (a template does not render; also a RuntimeError)
+    + UnknownThread       (no run under that thread id)
+    + ThreadBusy          (another process holds the thread's lease; try again when it ends)
+    + RunChanged          (config, prompts or teams differ from those the run began with)
+  + SourceError           (a source refused or failed; `transient` says whether again is worth it)
+  + ModelError            (the endpoint failed; `transient` says whether again is worth it)
+    + ReplyError          (it answered, not in the agreed shape, also after one repair)
+    + BudgetExhausted     (a hard budget would be exceeded by the call)
+  + DraftError            (there is no draft to make a report of, or too little text in it)
+  + StoreError            (a store could not be read or written)
+    + StoreLocked         (another process holds it; names its PID where known)
+    + PlaybookDamaged     (names the file and the last good version)
+
+Each message is one line that names what, where and the remedy.
+"""
+
+
+class ContendError(Exception):
+    """The root of what contend raises on purpose."""
+
+
+class InputError(ContendError):
+    """The caller's mistake. Nothing has been spent or written."""
+
+
+class PromptError(InputError, RuntimeError):
+    """A prompt template has a syntax error, an undefined variable or renders too long."""
+
+
+class UnknownThread(InputError):  # noqa: N818 - named by what the caller meets
+    """No run is known under this thread id."""
+
+
+class ThreadBusy(InputError):  # noqa: N818 - named by what the caller meets
+    """Another process works on this thread."""
+
+
+class RunChanged(InputError):  # noqa: N818 - named by what the caller meets
+    """Config, prompts or teams changed since the run began; `force` goes on all the same."""
+
+
+class SourceError(ContendError):
+    """A source refused or failed."""
+
+    def __init__(self, message: str, *, transient: bool = False) -> None:
+        super().__init__(message)
+        self.transient = transient
+
+
+class ModelError(ContendError):
+    """A model's endpoint failed."""
+
+    def __init__(self, message: str, *, transient: bool = False) -> None:
+        super().__init__(message)
+        self.transient = transient
+
+
+class ReplyError(ModelError):
+    """The model answered, but not in the agreed shape, also after one repair."""
+
+
+class BudgetExhausted(ModelError):  # noqa: N818 - named by what the caller meets
+    """The next call would exceed a hard budget; it was not made."""
+
+
+class DraftError(ContendError):
+    """There is no draft to make a report of, or too little text in it."""
+
+
+class StoreError(ContendError):
+    """A store could not be read or written."""
+
+
+class StoreLocked(StoreError):  # noqa: N818 - named by what the caller meets
+    """Another process holds the store."""
+
+
+class PlaybookDamaged(StoreError):  # noqa: N818 - named by what the caller meets
+    """A playbook file cannot be read; the message names it and the last good version."""

@@ -1,0 +1,52 @@
+"""The one protocol behind which language models and the extractive model stand: nodes don't know which one answers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from contend.models.options import Role
+from contend.models.record import Language
+from contend.models.replies import Reply
+from contend.models.task import CallUsage
+
+R = TypeVar("R", bound=Reply)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Whose call it is. With the prompt's name it makes a key that is the same when a crash repeats the call."""
+
+    execution_id: str
+    role: Role
+    language: Language
+    team_id: str = ""
+    round_number: int = 0
+    step: str = ""
+
+    def call_key(self, prompt: str) -> str:
+        return f"{self.team_id}/{self.round_number}/{self.role}/{prompt}/{self.step}"
+
+
+class Answer(NamedTuple, Generic[R]):
+    """A reply in the agreed shape, and what it cost."""
+
+    value: R
+    usage: CallUsage
+
+
+class Model(Protocol):
+    """Answers prompts by name in an agreed shape."""
+
+    name: str
+
+    async def structured(
+        self, prompt: str, reply_type: type[R], values: Mapping[str, object], *, scope: Scope
+    ) -> Answer[R]:
+        """Ask.
+
+        Raises:
+            ReplyError: no valid reply, also after one repair.
+            ModelError: the endpoint failed within the call's deadline.
+            BudgetExhausted: the call would exceed a hard budget; it was not made.
+        """
+        ...

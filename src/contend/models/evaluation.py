@@ -1,0 +1,27 @@
+"""What judges say of a submission."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from contend.models.record import Record, Score, Text
+
+Weight = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+
+
+class MetricScore(Record):
+    """One metric's verdict. `score` None means unscored: the metric could not be measured."""
+
+    name: Text
+    score: Score | None
+    reason: str = ""
+    weight: Weight
+    evidence: list[str] = Field(default_factory=list)
+
+
+class EvaluationResult(Record):
+    """All metrics of one submission. `overall` None means unscored, never 0; `feedback` says what to improve."""
+
+    overall: Score | None
+    metrics: list[MetricScore]
+    feedback: str

@@ -1,0 +1,124 @@
+"""What a caller may set for a run, and the same with every value settled."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from contend.models.record import Identifier, Language, Record, Score
+from contend.models.round import RoundPromptConfig
+
+Role = Literal["supervisor", "writer", "reviewer", "evaluator", "judge", "reflector", "curator"]
+Instructions = Annotated[str, StringConstraints(strip_whitespace=True, max_length=20_000)]
+Rounds = Annotated[int, Field(ge=1, le=10)]
+
+
+class RunOptions(Record):
+    """Options of one run. What is left out comes from the environment, the workspace's TOML, then the defaults."""
+
+    instructions: Instructions | None = Field(None, description="Further instructions, at most 20,000 characters.")
+    teams: list[Identifier] | None = Field(None, description="Team ids to enter; left out: all whose sources are on.")
+    min_rounds: Rounds | None = Field(None, description="Rounds each team plays at least (1-10).")
+    max_rounds: Rounds | None = Field(None, description="Rounds each team plays at most (1-10).")
+    max_iterations: Rounds | None = Field(None, description="Research loops within a round at most (1-10).")
+    sources: list[str] | None = Field(None, description="Sources to use: local, arxiv, tavily; left out: all.")
+    documents: list[str] | None = Field(None, description="Files or folders of your own documents.")
+    dataset: Identifier | None = Field(None, description="The playbook to start from and to learn into.")
+    language: Literal["auto", "en", "ja"] | None = Field(None, description="Language of prompts and report.")
+    model: str | None = Field(None, description="Model for every role, or `extractive`.")
+    models: dict[Role, str] | None = Field(None, description="Models for single roles.")
+    max_tokens: int | None = Field(None, ge=1, description="Tokens the whole run may use.")
+    max_usd: float | None = Field(None, gt=0, description="Money the whole run may cost; needs known prices.")
+    max_minutes: float | None = Field(None, gt=0, description="Active minutes the whole run may take.")
+    max_calls: int | None = Field(None, ge=1, description="Model calls the whole run may make.")
+    target_score: Score | None = Field(None, description="A team stops when it reaches this score (0-1).")
+    learn: bool | None = Field(None, description="Write lessons into the playbook at the end.")
+    allow_extractive: bool | None = Field(None, description="Publish the control's text if no other team delivers.")
+
+
+class JudgmentConfig(Record):
+    """When a team stops. Scores and shares are 0.0 to 1.0; `patience` counts rounds without a gain."""
+
+    target_score: Score | None = None
+    min_improvement: Score = 0.01
+    patience: int = Field(default=2, ge=1, le=10)
+    budget_reserve: Score = 0.15
+    confidence_threshold: Score = 0.5
+
+
+class MetricConfig(Record):
+    """One metric. `weight` for all metrics or for none. `prompt` names the rubric file of a metric by model."""
+
+    name: Identifier
+    kind: Literal["model", "code"] = "model"
+    weight: Score | None = None
+    model: str | None = None
+
+
+class EvaluatorConfig(Record):
+    """The metrics that score each submission, and how."""
+
+    metrics: list[MetricConfig] = Field(min_length=1, max_length=20)
+
+    @model_validator(mode="after")
+    def _weights_add_up(self) -> "EvaluatorConfig":
+        names = [metric.name for metric in self.metrics]
+        if len(set(names)) != len(names):
+            raise ValueError(f"metrics: names must differ: {', '.join(names)}")
+        given = [metric.weight for metric in self.metrics if metric.weight is not None]
+        if given and len(given) != len(self.metrics):
+            raise ValueError("metrics: give a weight to every metric or to none")
+        tolerance = 0.001
+        if given and abs(sum(given) - 1) > tolerance:
+            raise ValueError(f"metrics: weights sum to {sum(given):g}, not to 1")
+        return self
+
+    def weights(self) -> dict[str, float]:
+        """Each metric's weight; equal where none is given."""
+        share = 1 / len(self.metrics)
+        return {metric.name: share if metric.weight is None else metric.weight for metric in self.metrics}
+
+
+class TeamConfig(Record):
+    """One team. `sources` in order of preference; it is entered if one of `needs` is on (or any of `sources`)."""
+
+    team_id: Identifier
+    name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64)]
+    kind: Literal["research", "extractive"] = "research"
+    stance: str = Field("", max_length=2000)
+    sources: list[str] = Field(min_length=1)
+    needs: list[str] = Field(default_factory=list)
+    query_hints: list[Annotated[str, Field(max_length=40)]] = Field(default_factory=list, max_length=10)
+    max_iterations: Rounds | None = None
+    models: dict[Role, str] = Field(default_factory=dict)
+
+
+class ResolvedOptions(Record):
+    """The options of a run with every value settled; kept in the run's state, which every node reads."""
+
+    instructions: str = ""
+    min_rounds: Rounds = 1
+    max_rounds: Rounds = 3
+    max_iterations: Rounds = 5
+    sources: list[str] = Field(default_factory=list)
+    documents: list[str] = Field(default_factory=list)
+    dataset: Identifier = "default"
+    language: Language = "en"
+    models: dict[Role, str] = Field(default_factory=dict)
+    max_tokens: int | None = None
+    max_usd: float | None = None
+    max_minutes: float | None = None
+    max_calls: int | None = None
+    learn: bool = True
+    allow_extractive: bool = False
+    timeout_per_team_seconds: int = Field(default=600, gt=0)
+    max_retries_per_team: int = Field(default=0, ge=0)
+    max_concurrent_teams: int = Field(default=8, ge=1)
+    judgment: JudgmentConfig = Field(default_factory=JudgmentConfig)
+    evaluator: EvaluatorConfig
+    round_prompt: RoundPromptConfig = Field(default_factory=RoundPromptConfig)
+
+    @model_validator(mode="after")
+    def _rounds_in_order(self) -> "ResolvedOptions":
+        if self.min_rounds > self.max_rounds:
+            raise ValueError(f"rounds: min_rounds {self.min_rounds} is above max_rounds {self.max_rounds}")
+        return self

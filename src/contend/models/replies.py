@@ -1,0 +1,127 @@
+"""What models are asked to answer, reason before score. Every list and string has a cap: small models stop in time.
+
+Numbers are whole percents: local models keep integer bounds and not float ones.
+"""
+
+from functools import lru_cache
+from typing import Annotated, Any, Literal
+
+from annotated_types import MaxLen
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+Line = Annotated[str, Field(min_length=2, max_length=200)]
+
+
+class Reply(BaseModel):
+    """The root of reply shapes: unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class PlanReply(Reply):
+    """The supervisor's plan: what to find out, and what to search for."""
+
+    investigation_points: list[Line] = Field(min_length=1, max_length=6)
+    search_queries: list[Line] = Field(min_length=1, max_length=6)
+    plan_text: str = Field(min_length=10, max_length=600)
+
+
+class SentenceReply(Reply):
+    """One sentence and the numbers of the passages it rests on."""
+
+    text: str = Field(min_length=2, max_length=400)
+    sources: list[int] = Field(max_length=3)
+
+
+class DraftReply(Reply):
+    """The writer's draft, sentence by sentence; code renders the citations."""
+
+    summary: list[SentenceReply] = Field(min_length=1, max_length=4)
+    findings: list[SentenceReply] = Field(min_length=1, max_length=8)
+    analysis: list[SentenceReply] = Field(min_length=2, max_length=14)
+    limits: list[SentenceReply] = Field(max_length=4)
+    bullets: list[int] = Field(max_length=8, description="numbers of the playbook bullets that were used")
+
+
+@lru_cache(maxsize=128)
+def draft_reply(passages: int, bullets: int) -> type[DraftReply]:
+    """DraftReply with passage and bullet numbers offered as a fixed set: 1 to `passages`, 1 to `bullets`."""
+    sentence = create_model("SentenceReply", __base__=SentenceReply, sources=_chosen(passages, most=3))
+    shapes = {
+        name: _field(list[sentence], DraftReply.model_fields[name].metadata)
+        for name in ("summary", "findings", "analysis", "limits")
+    }
+    return create_model("DraftReply", __base__=DraftReply, **shapes, bullets=_chosen(bullets, most=8))
+
+
+def _chosen(count: int, *, most: int) -> Any:  # noqa: ANN401 - a field made at run time
+    """A list of numbers from 1 to `count`; empty where there is nothing to choose from."""
+    if not count:
+        return _field(list[int], [MaxLen(0)])
+    return _field(list[Literal[tuple(range(1, count + 1))]], [MaxLen(most)])  # type: ignore[misc]  # made at run time
+
+
+def _field(kind: object, limits: list[Any]) -> Any:  # noqa: ANN401 - a field made at run time
+    return (Annotated[kind, *limits], ...)
+
+
+class ReviewReply(Reply):
+    """The reviewer accepts, or says what is missing; `more_queries` asks for another search."""
+
+    feedback: str = Field(max_length=800)
+    more_queries: list[Line] = Field(max_length=3)
+    accept: bool
+
+
+class MetricReply(Reply):
+    """A judge's verdict on one metric."""
+
+    reason: str = Field(min_length=2, max_length=600)
+    evidence: list[Annotated[str, Field(max_length=200)]] = Field(max_length=3)
+    percent: int = Field(ge=0, le=100)
+
+    def score(self) -> float:
+        return self.percent / 100
+
+
+class JudgmentReply(Reply):
+    """The round judge's verdict."""
+
+    reasoning: str = Field(min_length=2, max_length=600)
+    should_continue: bool
+    confidence_percent: int = Field(ge=0, le=100)
+
+
+class InsightReply(Reply):
+    reasoning: str = Field(max_length=400)
+    error_identification: str = Field(max_length=300)
+    root_cause_analysis: str = Field(max_length=300)
+    correct_approach: str = Field(max_length=300)
+    key_insight: str = Field(min_length=8, max_length=240)
+
+
+class BulletTagReply(Reply):
+    bullet_id: str = Field(max_length=64)
+    tag: Literal["helpful", "harmful", "neutral"]
+
+
+class ReflectionReply(Reply):
+    """The reflector's lessons and its verdict on the bullets that were used."""
+
+    insights: list[InsightReply] = Field(max_length=3)
+    bullet_evaluations: list[BulletTagReply] = Field(max_length=16)
+
+
+class DeltaReply(Reply):
+    reasoning: str = Field(max_length=300)
+    operation: Literal["ADD", "UPDATE", "DELETE"]
+    bullet_id: str = Field(max_length=64, description="empty for ADD")
+    section: str = Field(max_length=64)
+    content: str = Field(max_length=300)
+    searchable_text: str = Field(max_length=300)
+
+
+class CurationReply(Reply):
+    """The curator's operations, at most one for each insight."""
+
+    operations: list[DeltaReply] = Field(max_length=6)

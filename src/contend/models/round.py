@@ -1,0 +1,126 @@
+"""Rounds: what prompts are made from, the ranking rule, the decision after a round."""
+
+from collections.abc import Iterable
+from typing import Any, Literal, Protocol
+
+from pydantic import ConfigDict, Field, SkipValidation, ValidationInfo, field_validator
+
+from contend.models.record import Identifier, Record, Score, Text
+
+ExitReason = Literal[
+    "cancelled",
+    "max_tokens",
+    "max_usd",
+    "max_minutes",
+    "max_calls",
+    "deadline",
+    "max_rounds",
+    "target_score",
+    "plateau",
+    "budget_reserve",
+    "judge",
+    "one_round",
+    "failed",
+]
+"""Why a team stopped. `one_round`: a control plays one round; `failed`: it forfeited."""
+
+
+class RoundState(Record):
+    """A finished round as its team's prompts show it."""
+
+    round_number: int = Field(ge=1)
+    submission_content: Text
+    evaluation_score: Score | None = None
+    score_details: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def feedback(self) -> str:
+        """The judges' feedback, kept in `score_details`."""
+        return str(self.score_details.get("feedback", ""))
+
+
+class LeaderboardEntry(Record):
+    """One team's line. `rank` None: no submission, no rank. `pairwise_key`: higher won a near tie."""
+
+    rank: int | None = None
+    team_id: Identifier
+    team_name: Text
+    best_score: Score | None = None
+    best_round: int | None = None
+    latest_round: int = Field(default=0, ge=0)
+    scored_round: int = Field(default=0, ge=0)
+    pairwise_key: float | None = None
+
+
+def ranked(entries: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]:
+    """The one ranking rule: scored teams, then unscored ones with a submission, then the rest without rank.
+
+    Scored teams go by best score (unrounded), pairwise key, highest scored round, team id; unscored ones by latest
+    round, team id.
+    """
+    teams = list(entries)
+    ordered = sorted((entry for entry in teams if entry.latest_round > 0), key=_rank_key)
+    without = sorted((entry for entry in teams if entry.latest_round == 0), key=lambda entry: entry.team_id)
+    placed = [entry.model_copy(update={"rank": rank}) for rank, entry in enumerate(ordered, start=1)]
+    return placed + [entry.model_copy(update={"rank": None}) for entry in without]
+
+
+def _rank_key(entry: LeaderboardEntry) -> tuple[bool, float, float, int, str]:
+    if entry.best_score is None:
+        return (True, 0.0, 0.0, -entry.latest_round, entry.team_id)
+    return (False, -entry.best_score, -(entry.pairwise_key or 0.0), -entry.scored_round, entry.team_id)
+
+
+class RankingStore(Protocol):
+    """What the prompt builder asks of a store, without waiting: the live leaderboard answers from memory."""
+
+    def leaderboard(self, execution_id: str) -> list[LeaderboardEntry]:
+        """All teams of an execution, in rank order."""
+        ...
+
+
+class EvaluatorPromptContext(Record):
+    """What an evaluator's prompt is made from."""
+
+    user_query: str
+    submission: str
+
+    @field_validator("user_query", "submission")
+    @classmethod
+    def _not_blank(cls, value: str, info: ValidationInfo) -> str:
+        if not value.strip():
+            raise ValueError(f"{info.field_name} cannot be empty")
+        return value
+
+
+class RoundPromptContext(Record):
+    """What a team's or judge's prompt of one round is made from. `store` is live and never dumped."""
+
+    user_prompt: Text
+    round_number: int = Field(ge=1)
+    round_history: list[RoundState]
+    team_id: Identifier
+    team_name: Text
+    execution_id: Text
+    store: SkipValidation[RankingStore | None] = Field(default=None, exclude=True, repr=False)
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+
+class RoundPromptConfig(Record):
+    """Limits of the rounds' prompts. Tokens are estimates, characters are characters."""
+
+    max_submission_history_items: int = Field(default=5, ge=1)
+    max_leaderboard_display_teams: int = Field(default=10, ge=1)
+    submission_preview_chars: int = Field(default=200, ge=1)
+    enable_trend_analysis: bool = True
+    estimated_prompt_tokens: int = Field(default=3000, ge=1)
+    submission_history_tokens: int = Field(default=2000, ge=1)
+
+
+class Judgment(Record):
+    """The round judge's word on whether another round is worth it. `confidence` 0.0 to 1.0."""
+
+    should_continue: bool
+    reasoning: str
+    confidence: Score

@@ -1,0 +1,142 @@
+"""One execution: its task, where each team stands, what each round cost and gave."""
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+from uuid import UUID, uuid4
+
+from pydantic import UUID4, Field, computed_field
+
+from contend.models.record import Identifier, Record, Score, Text, Theme, UtcDatetime, utc_now
+
+TeamState = Literal["pending", "running", "completed", "failed", "timeout"]
+RunStatus = Literal["running", "completed", "partial", "failed", "interrupted"]
+"""`interrupted` is resumable: stopped, crashed or waiting for a person."""
+
+_NEXT: dict[TeamState, set[TeamState]] = {
+    "pending": {"running"},
+    "running": {"completed", "failed", "timeout"},
+    "completed": set(),
+    "failed": set(),
+    "timeout": set(),
+}
+
+
+class OrchestratorTask(Record):
+    """What one execution is asked to do. `timeout_seconds` holds per team."""
+
+    task_id: UUID4 = Field(default_factory=uuid4)
+    user_prompt: Theme
+    team_configs: list[Path] = Field(min_length=1)
+    created_at: UtcDatetime = Field(default_factory=utc_now)
+    timeout_seconds: int = Field(gt=0)
+
+
+class TeamStatus(Record):
+    """Where one team stands. Only pending → running → completed | failed | timeout."""
+
+    team_id: Identifier
+    team_name: Text
+    status: TeamState = "pending"
+    current_round: int = Field(default=0, ge=0)
+    started_at: UtcDatetime | None = None
+    completed_at: UtcDatetime | None = None
+    error_message: str | None = None
+
+    def to(self, status: TeamState, *, error_message: str | None = None) -> Self:
+        """The status after a transition; the same status again changes nothing.
+
+        Raises:
+            ValueError: the transition is not allowed.
+        """
+        if status == self.status:
+            return self
+        if status not in _NEXT[self.status]:
+            raise ValueError(f"team {self.team_id}: {self.status} cannot become {status}")
+        moment = "started_at" if status == "running" else "completed_at"
+        return self.model_copy(update={"status": status, moment: utc_now(), "error_message": error_message})
+
+
+class CallUsage(Record):
+    """One model call. `call_key` is the same when the call is repeated after a crash, so that it counts once.
+
+    `cost_usd` is None where the model's price is not known.
+    """
+
+    call_key: str
+    role: str
+    model: str
+    input_tokens: int = Field(ge=0)
+    output_tokens: int = Field(ge=0)
+    cost_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    milliseconds: int = Field(ge=0)
+    requests: int = Field(default=1, ge=0)
+
+
+class RunUsage(Record):
+    """What some calls cost together. `cost_usd` is None as soon as one price is unknown."""
+
+    requests: int = Field(default=0, ge=0)
+    input_tokens: int = Field(default=0, ge=0)
+    output_tokens: int = Field(default=0, ge=0)
+    cost_usd: float | None = Field(default=0.0, ge=0, allow_inf_nan=False)
+
+    @classmethod
+    def of(cls, calls: list[CallUsage]) -> Self:
+        costs = [call.cost_usd for call in calls]
+        return cls(
+            requests=sum(call.requests for call in calls),
+            input_tokens=sum(call.input_tokens for call in calls),
+            output_tokens=sum(call.output_tokens for call in calls),
+            cost_usd=None if None in costs else sum(cost for cost in costs if cost is not None),
+        )
+
+    def __add__(self, other: "RunUsage") -> "RunUsage":
+        unknown = self.cost_usd is None or other.cost_usd is None
+        return RunUsage(
+            requests=self.requests + other.requests,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cost_usd=None if unknown else (self.cost_usd or 0.0) + (other.cost_usd or 0.0),
+        )
+
+
+class RoundResult(Record):
+    """One finished round of one team. Times in seconds, monotonic."""
+
+    team_id: Identifier
+    team_name: Text
+    round_number: int = Field(ge=1)
+    submission_content: Text
+    evaluation_score: Score | None
+    evaluation_feedback: str
+    usage: RunUsage
+    execution_time_seconds: Annotated[float, Field(ge=0.001, allow_inf_nan=False)]
+    completed_at: UtcDatetime = Field(default_factory=utc_now)
+
+
+class ExecutionSummary(Record):
+    """An execution when its teams are done: the best round of each team that has one, and every team's status."""
+
+    task_id: UUID
+    user_prompt: Theme
+    team_results: list[RoundResult] = Field(default_factory=list)
+    team_statuses: list[TeamStatus] = Field(default_factory=list)
+    best_team_id: Identifier | None = None
+    best_score: Score | None = None
+    total_execution_time_seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    created_at: UtcDatetime = Field(default_factory=utc_now)
+
+    @computed_field  # type: ignore[prop-decorator]  # pydantic's own form
+    @property
+    def total_teams(self) -> int:
+        return len(self.team_statuses)
+
+    @computed_field  # type: ignore[prop-decorator]  # pydantic's own form
+    @property
+    def completed_teams(self) -> int:
+        return sum(status.status == "completed" for status in self.team_statuses)
+
+    @computed_field  # type: ignore[prop-decorator]  # pydantic's own form
+    @property
+    def failed_teams(self) -> int:
+        return self.total_teams - self.completed_teams
