@@ -1,0 +1,224 @@
+"""The report of a draft: code numbers the sources and writes every citation."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from contend.errors import DraftError
+from contend.models.record import Language, utc_now
+from contend.models.research import CitedSentence, Draft, Passage, ResearchReport, SearchResult
+from contend.report.plain import plain_sentence, plain_title
+from contend.text import clean, detect_language
+
+_SUMMARY_LEAST = 50
+_SUMMARY_MOST = 1000
+_ANALYSIS_LEAST = 100
+_LIMITS_MOST = 2000
+_FINDINGS_MOST = 20
+_PARAGRAPH_MOST = 4
+_MARK_WIDTH = len(" [100]")
+
+
+class _Line(NamedTuple):
+    """A sentence without marks, and the addresses of the sources it rests on."""
+
+    text: str
+    urls: list[str]
+
+    def width(self) -> int:
+        """The most characters it can take in the report."""
+        return len(self.text) + _MARK_WIDTH * len(self.urls) + len("。 ")
+
+
+class _Parts(NamedTuple):
+    """The lines of each part of a report; `remarks` are the notes by code."""
+
+    summary: list[_Line]
+    findings: list[_Line]
+    analysis: list[_Line]
+    limits: list[_Line]
+    remarks: list[_Line]
+
+
+class _Sources(NamedTuple):
+    """What was retrieved, by address, and the address of each passage."""
+
+    found: Mapping[str, SearchResult]
+    url_of: Mapping[str, str]
+
+    def lines(self, sentences: Iterable[CitedSentence]) -> list[_Line]:
+        lines = [_Line(plain_sentence(sentence.text, self.found), self._urls(sentence)) for sentence in sentences]
+        return [line for line in lines if re.search(r"\w", line.text)]
+
+    def _urls(self, sentence: CitedSentence) -> list[str]:
+        urls = (self.url_of.get(passage, "") for passage in sentence.passages)
+        return [url for url in dict.fromkeys(urls) if url in self.found]
+
+
+class _Citations:
+    """Numbers sources in the order in which they are first cited."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def cite(self, line: _Line) -> str:
+        return _marked(line.text, sorted(self._number(url) for url in line.urls))
+
+    def _number(self, url: str) -> int:
+        return self.numbers.setdefault(url, len(self.numbers) + 1)
+
+
+def build_report(
+    draft: Draft,
+    passages: Sequence[Passage],
+    results: Sequence[SearchResult],
+    *,
+    theme: str,
+    language: Language,
+    notes: Sequence[str] = (),
+    generated_at: datetime | None = None,
+) -> ResearchReport:
+    """The draft as a report: `[n]` after each sentence is entry n of its sources, the cited ones first.
+
+    Sentences are kept whole or left out. What a model wrote as citations, headings, HTML or addresses that are not
+    those of `results` is taken out. `notes` are sentences by code and end the constraints.
+
+    Raises:
+        DraftError: too little text is left for a summary of 50 or an analysis of 100 characters.
+    """
+    found = _by_url(results)
+    parts = _parts(draft, _Sources(found, {passage.id: passage.url for passage in passages}), notes)
+    citations = _Citations()
+    return ResearchReport(
+        theme=clean(theme, single_line=True),
+        executive_summary=_joined(map(citations.cite, parts.summary), language),
+        key_findings=[citations.cite(line) for line in parts.findings],
+        detailed_analysis=_paragraphs([citations.cite(line) for line in parts.analysis], language),
+        constraints_and_challenges="\n\n".join(
+            _joined(map(citations.cite, lines), language) for lines in (parts.limits, parts.remarks) if lines
+        ),
+        sources=[found[url] for url in dict.fromkeys([*citations.numbers, *found])],
+        generated_at=generated_at or utc_now(),
+    )
+
+
+def state_to_report(state: Mapping[str, Any]) -> ResearchReport:
+    """The report of a research graph's state: the theme is the plan's, else the run's.
+
+    Raises:
+        DraftError: the state has no draft, a broken one, or one with too little text.
+    """
+    if not state.get("draft_report"):
+        raise DraftError("there is no draft to make a report of: the research ended before anything was written")
+    plan, options = state.get("task_plan") or {}, state.get("options") or {}
+    try:
+        return build_report(
+            Draft.model_validate(state["draft_report"]),
+            [Passage.model_validate(passage) for passage in state.get("passages") or []],
+            [SearchResult.model_validate(result) for result in state.get("research_data") or []],
+            theme=plan.get("theme") or state["theme"],
+            language=options.get("language", "en"),
+        )
+    except ValidationError as error:
+        flaw = error.errors()[0]
+        where = ".".join(str(part) for part in flaw["loc"])
+        raise DraftError(f"the draft does not fit a report: {error.title} {where}: {flaw['msg']}") from error
+
+
+def _by_url(results: Sequence[SearchResult]) -> dict[str, SearchResult]:
+    found: dict[str, SearchResult] = {}
+    for result in results:
+        title = plain_title(result.title) or result.url[:500]
+        found.setdefault(result.url, result.model_copy(update={"title": title}))
+    return found
+
+
+def _parts(draft: Draft, sources: _Sources, notes: Sequence[str]) -> _Parts:
+    """The sentences of each part, within the part's bounds."""
+    findings = sources.lines(draft.findings)[:_FINDINGS_MOST]
+    remarks = _within(sources.lines(CitedSentence(text=note) for note in notes), _LIMITS_MOST)
+    parts = _Parts(
+        summary=_within(_enough(sources.lines(draft.summary), findings, least=_SUMMARY_LEAST), _SUMMARY_MOST),
+        findings=findings,
+        analysis=_enough(sources.lines(draft.analysis), findings, least=_ANALYSIS_LEAST),
+        limits=_within(sources.lines(draft.limits), _LIMITS_MOST - sum(line.width() for line in remarks)),
+        remarks=remarks,
+    )
+    _check_length("summary", parts.summary, _SUMMARY_LEAST)
+    _check_length("findings", parts.findings, 1)
+    _check_length("analysis", parts.analysis, _ANALYSIS_LEAST)
+    return parts
+
+
+def _enough(lines: list[_Line], spare: Sequence[_Line], *, least: int) -> list[_Line]:
+    """The lines, and as many of the spare ones as it takes to reach `least` characters."""
+    filled = list(lines)
+    for line in spare:
+        if _length(filled) >= least:
+            break
+        if line.text not in {own.text for own in filled}:
+            filled.append(line)
+    return filled
+
+
+def _within(lines: Sequence[_Line], most: int) -> list[_Line]:
+    """The leading lines that fit; one that is too long for the whole room is passed over."""
+    kept: list[_Line] = []
+    for line in lines:
+        if line.width() > most:
+            continue
+        if sum(own.width() for own in kept) + line.width() > most:
+            break
+        kept.append(line)
+    return kept
+
+
+def _length(lines: Iterable[_Line]) -> int:
+    return sum(len(line.text) for line in lines)
+
+
+def _check_length(part: str, lines: Sequence[_Line], least: int) -> None:
+    if (length := _length(lines)) < least:
+        raise DraftError(
+            f"too little text was found for a report: its {part} has {length} characters, at least {least} are needed; "
+            "add documents or sources, or ask a wider question"
+        )
+
+
+_STOP = re.compile(r"[.!?。．！？…]+\Z")
+_LETTER_STOPS = re.compile(r"(?:\b[^\W\d_]\.){2,}\Z")
+_CLOSED = re.compile(r"[.!?。！？…][\"'”’»)\]」』）*_]+\Z")
+
+
+def _marked(text: str, numbers: Sequence[int]) -> str:
+    """The sentence with its marks before its full stop: `Bridges hum [1][2].`, `橋は鳴る[1]。`."""
+    japanese = detect_language(text) == "ja"
+    marks = "".join(f"[{number}]" for number in numbers)
+    marks = f" {marks}" if marks and not japanese else marks
+    if _CLOSED.search(text):
+        return text + marks
+    stop = _STOP.search(text)
+    if stop and not _LETTER_STOPS.search(text):
+        return text[: stop.start()] + marks + stop[0]
+    return text.rstrip(" ,;:、，；：") + marks + ("。" if japanese else ".")
+
+
+def _joined(sentences: Iterable[str], language: Language) -> str:
+    """Sentences as running text: a space between them, none after a Japanese full stop in a Japanese report."""
+    text = ""
+    for sentence in sentences:
+        closed = not text or (language == "ja" and text[-1] in "。！？」』）")
+        text += sentence if closed else f" {sentence}"
+    return text
+
+
+def _paragraphs(sentences: Sequence[str], language: Language) -> str:
+    """Paragraphs of three or four sentences, evenly filled."""
+    count = -(-len(sentences) // _PARAGRAPH_MOST)
+    bounds = [len(sentences) * part // count for part in range(count + 1)]
+    chunks = [sentences[begin:end] for begin, end in pairwise(bounds)]
+    return "\n\n".join(_joined(chunk, language) for chunk in chunks)
