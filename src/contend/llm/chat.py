@@ -1,0 +1,194 @@
+"""Language models: a prompt by name in, a checked reply out, within the budget."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol
+
+from contend.errors import ReplyError
+from contend.llm.budget import Ledgers, cost_usd
+from contend.llm.endpoint import Completion, Endpoint, FormatRefused, Turn
+from contend.llm.model import Answer, R, Scope
+from contend.llm.reply_text import (
+    JSON_FORMAT,
+    UnreadableReply,
+    read_reply,
+    schema_text,
+    schema_tokens,
+    strict_format,
+)
+from contend.models.options import Role
+from contend.models.record import Language
+from contend.models.task import CallUsage
+from contend.prompts.wrapping import Untrusted, mark_of
+from contend.settings import ModelPrice
+from contend.text import clean, estimate_tokens, shorten
+
+DEFAULT_OUTPUT_TOKENS = 2048
+_ESTIMATE_MARGIN = 1.25
+"""Token estimates are right within 25 %."""
+_THINKING_ROOM = 4
+"""A reply cut off before its first word went into thinking: the second try gets this many times the room."""
+_SHOWN_BACK = 4000
+"""Characters of an unusable reply that the model sees again."""
+
+
+class Rendered(Protocol):
+    @property
+    def system(self) -> str: ...
+    @property
+    def user(self) -> str: ...
+
+
+class PromptSource(Protocol):
+    def call(self, prompt: str, values: Mapping[str, object], *, language: Language, mark: str) -> Rendered: ...
+    def render(self, name: str, values: Mapping[str, object], *, language: Language, mark: str) -> str: ...
+
+
+@dataclass
+class _Talk(Generic[R]):
+    """One structured call: what is said, and what it has cost. `room` is the most output tokens of a reply."""
+
+    prompt: str
+    reply_type: type[R]
+    scope: Scope
+    turns: list[Turn]
+    room: int
+    heard: Completion | None = None
+    spent: list[CallUsage] = field(default_factory=list)
+
+
+class ChatModel:
+    """A model behind an OpenAI-compatible endpoint; implements `Model`.
+
+    `max_output_tokens` per role, 2,048 for those left out. Without a price the cost is None. A call's usage counts in
+    the ledger of its execution also when no usable reply came of it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        endpoint: Endpoint,
+        prompts: PromptSource,
+        ledgers: Ledgers,
+        *,
+        max_output_tokens: Mapping[Role, int] | None = None,
+        price: ModelPrice | None = None,
+    ) -> None:
+        self.name = name
+        self._endpoint = endpoint
+        self._prompts = prompts
+        self._ledgers = ledgers
+        self._rooms = dict(max_output_tokens or {})
+        self._price = price
+
+    async def structured(
+        self, prompt: str, reply_type: type[R], values: Mapping[str, object], *, scope: Scope
+    ) -> Answer[R]:
+        """Ask, and once more with the fault shown where the reply can't be used; see `Model.structured`."""
+        rendered = self._prompts.call(prompt, values, language=scope.language, mark=mark_of(scope.execution_id))
+        turns = [Turn("system", rendered.system), Turn("user", rendered.user)]
+        talk = _Talk(prompt, reply_type, scope, turns, self._rooms.get(scope.role, DEFAULT_OUTPUT_TOKENS))
+        try:
+            value = await self._ask(talk)
+        except UnreadableReply as fault:
+            value = await self._ask_again(talk, fault)
+        return Answer(value, _together(talk.spent))
+
+    async def _ask(self, talk: _Talk[R]) -> R:
+        talk.heard = heard = await self._complete(talk)
+        if heard.refusal:
+            reason = shorten(heard.refusal, 200)
+            raise ReplyError(f"model {self.name!r} refused to answer {talk.prompt}: {reason}; choose another model")
+        return read_reply(heard.text, talk.reply_type)
+
+    async def _ask_again(self, talk: _Talk[R], fault: UnreadableReply) -> R:
+        self._show(talk, fault)
+        try:
+            return await self._ask(talk)
+        except UnreadableReply as again:
+            cut = talk.heard is not None and talk.heard.cut_off
+            problem = f"cut off after {talk.room} tokens; raise max_output_tokens" if cut else f"{again}; try another"
+            raise ReplyError(
+                f"model {self.name!r} gave no usable reply to {talk.prompt}, also after one repair: {problem}"
+            ) from again
+
+    def _show(self, talk: _Talk[R], fault: UnreadableReply) -> None:
+        """Add the unusable reply and what is wrong with it to the talk."""
+        said = talk.heard.text if talk.heard else ""
+        cut_off = talk.heard is not None and talk.heard.cut_off
+        if cut_off and not said.strip():
+            talk.room *= _THINKING_ROOM
+            return
+        problem = Untrusted(str(fault), label="problem")
+        shown = self._render(talk, "reply/repair", {"problem": problem, "cut_off": cut_off, "limit": talk.room})
+        talk.turns += [Turn("assistant", shorten(clean(said), _SHOWN_BACK) or "…"), Turn("user", shown)]
+
+    async def _complete(self, talk: _Talk[R]) -> Completion:
+        """Bind the model to the shape; where the endpoint can't, show it the shape, from then on."""
+        if self.name not in self._endpoint.without_schemas:
+            try:
+                return await self._pay(talk, talk.turns, strict_format(talk.reply_type))
+            except FormatRefused:
+                self._endpoint.without_schemas.add(self.name)
+        system, *rest = talk.turns
+        shape = self._render(talk, "reply/shape", {"schema": schema_text(talk.reply_type)})
+        return await self._pay(talk, [Turn("system", f"{system.text}\n\n{shape}"), *rest], JSON_FORMAT)
+
+    async def _pay(self, talk: _Talk[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
+        ledger = self._ledgers.of(talk.scope.execution_id)
+        estimate = _estimated(talk, turns) if ledger.counts_tokens else 0
+        held = ledger.reserve(input_tokens=estimate, output_tokens=talk.room, price=self._price)
+        started = time.monotonic()
+        try:
+            heard = await self._endpoint.complete(
+                self.name, turns, max_output_tokens=talk.room, response_format=response_format
+            )
+            usage = self._usage(talk, turns, heard, milliseconds=round((time.monotonic() - started) * 1000))
+            ledger.settle(held, usage)
+        finally:
+            ledger.release(held)
+        talk.spent.append(usage)
+        return heard
+
+    def _usage(self, talk: _Talk[R], turns: list[Turn], heard: Completion, *, milliseconds: int) -> CallUsage:
+        taken, given = heard.input_tokens, heard.output_tokens
+        if taken is None or given is None:
+            taken = sum(estimate_tokens(turn.text) for turn in turns)
+            given = estimate_tokens(heard.text)
+        return CallUsage(
+            call_key=talk.scope.call_key(talk.prompt),
+            role=talk.scope.role,
+            model=self.name,
+            input_tokens=taken,
+            output_tokens=given,
+            cost_usd=cost_usd(self._price, input_tokens=taken, output_tokens=given),
+            milliseconds=milliseconds,
+        )
+
+    def _render(self, talk: _Talk[R], name: str, values: Mapping[str, object]) -> str:
+        scope = talk.scope
+        return self._prompts.render(name, values, language=scope.language, mark=mark_of(scope.execution_id))
+
+
+def _estimated(talk: _Talk[R], turns: list[Turn]) -> int:
+    """The most input tokens that the call may count, the shape included."""
+    tokens = schema_tokens(talk.reply_type) + sum(estimate_tokens(turn.text) for turn in turns)
+    return round(tokens * _ESTIMATE_MARGIN)
+
+
+def _together(calls: list[CallUsage]) -> CallUsage:
+    """A call and its repair as one."""
+    first, *rest = calls
+    if not rest:
+        return first
+    costs = [call.cost_usd for call in calls]
+    return first.model_copy(
+        update={
+            "input_tokens": sum(call.input_tokens for call in calls),
+            "output_tokens": sum(call.output_tokens for call in calls),
+            "cost_usd": None if None in costs else sum(cost for cost in costs if cost is not None),
+            "milliseconds": sum(call.milliseconds for call in calls),
+            "requests": sum(call.requests for call in calls),
+        }
+    )

@@ -1,0 +1,116 @@
+"""What an endpoint's failures mean to us: each vendor error becomes one ModelError, without keys in it."""
+
+import email.utils
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import openai
+from langchain_core.exceptions import ContextOverflowError
+
+from contend.errors import ModelError
+from contend.llm.endpoint import FormatRefused
+from contend.text import clean, shorten
+
+GIVE_UP = "x-should-retry"
+"""The header by whose value "false" the client stops asking again."""
+
+_KEY = re.compile(r"(?i)\b(?:(?:sk|pk|rk|gsk|hf|tvly|lsv2)[-_][\w*-]{6,}|bearer\s+\S+)")
+_REFUSED_FORMAT = ("response_format", "json_schema")
+_BAD_KEY = 401
+_BAD_REQUEST = {400, 422}
+_PASSING = {408, 409, 425, 429}
+_SERVER_FAULT = 500
+_REMEDIES = {
+    _BAD_KEY: "set OPENAI_API_KEY to a valid key",
+    403: "choose another model, or a key that may use it",
+    404: "mend the model's name in config/models.toml or OPENAI_BASE_URL",
+    413: "give fewer or shorter documents",
+}
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who calls whom, for the text of errors: `address` has no credentials; `secrets` must never be shown."""
+
+    model: str
+    address: str
+    secrets: tuple[str, ...]
+    deadline_seconds: float
+
+    def shown(self, text: str) -> str:
+        """Text from the endpoint as one short line without keys."""
+        line = clean(text, single_line=True)
+        for secret in self.secrets:
+            line = line.replace(secret, "…")
+        return shorten(_KEY.sub("…", line), 300)
+
+
+def as_model_error(error: Exception, caller: Caller) -> ModelError:
+    """The one line that says which model at which address failed how, and what to do."""
+    who = f"model {caller.model!r} at {caller.address}"
+    match error:
+        case TimeoutError():
+            return ModelError(
+                f"{who} gave no whole answer within {caller.deadline_seconds:g} s: try again, or raise"
+                " CONTEND_CALL_DEADLINE_SECONDS for a slow endpoint",
+                transient=True,
+            )
+        case ContextOverflowError():
+            return ModelError(
+                f"{who}: the prompt is longer than the model's context: choose a model with a larger one,"
+                " or fewer or shorter documents"
+            )
+        case openai.APIStatusError():
+            return _from_status(error, who, caller)
+        case openai.APITimeoutError():
+            return ModelError(f"{who} did not answer in time, also when asked again: try later", transient=True)
+        case openai.APIConnectionError():
+            reason = caller.shown(str(error.__cause__ or error))
+            return ModelError(
+                f"{who} cannot be reached ({reason}): check that it runs and OPENAI_BASE_URL", transient=True
+            )
+        case _:
+            return ModelError(
+                f"{who} answered with something else than a chat completion ({caller.shown(str(error))}):"
+                " check OPENAI_BASE_URL, it usually ends in /v1"
+            )
+
+
+def _from_status(error: openai.APIStatusError, who: str, caller: Caller) -> ModelError:
+    status, wait = error.status_code, retry_after(error.response.headers)
+    reason = f"({status})" if status == _BAD_KEY else f"({status}: {caller.shown(_said(error))})"
+    if wait is not None and error.response.headers.get(GIVE_UP) == "false":
+        return ModelError(
+            f"{who} asks to wait {wait:.0f} s, more than the call has left of its {caller.deadline_seconds:g} s"
+            f" {reason}: go on later, or raise CONTEND_CALL_DEADLINE_SECONDS"
+        )
+    if status in _BAD_REQUEST and any(word in f"{error.param} {error.message}" for word in _REFUSED_FORMAT):
+        return FormatRefused(f"{who} refused the reply format {reason}: choose another model")
+    if error.code == "insufficient_quota":
+        return ModelError(f"{who}: the account's quota is used up {reason}: add credit or use another key")
+    if status >= _SERVER_FAULT or status in _PASSING:
+        return ModelError(
+            f"{who} failed {reason}, also when asked again: go on later, or lower CONTEND_MAX_CALLS_IN_FLIGHT",
+            transient=True,
+        )
+    return ModelError(f"{who} refused the request {reason}: {_REMEDIES.get(status, 'choose another model')}")
+
+
+def _said(error: openai.APIStatusError) -> str:
+    said = error.body.get("message") if isinstance(error.body, dict) else None
+    return str(said or error.message)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that an answer asks to wait, given as milliseconds, seconds or a date; None without a usable value."""
+    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+        try:
+            return float(headers[name]) / unit
+        except (KeyError, ValueError):
+            continue
+    try:
+        return email.utils.parsedate_to_datetime(headers["retry-after"]).timestamp() - time.time()
+    except (KeyError, ValueError):
+        return None
