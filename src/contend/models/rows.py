@@ -1,0 +1,114 @@
+"""Rows of the record. Scores are 0.0 to 1.0 or None (unscored), times are UTC, seconds are active seconds."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field
+
+from contend.models.evaluation import EvaluationResult
+from contend.models.record import Identifier, Record, Score, Text, UtcDatetime, utc_now
+from contend.models.round import ExitReason, RoundState
+from contend.models.task import RunStatus
+
+RoundNumber = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+Decision = Literal["continue", "stop"]
+
+
+class ExecutionRow(Record):
+    """One execution of a thread. `models` maps roles to model names; `finished_at` is None while it may go on."""
+
+    execution_id: Text
+    thread_id: Text
+    theme: Text
+    options_fingerprint: str = ""
+    dataset: Identifier = "default"
+    models: dict[str, str] = Field(default_factory=dict)
+    status: RunStatus = "running"
+    message: str = ""
+    winner_team_id: Identifier | None = None
+    best_score: Score | None = None
+    created_at: UtcDatetime = Field(default_factory=utc_now)
+    finished_at: UtcDatetime | None = None
+
+
+class SubmissionRow(Record):
+    """What a team handed in. `messages` are the round's, as JSON; `role_records` holds what each role left, by role."""
+
+    execution_id: Text
+    team_id: Identifier
+    team_name: Text
+    round_number: RoundNumber
+    submission: Text
+    messages: list[Any] = Field(default_factory=list)
+    role_records: dict[str, Any] = Field(default_factory=dict)
+    submitted_at: UtcDatetime = Field(default_factory=utc_now)
+
+
+class EvaluationRow(Record):
+    """What judges said of a submission. `details` holds the metrics."""
+
+    execution_id: Text
+    team_id: Identifier
+    team_name: Text
+    round_number: RoundNumber
+    score: Score | None
+    feedback: str = ""
+    details: dict[str, Any] = Field(default_factory=dict)
+    evaluated_at: UtcDatetime = Field(default_factory=utc_now)
+
+    @classmethod
+    def of(
+        cls, result: EvaluationResult, *, execution_id: str, team_id: str, team_name: str, round_number: int
+    ) -> Self:
+        return cls(
+            execution_id=execution_id,
+            team_id=team_id,
+            team_name=team_name,
+            round_number=round_number,
+            score=result.overall,
+            feedback=result.feedback,
+            details={"metrics": [metric.model_dump(mode="json") for metric in result.metrics]},
+        )
+
+
+class RoundStatusRow(Record):
+    """The decision after a round. `confidence` only where the judge was asked; `exit_reason` None: another follows."""
+
+    execution_id: Text
+    team_id: Identifier
+    round_number: RoundNumber
+    decision: Decision
+    reasoning: str = ""
+    confidence: Score | None = None
+    exit_reason: ExitReason | None = None
+    started_at: UtcDatetime | None = None
+    decided_at: UtcDatetime = Field(default_factory=utc_now)
+    active_seconds: Seconds = 0.0
+
+
+class RoundRow(Record):
+    """A round as lists show it. `evaluated_at` None: not judged yet; `decision` None: not decided yet."""
+
+    team_id: Identifier
+    team_name: Text
+    round_number: RoundNumber
+    submission: Text
+    submitted_at: UtcDatetime
+    score: Score | None = None
+    feedback: str = ""
+    details: dict[str, Any] = Field(default_factory=dict)
+    evaluated_at: UtcDatetime | None = None
+    decision: Decision | None = None
+    reasoning: str = ""
+    confidence: Score | None = None
+    exit_reason: ExitReason | None = None
+    active_seconds: Seconds | None = None
+
+    def state(self) -> RoundState:
+        """The round as its team's prompts show it, with the feedback in `score_details`."""
+        return RoundState(
+            round_number=self.round_number,
+            submission_content=self.submission,
+            evaluation_score=self.score,
+            score_details={**self.details, "feedback": self.feedback} if self.evaluated_at else {},
+        )

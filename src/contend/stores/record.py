@@ -1,0 +1,179 @@
+"""The record of executions in DuckDB: a projection of the runs' checkpoints, for ranking and history."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic_core import PydanticSerializationError
+
+from contend.errors import StoreError
+from contend.models.record import utc_now
+from contend.models.round import LeaderboardEntry, RoundState
+from contend.models.rows import EvaluationRow, ExecutionRow, RoundRow, RoundStatusRow, SubmissionRow
+from contend.models.task import CallUsage, RunStatus, RunUsage, TeamStatus
+from contend.stores import record_queries as queries
+from contend.stores import record_writes as writes
+from contend.stores.record_file import RecordFile
+from contend.stores.record_schema import (
+    EXECUTION,
+    LEADER_BOARD,
+    ROUND_HISTORY,
+    ROUND_STATUS,
+    TEAM_STATUS,
+    USAGE,
+    Upsert,
+)
+from contend.stores.record_thread import Job, RecordThread, Work
+
+_T = TypeVar("_T")
+_GOES_ON: frozenset[RunStatus] = frozenset({"running", "interrupted"})
+
+
+class RecordStore:
+    """One writer per process, which holds the file only while there is work; safe to use from several event loops.
+
+    A durable write returns after its commit. The others return at once and are committed with the next one, or within
+    a moment; if the file refuses them, the log says so. Reads see all that was written before them in this process;
+    without a database file they are empty and make none. Every method that waits raises `StoreLocked` when another
+    process holds the file for longer than `lock_seconds`, and `StoreError` when it cannot be read or written.
+    """
+
+    def __init__(self, path: Path, *, lock_seconds: float = 10.0) -> None:
+        self._path = path
+        self._thread = RecordThread(RecordFile(path, lock_seconds))
+
+    async def start_execution(self, row: ExecutionRow) -> None:
+        """Durable. Written again, it keeps its `created_at`."""
+        await self._write(EXECUTION, row.model_dump(), what=f"execution {row.execution_id}")
+
+    async def set_execution_status(
+        self,
+        execution_id: str,
+        status: RunStatus,
+        message: str = "",
+        *,
+        winner_team_id: str | None = None,
+        best_score: float | None = None,
+    ) -> None:
+        """Durable. A winner and a best score already written stay where None is given."""
+        finished_at = None if status in _GOES_ON else utc_now()
+        values = [status, message, winner_team_id, best_score, finished_at, execution_id]
+        work = partial(writes.set_status, values)
+        await self._done(f"the status of execution {execution_id}", work, missing=None)
+
+    async def save_team_status(self, execution_id: str, status: TeamStatus) -> None:
+        row = {"execution_id": execution_id, **status.model_dump()}
+        self._queue(TEAM_STATUS, [row], what=f"the status of team {status.team_id}")
+
+    async def save_submission(self, row: SubmissionRow) -> None:
+        """Durable."""
+        await self._write(ROUND_HISTORY, row.model_dump(), what=f"the submission of {_round(row)}")
+
+    async def save_evaluation(self, row: EvaluationRow) -> None:
+        """Durable."""
+        await self._write(LEADER_BOARD, row.model_dump(), what=f"the evaluation of {_round(row)}")
+
+    async def save_round_status(self, row: RoundStatusRow) -> None:
+        self._queue(ROUND_STATUS, [row.model_dump()], what=f"the decision after {_round(row)}")
+
+    async def save_usage(self, execution_id: str, team_id: str, round_number: int, calls: Sequence[CallUsage]) -> None:
+        """Calls count once each, by `call_key`. Use team "" and round 0 for calls of no team."""
+        of_round = {"execution_id": execution_id, "team_id": team_id, "round_number": round_number}
+        rows = [{**of_round, **call.model_dump()} for call in calls]
+        self._queue(USAGE, rows, what=f"the usage of team {team_id!r}, round {round_number}")
+
+    async def set_pairwise(self, execution_id: str, keys: Mapping[str, float]) -> None:
+        """The ranking's second key by team id, higher first; teams left out lose theirs."""
+        work = partial(writes.set_pairwise, execution_id, dict(keys))
+        self._thread.submit(Job(what="pairwise outcomes", work=work, writes=True, creates=True))
+
+    async def delete_thread(self, thread_id: str) -> int:
+        """Durable. Removes all rows of the thread's executions and returns how many executions there were."""
+        return await self._done(f"thread {thread_id}", partial(writes.delete_thread, thread_id), missing=0)
+
+    async def execution(self, execution_id: str) -> ExecutionRow | None:
+        return await self._read(partial(queries.execution, execution_id=execution_id), missing=None)
+
+    async def executions(self, limit: int = 50) -> list[ExecutionRow]:
+        """The newest first."""
+        return await self._read(partial(queries.executions, limit=limit), missing=[])
+
+    async def latest_execution(self, thread_id: str) -> ExecutionRow | None:
+        return await self._read(partial(queries.latest_execution, thread_id=thread_id), missing=None)
+
+    async def team_statuses(self, execution_id: str) -> list[TeamStatus]:
+        """By team id."""
+        return await self._read(partial(queries.team_statuses, execution_id=execution_id), missing=[])
+
+    async def submissions(self, execution_id: str, team_id: str) -> list[SubmissionRow]:
+        """A team's, by round."""
+        work = partial(queries.submissions, execution_id=execution_id, team_id=team_id)
+        return await self._read(work, missing=[])
+
+    async def evaluations(self, execution_id: str, team_id: str) -> list[EvaluationRow]:
+        """A team's, by round."""
+        work = partial(queries.evaluations, execution_id=execution_id, team_id=team_id)
+        return await self._read(work, missing=[])
+
+    async def rounds(self, execution_id: str) -> list[RoundRow]:
+        """All rounds with a submission, by team id and round, with what is known of them."""
+        return await self._read(partial(queries.rounds, execution_id=execution_id), missing=[])
+
+    async def rounds_before(self, execution_id: str, team_id: str, round_number: int) -> list[RoundState]:
+        """A team's rounds before `round_number`, whatever else the record holds."""
+        work = partial(queries.rounds_before, execution_id=execution_id, team_id=team_id, round_number=round_number)
+        return await self._read(work, missing=[])
+
+    async def leaderboard(self, execution_id: str, limit: int | None = None) -> list[LeaderboardEntry]:
+        """In rank order, cut to `limit` teams."""
+        none: list[LeaderboardEntry] = []
+        entries = await self._read(partial(queries.leaderboard, execution_id=execution_id), missing=none)
+        return entries[:limit]
+
+    async def team_rank(self, execution_id: str, team_id: str) -> int | None:
+        """The place among all teams; None without a submission."""
+        entries = await self.leaderboard(execution_id)
+        return next((entry.rank for entry in entries if entry.team_id == team_id), None)
+
+    async def usage(self, execution_id: str) -> RunUsage:
+        return await self._read(partial(queries.usage, execution_id=execution_id), missing=RunUsage())
+
+    async def close(self) -> None:
+        """Commits what is queued and lets go of the file; the store opens it again when it is used again.
+
+        Raises:
+            StoreError: some queued writes could not be written; they are tried again at the next close.
+        """
+        done: Future[None] = Future()
+        self._thread.submit(Job(what="closing the record", done=done, closes=True))
+        await asyncio.wrap_future(done)
+
+    async def _write(self, table: Upsert, row: Mapping[str, Any], *, what: str) -> None:
+        work = partial(writes.upsert, table, [self._values(table, row, what)])
+        await self._done(what, work, creates=True, missing=None)
+
+    def _queue(self, table: Upsert, rows: Sequence[Mapping[str, Any]], *, what: str) -> None:
+        if rows:
+            work = partial(writes.upsert, table, [self._values(table, row, what) for row in rows])
+            self._thread.submit(Job(what=what, work=work, writes=True, creates=True))
+
+    def _values(self, table: Upsert, row: Mapping[str, Any], what: str) -> list[Any]:
+        try:
+            return table.values(row)
+        except PydanticSerializationError as error:
+            raise StoreError(f"record {self._path} did not take {what}, which is not JSON: {error}") from error
+
+    async def _read(self, work: Work[_T], *, missing: _T) -> _T:
+        return await self._done("what was asked", work, reads=True, missing=missing)
+
+    async def _done(self, what: str, work: Work[_T], *, missing: _T, creates: bool = False, reads: bool = False) -> _T:
+        done: Future[_T] = Future()
+        self._thread.submit(Job(what=what, work=work, done=done, writes=not reads, creates=creates, missing=missing))
+        return await asyncio.wrap_future(done)
+
+
+def _round(row: SubmissionRow | EvaluationRow | RoundStatusRow) -> str:
+    return f"team {row.team_id}, round {row.round_number}"

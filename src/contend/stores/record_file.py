@@ -1,0 +1,140 @@
+"""The record's DuckDB file: opened when needed, waited for while another process has it, let go again."""
+
+import random
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import duckdb
+
+from contend.errors import StoreError, StoreLocked
+from contend.stores.record_schema import SCHEMA
+
+# One thread: the tables are small, and starting DuckDB's pool costs more than it saves.
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": "false",
+    "lock_configuration": "true",
+    "threads": "1",
+}
+_LOCKED = re.compile(r"Could not set lock|being used by another process")
+_FIRST_WAIT_SECONDS = 0.005
+_LONGEST_WAIT_SECONDS = 0.05
+_HOLD_SECONDS = 1.0
+_PAUSE_SECONDS = 2 * _LONGEST_WAIT_SECONDS
+
+
+class RecordFile:
+    """One connection at a time, used from one thread. An open connection locks other processes out."""
+
+    def __init__(self, path: Path, lock_seconds: float) -> None:
+        self._path = path
+        self._lock_seconds = lock_seconds
+        self._connection: duckdb.DuckDBPyConnection | None = None
+        self._opened_at = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        return self._connection is not None
+
+    def exists(self) -> bool:
+        """Raises: StoreError where the folder cannot be read."""
+        try:
+            return self._path.exists()
+        except OSError as error:
+            raise self.failure("cannot be read", error) from error
+
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """The open connection, opened and with all tables if need be.
+
+        Raises:
+            StoreLocked: another process held the file for `lock_seconds`.
+            StoreError: the file cannot be opened or made.
+        """
+        if self._connection is None:
+            self._connection = self._opened()
+            self._opened_at = time.monotonic()
+        return self._connection
+
+    @contextmanager
+    def transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Commits at the end, rolls back on any error.
+
+        Raises:
+            StoreError: the file cannot be opened.
+            duckdb.Error: a statement or the commit failed.
+        """
+        connection = self.connection()
+        connection.begin()
+        try:
+            yield connection
+            connection.commit()
+        except BaseException:
+            self._roll_back(connection)
+            raise
+
+    def let_go(self) -> None:
+        """Closes the file, so that other processes get in; what was not committed is gone."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(duckdb.Error):
+                connection.close()
+
+    def take_turns(self) -> None:
+        """Lets waiting processes in after a while of steady work: the pause is longer than any of their waits."""
+        if self._connection is not None and time.monotonic() - self._opened_at > _HOLD_SECONDS:
+            self.let_go()
+            time.sleep(_PAUSE_SECONDS)
+
+    def failure(self, what: str, error: Exception) -> StoreError:
+        """A `StoreError` of one line for an error from below."""
+        reason = str(error).partition("\n")[0]
+        return StoreError(f"record {self._path} {what}: {reason}")
+
+    def _roll_back(self, connection: duckdb.DuckDBPyConnection) -> None:
+        try:
+            connection.rollback()
+        except duckdb.Error:
+            # After a failed commit DuckDB may refuse this connection for good.
+            self.let_go()
+
+    def _opened(self) -> duckdb.DuckDBPyConnection:
+        deadline = time.monotonic() + self._lock_seconds
+        wait = _FIRST_WAIT_SECONDS
+        while True:
+            try:
+                return self._connected()
+            except duckdb.Error as error:
+                if not _passes(error):
+                    raise self.failure("cannot be opened; free disk, mend its rights or move it away", error) from error
+                if time.monotonic() + wait > deadline:
+                    raise self._locked(error) from error
+            except OSError as error:
+                raise self.failure("cannot be made; mend the folder's rights", error) from error
+            # Jitter, so that processes that wait together do not try together.
+            time.sleep(wait * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
+            wait = min(2 * wait, _LONGEST_WAIT_SECONDS)
+
+    def _connected(self) -> duckdb.DuckDBPyConnection:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        connection = duckdb.connect(str(self._path), config=_CONFIG)
+        try:
+            connection.execute(SCHEMA)
+        except duckdb.Error:
+            connection.close()
+            raise
+        return connection
+
+    def _locked(self, error: duckdb.Error) -> StoreLocked:
+        found = re.search(r"PID (\d+)", str(error))
+        holder = f"process {found[1]}" if found else "another process"
+        return StoreLocked(
+            f"record {self._path} is held by {holder}, also after {self._lock_seconds:g} s: "
+            "wait for it or end it, or raise record_lock_seconds"
+        )
+
+
+def _passes(error: duckdb.Error) -> bool:
+    """Whether another process holds the file, or another loop of this one makes the tables at this moment."""
+    return isinstance(error, duckdb.TransactionException) or bool(_LOCKED.search(str(error)))

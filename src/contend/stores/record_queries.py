@@ -1,0 +1,102 @@
+"""What the record answers. Each function reads with the connection it is given, on the record's thread."""
+
+from typing import TYPE_CHECKING
+
+from contend.models.round import LeaderboardEntry, RoundState
+from contend.models.rows import EvaluationRow, ExecutionRow, RoundRow, SubmissionRow
+from contend.models.task import CallUsage, RunUsage, TeamStatus
+from contend.stores.leaderboard import LiveLeaderboard
+from contend.stores.record_schema import fetch
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_EXECUTION = """
+SELECT * REPLACE (epoch_us(created_at) AS created_at, epoch_us(finished_at) AS finished_at) FROM execution
+"""
+_NEWEST = " ORDER BY execution.created_at DESC, execution_id DESC LIMIT ?"
+_TEAM_STATUSES = """
+SELECT * EXCLUDE (execution_id)
+    REPLACE (epoch_us(started_at) AS started_at, epoch_us(completed_at) AS completed_at)
+FROM team_status WHERE execution_id = ? ORDER BY team_id
+"""
+_SUBMISSIONS = """
+SELECT * REPLACE (epoch_us(submitted_at) AS submitted_at)
+FROM round_history WHERE execution_id = ? AND team_id = ? ORDER BY round_number
+"""
+_EVALUATIONS = """
+SELECT * REPLACE (epoch_us(evaluated_at) AS evaluated_at)
+FROM leader_board WHERE execution_id = ? AND team_id = ? ORDER BY round_number
+"""
+_ROUNDS = """
+SELECT team_id, history.team_name, round_number, submission, epoch_us(submitted_at) AS submitted_at,
+    score, coalesce(feedback, '') AS feedback, coalesce(details, '{}') AS details,
+    epoch_us(evaluated_at) AS evaluated_at, decision, coalesce(reasoning, '') AS reasoning, confidence, exit_reason,
+    active_seconds
+FROM round_history AS history
+LEFT JOIN leader_board USING (execution_id, team_id, round_number)
+LEFT JOIN round_status USING (execution_id, team_id, round_number)
+WHERE execution_id = ?
+"""
+_BY_TEAM = " ORDER BY team_id, round_number"
+_STANDINGS = """
+SELECT team_id, history.team_name, round_number, score FROM round_history AS history
+LEFT JOIN leader_board USING (execution_id, team_id, round_number) WHERE execution_id = ?
+"""
+_NAMES = "SELECT team_id, team_name FROM team_status WHERE execution_id = ?"
+_PAIRWISE = "SELECT team_id, pairwise_key FROM pairwise WHERE execution_id = ?"
+_USAGE = "SELECT * EXCLUDE (execution_id, team_id, round_number) FROM usage WHERE execution_id = ? ORDER BY call_key"
+
+
+def execution(connection: "DuckDBPyConnection", execution_id: str) -> ExecutionRow | None:
+    rows = fetch(connection, _EXECUTION + "WHERE execution_id = ?", execution_id)
+    return ExecutionRow.model_validate(rows[0]) if rows else None
+
+
+def executions(connection: "DuckDBPyConnection", limit: int) -> list[ExecutionRow]:
+    return [ExecutionRow.model_validate(row) for row in fetch(connection, _EXECUTION + _NEWEST, limit)]
+
+
+def latest_execution(connection: "DuckDBPyConnection", thread_id: str) -> ExecutionRow | None:
+    rows = fetch(connection, _EXECUTION + "WHERE thread_id = ?" + _NEWEST, thread_id, 1)
+    return ExecutionRow.model_validate(rows[0]) if rows else None
+
+
+def team_statuses(connection: "DuckDBPyConnection", execution_id: str) -> list[TeamStatus]:
+    return [TeamStatus.model_validate(row) for row in fetch(connection, _TEAM_STATUSES, execution_id)]
+
+
+def submissions(connection: "DuckDBPyConnection", execution_id: str, team_id: str) -> list[SubmissionRow]:
+    return [SubmissionRow.model_validate(row) for row in fetch(connection, _SUBMISSIONS, execution_id, team_id)]
+
+
+def evaluations(connection: "DuckDBPyConnection", execution_id: str, team_id: str) -> list[EvaluationRow]:
+    return [EvaluationRow.model_validate(row) for row in fetch(connection, _EVALUATIONS, execution_id, team_id)]
+
+
+def rounds(connection: "DuckDBPyConnection", execution_id: str) -> list[RoundRow]:
+    return [RoundRow.model_validate(row) for row in fetch(connection, _ROUNDS + _BY_TEAM, execution_id)]
+
+
+def rounds_before(
+    connection: "DuckDBPyConnection", execution_id: str, team_id: str, round_number: int
+) -> list[RoundState]:
+    sql = _ROUNDS + "AND team_id = ? AND round_number < ?" + _BY_TEAM
+    rows = fetch(connection, sql, execution_id, team_id, round_number)
+    return [RoundRow.model_validate(row).state() for row in rows]
+
+
+def leaderboard(connection: "DuckDBPyConnection", execution_id: str) -> list[LeaderboardEntry]:
+    """Ranked by the live leaderboard's own way, so that memory and record cannot differ."""
+    live = LiveLeaderboard()
+    for row in fetch(connection, _STANDINGS, execution_id):
+        live.enter(execution_id, [(row["team_id"], row["team_name"])])
+        live.scored(execution_id, row["team_id"], row["round_number"], row["score"])
+    live.enter(execution_id, [(row["team_id"], row["team_name"]) for row in fetch(connection, _NAMES, execution_id)])
+    keys = {row["team_id"]: row["pairwise_key"] for row in fetch(connection, _PAIRWISE, execution_id)}
+    live.set_pairwise(execution_id, keys)
+    return live.leaderboard(execution_id)
+
+
+def usage(connection: "DuckDBPyConnection", execution_id: str) -> RunUsage:
+    return RunUsage.of([CallUsage.model_validate(row) for row in fetch(connection, _USAGE, execution_id)])

@@ -1,0 +1,111 @@
+"""The record's tables: how they are made, how rows go in and come out."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic_core import from_json, to_json
+
+from contend.models.rows import EvaluationRow, ExecutionRow, RoundStatusRow, SubmissionRow
+from contend.models.task import CallUsage, TeamStatus
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+# DuckDB sorts NaN above every number: in a ranking it would win.
+_SHARE = "DOUBLE CHECK ({0} BETWEEN 0 AND 1 AND NOT isnan({0}))"
+
+SCHEMA = f"""
+CREATE TABLE IF NOT EXISTS execution (
+    execution_id VARCHAR PRIMARY KEY, thread_id VARCHAR NOT NULL, theme VARCHAR NOT NULL,
+    options_fingerprint VARCHAR NOT NULL, dataset VARCHAR NOT NULL, models JSON NOT NULL, status VARCHAR NOT NULL,
+    message VARCHAR NOT NULL, winner_team_id VARCHAR, best_score {_SHARE.format("best_score")},
+    created_at TIMESTAMPTZ NOT NULL, finished_at TIMESTAMPTZ);
+CREATE TABLE IF NOT EXISTS team_status (
+    execution_id VARCHAR, team_id VARCHAR, team_name VARCHAR NOT NULL, status VARCHAR NOT NULL,
+    current_round INTEGER NOT NULL, started_at TIMESTAMPTZ, completed_at TIMESTAMPTZ, error_message VARCHAR,
+    PRIMARY KEY (execution_id, team_id));
+CREATE TABLE IF NOT EXISTS pairwise (
+    execution_id VARCHAR, team_id VARCHAR, pairwise_key DOUBLE NOT NULL CHECK (isfinite(pairwise_key)),
+    PRIMARY KEY (execution_id, team_id));
+CREATE TABLE IF NOT EXISTS round_history (
+    execution_id VARCHAR, team_id VARCHAR, round_number INTEGER, team_name VARCHAR NOT NULL,
+    submission VARCHAR NOT NULL, messages JSON NOT NULL, role_records JSON NOT NULL,
+    submitted_at TIMESTAMPTZ NOT NULL, PRIMARY KEY (execution_id, team_id, round_number));
+CREATE TABLE IF NOT EXISTS leader_board (
+    execution_id VARCHAR, team_id VARCHAR, round_number INTEGER, team_name VARCHAR NOT NULL,
+    score {_SHARE.format("score")}, feedback VARCHAR NOT NULL, details JSON NOT NULL,
+    evaluated_at TIMESTAMPTZ NOT NULL, PRIMARY KEY (execution_id, team_id, round_number));
+CREATE TABLE IF NOT EXISTS round_status (
+    execution_id VARCHAR, team_id VARCHAR, round_number INTEGER, decision VARCHAR NOT NULL, reasoning VARCHAR NOT NULL,
+    confidence {_SHARE.format("confidence")}, exit_reason VARCHAR, started_at TIMESTAMPTZ,
+    decided_at TIMESTAMPTZ NOT NULL, active_seconds DOUBLE NOT NULL,
+    PRIMARY KEY (execution_id, team_id, round_number));
+CREATE TABLE IF NOT EXISTS usage (
+    execution_id VARCHAR, call_key VARCHAR, team_id VARCHAR NOT NULL, round_number INTEGER NOT NULL,
+    role VARCHAR NOT NULL, model VARCHAR NOT NULL, input_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL,
+    cost_usd DOUBLE, milliseconds BIGINT NOT NULL, requests BIGINT NOT NULL,
+    PRIMARY KEY (execution_id, call_key));
+"""
+
+TABLES = ("execution", "team_status", "pairwise", "round_history", "leader_board", "round_status", "usage")
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Upsert(NamedTuple):
+    """How rows of a table are written, by their natural key: a row written twice stands once, with the later values.
+
+    Columns in `kept` hold what was written first.
+    """
+
+    table: str
+    key: tuple[str, ...]
+    columns: tuple[str, ...]
+    kept: tuple[str, ...] = ()
+
+    def values(self, row: Mapping[str, Any]) -> list[Any]:
+        """A row as parameters; lists and dicts as JSON text, where NaN and infinities become null."""
+        return [_as_parameter(row[column]) for column in self.columns]
+
+    def statement(self) -> str:
+        fixed = {*self.key, *self.kept}
+        updates = ", ".join(f"{column} = excluded.{column}" for column in self.columns if column not in fixed)
+        marks = ", ".join("?" for _ in self.columns)
+        return (
+            f"INSERT INTO {self.table} ({', '.join(self.columns)}) VALUES ({marks}) "  # noqa: S608 - names from this file
+            f"ON CONFLICT ({', '.join(self.key)}) DO UPDATE SET {updates}"
+        )
+
+
+def _as_parameter(value: object) -> object:
+    if isinstance(value, dict | list):
+        return to_json(value, inf_nan_mode="null").decode()
+    return value
+
+
+_ROUND = ("execution_id", "team_id", "round_number")
+EXECUTION = Upsert("execution", ("execution_id",), tuple(ExecutionRow.model_fields), kept=("created_at",))
+TEAM_STATUS = Upsert("team_status", ("execution_id", "team_id"), ("execution_id", *TeamStatus.model_fields))
+ROUND_HISTORY = Upsert("round_history", _ROUND, tuple(SubmissionRow.model_fields))
+LEADER_BOARD = Upsert("leader_board", _ROUND, tuple(EvaluationRow.model_fields))
+ROUND_STATUS = Upsert("round_status", _ROUND, tuple(RoundStatusRow.model_fields))
+USAGE = Upsert("usage", ("execution_id", "call_key"), (*_ROUND, *CallUsage.model_fields))
+
+
+def fetch(connection: "DuckDBPyConnection", sql: str, *parameters: object) -> list[dict[str, Any]]:
+    """Rows by column name; JSON columns parsed, columns named `…_at` read from microseconds since 1970."""
+    cursor = connection.execute(sql, parameters)
+    columns = [(str(column[0]), str(column[1]) == "JSON") for column in cursor.description]
+    return [
+        {name: _as_value(name, value, is_json=is_json) for (name, is_json), value in zip(columns, row, strict=True)}
+        for row in cursor.fetchall()
+    ]
+
+
+def _as_value(name: str, value: Any, *, is_json: bool) -> Any:  # noqa: ANN401 - whatever DuckDB holds
+    if value is None:
+        return None
+    if is_json:
+        return from_json(value)
+    return _EPOCH + timedelta(microseconds=value) if name.endswith("_at") else value

@@ -1,0 +1,189 @@
+"""The thread that does all work on the record, so that the event loop never waits and one process is one writer."""
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from threading import Condition, Thread
+from typing import Any, TypeVar
+
+import duckdb
+
+from contend.errors import StoreError
+from contend.stores.record_file import RecordFile
+
+logger = logging.getLogger(__name__)
+
+_IDLE_SECONDS = 0.25
+
+_T = TypeVar("_T")
+Work = Callable[[duckdb.DuckDBPyConnection], _T]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Job:
+    """Work on the record. Nobody waits for a job without `done`: its failure is logged.
+
+    `creates`: makes the file if there is none; other jobs are then done with `missing`. `closes`: lets go of the file.
+    """
+
+    what: str
+    work: Work[Any] | None = None
+    done: Future[Any] | None = None
+    writes: bool = False
+    creates: bool = False
+    closes: bool = False
+    missing: Any = None
+
+    def taken(self) -> bool:
+        """Whether it is still wanted: a write is, also when its caller was cancelled."""
+        return self.done is None or self.done.set_running_or_notify_cancel() or self.writes
+
+    def settle(self, value: object) -> None:
+        if self.done is not None and not self.done.cancelled():
+            self.done.set_result(value)
+
+    def fail(self, error: StoreError) -> None:
+        if self.done is None:
+            logger.warning("%s", error)
+        elif not self.done.cancelled():
+            self.done.set_exception(error)
+
+
+class RecordThread:
+    """Takes jobs from any thread. Its own thread begins with a job and ends, letting go of the file, when idle.
+
+    All writes that are queued are committed at once; reads come after them. Jobs that nobody waits for stay queued
+    while the file cannot be written.
+    """
+
+    def __init__(self, file: RecordFile) -> None:
+        self._file = file
+        self._wake = Condition()
+        self._queue: list[Job] = []
+        self._kept: list[Job] = []
+        self._at_work: list[Job] = []
+        self._thread: Thread | None = None
+
+    def submit(self, job: Job) -> None:
+        with self._wake:
+            self._queue.append(job)
+            if self._thread is None:
+                # Not a daemon: the interpreter's exit waits for what is queued.
+                self._thread = Thread(target=self._run, name="contend-record")
+                self._thread.start()
+            self._wake.notify()
+
+    def _run(self) -> None:
+        try:
+            while True:
+                if self._take():
+                    self._do(self._at_work)
+                    self._file.take_turns()
+                    continue
+                self._file.let_go()
+                if self._ended():
+                    return
+        finally:
+            self._abandon()
+
+    def _take(self) -> bool:
+        with self._wake:
+            self._wake.wait_for(lambda: self._queue, timeout=_IDLE_SECONDS if self._file.is_open else 0)
+            taken, self._queue = self._queue, []
+        self._at_work = [job for job in taken if job.taken()]
+        return bool(taken)
+
+    def _ended(self) -> bool:
+        with self._wake:
+            if not self._queue:
+                self._thread = None
+            return self._thread is None
+
+    def _abandon(self) -> None:
+        """After a defect of ours nobody is left waiting for ever."""
+        with self._wake:
+            if self._thread is None:
+                return
+            left, self._queue, self._thread = [*self._at_work, *self._queue], [], None
+        self._file.let_go()
+        for job in left:
+            if job.done is None or not job.done.done():
+                job.fail(StoreError(f"{job.what} was given up: the record's thread ended"))
+
+    def _do(self, jobs: list[Job]) -> None:
+        writes = [*self._kept, *(job for job in jobs if job.writes)]
+        reads = [job for job in jobs if job.work and not job.writes]
+        self._kept = []
+        try:
+            opened = self._opened([*writes, *reads])
+        except StoreError as error:
+            self._refuse([*writes, *reads], error)
+        else:
+            if opened:
+                self._commit(writes)
+                self._read(reads)
+        self._close([job for job in jobs if job.closes])
+
+    def _opened(self, jobs: list[Job]) -> bool:
+        """Whether there is a file to work on, opened; if not, the jobs are settled."""
+        if jobs and (any(job.creates for job in jobs) or self._file.exists()):
+            self._file.connection()
+            return True
+        for job in jobs:
+            job.settle(job.missing)
+        return False
+
+    def _commit(self, jobs: list[Job]) -> None:
+        """All in one transaction; if that fails, each in its own, so that a bad one spoils no other."""
+        if not jobs:
+            return
+        try:
+            with self._file.transaction() as connection:
+                values = [job.work(connection) for job in jobs if job.work]
+        except StoreError as error:
+            self._refuse(jobs, error)
+        except duckdb.Error as error:
+            if len(jobs) == 1:
+                self._fail_write(jobs[0], error)
+                return
+            for job in jobs:
+                self._commit([job])
+        else:
+            for job, value in zip(jobs, values, strict=True):
+                job.settle(value)
+
+    def _fail_write(self, job: Job, error: duckdb.Error) -> None:
+        failure = self._file.failure(f"did not take {job.what}", error)
+        if isinstance(error, duckdb.OperationalError | duckdb.FatalException | duckdb.InternalError):
+            self._refuse([job], failure)
+        else:
+            job.fail(failure)
+
+    def _refuse(self, jobs: list[Job], error: StoreError) -> None:
+        """The file is to blame: who waits is told, the other writes stay for the next time."""
+        self._kept += [job for job in jobs if job.done is None]
+        for job in jobs:
+            if job.done is not None:
+                job.fail(error)
+        if self._kept:
+            logger.warning("%s (%d writes wait)", error, len(self._kept))
+
+    def _read(self, jobs: list[Job]) -> None:
+        for job in jobs:
+            try:
+                job.settle(job.work(self._file.connection()) if job.work else None)
+            except StoreError as error:
+                job.fail(error)
+            except (duckdb.Error, ValueError) as error:
+                job.fail(self._file.failure(f"did not give {job.what}", error))
+
+    def _close(self, jobs: list[Job]) -> None:
+        if not jobs:
+            return
+        self._file.let_go()
+        for job in jobs:
+            if self._kept:
+                job.fail(StoreError(f"{job.what}: {len(self._kept)} writes could not be written; see the log"))
+            else:
+                job.settle(None)
