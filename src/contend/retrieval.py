@@ -1,0 +1,171 @@
+"""Search over any texts: BM25 on terms and vectors on meaning, fused by rank. Vendors load when first used."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from contend.text import clean, terms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+
+_RANK_OFFSET = 10
+# Static vectors know less than terms: at a quarter they mend the order among matches and never overturn a clear one.
+_VECTOR_WEIGHT = 0.25
+_CANDIDATES = 200
+_K1 = 1.2
+_B = 0.6
+
+
+class Embedder(Protocol):
+    """Makes vectors of texts."""
+
+    def embed(self, texts: list[str]) -> Vectors:
+        """One row per text, of unit length, or zero where the text says nothing to the model."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A text's place in the list it was found in, and how well it fits, 0.0 to 1.0."""
+
+    index: int
+    score: float
+
+
+class StaticEmbedder:
+    """Word vectors averaged over the text, 256 dimensions; the weights come with the wordllama package."""
+
+    def __init__(self) -> None:
+        with _root_logger_kept():
+            import wordllama  # noqa: PLC0415 - a quarter of a second that most commands never need
+        self._model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
+
+    def embed(self, texts: list[str]) -> Vectors:
+        import numpy as np  # noqa: PLC0415 - see above
+
+        # The model divides by a length of zero where it knows no word of a text.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            vectors: Vectors = self._model.embed([clean(text) for text in texts], norm=True)
+        return np.nan_to_num(vectors, copy=False)
+
+
+@contextmanager
+def _root_logger_kept() -> Iterator[None]:
+    """Undoes that wordllama, when imported, sets up the logging of the whole process."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+@lru_cache(maxsize=1)
+def default_embedder() -> Embedder:
+    """The one embedder of the process; works offline."""
+    return StaticEmbedder()
+
+
+class HybridIndex:
+    """An index over texts. Building it takes about 0.1 ms for a sentence; a query under 1 ms."""
+
+    def __init__(
+        self, texts: Sequence[str], embedder: Embedder | None = None, *, vectors: Vectors | None = None
+    ) -> None:
+        self._embedder = embedder or default_embedder()
+        self.vectors: Vectors = self._embedder.embed(list(texts)) if vectors is None else vectors
+        self._terms = _TermIndex(texts)
+
+    def search(self, query: str, k: int, *, vector: Vectors | None = None) -> list[Ranked]:
+        """The `k` best texts, best first, ties in list order.
+
+        Texts that share no term with the query take no part, unless none shares any: then vectors alone decide, and
+        the score is the cosine. Otherwise 1.0 means first by terms and by vector. `vector` spares embedding the query.
+        """
+        if k <= 0 or not len(self.vectors):
+            return []
+        meaning = self._embedder.embed([query])[0] if vector is None else vector
+        scores = self._terms.scores(query)
+        if scores is None or not scores.any():
+            cosines = self.vectors @ meaning
+            return [Ranked(place, min(1.0, float(cosines[place]))) for place in _best(cosines, k)]
+        matched = _best(scores, max(_CANDIDATES, 4 * k))
+        fused = _fused(scores[matched], self.vectors[matched] @ meaning)
+        ranked = [Ranked(place, min(1.0, float(score))) for place, score in zip(matched, fused, strict=True)]
+        return sorted(ranked, key=lambda found: (-found.score, found.index))[:k]
+
+
+class _TermIndex:
+    """BM25 over terms that we make ourselves, so that Japanese counts too."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._numbers: dict[str, int] = {}
+        ids = [[self._numbers.setdefault(term, len(self._numbers)) for term in terms(text)] for text in texts]
+        self._bm25 = self._indexed(ids) if self._numbers else None
+
+    def _indexed(self, ids: list[list[int]]) -> Any:  # noqa: ANN401 - bm25s ships no types
+        import bm25s  # noqa: PLC0415 - heavy, and not needed by most commands
+
+        logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets itself to DEBUG
+        index = bm25s.BM25(k1=_K1, b=_B)
+        index.index((ids, self._numbers), create_empty_token=False, show_progress=False)
+        return index
+
+    def scores(self, query: str) -> Vectors | None:
+        """Each text's score, 0.0 without a shared term; None if no text has any of the query's terms."""
+        known = [self._numbers[term] for term in terms(query) if term in self._numbers]
+        return self._bm25.get_scores_from_ids(known) if self._bm25 and known else None
+
+
+def _best(scores: Vectors, k: int) -> list[int]:
+    """The places of the `k` highest scores above zero, ties in order of place."""
+    import numpy as np  # noqa: PLC0415 - see StaticEmbedder
+
+    least = np.partition(scores, -k)[-k] if k < len(scores) else 0.0
+    places = np.flatnonzero((scores >= least) & (scores > 0))
+    best: list[int] = places[np.argsort(-scores[places], kind="stable")][:k].tolist()
+    return best
+
+
+def _fused(by_terms: Vectors, by_vector: Vectors) -> NDArray[np.float64]:
+    """Weighted reciprocal rank fusion of two scores of the same texts, 1.0 for the best by both.
+
+    Cormack, Clarke and Büttcher (2009), with weights.
+    """
+    shares = 1 / (_RANK_OFFSET + _ranks(by_terms)) + _VECTOR_WEIGHT / (_RANK_OFFSET + _ranks(by_vector))
+    return shares * _RANK_OFFSET / (1 + _VECTOR_WEIGHT)
+
+
+def _ranks(scores: Vectors) -> NDArray[np.intp]:
+    """How many scores are higher than each: equal scores share a rank, so that a tie is not an order."""
+    import numpy as np  # noqa: PLC0415 - see StaticEmbedder
+
+    return np.searchsorted(np.sort(-scores), -scores)
+
+
+def mmr(vectors: Vectors, scores: Sequence[float], k: int, *, diversity: float = 0.3) -> list[int]:
+    """The places of `k` candidates that fit well and differ from each other: maximal marginal relevance.
+
+    `vectors` has one row of unit length or zero per candidate, `scores` are 0.0 to 1.0. `diversity` 0.0 goes by
+    score alone, 1.0 by difference alone (Carbonell and Goldstein 1998).
+    """
+    left = list(range(len(scores)))
+    nearest = [0.0] * len(scores)
+    chosen: list[int] = []
+    while left and len(chosen) < k:
+        best = max(left, key=lambda place: ((1 - diversity) * scores[place] - diversity * nearest[place], -place))
+        chosen.append(best)
+        left.remove(best)
+        nearness = vectors @ vectors[best]
+        nearest = [max(before, float(now)) for before, now in zip(nearest, nearness, strict=True)]
+    return chosen
