@@ -102,3 +102,19 @@ class PlaybookVersion(Record):
     reason: str = ""
     delta_items: list[DeltaContextItem] = Field(default_factory=list)
     counters: dict[str, Any] = Field(default_factory=dict)
+
+
+class BulletChange(Record):
+    before: Bullet
+    after: Bullet
+
+
+class PlaybookDiff(Record):
+    """What turns one version of a playbook into another."""
+
+    dataset: Identifier
+    from_version: int = Field(ge=0)
+    to_version: int = Field(ge=0)
+    added: list[Bullet] = Field(default_factory=list)
+    removed: list[Bullet] = Field(default_factory=list)
+    changed: list[BulletChange] = Field(default_factory=list)

@@ -1,0 +1,297 @@
+"""One dataset's playbook on disk: the newest version as JSON, and a history from which every version is rebuilt.
+
+A version's history line reaches the disk before the playbook file is replaced, so a kill leaves the old version or a
+line from which the new one is completed. A line holds what changed, not the whole playbook. A playbook file that
+somebody edited stays the truth: before the next change its state enters the history as a version of its own.
+"""
+
+import gc
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from pydantic import Field, ValidationError
+from pydantic_core import to_json
+
+from contend.errors import InputError, PlaybookDamaged, StoreError, StoreLocked
+from contend.models.playbook import Bullet, CurationResult, Playbook, PlaybookVersion, Skipped
+
+
+class VersionLine(PlaybookVersion):
+    """A line of the history: what made the version, and what rebuilds it from the version before.
+
+    With `whole`, `changed` holds every bullet and the versions before it don't matter. `digest` is the SHA-256 of the
+    playbook file as it was written.
+    """
+
+    summary: str = ""
+    skipped: list[Skipped] = Field(default_factory=list)
+    bullets_before: int = 0
+    bullets_after: int = 0
+    changed: list[Bullet] = Field(default_factory=list)
+    removed: list[str] = Field(default_factory=list)
+    whole: bool = False
+    digest: str = ""
+
+    def replay(self, bullets: dict[str, Bullet]) -> dict[str, Bullet]:
+        """The bullets of this version, made from those of the version before."""
+        removed = bullets.keys() if self.whole else set(self.removed)
+        kept = {key: bullet for key, bullet in bullets.items() if key not in removed}
+        return kept | {bullet.id: bullet for bullet in self.changed}
+
+    def result(self, dataset: str) -> CurationResult:
+        """What the curation that made this version answered."""
+        return CurationResult(
+            delta_items=self.delta_items,
+            bullets_before=self.bullets_before,
+            bullets_after=self.bullets_after,
+            summary=self.summary,
+            dataset=dataset,
+            playbook_version=self.version,
+            skipped=self.skipped,
+        )
+
+
+def difference(old: Playbook, new: list[Bullet]) -> tuple[list[Bullet], list[str]]:
+    """Bullets of `new` that are not the same in `old`, and ids that are gone."""
+    before = {bullet.id: bullet for bullet in old.bullets}
+    changed = [bullet for bullet in new if before.get(bullet.id) != bullet]
+    return changed, sorted(before.keys() - {bullet.id for bullet in new})
+
+
+class PlaybookFiles:
+    """Reads and writes one dataset's files. Blocks: call it on a worker thread. Writing needs the lock held."""
+
+    def __init__(self, folder: Path, dataset: str) -> None:
+        self.dataset = dataset
+        self.playbook = folder / f"{dataset}.json"
+        self.history = folder / f"{dataset}.history.jsonl"
+        self._lock = folder / f"{dataset}.lock"
+        self._temporary = folder / f".{dataset}.json.tmp"
+
+    @contextmanager
+    def locked(self, seconds: float) -> Iterator[None]:
+        """Hold the dataset against other threads and processes.
+
+        Raises:
+            StoreLocked: another one held it for longer than `seconds`.
+        """
+        with _disk(self.playbook):
+            self.playbook.parent.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(self._lock, timeout=seconds, poll_interval=0.01)
+            try:
+                lock.acquire()
+            except Timeout as error:
+                raise StoreLocked(
+                    f"playbook {self.dataset!r} has been in use by another process for {seconds:g} s ({self._lock}): "
+                    "try again when it ends"
+                ) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def newest(self) -> Playbook:
+        """The newest version, completed from the history where a kill came between the two files."""
+        return self._completed(self._found())
+
+    def newest_recorded(self) -> Playbook:
+        """The newest version, after what somebody changed by hand has entered the history. Needs the lock."""
+        found = self._found()
+        if found is None or self._is_recorded(found):
+            return self._completed(found)
+        line = VersionLine(version=found.version + 1, reason="edited by hand", changed=found.bullets, whole=True)
+        return self.commit(found, line)
+
+    def lines(self) -> list[VersionLine]:
+        """The history, oldest first."""
+        lines: list[VersionLine] = []
+        for number, raw in enumerate(self._raw_lines(), start=1):
+            line = self._parsed(raw, number)
+            if not line.whole and line.version != (lines[-1].version if lines else 0) + 1:
+                raise self._damaged_history(number, f"version {line.version} does not follow the line before")
+            lines.append(line)
+        return lines
+
+    def line_of(self, execution_id: str) -> VersionLine | None:
+        """The line that an execution's curation left, if it was applied."""
+        needle = to_json(execution_id)
+        for number, raw in enumerate(self._raw_lines(), start=1):
+            if needle in raw and (line := self._parsed(raw, number)).execution_id == execution_id:
+                return line
+        return None
+
+    def rebuilt(self, version: int) -> Playbook:
+        """A version made from the history alone.
+
+        Raises:
+            InputError: the history does not hold that version.
+        """
+        playbook = Playbook(dataset=self.dataset)
+        for line in self.lines():
+            if line.version > version:
+                break
+            playbook = _next(playbook, line)
+        if playbook.version != version:
+            raise InputError(
+                f"playbook {self.dataset!r} has no version {version}: see `contend playbook history {self.dataset}`"
+            )
+        return playbook
+
+    def commit(self, old: Playbook, line: VersionLine) -> Playbook:
+        """Make the line's version the newest: history first, then the playbook file, each flushed. Needs the lock."""
+        new = _next(old, line)
+        text = new.model_dump_json(indent=1, exclude_computed_fields=True).encode()
+        line.digest = hashlib.sha256(text).hexdigest()
+        line.bullets_before, line.bullets_after = len(old.bullets), len(new.bullets)
+        with _disk(self.playbook):
+            _write_flushed(self._temporary, text)
+            self._append(line.model_dump_json(exclude_computed_fields=True).encode() + b"\n")
+            self._temporary.replace(self.playbook)
+            _flush_folder(self.playbook.parent)
+        return new
+
+    def put_aside(self) -> None:
+        """Keep a playbook file that cannot be read under another name."""
+        with _disk(self.playbook):
+            self.playbook.replace(self.playbook.with_suffix(".damaged.json"))
+
+    def _found(self) -> Playbook | None:
+        raw = _read(self.playbook)
+        if raw is None:
+            return None
+        try:
+            with _collector_paused():
+                playbook = Playbook.model_validate_json(raw)
+        except ValidationError as error:
+            raise self._damaged(f"{self.playbook} cannot be read ({_first(error)})") from error
+        if playbook.dataset != self.dataset:
+            raise self._damaged(f"{self.playbook} holds dataset {playbook.dataset!r}")
+        return playbook
+
+    def _completed(self, found: Playbook | None) -> Playbook:
+        playbook = found or Playbook(dataset=self.dataset)
+        for line in self._lines_after(playbook.version):
+            playbook = _next(playbook, line)
+        return playbook
+
+    def _damaged(self, what: str) -> PlaybookDamaged:
+        good = 0
+        for raw in self._raw_lines():
+            try:
+                good = VersionLine.model_validate_json(raw).version
+            except ValidationError:
+                break
+        remedy = f"the last good version is {good}: `contend playbook rollback {self.dataset} {good}`"
+        return PlaybookDamaged(f"{what}; {remedy if good else 'no good version is kept: move the file away'}")
+
+    def _damaged_history(self, number: int, why: str) -> PlaybookDamaged:
+        good = found.version if (found := self._found()) else number - 1
+        return PlaybookDamaged(
+            f"{self.history} line {number} cannot be read ({why}); the last good version is {good}: "
+            "mend the line, or move the file away to start a new history from the playbook"
+        )
+
+    def _is_recorded(self, found: Playbook) -> bool:
+        raw = self._raw_lines()
+        recorded = (_version_of(raw[-1]) or 0) if raw else 0
+        if recorded < found.version and not (_read(self.history) or b"\n").endswith(b"\n"):
+            raise self._damaged_history(len(raw) + 1, "it ends half way")
+        if recorded != found.version:
+            return recorded > found.version
+        digest = hashlib.sha256(_read(self.playbook) or b"").hexdigest()
+        return raw[-1].endswith(b'"digest":"%b"}' % digest.encode())
+
+    def _lines_after(self, version: int) -> list[VersionLine]:
+        later: list[VersionLine] = []
+        raw = self._raw_lines()
+        for number in range(len(raw), 0, -1):
+            if (_version_of(raw[number - 1]) or version + 1) <= version:
+                break
+            later.append(self._parsed(raw[number - 1], number))
+        return later[::-1]
+
+    def _raw_lines(self) -> list[bytes]:
+        """Lines that were written to their end; a kill's unfinished last one never counted."""
+        return (_read(self.history) or b"").split(b"\n")[:-1]
+
+    def _parsed(self, raw: bytes, number: int) -> VersionLine:
+        try:
+            with _collector_paused():
+                return VersionLine.model_validate_json(raw)
+        except ValidationError as error:
+            raise self._damaged_history(number, _first(error)) from error
+
+    def _append(self, line: bytes) -> None:
+        end = (_read(self.history) or b"").rfind(b"\n") + 1
+        with self.history.open("ab") as file:
+            file.truncate(end)
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _next(playbook: Playbook, line: VersionLine) -> Playbook:
+    bullets = line.replay({bullet.id: bullet for bullet in playbook.bullets})
+    return Playbook.model_construct(dataset=playbook.dataset, version=line.version, bullets=list(bullets.values()))
+
+
+def _version_of(raw: bytes) -> int | None:
+    """A line's version without reading the line: it stands first, and lines grow with what they changed."""
+    match = re.match(rb'{\s*"version"\s*:\s*(\d+)\s*,', raw)
+    return int(match[1]) if match else None
+
+
+def _first(error: ValidationError) -> str:
+    problem = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(part) for part in problem["loc"])
+    return f"{where}: {problem['msg']}" if where else problem["msg"]
+
+
+def _read(path: Path) -> bytes | None:
+    with _disk(path):
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            return None
+
+
+def _write_flushed(path: Path, text: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _flush_folder(folder: Path) -> None:
+    if os.name == "nt":  # Windows opens no folders
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _disk(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror or error}: check free space and permissions") from error
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Half of the time to read 50,000 bullets goes to garbage collections that find nothing."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

@@ -1,0 +1,188 @@
+"""Playbooks: load, change, every version kept."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from contend.errors import InputError, PlaybookDamaged, StoreError
+from contend.models.playbook import (
+    Bullet,
+    BulletChange,
+    CurationResult,
+    DeltaContextItem,
+    Playbook,
+    PlaybookDiff,
+    PlaybookVersion,
+    Skipped,
+)
+from contend.stores.playbook_files import PlaybookFiles, VersionLine, difference
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+class Curated(NamedTuple):
+    """What a change makes of a playbook; the store gives it its version. `counters` counts votes by tag."""
+
+    bullets: list[Bullet]
+    delta_items: list[DeltaContextItem]
+    skipped: list[Skipped]
+    counters: dict[str, Any]
+    summary: str
+
+
+Change = Callable[[Playbook], Curated]
+
+
+@dataclass(frozen=True)
+class PlaybookStore:
+    """Playbooks in a folder, safe for several processes at once. All files are touched on worker threads.
+
+    Every method refuses a dataset whose name is not 1 to 64 of `A-Z a-z 0-9 _ -` (InputError). Methods that write wait
+    at most `lock_seconds` for another process (StoreLocked).
+    """
+
+    folder: Path
+    lock_seconds: float = field(default=10.0, kw_only=True)
+
+    async def load(self, dataset: str, *, version: int | None = None) -> Playbook:
+        """The newest version, or the one asked for; the empty version 0 where nothing was saved yet.
+
+        Raises:
+            PlaybookDamaged: a file cannot be read; nothing was overwritten.
+            InputError: there is no such version.
+        """
+        files = self._files(dataset)
+        return await asyncio.to_thread(files.newest if version is None else lambda: _at(files, version))
+
+    async def apply(self, dataset: str, execution_id: str, change: Change, *, reason: str = "") -> CurationResult:
+        """Change the newest version and save it as the next one, once for each execution.
+
+        An execution that was already applied gets its first result back. A change that changes nothing makes no
+        version. `change` runs on a worker thread while the dataset is locked.
+
+        Raises:
+            PlaybookDamaged: a file cannot be read; nothing was overwritten.
+            StoreError: the disk refused; the old version stands.
+        """
+        return await asyncio.to_thread(self._apply, self._files(dataset), execution_id, change, reason)
+
+    async def applied(self, dataset: str, execution_id: str) -> CurationResult | None:
+        """The result of an execution's curation; None if it was not applied yet."""
+        line = await asyncio.to_thread(self._files(dataset).line_of, execution_id)
+        return line.result(dataset) if line else None
+
+    async def save(self, playbook: Playbook, *, reason: str = "") -> Playbook:
+        """Save what was made of the newest version as the next one.
+
+        Raises:
+            StoreError: somebody else saved a version since `playbook` was loaded, or the disk refused.
+        """
+        return await asyncio.to_thread(self._save, self._files(playbook.dataset), playbook, reason)
+
+    async def history(self, dataset: str) -> list[PlaybookVersion]:
+        """Every version's deltas, time, run and reason, oldest first."""
+        lines = await asyncio.to_thread(self._files(dataset).lines)
+        return [PlaybookVersion(**line.model_dump(include=set(PlaybookVersion.model_fields))) for line in lines]
+
+    async def diff(self, dataset: str, from_version: int, to_version: int) -> PlaybookDiff:
+        """What turns one version into another."""
+        old = await self.load(dataset, version=from_version)
+        new = await self.load(dataset, version=to_version)
+        return _diff(old, new)
+
+    async def rollback(self, dataset: str, version: int) -> Playbook:
+        """Make a new version with the bullets of an old one. A damaged playbook file is kept as `.damaged.json`."""
+        return await asyncio.to_thread(self._rollback, self._files(dataset), version)
+
+    async def datasets(self) -> list[str]:
+        """Datasets that have a playbook, by name."""
+        return await asyncio.to_thread(self._datasets)
+
+    def _files(self, dataset: str) -> PlaybookFiles:
+        if not _NAME.fullmatch(dataset):
+            raise InputError(f"dataset {dataset[:80]!r}: use 1 to 64 letters, digits, '_' or '-'")
+        return PlaybookFiles(self.folder, dataset)
+
+    def _apply(self, files: PlaybookFiles, execution_id: str, change: Change, reason: str) -> CurationResult:
+        with files.locked(self.lock_seconds):
+            if line := files.line_of(execution_id):
+                return line.result(files.dataset)
+            playbook = files.newest_recorded()
+            curated = change(playbook)
+            line = _line(playbook, curated, execution_id=execution_id, reason=reason)
+            if line.changed or line.removed:
+                files.commit(playbook, line)
+            else:
+                line.version = playbook.version
+            return line.result(files.dataset)
+
+    def _save(self, files: PlaybookFiles, playbook: Playbook, reason: str) -> Playbook:
+        with files.locked(self.lock_seconds):
+            newest = files.newest_recorded()
+            if newest.version != playbook.version:
+                raise StoreError(
+                    f"playbook {files.dataset!r} is at version {newest.version}, not {playbook.version}: load it again"
+                )
+            return files.commit(newest, _version_of(newest, playbook.bullets, reason))
+
+    def _rollback(self, files: PlaybookFiles, version: int) -> Playbook:
+        with files.locked(self.lock_seconds):
+            target = files.rebuilt(version)
+            try:
+                newest = files.newest_recorded()
+            except PlaybookDamaged:
+                files.put_aside()
+                newest = files.newest()
+            return files.commit(newest, _version_of(newest, target.bullets, f"rolled back to version {version}"))
+
+    def _datasets(self) -> list[str]:
+        found = (path.name.split(".")[0] for path in self.folder.glob("*.json*") if _is_playbook(path))
+        return sorted(set(found))
+
+
+def _is_playbook(path: Path) -> bool:
+    name, _, rest = path.name.partition(".")
+    return bool(_NAME.fullmatch(name)) and rest in {"json", "history.jsonl"}
+
+
+def _at(files: PlaybookFiles, version: int) -> Playbook:
+    newest = files.newest()
+    return newest if newest.version == version else files.rebuilt(version)
+
+
+def _version_of(old: Playbook, bullets: list[Bullet], reason: str) -> VersionLine:
+    changed, removed = difference(old, bullets)
+    return VersionLine(version=old.version + 1, reason=reason, changed=changed, removed=removed)
+
+
+def _line(playbook: Playbook, curated: Curated, *, execution_id: str, reason: str) -> VersionLine:
+    changed, removed = difference(playbook, curated.bullets)
+    return VersionLine(
+        version=playbook.version + 1,
+        execution_id=execution_id,
+        reason=reason,
+        delta_items=curated.delta_items,
+        counters=curated.counters,
+        summary=curated.summary,
+        skipped=curated.skipped,
+        bullets_before=len(playbook.bullets),
+        bullets_after=len(curated.bullets),
+        changed=changed,
+        removed=removed,
+    )
+
+
+def _diff(old: Playbook, new: Playbook) -> PlaybookDiff:
+    changed, removed = difference(old, new.bullets)
+    before = {bullet.id: bullet for bullet in old.bullets}
+    return PlaybookDiff(
+        dataset=new.dataset,
+        from_version=old.version,
+        to_version=new.version,
+        added=[bullet for bullet in changed if bullet.id not in before],
+        removed=[before[key] for key in removed],
+        changed=[BulletChange(before=before[bullet.id], after=bullet) for bullet in changed if bullet.id in before],
+    )
