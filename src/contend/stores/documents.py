@@ -1,0 +1,132 @@
+"""Long texts by the hash of their content: state and record hold ids, the texts lie here once."""
+
+import asyncio
+import re
+from collections import OrderedDict
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+from uuid import uuid4
+
+from contend.errors import StoreError
+
+_ID = re.compile(r"[0-9a-f]{64}")
+_CHARACTERS_IN_MEMORY = 8_000_000
+
+
+class DocumentStore:
+    """Texts in a folder, made when the first is put. Safe to share between tasks and between processes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._recent = _Recent(_CHARACTERS_IN_MEMORY)
+
+    async def put(self, text: str) -> str:
+        """Keeps the text and gives its id: SHA-256 as 64 hex digits, the same for the same text.
+
+        Raises:
+            StoreError: the folder cannot be written.
+        """
+        content = text.encode("utf-8", "surrogatepass")
+        document_id = sha256(content).hexdigest()
+        await asyncio.to_thread(_write, self._path(document_id), content)
+        self._recent.put(document_id, text)
+        return document_id
+
+    async def get(self, document_id: str) -> str:
+        """The text that was put under this id.
+
+        Raises:
+            StoreError: it is not there, cannot be read, or is no longer what was put.
+        """
+        text = self._recent.get(document_id)
+        if text is None:
+            content = await asyncio.to_thread(_read, self._path(document_id))
+            if sha256(content).hexdigest() != document_id:
+                raise StoreError(f"document {self._path(document_id)} was changed on disk: delete it and search again")
+            text = content.decode("utf-8", "surrogatepass")
+            self._recent.put(document_id, text)
+        return text
+
+    async def get_many(self, document_ids: Iterable[str]) -> dict[str, str]:
+        """The texts by id.
+
+        Raises:
+            StoreError: as `get`, for the first that fails.
+        """
+        wanted = list(dict.fromkeys(document_ids))
+        texts = await asyncio.gather(*(self.get(document_id) for document_id in wanted))
+        return dict(zip(wanted, texts, strict=True))
+
+    async def delete(self, document_ids: Iterable[str]) -> None:
+        """Removes the texts; ids that are not there are passed over.
+
+        Raises:
+            StoreError: a file cannot be removed.
+        """
+        doomed = list(document_ids)
+        for document_id in doomed:
+            self._recent.drop(document_id)
+        await asyncio.to_thread(_remove, [self._path(document_id) for document_id in doomed])
+
+    def _path(self, document_id: str) -> Path:
+        """The first two digits name a subfolder, which keeps folders small."""
+        if not _ID.fullmatch(document_id):
+            raise StoreError(f"{document_id[:80]!r} is no document id: ids are 64 hex digits")
+        return self._folder / document_id[:2] / f"{document_id}.txt"
+
+
+class _Recent:
+    """The texts used last, up to a number of characters together."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._texts: OrderedDict[str, str] = OrderedDict()
+        self._characters = 0
+
+    def get(self, document_id: str) -> str | None:
+        if document_id in self._texts:
+            self._texts.move_to_end(document_id)
+        return self._texts.get(document_id)
+
+    def put(self, document_id: str, text: str) -> None:
+        self.drop(document_id)
+        self._texts[document_id] = text
+        self._characters += len(text)
+        while self._characters > self._capacity:
+            self.drop(next(iter(self._texts)))
+
+    def drop(self, document_id: str) -> None:
+        self._characters -= len(self._texts.pop(document_id, ""))
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        if path.exists() and path.read_bytes() == content:
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{uuid4().hex}.tmp")
+        try:
+            temporary.write_bytes(content)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot write document {path}: {error.strerror}; free space or mend its rights") from error
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise StoreError(f"document {path} is missing: run the search again") from error
+    except OSError as error:
+        raise StoreError(f"cannot read document {path}: {error.strerror}") from error
+
+
+def _remove(paths: list[Path]) -> None:
+    for path in paths:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"cannot remove document {path}: {error.strerror}") from error
