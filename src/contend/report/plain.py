@@ -13,9 +13,10 @@ _ELEMENTS = (
     "math|meta|nav|noscript|object|ol|option|p|param|picture|pre|q|s|samp|script|section|select|small|source|span|"
     "strong|style|sub|summary|sup|svg|table|tbody|td|template|textarea|tfoot|th|thead|title|tr|u|ul|video|wbr"
 )
-_ACTIVE = re.compile(r"<(script|style)\b[^>]*>.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
-_TAG = re.compile(rf"</?(?:{_ELEMENTS})(?:[\s/][^<>]*=[^<>]*|\s*/?)>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
+_ACTIVE = re.compile(r"<(script|style)\b[^>]*>.{0,5000}?</\1\s*>", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(rf"</?(?:{_ELEMENTS})(?:[\s/][^<>=]*=[^<>]*|\s*/?)>|<!--.{0, 2000}?-->", re.IGNORECASE | re.DOTALL)
 _OPENS_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_AUTOLINK = re.compile(r"<(https?://[^\s<>]+)>")
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\((?:[^()]|\([^()]*\))*\)|\[[^\[\]]*\])")
 _ADDRESS = re.compile(
     r"""
@@ -54,7 +55,8 @@ def plain_title(text: str) -> str:
 
 def without_html(markdown: str) -> str:
     """Markdown of others with its HTML elements taken out, so that it is inert wherever it is rendered."""
-    return _OPENS_TAG.sub("< ", _TAG.sub("", _ACTIVE.sub("", clean(markdown))))
+    without = _TAG.sub("", _ACTIVE.sub("", _AUTOLINK.sub(r"\1", clean(markdown))))
+    return _OPENS_TAG.sub("< ", without)
 
 
 def _until_stable(text: str, known: Collection[str]) -> str:

@@ -1,0 +1,60 @@
+"""A report for other programs."""
+
+import hashlib
+import re
+import unicodedata
+
+from contend.models.research import ResearchReport, SearchResult
+from contend.text import clean
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{character: f"\\{character}" for character in "$&#%_"},
+}
+_ESCAPES = str.maketrans(_SPECIAL)
+_URL_ESCAPES = str.maketrans({"{": "%7B", "}": "%7D", "\\": "%5C", '"': "%22", " ": "%20"})
+
+
+def to_json(report: ResearchReport) -> str:
+    """The report as indented JSON that loads again as a `ResearchReport`."""
+    return report.model_dump_json(indent=2) + "\n"
+
+
+def to_bibtex(report: ResearchReport) -> str:
+    """The report's sources as BibTeX, in their order. A source's key depends on nothing but the source."""
+    return "\n".join(_entry(source) for source in report.sources)
+
+
+def _entry(source: SearchResult) -> str:
+    fields = {
+        "title": f"{{{_escaped(source.title)}}}",
+        "author": " and ".join(_author(name) for name in source.authors or []),
+        "year": (source.published_date or "")[:4],
+        "date": source.published_date or "",
+        "howpublished": _escaped(source.source),
+        "url": clean(source.url, single_line=True).translate(_URL_ESCAPES),
+    }
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
+    return "\n".join([f"@misc{{{_key(source)},", *lines, "}", ""])
+
+
+def _key(source: SearchResult) -> str:
+    """The first author's (else the source's) name, the year, and six characters that tell the address."""
+    name = (source.authors or [source.source])[0].split()[-1]
+    ascii_name = re.sub(r"[^a-z]", "", unicodedata.normalize("NFKD", name).lower()) or source.source
+    digest = hashlib.sha256(source.url.encode()).hexdigest()[:6]
+    return f"{ascii_name}{(source.published_date or '')[:4]}-{digest}"
+
+
+def _author(name: str) -> str:
+    """A name; braces keep one that holds BibTeX's own separators whole."""
+    escaped = _escaped(name)
+    return f"{{{escaped}}}" if re.search(r"\band\b|,", name) else escaped
+
+
+def _escaped(text: str) -> str:
+    return clean(text, single_line=True).translate(_ESCAPES)

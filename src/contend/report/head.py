@@ -1,0 +1,172 @@
+"""What kind of run made a report: shown with it, so that nobody takes a partial run for a whole one."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, NamedTuple
+
+from pydantic import Field
+
+from contend.models.record import Language, Record, Score
+from contend.models.round import LeaderboardEntry
+from contend.models.task import RunStatus, RunUsage
+from contend.report.plain import plain_title
+
+
+class ReportHead(Record):
+    """The run behind a report. `unverified`: cited sentences that their sources were not seen to support.
+
+    `sources_off` gives the reason by source, `models` the model by role, `seconds` the run's active time.
+    """
+
+    status: RunStatus
+    winner: str | None = None
+    best_score: Score | None = None
+    leaderboard: list[LeaderboardEntry] = Field(default_factory=list)
+    sources_off: dict[str, str] = Field(default_factory=dict)
+    warnings: list[str] = Field(default_factory=list)
+    models: dict[str, str] = Field(default_factory=dict)
+    usage: RunUsage = Field(default_factory=RunUsage)
+    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    notes: list[str] = Field(default_factory=list)
+    unverified: list[str] = Field(default_factory=list)
+
+
+class HeadWords(NamedTuple):
+    """The fixed words of the appendix in one language."""
+
+    title: str
+    status: str
+    winner: str
+    time: str
+    models: str
+    usage: str
+    tokens: str
+    cost_unknown: str
+    sources_off: str
+    note: str
+    warning: str
+    leaderboard: str
+    columns: tuple[str, str, str, str]
+    unverified: str
+    unscored: str
+    colon: str
+    statuses: Mapping[RunStatus, str]
+
+
+HEAD_WORDS: dict[Language, HeadWords] = {
+    "en": HeadWords(
+        title="About this run",
+        status="Status",
+        winner="Winner",
+        time="Active time",
+        models="Models",
+        usage="Usage",
+        tokens="{requests:,} model calls, {input:,} tokens in, {output:,} out",
+        cost_unknown="cost unknown",
+        sources_off="Source that was off",
+        note="Note",
+        warning="Warning",
+        leaderboard="Leaderboard",
+        columns=("Rank", "Team", "Best score", "Round"),
+        unverified="Citations to check (the cited source was not seen to say this)",
+        unscored="unscored",
+        colon=": ",
+        statuses={
+            "running": "running",
+            "completed": "completed",
+            "partial": "partial",
+            "failed": "failed",
+            "interrupted": "interrupted",
+        },
+    ),
+    "ja": HeadWords(
+        title="この実行について",
+        status="状態",
+        winner="勝者",
+        time="実行時間",
+        models="モデル",
+        usage="使用量",
+        tokens="モデル呼び出し {requests:,} 回、入力 {input:,} トークン、出力 {output:,} トークン",
+        cost_unknown="費用不明",
+        sources_off="使えなかった情報源",
+        note="注記",
+        warning="警告",
+        leaderboard="順位表",
+        columns=("順位", "チーム", "最高点", "ラウンド"),
+        unverified="要確認の引用（引用元で裏付けを確認できなかった文）",
+        unscored="未採点",
+        colon="：",
+        statuses={
+            "running": "実行中",
+            "completed": "完了",
+            "partial": "一部のみ完了",
+            "failed": "失敗",
+            "interrupted": "中断",
+        },
+    ),
+}
+
+
+def head_markdown(head: ReportHead, language: Language) -> str:
+    """The appendix on the run, to stand after the report's own Markdown."""
+    words = HEAD_WORDS[language]
+    lines = [f"## {words.title}", "", *(f"- {fact}" for fact in _facts(head, words))]
+    if head.leaderboard:
+        lines += ["", f"### {words.leaderboard}", "", *_table(head.leaderboard, words)]
+    if head.unverified:
+        lines += ["", f"### {words.unverified}", "", *(f"- {plain_title(text)}" for text in head.unverified)]
+    return "\n".join(lines) + "\n"
+
+
+def shown_outcome(head: ReportHead, language: Language) -> str:
+    """The winner with its score, `Scout (87.3/100)`; "" without one."""
+    if head.winner is None:
+        return ""
+    return f"{plain_title(head.winner)} ({_score(head.best_score, HEAD_WORDS[language])})"
+
+
+def _facts(head: ReportHead, words: HeadWords) -> Iterator[str]:
+    def fact(name: str, value: str) -> str:
+        return f"{name}{words.colon}{plain_title(value)}"
+
+    yield fact(words.status, words.statuses[head.status])
+    if head.winner is not None:
+        yield fact(words.winner, f"{head.winner} ({_score(head.best_score, words)})")
+    yield fact(words.time, _duration(head.seconds))
+    if head.models:
+        yield fact(words.models, ", ".join(f"{role} {name}" for role, name in head.models.items()))
+    yield fact(words.usage, _usage(head.usage, words))
+    for source, reason in head.sources_off.items():
+        yield fact(words.sources_off, f"{source} ({reason})")
+    for note in head.notes:
+        yield fact(words.note, note)
+    for warning in head.warnings:
+        yield fact(words.warning, warning)
+
+
+def _table(leaderboard: list[LeaderboardEntry], words: HeadWords) -> Iterator[str]:
+    yield f"| {' | '.join(words.columns)} |"
+    yield "| ---: | :--- | ---: | ---: |"
+    for entry in leaderboard:
+        name = plain_title(entry.team_name).replace("|", "\\|")
+        yield f"| {entry.rank or '–'} | {name} | {_entry_score(entry, words)} | {entry.best_round or '–'} |"
+
+
+def _entry_score(entry: LeaderboardEntry, words: HeadWords) -> str:
+    return "–" if entry.rank is None else _score(entry.best_score, words)
+
+
+def _score(score: float | None, words: HeadWords) -> str:
+    return words.unscored if score is None else f"{score * 100:.1f}/100"
+
+
+def _usage(usage: RunUsage, words: HeadWords) -> str:
+    tokens = words.tokens.format(requests=usage.requests, input=usage.input_tokens, output=usage.output_tokens)
+    cost = words.cost_unknown if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+    return f"{tokens} ({cost})"
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    if not minutes:
+        return f"{seconds:.1f} s"
+    return f"{minutes} min {rest} s"

@@ -1,0 +1,175 @@
+"""A report as one page that loads nothing and runs nothing."""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from html import escape
+from pathlib import Path
+from string import Template
+from urllib.parse import unquote, urlsplit
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+
+from contend.models.record import Language
+from contend.models.research import HEADINGS, ResearchReport, SearchResult
+from contend.report.head import HEAD_WORDS, ReportHead, head_markdown, shown_outcome
+from contend.report.marks import MARK
+from contend.text import clean, shorten
+
+_PHRASES = {"a", "br", "code", "em", "span", "strong"}
+_BLOCKS = {"blockquote", "details", "header", "hr", "li", "ol", "p", "pre", "section", "summary", "ul"}
+_HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+_TABLES = {"table", "tbody", "td", "th", "thead", "tr"}
+_ATTRIBUTES = {
+    "a": {"href", "title", "class", "id"},
+    "li": {"id"},
+    "ol": {"start"},
+    "p": {"class"},
+    "span": {"class"},
+    "section": {"class"},
+    "header": {"class"},
+}
+_SPACE_BEFORE_MARK = re.compile(rf" (?={MARK.pattern})")
+_TOOLTIP_MOST = 300
+
+
+def to_html(report: ResearchReport, head: ReportHead, language: Language) -> str:
+    """The report as a self-contained page: `[n]` links to its source, only web addresses can be clicked."""
+    bare = report.model_copy(update={"sources": []}).to_markdown(language)
+    text, _, generated = bare.removeprefix(f"# {report.theme}\n").rpartition(f"## {HEADINGS[language].references}\n")
+    links = _CitationLinks(report.sources)
+    body = links.render(text)
+    references = _references(report.sources, cited=links.cited, language=language)
+    run = _run(head, links, language)
+    return _page(report.theme, run, f"{body}{references}{links.render(generated)}", language)
+
+
+def markdown_to_html(markdown: str, head: ReportHead, *, theme: str, language: Language) -> str:
+    """Markdown that is no report of ours as such a page, as it is but for HTML, images and unsafe links."""
+    links = _CitationLinks([])
+    return _page(theme, _run(head, links, language), links.render(clean(markdown)), language)
+
+
+class _CitationLinks:
+    """Renders Markdown with each `[n]` that has a source as a link to it; remembers which were cited."""
+
+    def __init__(self, sources: Sequence[SearchResult]) -> None:
+        self.cited: set[int] = set()
+        self._sources = sources
+        self._markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+        self._markdown.core.ruler.after("inline", "citations", self._link)
+
+    def render(self, markdown: str) -> str:
+        return str(self._markdown.render(markdown))
+
+    def _link(self, state: StateCore) -> None:
+        for token in state.tokens:
+            if token.children:
+                token.children = self._linked(token.children)
+
+    def _linked(self, children: list[Token]) -> list[Token]:
+        linked: list[Token] = []
+        depth = 0
+        for child in children:
+            depth += child.nesting if child.type.startswith("link_") else 0
+            linked += self._split(child.content) if child.type == "text" and not depth else [child]
+        return linked
+
+    def _split(self, text: str) -> list[Token]:
+        """The text with its marks as links: the pattern's groups stand at the odd places."""
+        tokens: list[Token] = []
+        for place, part in enumerate(MARK.split(_SPACE_BEFORE_MARK.sub("\N{NO-BREAK SPACE}", text))):
+            if place % 2:
+                tokens += self._mark(int(part))
+            elif part:
+                tokens.append(Token("text", "", 0, content=part))
+        return tokens
+
+    def _mark(self, number: int) -> list[Token]:
+        label = Token("text", "", 0, content=f"[{number}]")
+        if not 1 <= number <= len(self._sources):
+            return [label]
+        attributes: dict[str, str | int | float] = {
+            "href": f"#source-{number}",
+            "title": _tooltip(self._sources[number - 1]),
+            "class": "cite",
+        }
+        if number not in self.cited:
+            attributes["id"] = f"cite-{number}"
+            self.cited.add(number)
+        return [Token("link_open", "a", 1, attrs=attributes), label, Token("link_close", "a", -1)]
+
+
+def _tooltip(source: SearchResult) -> str:
+    return shorten(f"{source.title} — {source.summary}", _TOOLTIP_MOST)
+
+
+def _references(sources: Sequence[SearchResult], *, cited: set[int], language: Language) -> str:
+    """The numbered list of sources; a cited one has a link back to where it is first cited."""
+    items = []
+    for number, source in enumerate(sources, start=1):
+        back = f' <a class="back" href="#cite-{number}" title="[{number}]">↩</a>' if number in cited else ""
+        items.append(f'<li id="source-{number}">{_reference(source)}{back}</li>')
+    heading = escape(HEADINGS[language].references)
+    return f'<section class="references"><h2>{heading}</h2><ol>{"".join(items)}</ol></section>'
+
+
+def _reference(source: SearchResult) -> str:
+    facts = [source.source, source.published_date or "", ", ".join(source.authors or [])]
+    about = escape(" · ".join(fact for fact in facts if fact))
+    return f'<strong>{escape(source.title)}</strong><br><span class="about">{about}</span><br>{_address(source.url)}'
+
+
+def _address(url: str) -> str:
+    """A link to a web page; a local document's path as text, since a page from elsewhere cannot open it."""
+    if _is_web(url):
+        return f'<a href="{escape(url)}">{escape(url)}</a>'
+    return f'<span class="path">{escape(unquote(urlsplit(url).path))}</span>'
+
+
+def _is_web(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme in {"http", "https"} and bool(parts.netloc)
+
+
+def _page(theme: str, run: str, body: str, language: Language) -> str:
+    safe = nh3.clean(
+        f'{run}<h1>{escape(theme)}</h1><section class="report">{body}</section>',
+        tags=_PHRASES | _BLOCKS | _HEADINGS | _TABLES,
+        attributes=_ATTRIBUTES,
+        attribute_filter=_safe_attribute,
+        url_schemes={"http", "https"},
+        link_rel="nofollow noopener noreferrer",
+    )
+    return _resource("page.html").substitute(
+        language=language, title=escape(theme), style=_resource("page.css").template, body=safe
+    )
+
+
+def _safe_attribute(_tag: str, name: str, value: str) -> str | None:
+    if name == "href" and not value.startswith(("#source-", "#cite-")) and not _is_web(value):
+        return None
+    return value
+
+
+def _run(head: ReportHead, links: _CitationLinks, language: Language) -> str:
+    """What kind of run it was: at a glance, then what to beware of, then everything on request."""
+    words = HEAD_WORDS[language]
+    winner = shown_outcome(head, language)
+    glance = f'<span class="status {head.status}">{escape(words.statuses[head.status])}</span>'
+    if winner:
+        glance += f" {escape(words.winner)}{words.colon}<strong>{escape(winner)}</strong>"
+    off = [f"{words.sources_off}{words.colon}{name} ({reason})" for name, reason in head.sources_off.items()]
+    beware = [*head.notes, *head.warnings, *off]
+    cautions = "".join(f'<p class="caution">{escape(clean(text, single_line=True))}</p>' for text in beware)
+    facts = links.render(head_markdown(head, language).split("\n", 1)[1])
+    details = f"<details><summary>{escape(words.title)}</summary>{facts}</details>"
+    return f'<header class="run"><p class="glance">{glance}</p>{cautions}{details}</header>'
+
+
+@cache
+def _resource(name: str) -> Template:
+    return Template(Path(__file__).with_name(name).read_text("utf-8"))
