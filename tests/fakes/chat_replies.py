@@ -1,0 +1,224 @@
+"""What the fake endpoint answers: plausible replies made from the prompt's content alone, never from call order.
+
+The same content gives the same reply: dates, delimiter marks and the standings of other teams don't count.
+"""
+
+import json
+import re
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from contend.text import detect_language, shorten, split_sentences, terms
+
+_BLOCK = re.compile(r"<([a-z]{1,20})-([0-9a-f]{8})>\n?(.*?)\n?</\1-\2>", re.DOTALL)
+_MARK = re.compile(r"-[0-9a-f]{8}>")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}[T ]?(?:\d{2}:\d{2}(?::\d{2})?)?(?:[+-]\d{2}:\d{2}| UTC|Z)?")
+_STANDINGS = re.compile(
+    r"^#+ *[^\n]*(?:leaderboard|ranking|standing|順位|ランキング)[^\n]*\n.*?(?=^#|\Z)",
+    re.DOTALL | re.IGNORECASE | re.MULTILINE,
+)
+_SCORE = re.compile(r"(\d{1,3}(?:\.\d+)?)\s*/\s*100")
+_CITATION = re.compile(r"\s*\[\d+\]")
+_METRIC = re.compile(r"\b(clarity_coherence|coverage|relevance|[a-z]+_[a-z_]+)\b")
+PROMPTS = {
+    "PlanReply": "supervisor/plan",
+    "DraftReply": "writer/write",
+    "ReviewReply": "reviewer/review",
+    "MetricReply": "evaluator/metric",
+    "JudgmentReply": "judge/judge",
+    "ReflectionReply": "reflector/reflect",
+    "CurationReply": "curator/curate",
+}
+"""The prompt that asks for each shape."""
+
+
+class Asked(NamedTuple):
+    """A request as the fake reads it. `settled` is the user text without dates, marks and standings."""
+
+    shape: str
+    schema: dict[str, Any]
+    system: str
+    user: str
+
+    @property
+    def settled(self) -> str:
+        return _DATE.sub("", _MARK.sub(">", _STANDINGS.sub("", self.user)))
+
+    def blocks(self, *labels: str) -> list[str]:
+        return [inner for label, _, inner in _BLOCK.findall(self.user) if label in labels]
+
+    @property
+    def theme(self) -> str:
+        blocks = self.blocks("query", "theme", "text")
+        return blocks[0] if blocks else self.settled[:200]
+
+    def numbers(self, name: str) -> list[int]:
+        """The numbers that the schema offers for a list field, anywhere in it."""
+        found: list[int] = []
+        for shape in [self.schema, *self.schema.get("$defs", {}).values()]:
+            items = shape.get("properties", {}).get(name, {}).get("items", {})
+            found += items.get("enum", [items["const"]] if "const" in items else [])
+        return found
+
+
+def answer(asked: Asked) -> str:
+    """The reply's JSON."""
+    make = _REPLIES.get(asked.shape)
+    reply = make(asked) if make else _sample(asked.schema, asked.schema.get("$defs", {}), _hash(asked.settled))
+    return json.dumps(reply, ensure_ascii=False)
+
+
+def _plan(asked: Asked) -> dict[str, Any]:
+    words = _words(asked.theme) or ["question"]
+    second = _words(" ".join(asked.blocks("feedback")))[:2]
+    angles = ["概要", "原因", "課題"] if _japanese(asked) else ["overview", "causes", "limits"]
+    turn = _hash(asked.system + asked.settled) % len(angles)
+    queries = [" ".join([*words[:3], angle, *second]) for angle in angles[turn:] + angles[:turn]]
+    points = [f"{asked.theme[:120]} – {angle}" for angle in angles]
+    return {
+        "investigation_points": points,
+        "search_queries": [shorten(query, 200) for query in queries],
+        "plan_text": shorten(f"{asked.theme[:200]}: {', '.join(angles)}.", 600),
+    }
+
+
+def _draft(asked: Asked) -> dict[str, Any]:
+    offered = asked.numbers("sources")
+    quotes = [
+        {"text": sentence, "sources": [number]}
+        for number, passage in zip(offered, asked.blocks("passage"), strict=False)
+        for sentence in _quotable(passage)[:2]
+    ]
+    wanted = set(_words(asked.theme + " ".join(asked.blocks("feedback"))))
+    quotes.sort(key=lambda quote: -len(wanted & set(_words(str(quote["text"])))))
+    plain = [{"text": _opening(asked), "sources": []}]
+    body = quotes or plain
+    return {
+        "summary": [*body[:2], *plain][:4],
+        "findings": body[:4],
+        "analysis": (body[2:12] + body[:2])[:12] if len(body) > 1 else body * 2,
+        "limits": plain[:1],
+        "bullets": asked.numbers("bullets")[:2],
+    }
+
+
+def _opening(asked: Asked) -> str:
+    if _japanese(asked):
+        return "この報告は、渡された資料だけに基づいており、資料にないことは扱っていません。"
+    return "This report rests on the passages that were given, and says nothing that they do not hold."
+
+
+def _quotable(passage: str) -> list[str]:
+    sentences = (_CITATION.sub("", sentence).strip() for sentence in split_sentences(passage))
+    return [sentence for sentence in sentences if 20 <= len(sentence) <= 390 and not sentence.startswith(("#", "|"))]
+
+
+def _review(asked: Asked) -> dict[str, Any]:
+    missing = [point for point in asked.blocks("text")[1:] if not set(_words(point)) & set(_words(_submitted(asked)))]
+    return {"feedback": f"Not answered yet: {'; '.join(missing)}"[:800], "more_queries": [], "accept": not missing}
+
+
+def _metric(asked: Asked) -> dict[str, Any]:
+    """More of the question's words and more cited sentences score higher; the metric's name moves it a little."""
+    text = _settled_submission(asked)
+    wanted = set(_words(asked.theme))
+    covered = len(wanted & set(_words(text))) / max(1, len(wanted))
+    cited = min(20, len(_CITATION.findall(text)))
+    metric = _METRIC.search(asked.system + asked.settled)
+    wobble = _hash(text + (metric[0] if metric else "")) % 15
+    quote = _quotable(text)[:1]
+    return {
+        "reason": f"It covers {covered:.0%} of the question in {cited} cited sentences.",
+        "evidence": [shorten(sentence, 200) for sentence in quote if len(sentence) <= 200],
+        "percent": max(0, min(100, round(30 + 25 * covered + 1.2 * cited + wobble))) if text.strip() else 0,
+    }
+
+
+def _judgment(asked: Asked) -> dict[str, Any]:
+    """Go on while the last own score is below 80 and not below the one before."""
+    scores = [float(score) for score in _SCORE.findall(asked.settled)]
+    falling = len(scores) > 1 and scores[-1] < scores[-2]
+    go_on = bool(scores) and scores[-1] < 80 and not falling
+    said = f"last score {scores[-1]:g}" if scores else "no score yet"
+    return {
+        "reasoning": f"{said}: {'room to improve' if go_on else 'no gain expected'}",
+        "should_continue": go_on,
+        "confidence_percent": 80,
+    }
+
+
+def _reflection(asked: Asked) -> dict[str, Any]:
+    words = _words(asked.theme)[:3]
+    ids = re.findall(r"\b[a-z]{1,12}[-_][A-Za-z0-9_-]{4,50}\b", asked.settled)
+    bullets = [found for found in dict.fromkeys(ids) if re.search(rf"\b{re.escape(found)}\b[^\n]*<bullet-", asked.user)]
+    insight = {
+        "reasoning": "The best round named its sources sentence by sentence.",
+        "error_identification": "Earlier rounds left points of the plan without a source.",
+        "root_cause_analysis": "The queries repeated the question's words only.",
+        "correct_approach": "Search once for each point of the plan, with its own words.",
+        "key_insight": f"For questions about {' '.join(words) or 'this topic'}, search each point with its own words.",
+    }
+    tags = [{"bullet_id": bullet, "tag": "helpful"} for bullet in bullets[:16]]
+    return {"insights": [insight], "bullet_evaluations": tags}
+
+
+def _curation(asked: Asked) -> dict[str, Any]:
+    insights = asked.blocks("insight", "text")
+    section = re.search(r"^\s*[-*] *`?\*{0,2}(\w[\w -]{0,40}?)\*{0,2}`?\s*[:：–—]", asked.user, re.MULTILINE)
+    content = insights[0] if insights else "Search each point of the plan with its own words."
+    operation = {
+        "reasoning": "No bullet says this yet.",
+        "operation": "ADD",
+        "bullet_id": "",
+        "section": section[1] if section else "general",
+        "content": shorten(content, 300),
+        "searchable_text": shorten(" ".join(_words(content)), 300),
+    }
+    return {"operations": [operation]}
+
+
+_REPLIES = {
+    "PlanReply": _plan,
+    "DraftReply": _draft,
+    "ReviewReply": _review,
+    "MetricReply": _metric,
+    "JudgmentReply": _judgment,
+    "ReflectionReply": _reflection,
+    "CurationReply": _curation,
+}
+
+
+def _submitted(asked: Asked) -> str:
+    return "\n".join(asked.blocks("submission", "draft"))
+
+
+def _settled_submission(asked: Asked) -> str:
+    return _DATE.sub("", _submitted(asked))
+
+
+def _japanese(asked: Asked) -> bool:
+    return detect_language(asked.theme) == "ja"
+
+
+def _words(text: str) -> list[str]:
+    return list(dict.fromkeys(terms(text)))
+
+
+def _hash(text: str) -> int:
+    return int(sha256(text.encode("utf-8", "replace")).hexdigest()[:8], 16)
+
+
+def _sample(schema: dict[str, Any], shapes: dict[str, Any], seed: int) -> Any:  # noqa: ANN401 - any JSON
+    """The smallest value of a JSON schema that nothing above knows."""
+    match schema:
+        case {"$ref": name}:
+            return _sample(shapes[name.rpartition("/")[2]], shapes, seed)
+        case {"enum": choices} | {"const": choices}:
+            return choices[seed % len(choices)] if isinstance(choices, list) else choices
+        case {"type": "object"}:
+            return {name: _sample(part, shapes, seed) for name, part in schema.get("properties", {}).items()}
+        case {"type": "array"}:
+            return [_sample(schema["items"], shapes, seed + at) for at in range(schema.get("minItems", 0))]
+        case {"type": "integer" | "number"}:
+            return schema.get("minimum", 0) + seed % (schema.get("maximum", 10) - schema.get("minimum", 0) + 1)
+    return True if schema.get("type") == "boolean" else f"text {seed % 1000}".ljust(schema.get("minLength", 0), ".")

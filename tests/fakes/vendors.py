@@ -1,0 +1,371 @@
+"""One loopback server that stands in for the vendors: a chat endpoint that answers from the prompt's content.
+
+In a test: `with Vendors() as vendors:` gives `vendors.base_url`, `vendors.calls` and the faults below.
+Alone, for tests that kill processes: `python tests/fakes/vendors.py --port N --log FILE --latency-ms N --max-seconds N`
+prints `READY <port>` and writes one JSON line for each finished request. It listens on 127.0.0.1 only.
+"""
+
+import argparse
+import json
+import re
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Event, Lock, Thread
+from typing import Any, Self, TypedDict, Unpack
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from fakes.chat_replies import PROMPTS, Asked, answer
+
+SHAPE_IN_PROMPT = re.compile(r"^\{.*\"properties\".*\}$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One finished or refused request. `prompt` is told by the shape that was asked for."""
+
+    model: str
+    prompt: str
+    system: str
+    user: str
+    turns: int
+    body: dict[str, Any]
+    headers: dict[str, str]
+    status: int
+    at: float
+
+    @property
+    def hints(self) -> dict[str, str]:
+        """The team and round that the prompt names, where it does."""
+        text = self.system + self.user
+        team = re.search(
+            r"(?i)team[ _-]?(?:id|name)?[\"'`*]*\s*[:：=]\s*[\"'`*]*(?:<\w+-[0-9a-f]{8}>)?([\w -]{1,40})", text
+        )
+        round_number = re.search(r"(?i)round[ _]?(?:number)?[\"'`*]*\s*[:：= ]\s*(\d+)|ラウンド\s*(\d+)", text)
+        found = {
+            "team": team[1].strip() if team else "",
+            "round": (round_number[1] or round_number[2]) if round_number else "",
+        }
+        return {name: value for name, value in found.items() if value}
+
+
+@dataclass
+class _Rule:
+    """A fault: which requests it meets, how often still (None: always), and what it makes of the answer."""
+
+    spoil: "Callable[[_Answer], None]"
+    model: str | None
+    prompt: str | None
+    match: str | None
+    times: int | None
+    after: int = 0
+
+    def meets(self, call: Call) -> bool:
+        if (self.model or call.model) != call.model or (self.prompt or call.prompt) != call.prompt:
+            return False
+        if self.match and not re.search(self.match, call.system + "\n" + call.user, re.DOTALL):
+            return False
+        if self.after > 0:
+            self.after -= 1
+            return False
+        if self.times == 0:
+            return False
+        self.times = None if self.times is None else self.times - 1
+        return True
+
+
+@dataclass
+class _Answer:
+    """What will be sent, before a fault spoils it."""
+
+    text: str
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    error: dict[str, Any] | None = None
+    raw: bytes | None = None
+    finish_reason: str = "stop"
+    refusal: str | None = None
+    usage: bool = True
+    hang: bool = False
+    cut: bool = False
+    drip_seconds: float = 0.0
+
+
+class Where(TypedDict, total=False):
+    """Which requests a fault meets; what is left out fits all."""
+
+    model: str
+    prompt: str
+    match: str
+    times: int
+    after: int
+
+
+class Vendors:
+    """The server, in threads of this process. Faults hold for requests that fit `model`, `prompt` and `match`
+    (a pattern searched in the prompt), from the `after`-th on, `times` times (None: always). The newest fault wins.
+    """
+
+    def __init__(self, *, port: int = 0, latency: float = 0.0, log: Path | None = None) -> None:
+        self.latency = latency
+        self.calls: list[Call] = []
+        self.most_in_flight = 0
+        self._in_flight = 0
+        self._rules: list[_Rule] = []
+        self._lock = Lock()
+        self._over = Event()
+        self._log = log
+        self._server = _Server(("127.0.0.1", port), _Handler)
+        self._server.vendors = self
+        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+
+    @property
+    def port(self) -> int:
+        return int(self._server.server_address[1])
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+    def prompts(self) -> list[str]:
+        return [call.prompt for call in self.calls]
+
+    def fail(
+        self,
+        *,
+        status: int,
+        message: str = "planted failure",
+        code: str | None = None,
+        param: str | None = None,
+        retry_after: str | float | None = None,
+        **where: Unpack[Where],
+    ) -> None:
+        """Answer with an error status."""
+
+        def spoil(given: _Answer) -> None:
+            given.status = status
+            given.error = {"message": message, "type": "planted", "code": code, "param": param}
+            given.headers |= {} if retry_after is None else {"Retry-After": str(retry_after)}
+
+        self._add(spoil, **where)
+
+    def reply(
+        self, text: str, *, finish_reason: str = "stop", refusal: str | None = None, **where: Unpack[Where]
+    ) -> None:
+        """Answer with this text."""
+
+        def spoil(given: _Answer) -> None:
+            given.text, given.finish_reason, given.refusal = text, finish_reason, refusal
+
+        self._add(spoil, **where)
+
+    def malform(self, how: Callable[[str], str], **where: Unpack[Where]) -> None:
+        """Answer with what `how` makes of the right reply's text."""
+
+        def spoil(given: _Answer) -> None:
+            given.text = how(given.text)
+
+        self._add(spoil, **where)
+
+    def truncate(self, characters: int = 20, **where: Unpack[Where]) -> None:
+        """Cut the reply by its length limit."""
+
+        def spoil(given: _Answer) -> None:
+            given.text, given.finish_reason = given.text[:characters], "length"
+
+        self._add(spoil, **where)
+
+    def raw(self, body: bytes, *, content_type: str = "text/html", **where: Unpack[Where]) -> None:
+        """Answer 200 with something else than a chat completion."""
+
+        def spoil(given: _Answer) -> None:
+            given.raw, given.headers = body, {"Content-Type": content_type}
+
+        self._add(spoil, **where)
+
+    def hang(self, **where: Unpack[Where]) -> None:
+        """Never answer."""
+        self._add(lambda given: setattr(given, "hang", True), **where)
+
+    def cut(self, **where: Unpack[Where]) -> None:
+        """Close the connection in the middle of the answer."""
+        self._add(lambda given: setattr(given, "cut", True), **where)
+
+    def drip(self, seconds: float, **where: Unpack[Where]) -> None:
+        """Send a byte, wait, send another."""
+        self._add(lambda given: setattr(given, "drip_seconds", seconds), **where)
+
+    def count_nothing(self, **where: Unpack[Where]) -> None:
+        """Send no usage."""
+        self._add(lambda given: setattr(given, "usage", False), **where)
+
+    def heal(self) -> None:
+        """Forget all faults."""
+        self._rules.clear()
+
+    def _add(
+        self,
+        spoil: Callable[[_Answer], None],
+        *,
+        model: str | None = None,
+        prompt: str | None = None,
+        match: str | None = None,
+        times: int | None = None,
+        after: int = 0,
+    ) -> None:
+        self._rules.insert(0, _Rule(spoil, model, prompt, match, times, after))
+
+    def chat(self, body: dict[str, Any], headers: dict[str, str]) -> tuple[Call, _Answer]:
+        with self._lock:
+            self._in_flight += 1
+            self.most_in_flight = max(self.most_in_flight, self._in_flight)
+        asked = _asked(body)
+        given = _Answer(answer(asked))
+        call = Call(
+            model=str(body.get("model")),
+            prompt=PROMPTS.get(asked.shape, asked.shape),
+            system=asked.system,
+            user=asked.user,
+            turns=len(body["messages"]),
+            body=body,
+            headers=headers,
+            status=200,
+            at=time.monotonic(),
+        )
+        with self._lock:
+            rule = next((rule for rule in self._rules if rule.meets(call)), None)
+        if rule:
+            rule.spoil(given)
+        self._over.wait(1e6 if given.hang else self.latency)
+        return call, given
+
+    def finished(self, call: Call) -> None:
+        with self._lock:
+            self._in_flight -= 1
+            self.calls.append(call)
+            if self._log:
+                line = {
+                    "prompt": call.prompt,
+                    "model": call.model,
+                    "status": call.status,
+                    "at": time.time(),
+                    **call.hints,
+                }
+                with self._log.open("a") as log:
+                    log.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def _asked(body: dict[str, Any]) -> Asked:
+    messages = body["messages"]
+    system = "\n".join(message["content"] for message in messages if message["role"] in {"system", "developer"})
+    user = next(message["content"] for message in messages if message["role"] == "user")
+    described = body.get("response_format", {}).get("json_schema")
+    if described is None:
+        shown = SHAPE_IN_PROMPT.search(system)
+        schema = json.loads(shown[0]) if shown else {}
+        return Asked(schema.get("title", "text"), schema, system, user)
+    return Asked(described["name"], described["schema"], system, user)
+
+
+def _completion(call: Call, given: _Answer) -> dict[str, Any]:
+    message = {"role": "assistant", "content": given.text, "refusal": given.refusal}
+    spent, said = len(call.system + call.user) // 4 + 1, len(given.text) // 4 + 1
+    usage = {"prompt_tokens": spent, "completion_tokens": said, "total_tokens": spent + said}
+    return {
+        "id": "chatcmpl-fake",
+        "object": "chat.completion",
+        "created": 0,
+        "model": call.model,
+        "choices": [{"index": 0, "message": message, "finish_reason": given.finish_reason}],
+        **({"usage": usage} if given.usage else {}),
+    }
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+    vendors: Vendors
+
+    def handle_error(self, *_: object) -> None:
+        """A client that was killed is no error here."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: _Server
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if not self.path.endswith("/chat/completions"):
+            self._send(404, {}, b'{"error": {"message": "no such path"}}')
+            return
+        call, given = self.server.vendors.chat(body, dict(self.headers))
+        sent = given.raw
+        if sent is None:
+            sent = json.dumps({"error": given.error} if given.error else _completion(call, given)).encode()
+        headers = {"Content-Type": "application/json"} | given.headers
+        # Noted before it is sent: who has the answer finds the call in the list.
+        self.server.vendors.finished(Call(**{**vars(call), "status": given.status}))
+        if given.hang:
+            self.close_connection = True
+        elif given.cut:
+            self._send(given.status, headers, sent, only=len(sent) // 2)
+        else:
+            self._send(given.status, headers, sent, pause=given.drip_seconds)
+
+    def do_GET(self) -> None:
+        self._send(200, {"Content-Type": "application/json"}, b'{"object": "list", "data": []}')
+
+    def _send(
+        self, status: int, headers: dict[str, str], body: bytes, *, only: int | None = None, pause: float = 0
+    ) -> None:
+        self.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(body))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if only is not None:
+            self.wfile.write(body[:only])
+            self.close_connection = True
+            return
+        if not pause:
+            self.wfile.write(body)
+            return
+        for at in range(len(body)):
+            self.wfile.write(body[at : at + 1])
+            if self.server.vendors._over.wait(pause):
+                return
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
+        """Silent."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--log", type=Path)
+    parser.add_argument("--latency-ms", type=float, default=0)
+    parser.add_argument("--max-seconds", type=float, default=600)
+    chosen = parser.parse_args()
+    with Vendors(port=chosen.port, latency=chosen.latency_ms / 1000, log=chosen.log) as vendors:
+        sys.stdout.write(f"READY {vendors.port}\n")
+        sys.stdout.flush()
+        time.sleep(chosen.max_seconds)
+
+
+if __name__ == "__main__":
+    main()

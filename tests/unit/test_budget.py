@@ -1,0 +1,166 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contend.errors import BudgetExhausted, InputError
+from contend.llm.budget import Ledger, Ledgers, Limits, require_price
+from contend.models.task import CallUsage, RunUsage
+from contend.settings import ModelPrice
+
+
+class Clock:
+    seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def usage(tokens: int = 0, usd: float | None = 0.0) -> CallUsage:
+    return CallUsage(
+        call_key="k", role="writer", model="m", input_tokens=tokens, output_tokens=0, cost_usd=usd, milliseconds=1
+    )
+
+
+@pytest.mark.parametrize(
+    ("limits", "name"),
+    [
+        (Limits(max_tokens=149), "max_tokens"),
+        (Limits(max_calls=1), "max_calls"),
+        (Limits(max_usd=0.00014), "max_usd"),
+    ],
+)
+def test_a_call_is_refused_when_the_calls_in_flight_leave_no_room_for_it(limits: Limits, name: str) -> None:
+    ledger = Ledger(limits)
+    price = ModelPrice(input=1, output=1)
+    ledger.reserve(input_tokens=50, output_tokens=25, price=price)
+
+    with pytest.raises(BudgetExhausted, match=name):
+        ledger.reserve(input_tokens=50, output_tokens=25, price=price)
+
+    assert ledger.exhausted() == name
+
+
+def test_a_call_that_uses_a_limit_up_exactly_is_made() -> None:
+    ledger = Ledger(Limits(max_tokens=150, max_usd=0.00015, max_calls=2))
+
+    for _ in range(2):
+        ledger.reserve(input_tokens=50, output_tokens=25, price=ModelPrice(input=1, output=1))
+
+    assert ledger.exhausted() is None
+
+
+def test_a_settled_call_counts_with_what_it_cost() -> None:
+    ledger = Ledger(Limits(max_tokens=100))
+    held = ledger.reserve(input_tokens=50, output_tokens=50)
+
+    ledger.settle(held, usage(tokens=10))
+
+    assert ledger.used.input_tokens == 10
+    assert ledger.share_left() == pytest.approx(0.9)
+    ledger.reserve(input_tokens=45, output_tokens=45)
+
+
+def test_a_released_call_counts_nothing() -> None:
+    ledger = Ledger(Limits(max_calls=1))
+
+    ledger.release(ledger.reserve(input_tokens=1, output_tokens=1))
+
+    assert ledger.used == RunUsage()
+    ledger.reserve(input_tokens=1, output_tokens=1)
+
+
+def test_active_minutes_end_a_run() -> None:
+    clock = Clock()
+    ledger = Ledger(Limits(max_minutes=2), clock=clock)
+    clock.seconds = 90
+    ledger.reserve(input_tokens=1, output_tokens=1)
+    assert ledger.share_left() == pytest.approx(0.25)
+
+    clock.seconds = 121
+
+    assert ledger.exhausted() == "max_minutes"
+    with pytest.raises(BudgetExhausted, match="max_minutes"):
+        ledger.reserve(input_tokens=1, output_tokens=1)
+
+
+def test_a_resumed_run_goes_on_with_what_it_had_used() -> None:
+    clock = Clock()
+    clock.seconds = 5000
+    ledger = Ledger(Limits(max_tokens=100, max_minutes=10), clock=clock)
+
+    ledger.seed(RunUsage(requests=3, input_tokens=40, output_tokens=20, cost_usd=None), seconds=120)
+
+    assert ledger.share_left() == pytest.approx(0.4)
+    assert ledger.seconds == pytest.approx(120)
+    with pytest.raises(BudgetExhausted, match="max_tokens"):
+        ledger.reserve(input_tokens=30, output_tokens=20)
+
+
+def test_the_smallest_share_left_is_the_one_that_counts() -> None:
+    ledger = Ledger(Limits(max_tokens=100, max_calls=10))
+
+    ledger.settle(ledger.reserve(input_tokens=10, output_tokens=10), usage(tokens=20))
+
+    assert ledger.share_left() == pytest.approx(0.8)
+
+
+def test_without_limits_nothing_ends() -> None:
+    ledger = Ledger()
+
+    for _ in range(100):
+        ledger.settle(ledger.reserve(input_tokens=10**6, output_tokens=10**6), usage(tokens=10**6, usd=None))
+
+    assert ledger.share_left() == 1.0
+    assert ledger.exhausted() is None
+    assert ledger.used.cost_usd is None
+
+
+def test_an_unknown_price_is_refused_under_a_limit_in_dollars() -> None:
+    with pytest.raises(InputError, match="price"):
+        Ledger(Limits(max_usd=1)).reserve(input_tokens=1, output_tokens=1)
+
+
+def test_models_without_a_price_are_named_before_anything_is_spent() -> None:
+    with pytest.raises(InputError, match="large, small"):
+        require_price(["small", "large", "known", "extractive"], {"known": ModelPrice(input=1, output=1)})
+
+
+def test_executions_have_ledgers_of_their_own() -> None:
+    ledgers = Ledgers()
+    first = ledgers.of("one", Limits(max_calls=1))
+    first.reserve(input_tokens=1, output_tokens=1)
+
+    assert ledgers.of("one") is first
+    ledgers.of("two", Limits(max_calls=1)).reserve(input_tokens=1, output_tokens=1)
+    ledgers.drop("one")
+    assert ledgers.of("one") is not first
+
+
+def test_limits_given_later_hold_for_a_ledger_that_a_call_made() -> None:
+    ledgers = Ledgers()
+    ledger = ledgers.of("one")
+
+    ledgers.of("one", Limits(max_calls=1))
+
+    assert ledger.limits.max_calls == 1
+
+
+@given(
+    limit=st.integers(1, 10_000),
+    steps=st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 2000), st.floats(0, 1)), max_size=40),
+)
+def test_teams_at_once_never_overshoot(limit: int, steps: list[tuple[int, int, float]]) -> None:
+    """However calls overlap, what is used stays within the limit if no call costs more than it held."""
+    ledger = Ledger(Limits(max_tokens=limit))
+    open_calls = []
+    for taken, given_back, share in steps:
+        try:
+            open_calls.append((ledger.reserve(input_tokens=taken, output_tokens=given_back), taken + given_back))
+        except BudgetExhausted:
+            if open_calls:
+                held, most = open_calls.pop(0)
+                ledger.settle(held, usage(tokens=int(most * share)))
+    for held, most in open_calls:
+        ledger.settle(held, usage(tokens=most))
+
+    assert ledger.used.input_tokens <= limit
