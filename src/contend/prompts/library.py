@@ -1,0 +1,213 @@
+"""Every word a model reads: the prompt files in effect, found by name and language."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+from contend.errors import PromptError
+from contend.models.record import Language
+from contend.prompts.samples import SYSTEM_VARIABLES, samples_for
+from contend.prompts.settings import PromptBuilderSettings
+from contend.prompts.templates import PromptTemplate
+from contend.prompts.wrapping import seal
+from contend.resources import resource
+
+SUFFIX = ".md.j2"
+LANGUAGES: tuple[Language, ...] = ("en", "ja")
+LANGUAGE_NAMES: dict[Language, str] = {"en": "English", "ja": "日本語"}
+SETTINGS = {
+    "team/brief": "team_user_prompt",
+    "evaluator/metric": "evaluator_user_prompt",
+    "judge/judgment": "judgment_user_prompt",
+}
+"""Prompts that a setting may replace, for every language."""
+
+_BY_DATASET = {"reflector/reflect": "reflector", "curator/curate": "curator"}
+_OPEN_FOLDERS = ("rubrics", "stance", *_BY_DATASET.values())
+
+
+class Rendered(NamedTuple):
+    """A call's two messages."""
+
+    system: str
+    user: str
+
+
+class PromptRow(NamedTuple):
+    """One prompt in effect: the file or setting behind it, and the variables it may use."""
+
+    name: str
+    path: str
+    language: Language
+    variables: tuple[str, ...]
+
+
+class _Source(NamedTuple):
+    path: Path
+    text: str
+
+
+def local_now() -> datetime:
+    """The present with the local zone."""
+    return datetime.now(UTC).astimezone()
+
+
+class PromptLibrary:
+    """The prompts as they stood when the library was made; a workspace's files stand before the shipped ones.
+
+    In each folder the language's variant (`name.ja.md.j2`) comes first, then the plain file. Templates compile at
+    their first use and are kept; rendering reads no file.
+    """
+
+    def __init__(
+        self,
+        workspace: Path | None,
+        overrides: PromptBuilderSettings | None = None,
+        *,
+        clock: Callable[[], datetime] = local_now,
+    ) -> None:
+        """Read the files.
+
+        Raises:
+            PromptError: a file cannot be read.
+        """
+        own = {} if workspace is None else _read_folder(workspace / "prompts")
+        self._folders = (own, _shipped())
+        self._overrides = overrides
+        self._clock = clock
+        self._compiled: dict[tuple[str, Language], PromptTemplate] = {}
+
+    def find(self, name: str, language: Language) -> Path:
+        """The file behind a prompt such as `writer/write`. For a dataset's prompt, the default where it has none.
+
+        Raises:
+            PromptError: there is none.
+        """
+        return self._source(name, language).path
+
+    def render(self, name: str, values: Mapping[str, object], *, language: Language, mark: str) -> str:
+        """A prompt's text. `values` are plain data; each `Untrusted` inside arrives delimited.
+
+        `current_datetime` and `language_name` are there for every template.
+
+        Raises:
+            PromptError: no such prompt, or it does not render.
+        """
+        try:
+            sealed = {key: seal(value, mark) for key, value in values.items()}
+        except TypeError as error:
+            raise PromptError(f"Jinja2 template error: {name}: {error}") from error
+        return self._template(name, language).render(self._common(language) | sealed)
+
+    def call(self, prompt: str, values: Mapping[str, object], *, language: Language, mark: str) -> Rendered:
+        """The messages of a model's call. The system message sees only variables that hold no outside text.
+
+        Raises:
+            PromptError: no such prompt, or it does not render.
+        """
+        agent = prompt.partition("/")[0]
+        trusted = {name: values[name] for name in SYSTEM_VARIABLES if name in values}
+        system = self.render(f"{agent}/system", trusted, language=language, mark=mark)
+        name = dataset_prompt(agent, str(values["dataset"])) if prompt in _BY_DATASET else prompt
+        return Rendered(system, self.render(name, values, language=language, mark=mark))
+
+    def check(self, language: Language) -> None:
+        """Render every template in effect with sample values, full and sparse ones.
+
+        Raises:
+            PromptError: the first that does not render, or a file that no prompt is made from.
+        """
+        for name in self.names():
+            for values in samples_for(name):
+                self.render(name, values, language=language, mark="00000000")
+
+    def table(self) -> list[PromptRow]:
+        """Every prompt in both languages."""
+        return [
+            PromptRow(name, self._shown(name, language), language, (*samples_for(name)[0], *self._common(language)))
+            for name in self.names()
+            for language in LANGUAGES
+        ]
+
+    def names(self) -> list[str]:
+        """The names of all prompts in effect, sorted.
+
+        Raises:
+            PromptError: a workspace's file has a name that no prompt has.
+        """
+        own, shipped = ({_plain(name) for name in folder} for folder in self._folders)
+        for name in sorted(own - shipped):
+            if name.partition("/")[0] not in _OPEN_FOLDERS:
+                path = next(source.path for key, source in self._folders[0].items() if _plain(key) == name)
+                raise PromptError(
+                    f"Jinja2 template error: {path}: no prompt has this name; see `contend config show --prompts`"
+                )
+        return sorted(own | shipped)
+
+    def fingerprint(self, language: Language) -> str:
+        """Eight hex digits over every text in effect: what a resume compares."""
+        texts = [f"{name}\n{self._text(name, language)}" for name in self.names()]
+        return sha256("\0".join(texts).encode()).hexdigest()[:8]
+
+    def _common(self, language: Language) -> dict[str, object]:
+        return {
+            "current_datetime": self._clock().isoformat(timespec="seconds"),
+            "language_name": LANGUAGE_NAMES[language],
+        }
+
+    def _template(self, name: str, language: Language) -> PromptTemplate:
+        key = (name, language)
+        if key not in self._compiled:
+            text, shown = self._text(name, language), self._shown(name, language)
+            self._compiled[key] = PromptTemplate(text, shown=shown, language=language)
+        return self._compiled[key]
+
+    def _text(self, name: str, language: Language) -> str:
+        return self._setting(name) or self._source(name, language).text
+
+    def _shown(self, name: str, language: Language) -> str:
+        return f"setting {SETTINGS[name]}" if self._setting(name) else str(self._source(name, language).path)
+
+    def _setting(self, name: str) -> str | None:
+        return getattr(self._overrides, SETTINGS[name], None) if name in SETTINGS else None
+
+    def _source(self, name: str, language: Language) -> _Source:
+        agent, _, rest = name.partition("/")
+        names = [name, f"{agent}/default"] if agent in _BY_DATASET.values() and rest != "system" else [name]
+        for wanted in names:
+            for folder in self._folders:
+                if found := folder.get(f"{wanted}.{language}") or folder.get(wanted):
+                    return found
+        raise PromptError(f"Jinja2 template error: no prompt named {name!r}; write it to prompts/{name}{SUFFIX}")
+
+
+def dataset_prompt(agent: str, dataset: str) -> str:
+    """The name of a dataset's prompt; a dataset called `system` has the default, for that name is taken."""
+    return f"{agent}/{'default' if dataset == 'system' else dataset}"
+
+
+def _plain(name: str) -> str:
+    return next((name.removesuffix(f".{language}") for language in LANGUAGES if name.endswith(f".{language}")), name)
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> dict[str, _Source]:
+    return _read_folder(resource("prompts"))
+
+
+def _read_folder(folder: Path) -> dict[str, _Source]:
+    """Each file by its path below the folder, without the suffix."""
+    return {
+        path.relative_to(folder).as_posix().removesuffix(SUFFIX): _Source(path, _read(path))
+        for path in sorted(folder.rglob(f"*{SUFFIX}"))
+    }
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PromptError(f"Jinja2 template error: {path}: cannot be read as UTF-8 text: {error}") from error

@@ -1,0 +1,218 @@
+"""The variables each prompt may use, with sample values: what a check before a run renders.
+
+Each prompt has a full sample and a sparse one, as in a first round without anything to build on.
+"""
+
+from collections.abc import Mapping
+
+from contend.prompts.wrapping import Untrusted
+
+SYSTEM_VARIABLES = ("metric", "rubric", "stance", "language_name")
+"""What system messages may show. None of it comes from outside."""
+
+Values = Mapping[str, object]
+
+_LONG = "Wind makes a bridge hum. 風が橋を鳴らす。\nAnother line <b>with</b> brackets."
+
+
+def _said(label: str) -> Untrusted:
+    return Untrusted(_LONG, label=label)
+
+
+_PASSAGES = [
+    {"number": number, "title": Untrusted("On bridges", label="title"), "text": _said("passage")} for number in (1, 2)
+]
+_POINTS = [Untrusted("What makes a bridge hum"), Untrusted("What stops it")]
+_LESSONS = [{"number": 1, "content": Untrusted("Name the year of each figure.", label="bullet")}]
+_QUESTION = {"theme": Untrusted("Why do bridges hum in the wind?"), "instructions": _said("instructions")}
+_PAST = {"round_number": 1, "score": 0.5, "feedback": _said("feedback"), "uncovered": _POINTS}
+_ENTRY = {"content": _said("submission"), "feedback": _said("feedback")}
+_HISTORY = [
+    {"round_number": 1, "score": None, "score_details": {}, "metrics": {}, **_ENTRY},
+    {"round_number": 2, "score": 0.7, "score_details": {}, "metrics": {"coverage": 0.7, "relevance": None}, **_ENTRY},
+    {"round_number": 3, "score": 0.6, "score_details": {}, "metrics": {}, "content": "", "feedback": ""},
+]
+_RANKING = [
+    {
+        "rank": rank,
+        "team_id": team,
+        "team_name": Untrusted(team, label="team"),
+        "best_score": score,
+        "is_own": team == "scout",
+    }
+    for rank, team, score in ((1, "scholar", 0.8), (2, "scout", 0.7), (3, "skeptic", None), (None, "archivist", None))
+]
+_INSIGHT = {
+    name: Untrusted("Check dates.", label="insight")
+    for name in ("reasoning", "error_identification", "root_cause_analysis", "correct_approach", "key_insight")
+}
+_BULLET = {
+    "id": "b1",
+    "section": "general",
+    "content": Untrusted("Check dates.", label="bullet"),
+    "confidence": 0.5,
+    "quarantined": True,
+}
+_ROUND = {
+    "team_id": "scout",
+    "round_number": 1,
+    "score": 0.5,
+    "feedback": _said("feedback"),
+    "used": ["b1"],
+    "metrics": {"coverage": 0.5, "relevance": None},
+    "queries": [Untrusted("bridge hum", label="query")],
+    "exit_reason": "plateau",
+}
+
+_TEAM_FULL: Values = {
+    "user_prompt": Untrusted("Why do bridges hum in the wind?", label="question"),
+    "instructions": _said("instructions"),
+    "round_number": 4,
+    "submission_history": "Round 1: 50.0/100",
+    "ranking_table": "🥇 scholar: 80.0/100",
+    "team_position_message": "Your team is in place 2 of 4.",
+    "team_id": "scout",
+    "team_name": Untrusted("Scout", label="team"),
+    "current_team_rank": 2,
+    "history": _HISTORY,
+    "leaderboard": _RANKING,
+    "playbook_bullets": [_BULLET | _LESSONS[0]],
+}
+_TEAM_SPARSE: Values = {
+    **_TEAM_FULL,
+    "instructions": "",
+    "round_number": 1,
+    "submission_history": "",
+    "ranking_table": "",
+    "team_position_message": "",
+    "current_team_rank": None,
+    "history": [],
+    "leaderboard": [],
+    "playbook_bullets": [],
+}
+
+_SAMPLES: dict[str, tuple[Values, Values]] = {
+    "team/brief": (_TEAM_FULL, _TEAM_SPARSE),
+    "judge/judgment": (
+        {key: value for key, value in _TEAM_FULL.items() if key not in {"instructions", "playbook_bullets"}},
+        {key: value for key, value in _TEAM_SPARSE.items() if key not in {"instructions", "playbook_bullets"}},
+    ),
+    "team/history": (
+        {"history": _HISTORY, "best_round": 2, "trend": {"first": 2, "last": 3, "change": -0.1}},
+        {"history": [], "best_round": None, "trend": None},
+    ),
+    "team/ranking": ({"leaderboard": _RANKING}, {"leaderboard": []}),
+    "team/position": (
+        {"current_team_rank": 2, "teams": 4, "behind": 0.1},
+        {"current_team_rank": None, "teams": 4, "behind": None},
+    ),
+    "supervisor/plan": (
+        {
+            **_QUESTION,
+            "brief": "Question: why do bridges hum?",
+            "stance": "Look at the web first.",
+            "query_hints": ["overview"],
+            "feedback": _said("feedback"),
+            "sources": ["local", "arxiv"],
+            "round_number": 2,
+            "history": [_PAST],
+        },
+        {
+            **_QUESTION,
+            "instructions": "",
+            "brief": "",
+            "stance": "",
+            "query_hints": [],
+            "feedback": "",
+            "sources": ["local"],
+            "round_number": 1,
+            "history": [],
+        },
+    ),
+    "writer/write": (
+        {
+            **_QUESTION,
+            "brief": "Question: why do bridges hum?",
+            "stance": "Look at the web first.",
+            "language_name": "English",
+            "points": _POINTS,
+            "passages": _PASSAGES,
+            "best_draft": _said("draft"),
+            "feedback": _said("feedback"),
+            "bullets": _LESSONS,
+        },
+        {
+            **_QUESTION,
+            "instructions": "",
+            "brief": "",
+            "stance": "",
+            "language_name": "English",
+            "points": [],
+            "passages": [],
+            "best_draft": "",
+            "feedback": "",
+            "bullets": [],
+        },
+    ),
+    "reviewer/review": (
+        {
+            "theme": _QUESTION["theme"],
+            "points": _POINTS,
+            "draft": _said("draft"),
+            "passages": _PASSAGES,
+            "iteration": 1,
+            "max_iterations": 5,
+        },
+        {"theme": _QUESTION["theme"], "points": [], "draft": "", "passages": [], "iteration": 5, "max_iterations": 5},
+    ),
+    "evaluator/metric": (
+        {
+            "metric": "coverage",
+            "rubric": "100: all points are answered",
+            "user_query": Untrusted("Why do bridges hum?", label="question"),
+            "submission": _said("submission"),
+            "points": _POINTS,
+        },
+        {
+            "metric": "coverage",
+            "rubric": "100: all points are answered",
+            "points": [],
+            "user_query": Untrusted("Why?", label="question"),
+            "submission": _said("submission"),
+        },
+    ),
+    "judge/judge": (
+        {"prompt": "Question: why do bridges hum?", "scores": [0.5, None, 0.7]},
+        {"prompt": "Question: why?", "scores": []},
+    ),
+    "reply/repair": (
+        {"problem": Untrusted("percent: 120 is over 100", label="problem"), "cut_off": False, "limit": 800},
+        {"problem": "", "cut_off": True, "limit": 800},
+    ),
+    "reply/shape": ({"schema": '{"type": "object"}'}, {"schema": "{}"}),
+    "reflector/default": (
+        {"dataset": "default", "theme": _QUESTION["theme"], "rounds": [_ROUND], "bullets": [_BULLET]},
+        {"dataset": "default", "theme": _QUESTION["theme"], "rounds": [], "bullets": []},
+    ),
+    "curator/default": (
+        {
+            "dataset": "default",
+            "insights": [{"number": 1, **_INSIGHT}],
+            "sections": [{"name": "general", "description": "What fits nowhere else"}],
+            "bullets": [_BULLET],
+        },
+        {"dataset": "default", "insights": [{"number": 1, **_INSIGHT}], "sections": [], "bullets": []},
+    ),
+}
+_SYSTEM: tuple[Values, Values] = (
+    {"metric": "coverage", "rubric": "100: all points are answered", "stance": "Look at the web first."},
+    {"metric": "coverage", "rubric": "100: all points are answered", "stance": ""},
+)
+
+
+def samples_for(name: str) -> tuple[Values, Values]:
+    """A full and a sparse set of values for a prompt; rubrics and stances have none."""
+    agent, _, step = name.partition("/")
+    if step == "system":
+        return _SYSTEM
+    return _SAMPLES.get(name) or _SAMPLES.get(f"{agent}/default") or ({}, {})

@@ -1,0 +1,150 @@
+"""Jinja2 in a sandbox: plain values in, at most 200,000 characters out, loops that end."""
+
+import traceback
+from collections.abc import Mapping
+from contextvars import ContextVar
+from functools import lru_cache
+from typing import Any
+
+from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, nodes
+from jinja2.exceptions import SecurityError
+from jinja2.runtime import Context
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from contend.errors import PromptError
+from contend.models.record import Language
+from contend.prompts.wrapping import Sealed
+
+MAX_CHARACTERS = 200_000
+"""What one render may hold."""
+MAX_STEPS = 100_000
+"""Passes through loops and macros in one render."""
+
+_UNSCORED: dict[Language, str] = {"en": "unscored", "ja": "未採点"}
+_MEDALS = {1: "🥇", 2: "🥈", 3: "🥉"}
+_MAX_EXPONENT = 64
+_FAULTS = (
+    TemplateError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+_steps: ContextVar[list[int]] = ContextVar("steps of the render")
+
+
+class PromptTemplate:
+    """One compiled template. `shown` is how messages name it: a path or a setting."""
+
+    def __init__(self, text: str, *, shown: str, language: Language) -> None:
+        """Compile.
+
+        Raises:
+            PromptError: a syntax error.
+        """
+        self._shown = shown
+        environment = _sandbox(language)
+        try:
+            code = environment.compile(text, name=shown, filename=shown)
+        except TemplateSyntaxError as error:
+            raise _error(shown, error.lineno, str(error.message)) from error
+        self._template = Template.from_code(environment, code, environment.make_globals(None))
+
+    def render(self, values: Mapping[str, object]) -> str:
+        """The text, without white space at its ends. `values` are plain or sealed.
+
+        Raises:
+            PromptError: an undefined variable, a forbidden attribute, too long, or any other fault of the template.
+        """
+        before = _steps.set([0])
+        try:
+            return self._joined(values).strip()
+        except _FAULTS as error:
+            raise _error(self._shown, self._line_of(error), str(error) or type(error).__name__) from error
+        finally:
+            _steps.reset(before)
+
+    def _joined(self, values: Mapping[str, object]) -> str:
+        parts: list[str] = []
+        length = 0
+        for part in self._template.generate(values):
+            parts.append(part)
+            length += len(part)
+            if length > MAX_CHARACTERS:
+                raise SecurityError(f"renders to more than {MAX_CHARACTERS:,} characters; show less")
+        return "".join(parts)
+
+    def _line_of(self, error: BaseException) -> int | None:
+        walked = traceback.walk_tb(error.__traceback__)
+        lines = [line for frame, line in walked if frame.f_code.co_filename == self._shown]
+        return lines[-1] if lines else None
+
+
+class _Sandbox(ImmutableSandboxedEnvironment):
+    """Counts the passes through loops and macros, and refuses products that would fill the memory."""
+
+    intercepted_binops = frozenset({"*", "**"})
+
+    def _generate(
+        self, source: nodes.Template, name: str | None, filename: str | None, defer_init: bool = False
+    ) -> str:
+        repeated: list[nodes.For | nodes.Macro] = [*source.find_all(nodes.For), *source.find_all(nodes.Macro)]
+        for node in repeated:
+            count = nodes.Call(nodes.EnvironmentAttribute("count_step"), [], [], None, None)
+            node.body.insert(0, nodes.ExprStmt(count).set_lineno(node.lineno))
+        return super()._generate(source, name, filename, defer_init)
+
+    def count_step(self) -> None:
+        steps = _steps.get()
+        steps[0] += 1
+        if steps[0] > MAX_STEPS:
+            raise SecurityError(f"more than {MAX_STEPS:,} passes through loops")
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:  # noqa: ANN401 - jinja2's own
+        if operator == "**" and abs(right) > _MAX_EXPONENT:
+            raise SecurityError(f"an exponent over {_MAX_EXPONENT}")
+        if operator == "*" and _times(left, right) > MAX_CHARACTERS:
+            raise SecurityError(f"a repetition of more than {MAX_CHARACTERS:,} characters")
+        return super().call_binop(context, operator, left, right)
+
+
+@lru_cache(maxsize=2)
+def _sandbox(language: Language) -> _Sandbox:
+    sandbox = _Sandbox(
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,
+    )
+
+    def format_score(score: float | None) -> str:
+        return _UNSCORED[language] if score is None else f"{score * 100:.1f}/100"
+
+    sandbox.filters |= {"format_score": format_score, "summarize": _summarize, "medal": _medal}
+    return sandbox
+
+
+def _summarize(text: str, max_len: int = 200) -> str:
+    if isinstance(text, Sealed):
+        return text.summarized(max_len)
+    return text if len(text) <= max_len else text[:max_len] + "..."
+
+
+def _medal(rank: int | None) -> str:
+    return "–" if rank is None else _MEDALS.get(rank, str(rank))
+
+
+def _times(left: object, right: object) -> int:
+    """How many items a repetition makes; 0 for a product of numbers."""
+    for sequence, count in ((left, right), (right, left)):
+        if isinstance(sequence, str | list | tuple) and isinstance(count, int):
+            return len(sequence) * count
+    return 0
+
+
+def _error(shown: str, line: int | None, message: str) -> PromptError:
+    where = shown if line is None else f"{shown}, line {line}"
+    return PromptError(f"Jinja2 template error: {where}: {' '.join(message.split())}")
