@@ -69,8 +69,8 @@ def answer(asked: Asked) -> str:
 
 
 def _plan(asked: Asked) -> dict[str, Any]:
-    words = _words(asked.theme) or ["question"]
-    second = _words(" ".join(asked.blocks("feedback")))[:2]
+    words = _spoken(asked.theme) or [asked.theme[:60]]
+    second = _spoken(" ".join(asked.blocks("feedback")))[:2]
     angles = ["概要", "原因", "課題"] if _japanese(asked) else ["overview", "causes", "limits"]
     turn = _hash(asked.system + asked.settled) % len(angles)
     queries = [" ".join([*words[:3], angle, *second]) for angle in angles[turn:] + angles[:turn]]
@@ -126,10 +126,10 @@ def _metric(asked: Asked) -> dict[str, Any]:
     cited = min(20, len(_CITATION.findall(text)))
     metric = _METRIC.search(asked.system + asked.settled)
     wobble = _hash(text + (metric[0] if metric else "")) % 15
-    quote = _quotable(text)[:1]
+    quotes = (sentence.partition("[")[0].strip() for sentence in split_sentences(text))
     return {
         "reason": f"It covers {covered:.0%} of the question in {cited} cited sentences.",
-        "evidence": [shorten(sentence, 200) for sentence in quote if len(sentence) <= 200],
+        "evidence": [quote for quote in quotes if 20 <= len(quote) <= 200 and not quote.startswith("#")][:1],
         "percent": max(0, min(100, round(30 + 25 * covered + 1.2 * cited + wobble))) if text.strip() else 0,
     }
 
@@ -148,7 +148,7 @@ def _judgment(asked: Asked) -> dict[str, Any]:
 
 
 def _reflection(asked: Asked) -> dict[str, Any]:
-    words = _words(asked.theme)[:3]
+    words = _spoken(asked.theme)[:3]
     ids = re.findall(r"\b[a-z]{1,12}[-_][A-Za-z0-9_-]{4,50}\b", asked.settled)
     bullets = [found for found in dict.fromkeys(ids) if re.search(rf"\b{re.escape(found)}\b[^\n]*<bullet-", asked.user)]
     insight = {
@@ -202,6 +202,12 @@ def _japanese(asked: Asked) -> bool:
 
 def _words(text: str) -> list[str]:
     return list(dict.fromkeys(terms(text)))
+
+
+def _spoken(text: str) -> list[str]:
+    """Words as a person would search for them: English ones that are no stop words, runs of kanji or katakana."""
+    found = re.findall(r"[A-Za-z][\w-]{2,}|[一-龥]{2,}|[ァ-ヶー]{2,}", text)
+    return [word for word in dict.fromkeys(found) if not word.isascii() or terms(word)]
 
 
 def _hash(text: str) -> int:

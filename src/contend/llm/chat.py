@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol
+from typing import Any, Generic
 
 from contend.errors import ReplyError
 from contend.llm.budget import Ledgers, cost_usd
@@ -18,9 +18,8 @@ from contend.llm.reply_text import (
     strict_format,
 )
 from contend.models.options import Role
-from contend.models.record import Language
 from contend.models.task import CallUsage
-from contend.prompts.wrapping import Untrusted, mark_of
+from contend.prompts import PromptLibrary, Untrusted, mark_of
 from contend.settings import ModelPrice
 from contend.text import clean, estimate_tokens, shorten
 
@@ -31,18 +30,6 @@ _THINKING_ROOM = 4
 """A reply cut off before its first word went into thinking: the second try gets this many times the room."""
 _SHOWN_BACK = 4000
 """Characters of an unusable reply that the model sees again."""
-
-
-class Rendered(Protocol):
-    @property
-    def system(self) -> str: ...
-    @property
-    def user(self) -> str: ...
-
-
-class PromptSource(Protocol):
-    def call(self, prompt: str, values: Mapping[str, object], *, language: Language, mark: str) -> Rendered: ...
-    def render(self, name: str, values: Mapping[str, object], *, language: Language, mark: str) -> str: ...
 
 
 @dataclass
@@ -69,7 +56,7 @@ class ChatModel:
         self,
         name: str,
         endpoint: Endpoint,
-        prompts: PromptSource,
+        prompts: PromptLibrary,
         ledgers: Ledgers,
         *,
         max_output_tokens: Mapping[Role, int] | None = None,

@@ -18,6 +18,9 @@ GIVE_UP = "x-should-retry"
 
 _KEY = re.compile(r"(?i)\b(?:(?:sk|pk|rk|gsk|hf|tvly|lsv2)[-_][\w*-]{6,}|bearer\s+\S+)")
 _REFUSED_FORMAT = ("response_format", "json_schema")
+_TOO_LONG = "{who}: the prompt is longer than the model's context: choose a model with a larger one, or fewer documents"
+# langchain-openai looks for OpenAI's code in the message, where openai 3.54 no longer puts it; then llama.cpp, vLLM.
+_OVERFLOW = ("context_length_exceeded", "exceed_context_size_error", "maximum context length")
 _BAD_KEY = 401
 _BAD_REQUEST = {400, 422}
 _PASSING = {408, 409, 425, 429}
@@ -58,10 +61,7 @@ def as_model_error(error: Exception, caller: Caller) -> ModelError:
                 transient=True,
             )
         case ContextOverflowError():
-            return ModelError(
-                f"{who}: the prompt is longer than the model's context: choose a model with a larger one,"
-                " or fewer or shorter documents"
-            )
+            return ModelError(_TOO_LONG.format(who=who))
         case openai.APIStatusError():
             return _from_status(error, who, caller)
         case openai.APITimeoutError():
@@ -81,6 +81,8 @@ def as_model_error(error: Exception, caller: Caller) -> ModelError:
 def _from_status(error: openai.APIStatusError, who: str, caller: Caller) -> ModelError:
     status, wait = error.status_code, retry_after(error.response.headers)
     reason = f"({status})" if status == _BAD_KEY else f"({status}: {caller.shown(_said(error))})"
+    if status in _BAD_REQUEST and any(word in f"{error.code} {error.type} {error.message}" for word in _OVERFLOW):
+        return ModelError(_TOO_LONG.format(who=who))
     if wait is not None and error.response.headers.get(GIVE_UP) == "false":
         return ModelError(
             f"{who} asks to wait {wait:.0f} s, more than the call has left of its {caller.deadline_seconds:g} s"

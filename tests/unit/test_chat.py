@@ -1,0 +1,588 @@
+import asyncio
+import email.utils
+import json
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+import pytest
+
+from contend.errors import BudgetExhausted, InputError, ModelError, ReplyError
+from contend.llm.budget import Ledgers, Limits
+from contend.llm.chat import ChatModel
+from contend.llm.endpoint import Endpoint
+from contend.llm.model import Answer, Scope
+from contend.models.replies import MetricReply, PlanReply, draft_reply
+from contend.prompts import PromptLibrary, Untrusted
+from contend.settings import ModelPrice
+from fakes.vendors import Vendors
+
+KEY = "planted-key-4711-abcdefgh"
+THEME = "Why do bridges hum in the wind?"
+SCOPE = Scope(execution_id="run-1", role="evaluator", language="en", team_id="scout", round_number=2, step="coverage")
+TEMPLATES = {
+    "evaluator/system": "You score one metric: {{ metric }}.",
+    "evaluator/metric": "{{ user_query }}\n{{ submission }}",
+    "supervisor/system": "You plan.",
+    "supervisor/plan": "{{ theme }}",
+    "writer/system": "You write.",
+    "writer/write": "{{ theme }}{% for passage in passages %}\n[{{ passage.number }}] {{ passage.text }}{% endfor %}",
+}
+VALUES: dict[str, object] = {
+    "metric": "coverage",
+    "user_query": Untrusted(THEME, label="query"),
+    "submission": Untrusted("Bridges hum because the wind sheds vortices from their cables [1].", label="submission"),
+}
+
+
+@pytest.fixture
+def vendors() -> Iterator[Vendors]:
+    with Vendors() as server:
+        yield server
+
+
+@pytest.fixture
+def prompts(tmp_path: Path) -> PromptLibrary:
+    for name, text in TEMPLATES.items():
+        path = tmp_path / "prompts" / f"{name}.md.j2"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    return PromptLibrary(tmp_path)
+
+
+class Settings(TypedDict, total=False):
+    call_deadline_seconds: float
+    max_calls_in_flight: int
+    max_retries: int
+
+
+class Caller:
+    """A model at the fake endpoint, and the ledgers that it pays from."""
+
+    def __init__(self, url: str, prompts: PromptLibrary, **settings: Unpack[Settings]) -> None:
+        self.prompts = prompts
+        self.ledgers = Ledgers()
+        defaults: Settings = {"call_deadline_seconds": 20.0, "max_retries": 1}
+        self.endpoint = Endpoint(url, KEY, **{**defaults, **settings})
+
+    def model(self, name: str = "judge-1", *, price: ModelPrice | None = None, room: int = 300) -> ChatModel:
+        return ChatModel(
+            name, self.endpoint, self.prompts, self.ledgers, max_output_tokens={"evaluator": room}, price=price
+        )
+
+    async def score(
+        self, name: str = "judge-1", *, price: ModelPrice | None = None, room: int = 300
+    ) -> Answer[MetricReply]:
+        model = self.model(name, price=price, room=room)
+        return await model.structured("evaluator/metric", MetricReply, VALUES, scope=SCOPE)
+
+
+@asynccontextmanager
+async def calling(vendors: Vendors, prompts: PromptLibrary, **settings: Unpack[Settings]) -> AsyncIterator[Caller]:
+    caller = Caller(vendors.base_url, prompts, **settings)
+    try:
+        yield caller
+    finally:
+        await caller.endpoint.aclose()
+
+
+async def failure(caller: Caller) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        await caller.score()
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+async def test_a_reply_comes_back_in_the_agreed_shape_with_its_usage(vendors: Vendors, prompts: PromptLibrary) -> None:
+    async with calling(vendors, prompts) as caller:
+        value, usage = await caller.score(price=ModelPrice(input=2, output=10))
+
+    assert all(quote in str(VALUES["submission"]) for quote in value.evidence)
+    assert 0 <= value.percent <= 100
+    assert usage.call_key == "scout/2/evaluator/evaluator/metric/coverage"
+    assert (usage.model, usage.role, usage.requests) == ("judge-1", "evaluator", 1)
+    assert usage.cost_usd == pytest.approx((usage.input_tokens * 2 + usage.output_tokens * 10) / 1e6)
+    assert caller.ledgers.of("run-1").used.input_tokens == usage.input_tokens
+
+
+async def test_the_endpoint_is_bound_to_the_shape_and_to_the_roles_limit(
+    vendors: Vendors, prompts: PromptLibrary
+) -> None:
+    async with calling(vendors, prompts) as caller:
+        await caller.score(room=123)
+
+    body = vendors.calls[0].body
+    assert body["model"] == "judge-1"
+    assert body["max_tokens"] == 123
+    assert body["response_format"]["json_schema"]["strict"] is True
+    assert body["response_format"]["json_schema"]["schema"] == MetricReply.model_json_schema()
+    assert [message["role"] for message in body["messages"]] == ["system", "user"]
+
+
+async def test_a_draft_rests_on_the_passages_that_were_offered(vendors: Vendors, prompts: PromptLibrary) -> None:
+    passages = [
+        {
+            "number": 1,
+            "text": Untrusted("Wind sheds vortices from a bridge's cables and makes them sing.", label="passage"),
+        },
+        {"number": 2, "text": Untrusted("Dampers keep a bridge from humming in a steady wind.", label="passage")},
+    ]
+    async with calling(vendors, prompts) as caller:
+        draft = await caller.model().structured(
+            "writer/write", draft_reply(2, 0), {"theme": Untrusted(THEME), "passages": passages}, scope=SCOPE
+        )
+
+    cited = {number: sentence.text for sentence in draft.value.findings for number in sentence.sources}
+    assert cited == {number: str(passage["text"]) for number, passage in enumerate(passages, start=1)}
+
+
+@pytest.mark.parametrize(
+    "wrapping",
+    ["```json\n{}\n```", "Here it is:\n\n```\n{}\n```\nDone.", "<think>{{hm}} 50?</think>\n{}", "\ufeff  {}\n"],
+)
+async def test_what_stands_around_the_json_is_put_aside(
+    vendors: Vendors, prompts: PromptLibrary, wrapping: str
+) -> None:
+    vendors.malform(lambda text: wrapping.replace("{}", text))
+
+    async with calling(vendors, prompts) as caller:
+        _, usage = await caller.score()
+
+    assert usage.requests == 1
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "shown"),
+    [
+        ('{"reason": "half a re', "EOF while parsing"),
+        ('{"reason": ["no", "text"], "evidence": [], "percent": 5}', "reason: Input should be a valid string"),
+        (
+            '{"reason": "too much", "evidence": [], "percent": 250}',
+            "percent: Input should be less than or equal to 100",
+        ),
+        ('{"reason": "more than asked", "evidence": [], "percent": 5, "score": 9}', "score: Extra inputs"),
+        ("", "the reply is empty"),
+        ("Fifty, I think.", "Invalid JSON"),
+    ],
+)
+async def test_an_unusable_reply_is_repaired_once_with_its_fault_shown(
+    vendors: Vendors, prompts: PromptLibrary, spoilt: str, shown: str
+) -> None:
+    vendors.reply(spoilt, times=1)
+
+    async with calling(vendors, prompts) as caller:
+        value, usage = await caller.score()
+
+    first, second = vendors.calls
+    assert second.body["messages"][:2] == first.body["messages"]
+    assert shown in second.body["messages"][-1]["content"]
+    assert usage.requests == 2
+    assert usage.input_tokens == caller.ledgers.of("run-1").used.input_tokens
+    assert value.reason
+
+
+async def test_a_reply_that_is_unusable_twice_is_an_error_and_was_paid_for(
+    vendors: Vendors, prompts: PromptLibrary
+) -> None:
+    vendors.reply('{"percent": "a lot"}')
+
+    async with calling(vendors, prompts) as caller:
+        with pytest.raises(ReplyError, match=r"judge-1.*evaluator/metric.*after one repair") as caught:
+            await caller.score()
+
+    assert len(vendors.calls) == 2
+    assert caller.ledgers.of("run-1").used.requests == 2
+    assert not caught.value.transient
+
+
+async def test_a_reply_cut_by_its_length_is_asked_for_again_shorter(vendors: Vendors, prompts: PromptLibrary) -> None:
+    vendors.truncate(times=1)
+
+    async with calling(vendors, prompts) as caller:
+        await caller.score(room=77)
+
+    assert "cut off after 77 tokens" in vendors.calls[1].body["messages"][-1]["content"]
+
+
+async def test_a_reply_cut_twice_names_the_setting(vendors: Vendors, prompts: PromptLibrary) -> None:
+    vendors.truncate()
+
+    async with calling(vendors, prompts) as caller:
+        with pytest.raises(ReplyError, match="max_output_tokens"):
+            await caller.score()
+
+
+async def test_a_model_that_only_thought_gets_more_room(vendors: Vendors, prompts: PromptLibrary) -> None:
+    vendors.reply("", finish_reason="length", times=1)
+
+    async with calling(vendors, prompts) as caller:
+        await caller.score(room=100)
+
+    assert [call.body["max_tokens"] for call in vendors.calls] == [100, 400]
+    assert vendors.calls[0].body["messages"] == vendors.calls[1].body["messages"]
+
+
+async def test_a_refusal_is_an_error_at_once(vendors: Vendors, prompts: PromptLibrary) -> None:
+    vendors.reply("", refusal="I cannot help with that.")
+
+    async with calling(vendors, prompts) as caller:
+        with pytest.raises(ReplyError, match=r"refused.*I cannot help"):
+            await caller.score()
+
+    assert len(vendors.calls) == 1
+
+
+async def test_a_content_filter_is_named(vendors: Vendors, prompts: PromptLibrary) -> None:
+    vendors.reply("", finish_reason="content_filter")
+
+    async with calling(vendors, prompts) as caller:
+        with pytest.raises(ReplyError, match="content filter"):
+            await caller.score()
+
+
+async def test_a_reply_over_two_megabytes_is_not_read(vendors: Vendors, prompts: PromptLibrary) -> None:
+    vendors.reply(json.dumps({"reason": "x" * 2_100_000, "evidence": [], "percent": 5}))
+
+    async with calling(vendors, prompts) as caller:
+        with pytest.raises(ReplyError, match="2,100,0"):
+            await caller.score()
+
+    assert len(json.dumps(vendors.calls[1].body)) < 20_000
+
+
+async def test_characters_that_no_text_should_hold_are_dropped(vendors: Vendors, prompts: PromptLibrary) -> None:
+    reason = r"\ud800lone, \u0000nul, \u202eright to left, \ud83c\udf09 bridge, 風"
+    vendors.reply(f'{{"reason": "{reason}", "evidence": [], "percent": 5}}')
+
+    async with calling(vendors, prompts) as caller:
+        value, usage = await caller.score()
+
+    assert value.reason == "lone, nul, right to left, 🌉 bridge, 風"
+    assert usage.requests == 1
+
+
+@pytest.mark.parametrize("form", ["seconds", "date"])
+async def test_a_rate_limit_is_waited_out_as_told(vendors: Vendors, prompts: PromptLibrary, form: str) -> None:
+    wait = 1.2 if form == "seconds" else email.utils.formatdate(time.time() + 2, usegmt=True)
+    vendors.fail(status=429, retry_after=wait, times=1)
+
+    async with calling(vendors, prompts) as caller:
+        _, usage = await caller.score()
+
+    assert [call.status for call in vendors.calls] == [429, 200]
+    assert vendors.calls[1].at - vendors.calls[0].at > 0.8
+    assert usage.requests == 1
+
+
+@pytest.mark.parametrize("seconds", [60, 100_000])
+async def test_a_wait_longer_than_the_call_may_take_is_not_begun(
+    vendors: Vendors, prompts: PromptLibrary, seconds: int
+) -> None:
+    vendors.fail(status=429, retry_after=seconds)
+
+    async with calling(vendors, prompts) as caller:
+        error = await failure(caller)
+
+    assert f"asks to wait {seconds} s" in str(error)
+    assert not error.transient
+    assert len(vendors.calls) == 1
+
+
+async def test_a_rate_limit_for_ever_ends_in_an_error(vendors: Vendors, prompts: PromptLibrary) -> None:
+    vendors.fail(status=429, retry_after=0.1)
+
+    async with calling(vendors, prompts, max_retries=2) as caller:
+        error = await failure(caller)
+
+    assert len(vendors.calls) == 3
+    assert error.transient
+    assert "429" in str(error)
+
+
+async def test_a_quota_that_is_used_up_is_not_asked_again_later(vendors: Vendors, prompts: PromptLibrary) -> None:
+    vendors.fail(status=429, code="insufficient_quota", retry_after=0.1)
+
+    async with calling(vendors, prompts) as caller:
+        error = await failure(caller)
+
+    assert "quota" in str(error)
+    assert not error.transient
+
+
+@pytest.mark.parametrize("fault", ["500", "503", "cut"])
+async def test_a_failure_that_passes_is_asked_again(vendors: Vendors, prompts: PromptLibrary, fault: str) -> None:
+    if fault == "cut":
+        vendors.cut(times=1)
+    else:
+        vendors.fail(status=int(fault), times=1)
+
+    async with calling(vendors, prompts) as caller:
+        await caller.score()
+
+    assert len(vendors.calls) == 2
+
+
+async def test_a_server_that_keeps_failing_is_named(vendors: Vendors, prompts: PromptLibrary) -> None:
+    vendors.fail(status=500, message="out of memory")
+
+    async with calling(vendors, prompts) as caller:
+        error = await failure(caller)
+
+    assert error.transient
+    assert "judge-1" in str(error)
+    assert vendors.base_url in str(error)
+    assert "500: out of memory" in str(error)
+
+
+async def test_an_endpoint_that_is_not_there_is_named(vendors: Vendors, prompts: PromptLibrary) -> None:
+    with Vendors() as gone:
+        address = gone.base_url
+    caller = Caller(address, prompts, max_retries=0)
+    error = await failure(caller)
+    await caller.endpoint.aclose()
+
+    assert error.transient
+    assert f"{address} cannot be reached" in str(error)
+    assert vendors.calls == []
+
+
+@pytest.mark.parametrize("fault", ["hang", "drip"])
+async def test_a_call_ends_at_its_deadline(vendors: Vendors, prompts: PromptLibrary, fault: str) -> None:
+    if fault == "hang":
+        vendors.hang()
+    else:
+        vendors.drip(0.02)
+    began = time.monotonic()
+
+    async with calling(vendors, prompts, call_deadline_seconds=0.7) as caller:
+        error = await failure(caller)
+
+    assert time.monotonic() - began < 5
+    assert error.transient
+    assert "within 0.7 s" in str(error)
+    assert "CONTEND_CALL_DEADLINE_SECONDS" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("status", "remedy"),
+    [(401, "OPENAI_API_KEY"), (403, "another model"), (404, "config/models.toml"), (413, "shorter documents")],
+)
+async def test_a_refusal_of_the_request_is_not_repeated(
+    vendors: Vendors, prompts: PromptLibrary, status: int, remedy: str
+) -> None:
+    vendors.fail(status=status, message="no")
+
+    async with calling(vendors, prompts, max_retries=3) as caller:
+        error = await failure(caller)
+
+    assert len(vendors.calls) == 1
+    assert not error.transient
+    assert "judge-1" in str(error)
+    assert vendors.base_url in str(error)
+    assert remedy in str(error)
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("context_length_exceeded", "8192 tokens is the most"),
+        (None, "prompt is too long: 9000 tokens"),
+        (None, "This model's maximum context length is 4096 tokens."),
+    ],
+)
+async def test_a_prompt_over_the_models_context_is_named_so(
+    vendors: Vendors, prompts: PromptLibrary, code: str | None, message: str
+) -> None:
+    vendors.fail(status=400, message=message, code=code)
+
+    async with calling(vendors, prompts) as caller:
+        error = await failure(caller)
+
+    assert "longer than the model's context" in str(error)
+    assert not error.transient
+
+
+@pytest.mark.parametrize("status", [200, 400, 401, 403, 429, 500])
+async def test_no_error_repeats_a_key(vendors: Vendors, prompts: PromptLibrary, status: int) -> None:
+    if status == 200:
+        vendors.raw(
+            json.dumps({"error": f"key {KEY} or sk-other-1234567890"}).encode(), content_type="application/json"
+        )
+    else:
+        vendors.fail(status=status, message=f"Incorrect API key provided: {KEY}, sk-other-1234567890", retry_after=0.1)
+
+    async with calling(vendors, prompts, max_retries=0) as caller:
+        error = await failure(caller)
+
+    printed = "".join(traceback.format_exception(error)) + repr(error)
+    assert KEY not in printed
+    assert "1234567890" not in printed
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "response_format of type json_schema is unknown",
+        "Invalid schema for response_format 'MetricReply': no maxLength",
+        "'response_format' of type 'json_schema' is not supported with this model",
+    ],
+)
+async def test_an_endpoint_without_schemas_is_shown_the_shape_from_then_on(
+    vendors: Vendors, prompts: PromptLibrary, message: str
+) -> None:
+    vendors.fail(status=400, message=message, param="response_format", times=1)
+
+    async with calling(vendors, prompts) as caller:
+        first = await caller.score()
+        second = await caller.score()
+
+    formats = [call.body["response_format"]["type"] for call in vendors.calls]
+    assert formats == ["json_schema", "json_object", "json_object"]
+    assert '"MetricReply"' in vendors.calls[1].system
+    assert first.value == second.value
+    assert first.usage.requests == 1
+
+
+@pytest.mark.parametrize(
+    "body", [b"<html>Sign in to the guest network</html>", b"{", b"[]", b'{"choices": null}', b'{"choices": []}']
+)
+async def test_something_else_than_a_chat_completion_is_named(
+    vendors: Vendors, prompts: PromptLibrary, body: bytes
+) -> None:
+    vendors.raw(body, content_type="text/html" if body.startswith(b"<") else "application/json")
+
+    async with calling(vendors, prompts) as caller:
+        error = await failure(caller)
+
+    assert "something else than a chat completion" in str(error)
+    assert "OPENAI_BASE_URL" in str(error)
+
+
+async def test_usage_is_estimated_where_the_endpoint_sends_none(vendors: Vendors, prompts: PromptLibrary) -> None:
+    vendors.count_nothing()
+
+    async with calling(vendors, prompts) as caller:
+        _, usage = await caller.score()
+
+    assert 20 < usage.input_tokens < 80
+    assert 10 < usage.output_tokens < 60
+
+
+async def test_no_more_calls_are_in_flight_than_set(vendors: Vendors, prompts: PromptLibrary) -> None:
+    vendors.latency = 0.05
+
+    async with calling(vendors, prompts, max_calls_in_flight=3) as caller:
+        await asyncio.gather(*(caller.score(name=f"judge-{number}") for number in range(9)))
+
+    assert vendors.most_in_flight == 3
+
+
+async def test_waiting_for_a_free_slot_is_no_part_of_the_deadline(vendors: Vendors, prompts: PromptLibrary) -> None:
+    vendors.latency = 0.4
+
+    async with calling(vendors, prompts, max_calls_in_flight=1, call_deadline_seconds=1.0) as caller:
+        answers = await asyncio.gather(*(caller.score() for _ in range(4)))
+
+    assert len(answers) == 4
+
+
+def test_an_endpoint_serves_one_event_loop_after_another(vendors: Vendors, prompts: PromptLibrary) -> None:
+    caller = Caller(vendors.base_url, prompts)
+
+    async def once() -> None:
+        await asyncio.gather(caller.score(), caller.score())
+        await caller.endpoint.aclose()
+
+    asyncio.run(once())
+    asyncio.run(once())
+
+    assert len(vendors.calls) == 4
+
+
+async def test_a_call_over_the_budget_is_not_made(vendors: Vendors, prompts: PromptLibrary) -> None:
+    async with calling(vendors, prompts) as caller:
+        caller.ledgers.of("run-1", Limits(max_tokens=100))
+        with pytest.raises(BudgetExhausted, match="max_tokens = 100"):
+            await caller.score()
+
+    assert vendors.calls == []
+
+
+async def test_teams_that_call_at_once_do_not_overshoot_a_budget(vendors: Vendors, prompts: PromptLibrary) -> None:
+    vendors.latency = 0.05
+
+    async with calling(vendors, prompts) as caller:
+        ledger = caller.ledgers.of("run-1", Limits(max_calls=3))
+        outcomes = await asyncio.gather(*(caller.score() for _ in range(8)), return_exceptions=True)
+
+    assert len(vendors.calls) == 3
+    assert sum(isinstance(outcome, BudgetExhausted) for outcome in outcomes) == 5
+    assert ledger.exhausted() == "max_calls"
+
+
+async def test_a_failed_or_cancelled_call_gives_its_reservation_back(vendors: Vendors, prompts: PromptLibrary) -> None:
+    vendors.fail(status=404, times=1)
+    async with calling(vendors, prompts) as caller:
+        caller.ledgers.of("run-1", Limits(max_calls=1))
+        await failure(caller)
+        vendors.hang(times=1)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(caller.score(), 0.2)
+
+        answer = await caller.score()
+
+    assert answer.usage.requests == 1
+
+
+async def test_the_same_request_gets_the_same_reply_whatever_was_asked_before(
+    vendors: Vendors, prompts: PromptLibrary
+) -> None:
+    """What every test of a whole run builds on."""
+    values = {"theme": Untrusted(THEME)}
+    async with calling(vendors, prompts) as caller:
+        model = caller.model()
+        first = await model.structured("supervisor/plan", PlanReply, values, scope=SCOPE)
+        await caller.score()
+        other = Scope(execution_id="run-2", role="supervisor", language="en")
+        again = await model.structured("supervisor/plan", PlanReply, values, scope=other)
+
+    assert first.value == again.value
+    assert any("bridge" in query for query in first.value.search_queries)
+
+
+@pytest.mark.parametrize("url", ["localhost:8080", "ftp://host/v1", "http://", "http://host:x/v1"])
+def test_an_unusable_address_is_refused_before_any_call(url: str) -> None:
+    with pytest.raises(InputError, match="OPENAI_BASE_URL"):
+        Endpoint(url, KEY)
+
+
+def test_a_key_that_no_header_can_carry_is_refused_and_not_shown() -> None:
+    with pytest.raises(InputError, match="OPENAI_API_KEY") as caught:
+        Endpoint(None, "sk-鍵-secret")
+
+    assert "secret" not in str(caught.value)
+
+
+async def test_credentials_in_the_address_are_not_shown(vendors: Vendors, prompts: PromptLibrary) -> None:
+    vendors.fail(status=404, message="no such model for user:hush-hush")
+    caller = Caller(vendors.base_url.replace("127.0.0.1", "user:hush-hush@127.0.0.1"), prompts)
+
+    error = await failure(caller)
+    await caller.endpoint.aclose()
+
+    assert vendors.base_url in str(error)
+    assert "hush-hush" not in str(error)
+
+
+def test_the_client_libraries_are_not_imported_before_a_call() -> None:
+    program = (
+        "import sys, contend.llm.chat; print([m for m in ('openai', 'langchain_core', 'httpx2') if m in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603 - ours
+
+    assert ran.stdout.strip() == "[]"
