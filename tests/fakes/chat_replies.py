@@ -17,6 +17,7 @@ _STANDINGS = re.compile(
     r"^#+ *[^\n]*(?:leaderboard|ranking|standing|順位|ランキング)[^\n]*\n.*?(?=^#|\Z)",
     re.DOTALL | re.IGNORECASE | re.MULTILINE,
 )
+_SCORES = re.compile(r"^(?:Scores by round|ラウンドごとの点): ([^\n]*)", re.MULTILINE)
 _SCORE = re.compile(r"(\d{1,3}(?:\.\d+)?)\s*/\s*100")
 _CITATION = re.compile(r"\s*\[\d+\]")
 _METRIC = re.compile(r"\b(clarity_coherence|coverage|relevance|[a-z]+_[a-z_]+)\b")
@@ -49,8 +50,14 @@ class Asked(NamedTuple):
 
     @property
     def theme(self) -> str:
-        blocks = self.blocks("query", "theme", "text")
-        return blocks[0] if blocks else self.settled[:200]
+        """The question: every prompt begins with it."""
+        first = _BLOCK.search(self.user)
+        return first[3] if first else self.settled[:200]
+
+    def section(self, *headings: str) -> str:
+        """The text below a heading, up to the next."""
+        found = re.search(rf"^# (?:{'|'.join(headings)})\n(.*?)(?=^# |\Z)", self.settled, re.DOTALL | re.MULTILINE)
+        return found[1] if found else ""
 
     def numbers(self, name: str) -> list[int]:
         """The numbers that the schema offers for a list field, anywhere in it."""
@@ -83,11 +90,13 @@ def _plan(asked: Asked) -> dict[str, Any]:
 
 
 def _draft(asked: Asked) -> dict[str, Any]:
+    """Sentences of the passages, those nearest to the question first; more of them where a best draft stands."""
     offered = asked.numbers("sources")
+    most = 3 if asked.blocks("draft") else 2
     quotes = [
         {"text": sentence, "sources": [number]}
         for number, passage in zip(offered, asked.blocks("passage"), strict=False)
-        for sentence in _quotable(passage)[:2]
+        for sentence in _quotable(passage)[:most]
     ]
     wanted = set(_words(asked.theme + " ".join(asked.blocks("feedback"))))
     quotes.sort(key=lambda quote: -len(wanted & set(_words(str(quote["text"])))))
@@ -136,7 +145,8 @@ def _metric(asked: Asked) -> dict[str, Any]:
 
 def _judgment(asked: Asked) -> dict[str, Any]:
     """Go on while the last own score is below 80 and not below the one before."""
-    scores = [float(score) for score in _SCORE.findall(asked.settled)]
+    line = _SCORES.search(asked.settled)
+    scores = [float(score) for score in _SCORE.findall(line[1] if line else asked.settled)]
     falling = len(scores) > 1 and scores[-1] < scores[-2]
     go_on = bool(scores) and scores[-1] < 80 and not falling
     said = f"last score {scores[-1]:g}" if scores else "no score yet"
@@ -149,8 +159,8 @@ def _judgment(asked: Asked) -> dict[str, Any]:
 
 def _reflection(asked: Asked) -> dict[str, Any]:
     words = _spoken(asked.theme)[:3]
-    ids = re.findall(r"\b[a-z]{1,12}[-_][A-Za-z0-9_-]{4,50}\b", asked.settled)
-    bullets = [found for found in dict.fromkeys(ids) if re.search(rf"\b{re.escape(found)}\b[^\n]*<bullet-", asked.user)]
+    listed = re.findall(r"^- (\S+): <bullet-", asked.user, re.MULTILINE)
+    used = [bullet for bullet in listed if len(re.findall(rf"(?<!\S){re.escape(bullet)}(?![\w-])", asked.user)) > 1]
     insight = {
         "reasoning": "The best round named its sources sentence by sentence.",
         "error_identification": "Earlier rounds left points of the plan without a source.",
@@ -158,19 +168,19 @@ def _reflection(asked: Asked) -> dict[str, Any]:
         "correct_approach": "Search once for each point of the plan, with its own words.",
         "key_insight": f"For questions about {' '.join(words) or 'this topic'}, search each point with its own words.",
     }
-    tags = [{"bullet_id": bullet, "tag": "helpful"} for bullet in bullets[:16]]
+    tags = [{"bullet_id": bullet, "tag": "helpful"} for bullet in used[:16]]
     return {"insights": [insight], "bullet_evaluations": tags}
 
 
 def _curation(asked: Asked) -> dict[str, Any]:
-    insights = asked.blocks("insight", "text")
-    section = re.search(r"^\s*[-*] *`?\*{0,2}(\w[\w -]{0,40}?)\*{0,2}`?\s*[:：–—]", asked.user, re.MULTILINE)
+    insights = asked.blocks("insight")
+    section = re.search(r"^- ([^:\n]+)", asked.section("Sections", "区分"), re.MULTILINE)
     content = insights[0] if insights else "Search each point of the plan with its own words."
     operation = {
         "reasoning": "No bullet says this yet.",
         "operation": "ADD",
         "bullet_id": "",
-        "section": section[1] if section else "general",
+        "section": section[1].strip() if section else "general",
         "content": shorten(content, 300),
         "searchable_text": shorten(" ".join(_words(content)), 300),
     }

@@ -11,7 +11,8 @@ import re
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Lock, Thread
@@ -22,7 +23,9 @@ if __name__ == "__main__":
 
 from fakes.chat_replies import PROMPTS, Asked, answer
 
-SHAPE_IN_PROMPT = re.compile(r"^\{.*\"properties\".*\}$", re.MULTILINE)
+_OWN_TEAM = re.compile(r"<team-[0-9a-f]{8}>([^<]*)</team-[0-9a-f]{8}>[^\n]*← ")
+_ROUND = re.compile(r"(?:^# |Plan )[Rr]ound (\d+)|^# ラウンド ?(\d+)|ラウンド ?(\d+) ?の計画", re.MULTILINE)
+_SHAPE_IN_PROMPT = re.compile(r"^\{.*\"properties\".*\}$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -39,19 +42,18 @@ class Call:
     status: int
     at: float
 
-    @property
-    def hints(self) -> dict[str, str]:
-        """The team and round that the prompt names, where it does."""
-        text = self.system + self.user
-        team = re.search(
-            r"(?i)team[ _-]?(?:id|name)?[\"'`*]*\s*[:：=]\s*[\"'`*]*(?:<\w+-[0-9a-f]{8}>)?([\w -]{1,40})", text
-        )
-        round_number = re.search(r"(?i)round[ _]?(?:number)?[\"'`*]*\s*[:：= ]\s*(\d+)|ラウンド\s*(\d+)", text)
-        found = {
-            "team": team[1].strip() if team else "",
-            "round": (round_number[1] or round_number[2]) if round_number else "",
+    def line(self) -> dict[str, str | int]:
+        """What the log keeps. `content` is the same for the same request, whenever it is made."""
+        asked = _asked(self.body)
+        team, turn = _OWN_TEAM.search(self.user), _ROUND.search(self.user)
+        return {
+            "prompt": self.prompt,
+            "model": self.model,
+            "status": self.status,
+            "team": team[1] if team else "",
+            "round": next(filter(None, turn.groups()), "") if turn else "",
+            "content": sha256(f"{self.model}\n{asked.system}\n{asked.settled}".encode()).hexdigest()[:12],
         }
-        return {name: value for name, value in found.items() if value}
 
 
 @dataclass
@@ -258,13 +260,7 @@ class Vendors:
             self._in_flight -= 1
             self.calls.append(call)
             if self._log:
-                line = {
-                    "prompt": call.prompt,
-                    "model": call.model,
-                    "status": call.status,
-                    "at": time.time(),
-                    **call.hints,
-                }
+                line = {"at": time.time(), **call.line()}
                 with self._log.open("a") as log:
                     log.write(json.dumps(line, ensure_ascii=False) + "\n")
 
@@ -275,7 +271,7 @@ def _asked(body: dict[str, Any]) -> Asked:
     user = next(message["content"] for message in messages if message["role"] == "user")
     described = body.get("response_format", {}).get("json_schema")
     if described is None:
-        shown = SHAPE_IN_PROMPT.search(system)
+        shown = _SHAPE_IN_PROMPT.search(system)
         schema = json.loads(shown[0]) if shown else {}
         return Asked(schema.get("title", "text"), schema, system, user)
     return Asked(described["name"], described["schema"], system, user)
@@ -320,7 +316,7 @@ class _Handler(BaseHTTPRequestHandler):
             sent = json.dumps({"error": given.error} if given.error else _completion(call, given)).encode()
         headers = {"Content-Type": "application/json"} | given.headers
         # Noted before it is sent: who has the answer finds the call in the list.
-        self.server.vendors.finished(Call(**{**vars(call), "status": given.status}))
+        self.server.vendors.finished(replace(call, status=given.status))
         if given.hang:
             self.close_connection = True
         elif given.cut:

@@ -1,0 +1,125 @@
+"""The fake endpoint itself: what tests of whole runs build on."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from contend.llm.budget import Ledgers
+from contend.llm.chat import ChatModel
+from contend.llm.endpoint import Endpoint
+from contend.llm.model import R, Scope
+from contend.models.record import Language
+from contend.models.replies import (
+    CurationReply,
+    JudgmentReply,
+    MetricReply,
+    PlanReply,
+    ReflectionReply,
+    Reply,
+    ReviewReply,
+    draft_reply,
+)
+from contend.prompts import PromptLibrary, Untrusted
+from contend.prompts.samples import samples_for
+from fakes.vendors import Vendors
+
+SHAPES: dict[str, type[Reply]] = {
+    "supervisor/plan": PlanReply,
+    "writer/write": draft_reply(2, 1),
+    "reviewer/review": ReviewReply,
+    "evaluator/metric": MetricReply,
+    "judge/judge": JudgmentReply,
+    "reflector/reflect": ReflectionReply,
+    "curator/curate": CurationReply,
+}
+FILES = {"reflector/reflect": "reflector/default", "curator/curate": "curator/default"}
+STANDINGS = "# Question\n\nWhy?\n\n# Ranking\n\n- 1 scholar: {first}/100\n\n# Round 2\n\nNow: {now}"
+
+
+async def ask(
+    vendors: Vendors,
+    prompt: str,
+    reply_type: type[R],
+    values: Mapping[str, object],
+    *,
+    language: Language = "en",
+    run: str = "a",
+) -> R:
+    endpoint = Endpoint(vendors.base_url, None)
+    model = ChatModel("m", endpoint, PromptLibrary(None), Ledgers())
+    try:
+        scope = Scope(execution_id=run, role="judge", language=language)
+        answer = await model.structured(prompt, reply_type, values, scope=scope)
+    finally:
+        await endpoint.aclose()
+    assert answer.usage.requests == 1
+    return answer.value
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+@pytest.mark.parametrize("prompt", SHAPES)
+async def test_every_prompt_gets_a_usable_reply_at_once(prompt: str, language: Language) -> None:
+    with Vendors() as vendors:
+        for values in samples_for(FILES.get(prompt, prompt)):
+            await ask(vendors, prompt, SHAPES[prompt], values, language=language)
+
+        assert vendors.prompts() == [prompt, prompt]
+
+
+async def test_dates_marks_and_standings_change_no_reply() -> None:
+    values = samples_for("supervisor/plan")[0]
+    with Vendors() as vendors:
+        replies = [
+            await ask(vendors, "supervisor/plan", PlanReply, {**values, "brief": brief}, run=run)
+            for run, brief in (
+                ("a", STANDINGS.format(first=70.5, now="2026-01-01T10:00:00+00:00")),
+                ("b", STANDINGS.format(first=99.1, now="2027-12-31T23:59:59+09:00")),
+            )
+        ]
+        lines = [call.line() for call in vendors.calls]
+
+    assert replies[0] == replies[1]
+    assert lines[0] == lines[1]
+    assert lines[0]["round"] == "2"
+
+
+async def test_more_of_the_question_in_cited_sentences_scores_higher() -> None:
+    values = samples_for("evaluator/metric")[0]
+    sentences = [f"The wind makes a long bridge hum at {speed} metres a second [1]." for speed in range(12)]
+    with Vendors() as vendors:
+        percents = [
+            (await ask(vendors, "evaluator/metric", MetricReply, {**values, "submission": submission})).percent
+            for submission in (
+                Untrusted("Cats sleep.", label="submission"),
+                Untrusted("\n".join(sentences), label="submission"),
+            )
+        ]
+
+    assert percents[0] < percents[1]
+
+
+async def test_alone_it_logs_each_request(tmp_path: Path) -> None:
+    log = tmp_path / "calls.jsonl"
+    script = Path(__file__).parents[1] / "fakes" / "vendors.py"
+    server = subprocess.Popen(  # noqa: S603, ASYNC220 - ours, and it ends by itself
+        [sys.executable, script, "--log", log, "--max-seconds", "20"], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert server.stdout is not None
+        port = (await asyncio.to_thread(server.stdout.readline)).removeprefix("READY ").strip()
+        endpoint = Endpoint(f"http://127.0.0.1:{port}/v1", None)
+        model = ChatModel("m", endpoint, PromptLibrary(None), Ledgers())
+        scope = Scope(execution_id="a", role="judge", language="en")
+        await model.structured("judge/judge", JudgmentReply, samples_for("judge/judge")[0], scope=scope)
+        await endpoint.aclose()
+    finally:
+        server.terminate()
+        server.communicate()
+
+    (line,) = [json.loads(text) for text in log.read_text("utf-8").splitlines()]
+    assert (line["prompt"], line["model"], line["status"]) == ("judge/judge", "m", 200)
