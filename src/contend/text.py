@@ -119,11 +119,11 @@ def split_sentences(text: str) -> list[str]:
 
     Headings, list items, table rows and blank lines end a sentence; a fenced code block is one item of its own.
     """
-    return [sentence for block in _blocks(text) for sentence in _sentences_of(block)]
+    return [sentence for block in split_blocks(text) for sentence in _sentences_of(block)]
 
 
-def _blocks(text: str) -> Iterator[str]:
-    """Paragraphs, list items, headings and table rows as one line each; a code block keeps its lines."""
+def split_blocks(text: str) -> Iterator[str]:
+    """The paragraphs, list items, headings and table rows of Markdown, one line each; a code block keeps its lines."""
     lines: list[str] = []
     fence = ""
     for line in text.split("\n"):

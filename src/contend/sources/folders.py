@@ -1,0 +1,99 @@
+"""Which files local documents are made of."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from contend.errors import InputError
+from contend.sources.readers import READERS
+
+MOST_FILES = 10_000
+MOST_BYTES = 50_000_000
+
+
+class LeftOut(NamedTuple):
+    """A file or folder that is not searched, and why."""
+
+    path: Path
+    reason: str
+
+
+class Listed(NamedTuple):
+    """A file, with what tells that it changed."""
+
+    path: Path
+    modified_ns: int
+    size: int
+
+
+def validate_paths(paths: Sequence[Path]) -> None:
+    """Passes if every path is a folder or a file of a readable kind.
+
+    Raises:
+        InputError: naming the first that is not.
+    """
+    for path in paths:
+        if not path.exists():
+            raise InputError(f"documents: {path} does not exist: give a file or a folder that does")
+        if path.is_file() and path.suffix.lower() not in READERS:
+            raise InputError(f"documents: {path} is of no known kind: give a folder or a file in {_kinds()}")
+
+
+def list_files(paths: Sequence[Path], *, most: int = MOST_FILES) -> tuple[list[Listed], list[LeftOut]]:
+    """Each readable file once, folders walked in order of name, and what was left out.
+
+    Hidden files and folders are passed over silently. Links that lead out of the folder given are not followed.
+    """
+    files: dict[Path, Listed] = {}
+    left_out: list[LeftOut] = []
+    for path, reason in _candidates(paths):
+        refused = reason or _refused(path)
+        if refused:
+            left_out.append(LeftOut(path, refused))
+            continue
+        real = path.resolve()
+        if real not in files and len(files) == most:
+            left_out.append(LeftOut(path, f"over {most:,} files: give fewer folders"))
+            break
+        status = real.stat()
+        files[real] = Listed(real, status.st_mtime_ns, status.st_size)
+    return list(files.values()), left_out
+
+
+def _candidates(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
+    for path in paths:
+        if path.is_dir():
+            yield from _walked(path, path.resolve())
+        else:
+            yield path, "" if path.exists() else "does not exist any more"
+
+
+def _walked(folder: Path, root: Path) -> Iterator[tuple[Path, str]]:
+    """The files beneath a folder, each with the reason to leave it out or ""."""
+    unreadable: list[OSError] = []
+    for name, folders, files in os.walk(folder, onerror=unreadable.append):
+        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        for file in sorted([*files, *(each for each in folders if Path(name, each).is_symlink())]):
+            path = Path(name, file)
+            if not file.startswith("."):
+                yield path, "" if _within(path, root) else "a link out of the folder"
+    for error in unreadable:
+        yield Path(error.filename), f"cannot be opened: {error.strerror}"
+
+
+def _within(path: Path, root: Path) -> bool:
+    return not path.is_symlink() or path.resolve().is_relative_to(root)
+
+
+def _refused(path: Path) -> str:
+    if path.suffix.lower() not in READERS:
+        return f"of no known kind (read are {_kinds()})"
+    if not path.is_file():
+        return "no plain file"
+    size = path.stat().st_size
+    return f"{size / 1e6:.0f} MB, over {MOST_BYTES / 1e6:.0f} MB" if size > MOST_BYTES else ""
+
+
+def _kinds() -> str:
+    return ", ".join(sorted(READERS))

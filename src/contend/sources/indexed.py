@@ -1,0 +1,89 @@
+"""Files read, split and embedded once, and kept on disk until they change."""
+
+import json
+import zipfile
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from contend.retrieval import Embedder
+from contend.sources.folders import Listed
+from contend.sources.passages import Piece, split_passages
+from contend.sources.readers import read_document
+
+if TYPE_CHECKING:
+    from contend.retrieval import Vectors
+
+_FORMAT = "1"
+
+
+@dataclass(frozen=True)
+class IndexedFile:
+    """A document's passages, with one vector for each."""
+
+    path: Path
+    title: str
+    pieces: list[Piece]
+    vectors: "Vectors"
+
+    def searchable(self) -> list[str]:
+        """Each passage under its title and headings, which are searched with it and not quoted."""
+        return [_searchable(self.title, piece) for piece in self.pieces]
+
+
+def _searchable(title: str, piece: Piece) -> str:
+    heading = piece.heading.removeprefix(title).removeprefix(" › ")
+    return f"{title} › {heading}\n{piece.text}" if heading else f"{title}\n{piece.text}"
+
+
+def index_file(file: Listed, embedder: Embedder, cache: Path | None) -> IndexedFile:
+    """The file's passages and vectors, from the cache folder where it has them.
+
+    Raises:
+        Unreadable: there is no text in it.
+        OSError: it cannot be opened.
+    """
+    kept = cache / _key(file, embedder) if cache else None
+    indexed = _load(kept, file.path) if kept else None
+    if indexed is None:
+        document = read_document(file.path)
+        pieces = split_passages(document.text)
+        vectors = embedder.embed([_searchable(document.title, piece) for piece in pieces])
+        indexed = IndexedFile(file.path, document.title, pieces, vectors)
+        if kept:
+            _save(kept, indexed)
+    return indexed
+
+
+def _key(file: Listed, embedder: Embedder) -> str:
+    parts = (_FORMAT, type(embedder).__qualname__, str(file.path), str(file.modified_ns), str(file.size))
+    return sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest() + ".npz"
+
+
+def _load(kept: Path, path: Path) -> IndexedFile | None:
+    """What was kept of the file, or None: a missing or damaged cache costs reading the file again, no more."""
+    import numpy as np  # noqa: PLC0415 - heavy, and not needed to start the command line
+
+    try:
+        with kept.open("rb") as file, np.load(file, allow_pickle=False) as content:
+            title, pieces = json.loads(content["words"].tobytes())
+            vectors: Vectors = content["vectors"].astype(np.float32)
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+    return IndexedFile(path, title, [Piece(*piece) for piece in pieces], vectors)
+
+
+def _save(kept: Path, indexed: IndexedFile) -> None:
+    import numpy as np  # noqa: PLC0415 - see above
+
+    words = np.frombuffer(json.dumps([indexed.title, indexed.pieces]).encode(), dtype=np.uint8)
+    temporary = kept.with_name(f".{uuid4().hex}.tmp")
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            np.savez(file, words=words, vectors=indexed.vectors.astype(np.float16))
+        temporary.replace(kept)
+    except OSError:
+        temporary.unlink(missing_ok=True)  # an index that cannot be kept is made again next time

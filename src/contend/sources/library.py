@@ -1,0 +1,119 @@
+"""Passages of many files under one index, searched with the documents that the first hits name."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from contend.retrieval import Embedder, HybridIndex, default_embedder
+from contend.sources.folders import LeftOut, Listed
+from contend.sources.indexed import IndexedFile, index_file
+from contend.sources.readers import Unreadable
+from contend.sources.titles import TitleMentions
+
+if TYPE_CHECKING:
+    from contend.retrieval import Vectors
+
+_RANKED = 50
+_HITS_FOLLOWED = 5
+_MENTIONS_FOLLOWED = 3
+_BONUS = 0.6
+
+
+class Hit(NamedTuple):
+    """A passage that was found, and how well it fits, 0.0 to 1.0."""
+
+    file: IndexedFile
+    text: str
+    score: float
+
+
+class Library:
+    """Reads files as they change, and searches them. Not for several threads at once."""
+
+    def __init__(self, cache: Path | None = None, embedder: Embedder | None = None) -> None:
+        self._cache = cache
+        self._embedder = embedder
+        self._files: dict[Listed, IndexedFile | LeftOut] = {}
+        self._shelf: _Shelf | None = None
+
+    def update(self, files: list[Listed]) -> list[LeftOut]:
+        """Reads what is new or changed, forgets what is gone; returns what cannot be read."""
+        if set(files) != set(self._files):
+            embedder = self._embedder or default_embedder()
+            self._files = {file: self._files.get(file) or self._read(file, embedder) for file in files}
+            indexed = [read for read in self._files.values() if isinstance(read, IndexedFile)]
+            self._shelf = _Shelf.of(indexed, embedder) if indexed else None
+        return [read for read in self._files.values() if isinstance(read, LeftOut)]
+
+    def _read(self, file: Listed, embedder: Embedder) -> IndexedFile | LeftOut:
+        try:
+            return index_file(file, embedder, self._cache)
+        except Unreadable as error:
+            return LeftOut(file.path, str(error))
+        except OSError as error:
+            return LeftOut(file.path, f"cannot be opened: {error.strerror}")
+
+    def search(self, query: str, limit: int) -> list[Hit]:
+        """At most `limit` passages, best first. A document that one of the first hits names by its title moves up."""
+        return self._shelf.search(query, limit) if self._shelf else []
+
+
+@dataclass(frozen=True)
+class _Shelf:
+    """The library as of one update. A passage's place is its number over all files in turn."""
+
+    files: list[IndexedFile]
+    starts: list[int]
+    owners: list[int]
+    embedder: Embedder
+    index: HybridIndex
+    titles: TitleMentions
+
+    @classmethod
+    def of(cls, files: list[IndexedFile], embedder: Embedder) -> "_Shelf":
+        import numpy as np  # noqa: PLC0415 - heavy, and not needed to start the command line
+
+        return cls(
+            files=files,
+            starts=[0, *accumulate(len(file.pieces) for file in files)],
+            owners=[number for number, file in enumerate(files) for _ in file.pieces],
+            embedder=embedder,
+            index=HybridIndex(
+                [text for file in files for text in file.searchable()],
+                embedder,
+                vectors=np.concatenate([file.vectors for file in files]),
+            ),
+            titles=TitleMentions([file.title for file in files]),
+        )
+
+    def search(self, query: str, limit: int) -> list[Hit]:
+        vector = self.embedder.embed([query])[0]
+        found = self.index.search(query, max(_RANKED, limit), vector=vector)
+        own = {hit.index: hit.score for hit in found}
+        scores = own | self._named(own, self.index.vectors @ vector)
+        ordered = sorted(scores, key=lambda place: (-scores[place], -own.get(place, 0.0), place))
+        return [self._hit(place, scores[place]) for place in ordered[:limit]]
+
+    def _named(self, own: dict[int, float], cosines: "Vectors") -> dict[int, float]:
+        """The best passage of each document that the first hits name, with its raised score.
+
+        It rises up to the hit that names it, not above.
+        """
+        raised: dict[int, float] = {}
+        for place, score in islice(own.items(), _HITS_FOLLOWED):
+            for number in islice(self._mentions(place), _MENTIONS_FOLLOWED):
+                passages = range(self.starts[number], self.starts[number + 1])
+                best = max(passages, key=lambda each: (own.get(each, 0.0), float(cosines[each])))
+                before = own.get(best, 0.0)
+                raised[best] = max(raised.get(best, before), min(score, before + _BONUS * score))
+        return raised
+
+    def _mentions(self, place: int) -> Iterator[int]:
+        text = self._hit(place, 0.0).text
+        return (number for number in self.titles.in_text(text) if number != self.owners[place])
+
+    def _hit(self, place: int, score: float) -> Hit:
+        file = self.files[self.owners[place]]
+        return Hit(file, file.pieces[place - self.starts[self.owners[place]]].text, score)

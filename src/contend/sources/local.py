@@ -1,0 +1,78 @@
+"""Local documents: Markdown, text and HTML in files and folders, searched by passage."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from contend.models.research import Found, SearchResult
+from contend.retrieval import Embedder
+from contend.sources.folders import LeftOut, list_files, validate_paths
+from contend.sources.library import Hit, Library
+from contend.text import clean, shorten
+
+_SUMMARY_CHARACTERS = 500
+
+
+class LocalDocuments:
+    """Documents in files and folders. The index is built at the first search and mended when files change.
+
+    `left_out` names the files that are not searched, as of the last look. `cache` is a folder that keeps what was
+    read between runs; `look_again_seconds` is how long files are taken to be unchanged.
+
+    Raises:
+        InputError: a path does not exist, or is a file of no known kind.
+    """
+
+    name = "local"
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        *,
+        cache: Path | None = None,
+        embedder: Embedder | None = None,
+        look_again_seconds: float = 5.0,
+    ) -> None:
+        validate_paths(paths)
+        self.left_out: list[LeftOut] = []
+        self._paths = list(paths)
+        self._library = Library(cache, embedder)
+        self._look_again_seconds = look_again_seconds
+        self._looked: float | None = None
+        # One thread: concurrent searches share one build, and the event loop's own threads stay free meanwhile.
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="contend-local")
+
+    async def check(self) -> str | None:
+        """None if there is a file to search, else the reason there is none."""
+        if not self._paths:
+            return "no documents given"
+        files, _ = await asyncio.to_thread(list_files, self._paths)
+        return None if files else f"no readable document in {', '.join(map(str, self._paths))}"
+
+    async def search(self, query: str, *, limit: int) -> list[Found]:
+        """At most `limit` passages, best first; those of one document share its url."""
+        return await asyncio.get_running_loop().run_in_executor(self._worker, self._search, query, limit)
+
+    def _search(self, query: str, limit: int) -> list[Found]:
+        self._look()
+        return [_as_found(hit) for hit in self._library.search(query, limit)]
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        if self._looked is None or now - self._looked >= self._look_again_seconds:
+            files, left_out = list_files(self._paths)
+            self.left_out = left_out + self._library.update(files)
+            self._looked = now
+
+
+def _as_found(hit: Hit) -> Found:
+    result = SearchResult(
+        title=hit.file.title,
+        summary=shorten(clean(hit.text, single_line=True), _SUMMARY_CHARACTERS),
+        source="local",
+        url=hit.file.path.as_uri(),
+        relevance_score=hit.score,
+    )
+    return Found(result, hit.text)

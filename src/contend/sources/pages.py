@@ -1,0 +1,97 @@
+"""HTML to Markdown text: what a reader of the page reads, with its headings, lists, tables and code."""
+
+from html.parser import HTMLParser
+from typing import NamedTuple
+
+_UNSEEN = frozenset({"script", "style", "noscript", "template", "svg", "math", "iframe", "object", "select", "button"})
+_AROUND = frozenset({"nav", "aside", "footer"})
+_VOID = frozenset({"br", "hr", "img", "input", "link", "meta", "wbr", "source", "col", "embed", "area", "track"})
+_HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
+_BLOCKS = frozenset(
+    {"p", "div", "section", "article", "main", "header", "ul", "ol", "dl", "dt", "dd", "table", "tr", "blockquote"}
+    | {"figure", "figcaption", "body", "details", "summary", "form", "hr", "li", "pre", *_HEADINGS, *_AROUND}
+)
+
+
+class Page(NamedTuple):
+    """What `<title>` says, "" without one, and the text as Markdown."""
+
+    title: str
+    text: str
+
+
+def html_to_markdown(html: str) -> Page:
+    """The page without scripts, styles, navigation and footers; with the latter where nothing else has text."""
+    page = _parsed(html, _UNSEEN | _AROUND)
+    return page if page.text else _parsed(html, _UNSEEN)
+
+
+def _parsed(html: str, skipped: frozenset[str]) -> Page:
+    parser = _PageParser(skipped)
+    parser.feed(html)
+    parser.close()
+    return Page(" ".join("".join(parser.title).split()), parser.markdown())
+
+
+class _PageParser(HTMLParser):
+    """Collects blocks of text; a tag left open closes with what is around it."""
+
+    def __init__(self, skipped: frozenset[str]) -> None:
+        super().__init__(convert_charrefs=True)
+        self.title: list[str] = []
+        self._skipped = skipped
+        self._skipping = 0
+        self._in_title = False
+        self._in_code = False
+        self._blocks: list[str] = []
+        self._words: list[str] = []
+        self._mark = ""
+
+    def markdown(self) -> str:
+        self._end_block()
+        return "\n\n".join(self._blocks)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002 - as the parser calls it
+        if tag in self._skipped:
+            self._skipping += 1
+        elif tag == "title" and not self._skipping:
+            self._in_title = True
+        elif tag == "br":
+            self._words.append("\n" if self._in_code else " ")
+        elif tag in {"td", "th"}:
+            self._words.append(" | ")
+        elif tag in _BLOCKS:
+            self._end_block()
+            self._mark = _HEADINGS.get(tag, "- " if tag == "li" else self._mark)
+            self._in_code = tag == "pre"
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in _VOID:
+            self.handle_starttag(tag, attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self._skipped:
+            self._skipping = max(0, self._skipping - 1)
+        elif tag == "title":
+            self._in_title = False
+        elif tag in _BLOCKS:
+            self._end_block()
+            self._mark = ""
+            self._in_code = False
+
+    def handle_data(self, data: str) -> None:
+        if self._in_title:
+            self.title.append(data)
+        elif not self._skipping:
+            self._words.append(data)
+
+    def _end_block(self) -> None:
+        text = "".join(self._words)
+        self._words.clear()
+        if not text.strip():
+            return
+        if self._in_code:
+            self._blocks.append(f"```\n{text.strip()}\n```")
+        else:
+            self._blocks.append(self._mark + " ".join(text.split()).removeprefix("| "))
+        self._mark = ""

@@ -1,0 +1,95 @@
+"""Documents to passages: pieces of a few sentences under one heading, the unit of search and citation."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from contend.text import detect_language, split_blocks, split_sentences
+
+_CHARACTERS = {"en": 700, "ja": 350}
+_MOST = 4
+"""A sentence or code block of more than this many passages' length is not one, and is cut."""
+
+_HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*\Z", re.DOTALL)
+_RULE = re.compile(r"([-*_=]\s?){3,}\Z")
+_CODE = re.compile(r"```|~~~")
+_LISTED = re.compile(r"[-*+•‣]\s|\d{1,3}[.)]\s|[|>・]")
+
+
+class Piece(NamedTuple):
+    """A passage, and the headings it stands under as `Outer › Inner`."""
+
+    heading: str
+    text: str
+
+
+def split_passages(markdown: str) -> list[Piece]:
+    """Passages of about 700 characters (Japanese: 350), cut only between sentences, never within a code block.
+
+    A sentence or block longer than that stays whole, up to four times the length. Nothing is lost but headings, which
+    go to `heading`, rules and white space.
+    """
+    limit = _CHARACTERS[detect_language(markdown[:20_000])]
+    pieces = [
+        Piece(heading, text)
+        for heading, blocks in _sections(markdown)
+        for text in _packed((part for block in blocks for part in _parts(block, limit)), limit)
+    ]
+    return pieces or [Piece("", text) for text in _packed(_parts(markdown.strip(), limit), limit)]
+
+
+def _sections(markdown: str) -> Iterator[tuple[str, list[str]]]:
+    """Each heading's path with the blocks beneath it."""
+    path: list[tuple[int, str]] = []
+    blocks: list[str] = []
+    for block in split_blocks(markdown):
+        heading = _HEADING.match(block)
+        if heading is None:
+            if not _RULE.match(block):
+                blocks.append(block)
+            continue
+        if blocks:
+            yield " › ".join(name for _, name in path), blocks
+        level = len(heading[1])
+        path = [*(above for above in path if above[0] < level), (level, heading[2])]
+        blocks = []
+    if blocks:
+        yield " › ".join(name for _, name in path), blocks
+
+
+def _parts(block: str, limit: int) -> Iterator[str]:
+    """The block whole where it fits, else its sentences, else cut by length; with the gap that goes before it."""
+    gap = "\n" if _LISTED.match(block) else "\n\n"
+    most = _MOST * limit
+    if len(block) <= limit or (_CODE.match(block) and len(block) <= most):
+        yield gap + block
+        return
+    cut = block.splitlines(keepends=True) if _CODE.match(block) else _spaced_sentences(block)
+    for sentence in cut:
+        for start in range(0, len(sentence), most):
+            yield gap + sentence[start : start + most]
+            gap = ""
+
+
+def _spaced_sentences(block: str) -> Iterator[str]:
+    """Sentences, each with the white space that follows it."""
+    begin = 0
+    for sentence in split_sentences(block):
+        end = block.index(sentence, begin) + len(sentence)
+        while end < len(block) and block[end].isspace():
+            end += 1
+        yield block[begin:end]
+        begin = end
+
+
+def _packed(parts: Iterable[str], limit: int) -> Iterator[str]:
+    """Parts together up to the limit, or a fifth above it where a short part would else stand alone."""
+    held = ""
+    for part in parts:
+        room = limit if len(part) > limit // 5 else limit + limit // 5
+        if held.strip() and len(held) + len(part) > room:
+            yield held.strip()
+            held = ""
+        held += part
+    if held.strip():
+        yield held.strip()

@@ -1,0 +1,403 @@
+"""Local documents: which files are read, how they are split, what a search finds."""
+
+import asyncio
+import os
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from contend.errors import InputError
+from contend.models.research import Found
+from contend.sources.folders import list_files, validate_paths
+from contend.sources.local import LocalDocuments
+from contend.sources.pages import html_to_markdown
+from contend.sources.passages import split_passages
+from contend.sources.readers import Unreadable, decode, read_document
+from contend.text import split_sentences
+
+BRIDGE = "The Tacoma Narrows Bridge fell in 1940. It hummed and twisted in a steady wind."
+TEA = "Green tea is steamed soon after picking. Black tea is left to oxidise."
+JAPANESE_BRIDGE = "橋が風で鳴るのは、渦が両側から放出されるためである。設計者は風洞で断面を試す。"
+JAPANESE_TEA = "緑茶は摘んだあとすぐに蒸す。紅茶は葉を発酵させて作る。"
+
+
+class Counting:
+    """An embedder that says nothing and counts the texts it was given."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def embed(self, texts: list[str]) -> NDArray[np.float32]:
+        self.texts += texts
+        return np.zeros((len(texts), 4), dtype=np.float32)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    return folder
+
+
+def write(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def file_names(found: list[Found]) -> list[str]:
+    return [Path(unquote(urlsplit(each.result.url).path)).name for each in found]
+
+
+def reasons(source: LocalDocuments) -> dict[str, str]:
+    return {left.path.name: left.reason for left in source.left_out}
+
+
+# -- which files
+
+
+def test_a_path_that_does_not_exist_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nowhere does not exist"):
+        LocalDocuments([tmp_path / "nowhere"])
+
+
+def test_a_file_of_an_unknown_kind_given_by_name_is_refused(folder: Path) -> None:
+    with pytest.raises(InputError, match=r"tune\.mp3 is of no known kind"):
+        validate_paths([write(folder, "tune.mp3", b"ID3")])
+
+
+async def test_no_documents_given_turns_the_source_off() -> None:
+    assert await LocalDocuments([]).check() == "no documents given"
+
+
+async def test_an_empty_folder_turns_the_source_off_and_finds_nothing(folder: Path) -> None:
+    source = LocalDocuments([folder])
+
+    assert await source.check() == f"no readable document in {folder}"
+    assert await source.search("bridge", limit=3) == []
+
+
+async def test_a_folder_with_a_document_turns_the_source_on(folder: Path) -> None:
+    write(folder, "deep/er/bridge.md", BRIDGE)
+
+    assert await LocalDocuments([folder]).check() is None
+
+
+async def test_hidden_files_and_folders_are_passed_over(folder: Path) -> None:
+    write(folder, ".secret.md", BRIDGE)
+    write(folder, ".git/notes.md", BRIDGE)
+    source = LocalDocuments([folder])
+
+    assert await source.search("bridge", limit=3) == []
+    assert source.left_out == []
+
+
+async def test_links_out_of_the_folder_are_not_followed_and_named(folder: Path, tmp_path: Path) -> None:
+    outside = write(tmp_path / "private", "salary.md", "The salary is secret.")
+    (folder / "link.md").symlink_to(outside)
+    (folder / "linked").symlink_to(outside.parent, target_is_directory=True)
+    source = LocalDocuments([folder])
+
+    assert await source.search("salary", limit=3) == []
+    assert reasons(source) == {"link.md": "a link out of the folder", "linked": "a link out of the folder"}
+
+
+async def test_links_within_the_folder_add_no_second_copy(folder: Path) -> None:
+    (folder / "again.md").symlink_to(write(folder, "bridge.md", BRIDGE))
+
+    assert file_names(await LocalDocuments([folder]).search("bridge", limit=3)) == ["bridge.md"]
+
+
+async def test_files_that_cannot_be_used_are_named_and_the_others_found(folder: Path) -> None:
+    write(folder, "bridge.md", BRIDGE)
+    write(folder, "empty.txt", " \n")
+    write(folder, "picture.txt", b"\x89PNG\x00\x00\x00\r\n\x1a\n\x00\x00\x00")
+    write(folder, "sheet.xlsx", b"PK")
+    with write(folder, "huge.txt", "x").open("r+b") as file:
+        file.truncate(51_000_000)
+    source = LocalDocuments([folder])
+
+    assert file_names(await source.search("bridge", limit=3)) == ["bridge.md"]
+    left = reasons(source)
+    assert set(left) == {"empty.txt", "picture.txt", "sheet.xlsx", "huge.txt"}
+    assert left["empty.txt"] == "no text in it"
+    assert left["huge.txt"] == "51 MB, over 50 MB"
+    assert "binary" in left["picture.txt"]
+    assert "no known kind" in left["sheet.xlsx"]
+
+
+def test_no_more_files_are_taken_than_the_limit(folder: Path) -> None:
+    for number in range(5):
+        write(folder, f"{number}.md", BRIDGE)
+
+    files, left_out = list_files([folder], most=3)
+
+    assert [file.path.name for file in files] == ["0.md", "1.md", "2.md"]
+    assert [left.reason for left in left_out] == ["over 3 files: give fewer folders"]
+
+
+# -- reading
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "shift_jis", "euc_jp", "iso2022_jp"])
+def test_japanese_is_read_in_each_encoding_it_comes_in(encoding: str) -> None:
+    text = f"橋について\n{JAPANESE_BRIDGE}"
+
+    assert decode(text.encode(encoding)) == text
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-be", "cp1252"])
+def test_accented_text_is_read_in_each_encoding_it_comes_in(encoding: str) -> None:
+    text = "The café on the old bridge closes at nine; the naïve visitor comes later."
+
+    assert decode(text.encode(encoding)) == text
+
+
+@pytest.mark.parametrize("content", [b"\x00\x01\x02\x03", b"\xff\xfeA", bytes(range(128, 256)) * 4, b"\x1b$B\xff"])
+def test_bytes_that_are_no_text_are_refused(content: bytes) -> None:
+    with pytest.raises(Unreadable):
+        decode(content)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused_and_never_crash(content: bytes) -> None:
+    with suppress(Unreadable):
+        assert isinstance(decode(content), str)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "title"),
+    [
+        ("a.md", "---\ntitle: Front\n---\nwords\n\n# The *real* title #\n", "The *real* title"),
+        ("a.md", "---\ntitle: 'Front'\n---\nwords", "Front"),
+        ("a.md", "```\n# no title\n```\nwords", "a"),
+        ("a.txt", "\n  First line  \nwords", "First line"),
+        ("a.txt", "long " * 40, "a"),
+        ("a.html", "<title>From the\n head</title><h1>Other</h1><p>words", "From the head"),
+        ("a.HTM", "<h1>From the heading</h1><p>words", "From the heading"),
+        ("a.html", "<p>words", "a"),
+    ],
+)
+def test_a_title_comes_from_where_each_kind_has_it(folder: Path, name: str, content: str, title: str) -> None:
+    assert read_document(write(folder, name, content)).title == title
+
+
+def test_front_matter_is_no_text_and_a_rule_is_no_front_matter(folder: Path) -> None:
+    assert read_document(write(folder, "a.md", "---\ntags: [x]\n---\nwords")).text == "words"
+    assert read_document(write(folder, "b.md", "---\nwords")).text == "---\nwords"
+
+
+def test_a_page_is_read_without_scripts_styles_and_navigation() -> None:
+    page = html_to_markdown(
+        "<html><head><title>T</title><style>p{}</style><script>var a='<p>no</p>'</script></head><body>"
+        "<nav><a>Home</a></nav><h2>Wind &amp; bridges</h2><p>They <b>hum</b>.<br>Often.</p>"
+        "<ul><li><p>one</p><li>two</ul>"
+        "<table><tr><td>a</td><td>b</td></tr></table><pre>x = 1\n  y</pre><footer>Imprint</footer></body></html>"
+    )
+
+    assert page.title == "T"
+    assert page.text.split("\n\n") == [
+        "## Wind & bridges",
+        "They hum. Often.",
+        "- one",
+        "- two",
+        "a | b",
+        "```\nx = 1\n  y\n```",
+    ]
+
+
+def test_a_page_that_is_all_navigation_is_read_all_the_same() -> None:
+    assert html_to_markdown("<nav><p>Only here</p></nav>").text == "Only here"
+
+
+@given(st.text("<>/ abcp!-=\"'&;#1navscriptli\n", max_size=200))
+def test_any_markup_is_read_without_a_crash(markup: str) -> None:
+    assert isinstance(html_to_markdown(markup).text, str)
+
+
+# -- splitting
+
+BLOCKS = st.lists(
+    st.sampled_from(
+        [BRIDGE, TEA, JAPANESE_TEA, "- item", "| a | b |", "```\ncode. Here\n\nmore\n```", "word " * 300, ""]
+    )
+)
+
+
+@given(
+    st.one_of(st.text(st.characters(exclude_characters="#-*_=", exclude_categories=["Cs"])), BLOCKS.map("\n\n".join))
+)
+def test_splitting_into_passages_loses_nothing_but_white_space(text: str) -> None:
+    pieces = "".join(piece.text for piece in split_passages(text))
+
+    assert "".join(pieces.split()) == "".join(text.split())
+
+
+@given(BLOCKS)
+def test_passages_are_cut_between_sentences_only(blocks: list[str]) -> None:
+    text = "\n\n".join(blocks)
+
+    whole = [sentence for piece in split_passages(text) for sentence in split_sentences(piece.text)]
+
+    assert whole == split_sentences(text)
+
+
+def test_passages_are_about_as_long_as_said() -> None:
+    english = [len(piece.text) for piece in split_passages((BRIDGE + " ") * 200)]
+    japanese = [len(piece.text) for piece in split_passages(JAPANESE_BRIDGE * 200)]
+
+    assert 500 <= min(english[:-1]) <= max(english) <= 840
+    assert 250 <= min(japanese[:-1]) <= max(japanese) <= 420
+
+
+def test_a_passage_knows_its_headings_and_does_not_quote_them() -> None:
+    pieces = split_passages("# Bridges\n\nIntro.\n\n## Wind\n\nThey hum.\n\n## Rain\n\nThey rust.")
+
+    assert [tuple(piece) for piece in pieces] == [
+        ("Bridges", "Intro."),
+        ("Bridges › Wind", "They hum."),
+        ("Bridges › Rain", "They rust."),
+    ]
+
+
+def test_a_code_block_stays_in_one_passage() -> None:
+    code = "```\n" + "\n\n".join(f"line {number}. Next" for number in range(60)) + "\n```"
+
+    assert code in [piece.text for piece in split_passages(f"{BRIDGE}\n\n{code}\n\n{TEA}")]
+
+
+def test_text_without_any_sentence_end_is_cut_all_the_same() -> None:
+    assert max(len(piece.text) for piece in split_passages("x" * 100_000)) <= 2_800
+
+
+def test_headings_alone_are_a_passage() -> None:
+    assert [piece.text for piece in split_passages("# Bridges\n## Wind")] == ["# Bridges\n## Wind"]
+
+
+# -- searching
+
+
+async def test_a_question_finds_the_passage_that_answers_it(folder: Path) -> None:
+    write(folder, "bridge.md", f"# Bridges\n\n{BRIDGE}")
+    write(folder, "tea.txt", f"On tea\n{TEA}")
+
+    best, *_ = await LocalDocuments([folder]).search("Why did the bridge hum in the wind?", limit=3)
+
+    assert best.text == BRIDGE
+    assert best.result.title == "Bridges"
+    assert best.result.source == "local"
+    assert best.result.url == (folder / "bridge.md").as_uri()
+    assert best.result.relevance_score == 1.0
+
+
+async def test_a_japanese_question_finds_text_in_shift_jis(folder: Path) -> None:
+    write(folder, "橋.txt", f"橋について\n{JAPANESE_BRIDGE}".encode("shift_jis"))
+    write(folder, "茶.html", f"<title>お茶</title><p>{JAPANESE_TEA}")
+
+    source = LocalDocuments([folder])
+
+    assert file_names(await source.search("なぜ橋は風で鳴るのですか", limit=1)) == ["橋.txt"]
+    assert file_names(await source.search("紅茶の作り方", limit=1)) == ["茶.html"]
+
+
+async def test_a_heading_is_searched_with_its_passage(folder: Path) -> None:
+    write(folder, "a.md", "# Handbook\n\n## Zeppelins\n\nThey fly slowly.\n\n## Trams\n\nThey ring often.")
+
+    found = await LocalDocuments([folder]).search("zeppelins", limit=1)
+
+    assert [each.text for each in found] == ["They fly slowly."]
+
+
+async def test_the_summary_is_short_and_the_text_whole(folder: Path) -> None:
+    write(folder, "a.md", f"{BRIDGE}\n\n" * 8)
+
+    found = (await LocalDocuments([folder]).search("bridge", limit=1))[0]
+
+    assert len(found.result.summary) <= 500
+    assert len(found.text) > 500
+
+
+async def test_no_more_results_come_than_asked_for(folder: Path) -> None:
+    for number in range(9):
+        write(folder, f"{number}.md", BRIDGE)
+
+    assert len(await LocalDocuments([folder]).search("bridge", limit=4)) == 4
+
+
+async def test_a_document_named_by_the_first_hit_is_found_too(folder: Path) -> None:
+    write(folder, "film.md", "# The Glass Harbour\n\nThe Glass Harbour is a film directed by Mira Kolander.")
+    write(folder, "director.md", "# Mira Kolander\n\nMira Kolander was born in Veltsund and studied law.")
+    for number in range(12):
+        write(folder, f"other{number}.md", f"# Film {number}\n\nA film about a harbour town where nobody was born.")
+
+    found = await LocalDocuments([folder]).search("Where was the director of The Glass Harbour born?", limit=3)
+
+    assert file_names(found)[:2] == ["film.md", "director.md"]
+
+
+# -- the index
+
+
+async def test_concurrent_first_searches_share_one_build(folder: Path) -> None:
+    write(folder, "bridge.md", BRIDGE)
+    embedder = Counting()
+    source = LocalDocuments([folder], embedder=embedder)
+
+    await asyncio.gather(*(source.search("bridge", limit=1) for _ in range(5)))
+
+    assert sum(BRIDGE in text for text in embedder.texts) == 1
+
+
+async def test_only_a_changed_file_is_read_again(folder: Path) -> None:
+    bridge = write(folder, "bridge.md", BRIDGE)
+    write(folder, "tea.md", TEA)
+    embedder = Counting()
+    source = LocalDocuments([folder], embedder=embedder, look_again_seconds=0)
+    await source.search("bridge", limit=1)
+    embedder.texts.clear()
+    bridge.write_text("A footbridge sways under many steps.")
+    os.utime(bridge, ns=(1, 1))
+
+    found = await source.search("footbridge", limit=1)
+
+    assert [each.text for each in found] == ["A footbridge sways under many steps."]
+    assert [text for text in embedder.texts if text != "footbridge"] == [
+        "bridge\nA footbridge sways under many steps.",
+    ]
+
+
+async def test_a_deleted_file_is_found_no_more(folder: Path) -> None:
+    bridge = write(folder, "bridge.md", BRIDGE)
+    source = LocalDocuments([folder], look_again_seconds=0)
+    assert await source.search("bridge", limit=1)
+    bridge.unlink()
+
+    assert await source.search("bridge", limit=1) == []
+
+
+async def test_a_kept_index_spares_the_next_process_the_reading(folder: Path, tmp_path: Path) -> None:
+    write(folder, "bridge.md", f"# Bridges\n\n{BRIDGE}")
+    first = await LocalDocuments([folder], cache=tmp_path / "index", embedder=Counting()).search("bridge", limit=1)
+    embedder = Counting()
+
+    again = await LocalDocuments([folder], cache=tmp_path / "index", embedder=embedder).search("bridge", limit=1)
+
+    assert again == first
+    assert embedder.texts == ["bridge"]
+
+
+async def test_a_damaged_kept_index_is_made_again(folder: Path, tmp_path: Path) -> None:
+    write(folder, "bridge.md", BRIDGE)
+    cache = tmp_path / "index"
+    await LocalDocuments([folder], cache=cache).search("bridge", limit=1)
+    for kept in cache.iterdir():
+        kept.write_bytes(kept.read_bytes()[:100])
+
+    assert await LocalDocuments([folder], cache=cache).search("bridge", limit=1)
