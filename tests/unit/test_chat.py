@@ -328,7 +328,7 @@ async def test_a_failure_that_passes_is_asked_again(vendors: Vendors, prompts: P
 
 
 async def test_a_server_that_keeps_failing_is_named(vendors: Vendors, prompts: PromptLibrary) -> None:
-    vendors.fail(status=500, message="out of memory")
+    vendors.fail(status=500, message="out of\nmemory")
 
     async with calling(vendors, prompts) as caller:
         error = await failure(caller)
