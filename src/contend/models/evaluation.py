@@ -25,3 +25,7 @@ class EvaluationResult(Record):
     overall: Score | None
     metrics: list[MetricScore]
     feedback: str
+
+
+CODE_METRIC_NAMES = ("citation_validity",)
+"""Metrics that code measures; `contend.team.metrics` holds the measures."""

@@ -1,0 +1,49 @@
+# contend: `make help` lists the targets. Each sets up what it needs from nothing but Python 3.11 and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+QUESTION ?= How does contend resume a run after a crash, and what is repeated?
+DEMO := demo
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(VENV)/core: pyproject.toml constraints.txt
+	@echo "Setting up contend in $(VENV) …"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/dev: $(VENV)/core
+	@echo "Setting up the tests' tools in $(VENV) …"
+	@$(PIP) install --constraint constraints.txt --editable ".[dev]"
+	@touch $@
+
+.PHONY: demo
+demo: $(VENV)/core ## answer a real question about contend from its own documentation, with competing teams
+	@CONTEND_WORKSPACE=$(DEMO)/workspace $(BIN)/contend run "$(QUESTION)" \
+		--docs docs --source local --rounds 2:3 --dataset demo --out $(DEMO)
+
+.PHONY: lint
+lint: $(VENV)/dev ## ruff, mypy strict, import contract
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+.PHONY: test
+test: lint ## lint and all tests
+	@$(BIN)/pytest
+
+.PHONY: bench
+bench: $(VENV)/dev ## print the figures
+	@for bench in benchmarks/*.py; do $(BIN)/python $$bench || exit 1; done
+
+.PHONY: clean
+clean: ## remove the environment and the demo's files
+	rm -rf $(VENV) $(DEMO)

@@ -1,0 +1,18 @@
+"""The Agent Server's checkpointer: the same one, in the same workspace, as the command line's."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from contend.settings import load_settings
+from contend.stores.checkpoints import open_checkpointer
+
+
+@asynccontextmanager
+async def checkpointer() -> AsyncIterator[BaseCheckpointSaver[Any]]:
+    """Of the kind that the settings name."""
+    settings = load_settings()
+    async with open_checkpointer(settings.checkpointer, settings.folder) as saver:
+        yield saver

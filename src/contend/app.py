@@ -1,0 +1,242 @@
+"""contend from code: run, resume, status. The command line and the API stand on these."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple, cast
+from uuid import uuid4
+
+from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph.state import CompiledStateGraph
+from pydantic import Field
+
+from contend.contest.closing import usage_of
+from contend.contest.graph import build_contest_graph
+from contend.contest.state import ContestState
+from contend.errors import InputError, UnknownThread
+from contend.models.events import ANY_EVENT, AnyEvent
+from contend.models.options import RunOptions
+from contend.models.record import Record
+from contend.models.research import ResearchReport
+from contend.models.task import ExecutionSummary, RunStatus, RunUsage
+from contend.preflight import Opening, open_run
+from contend.run_guard import check_resumable, checked_thread, is_finished, run_guard
+from contend.services import Services
+from contend.settings import Settings, load_settings
+from contend.stores.checkpoints import has_checkpoints, open_checkpointer
+
+OnEvent = Callable[[AnyEvent], None]
+EXIT_CODES: Mapping[RunStatus, int] = {
+    "completed": 0,
+    "partial": 1,
+    "failed": 2,
+    "interrupted": 130,
+    "running": 130,
+}
+
+
+class RunOutcome(Record):
+    """A run at its end. `markdown` is the report with the facts of the run; None where there is no report."""
+
+    thread_id: str
+    execution_id: str
+    status: RunStatus
+    message: str
+    theme: str
+    report: ResearchReport | None = None
+    markdown: str | None = None
+    summary: ExecutionSummary | None = None
+    files: list[str] = Field(default_factory=list)
+    usage: RunUsage = Field(default_factory=RunUsage)
+    went_on: bool = True
+    """False where a resume found the run finished and did nothing."""
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.status]
+
+
+async def run(
+    theme: str,
+    *,
+    thread_id: str | None = None,
+    options: RunOptions | None = None,
+    services: Services | None = None,
+    settings: Settings | None = None,
+    on_event: OnEvent | None = None,
+) -> RunOutcome:
+    """Run a contest on a theme of 1 to 500 characters.
+
+    A new thread id is drawn where none is given; a finished thread may be given again and keeps its chat. `on_event`
+    is called with each event.
+
+    Raises:
+        InputError: the theme, an option, a config file or the thread is not usable; nothing was spent or written.
+    """
+    thread = checked_thread(thread_id or str(uuid4()))
+    async with _services(services, settings) as live:
+        await open_run(live, theme, [], options)
+        async with _graph(live) as graph, run_guard(live, thread):
+            config = _config(thread)
+            before = (await graph.aget_state(config)).values
+            if before.get("execution_id") and not is_finished(before):
+                raise InputError(f"thread {thread!r} has an unfinished run: go on with `contend resume {thread}`")
+            asked = {"theme": theme, "messages": [HumanMessage(theme)]}
+            return await _drive(live, graph, config, asked, options or RunOptions(), on_event)
+
+
+async def resume(
+    thread_id: str,
+    *,
+    force: bool = False,
+    services: Services | None = None,
+    settings: Settings | None = None,
+    on_event: OnEvent | None = None,
+) -> RunOutcome:
+    """Go on with a thread's run after a crash or a stop; with a finished run, nothing happens.
+
+    Raises:
+        UnknownThread: no run is known under this thread.
+        ThreadBusy: somebody works on it.
+        RunChanged: config or prompts changed since it began, and `force` is not given.
+    """
+    thread = checked_thread(thread_id)
+    async with _services(services, settings) as live:
+        if not has_checkpoints(live.settings.checkpointer, live.folder):
+            raise UnknownThread(f"thread {thread!r} has no run to go on with: see `contend runs`")
+        async with _graph(live) as graph:
+            config = _config(thread)
+            before = (await graph.aget_state(config)).values
+            if is_finished(before):
+                return _outcome(thread, cast("ContestState", before), went_on=False)
+            check_resumable(live, thread, before, force=force)
+            async with run_guard(live, thread):
+                return await _drive(live, graph, config, None, RunOptions(), on_event)
+
+
+async def status(thread_id: str, *, services: Services | None = None, settings: Settings | None = None) -> RunOutcome:
+    """Where a thread's run stands, from its checkpoint.
+
+    Raises:
+        UnknownThread: no run is known under this thread.
+    """
+    thread = checked_thread(thread_id)
+    async with _services(services, settings) as live:
+        if not has_checkpoints(live.settings.checkpointer, live.folder):
+            raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
+        async with _graph(live) as graph:
+            state = (await graph.aget_state(_config(thread))).values
+    if not state.get("execution_id"):
+        raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
+    return _outcome(thread, cast("ContestState", state), went_on=False)
+
+
+class DryRun(NamedTuple):
+    """What a run would do: nothing was spent or written. Calls are least and most."""
+
+    opening: Opening
+    least_calls: int
+    most_calls: int
+
+
+async def dry_run(
+    theme: str,
+    *,
+    options: RunOptions | None = None,
+    services: Services | None = None,
+    settings: Settings | None = None,
+) -> DryRun:
+    """Check everything a run would check, and count the calls it might make.
+
+    Raises:
+        InputError: as `run`.
+    """
+    async with _services(services, settings) as live:
+        opening = await open_run(live, theme, [], options)
+    return DryRun(opening, *count_calls(opening))
+
+
+def count_calls(opening: Opening) -> tuple[int, int]:
+    """Model calls at least and at most: per team and round, plan, drafts, reviews, metrics, judge."""
+    options = opening.options
+    if set(options.models.values()) == {"extractive"}:
+        return 0, 0
+    metrics = sum(metric.kind == "model" for metric in options.evaluator.metrics)
+    least = most = 2 * options.learn
+    for team in opening.teams:
+        if team.kind == "extractive":
+            least, most = least + metrics, most + metrics
+            continue
+        loops = team.max_iterations or options.max_iterations
+        least += options.min_rounds * (3 + metrics)
+        most += options.max_rounds * (1 + 2 * loops + metrics + 1)
+    return least, most
+
+
+@asynccontextmanager
+async def _services(given: Services | None, settings: Settings | None) -> AsyncIterator[Services]:
+    if given is not None:
+        yield given
+        return
+    live = await asyncio.to_thread(Services, settings or load_settings())
+    try:
+        yield live
+    finally:
+        await live.aclose()
+
+
+@asynccontextmanager
+async def _graph(services: Services) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
+    async with open_checkpointer(services.settings.checkpointer, services.folder) as saver:
+        yield build_contest_graph(services).compile(checkpointer=saver, name="contend")
+
+
+def _config(thread_id: str) -> RunnableConfig:
+    return {"configurable": {"thread_id": thread_id}}
+
+
+async def _drive(
+    services: Services,
+    graph: CompiledStateGraph[Any, Any, Any, Any],
+    config: RunnableConfig,
+    asked: Mapping[str, Any] | None,
+    context: RunOptions,
+    on_event: OnEvent | None,
+) -> RunOutcome:
+    thread = config["configurable"]["thread_id"]
+    try:
+        async for _, _, event in graph.astream(
+            asked, config, context=context, stream_mode=["custom"], subgraphs=True, durability="sync"
+        ):
+            if on_event is not None:
+                on_event(ANY_EVENT.validate_python(event))
+    except asyncio.CancelledError:
+        await _note_interruption(services, thread)
+        raise
+    return _outcome(thread, cast("ContestState", (await graph.aget_state(config)).values))
+
+
+async def _note_interruption(services: Services, thread: str) -> None:
+    latest = await services.record.latest_execution(thread)
+    if latest is not None and latest.status == "running":
+        message = f"stopped; go on with `contend resume {thread}`"
+        await services.record.set_execution_status(latest.execution_id, "interrupted", message)
+        services.forget(latest.execution_id)
+
+
+def _outcome(thread_id: str, state: ContestState, *, went_on: bool = True) -> RunOutcome:
+    said = state.get("messages", [])
+    return RunOutcome(
+        thread_id=thread_id,
+        execution_id=state["execution_id"],
+        status=state["status"],
+        message=state.get("message", ""),
+        theme=state["theme"],
+        report=ResearchReport.model_validate(report) if (report := state.get("report")) else None,
+        markdown=str(said[-1].text) if state.get("report") and said else None,
+        summary=ExecutionSummary.model_validate(summary) if (summary := state.get("summary")) else None,
+        files=state.get("files", []),
+        usage=usage_of(state),
+        went_on=went_on,
+    )

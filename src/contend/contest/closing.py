@@ -1,0 +1,135 @@
+"""The contest's last nodes: pick the winner, publish its report, write the terminal status."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Literal
+
+from langchain_core.messages import AIMessage
+from langgraph.errors import NodeError
+
+from contend.citations import check_support, cited_in_draft
+from contend.contest.outcomes import TeamOutcome, standings, status_of, summary_of, winner_of
+from contend.contest.publishing import head_of, publish
+from contend.contest.state import ContestState, ContestUpdate
+from contend.models.events import ReportPublished, RunDone, WinnerPicked
+from contend.models.options import ResolvedOptions
+from contend.models.submission import Submission
+from contend.models.task import CallUsage, RunStatus, RunUsage
+from contend.services import Services, tell
+
+
+@dataclass(frozen=True)
+class ClosingNodes:
+    """From the teams' outcomes to a published report and a status."""
+
+    services: Services
+
+    async def pick_winner(self, state: ContestState) -> ContestUpdate:
+        """The first in the one ranking; none if no team delivered."""
+        outcomes, options = outcomes_of(state), ResolvedOptions.model_validate(state["options"])
+        winner = winner_of(outcomes, options)
+        status, notes = status_of(outcomes, winner)
+        texts = {
+            outcome.team.team_id: (await self.services.require_submission(outcome.best.submission)).content
+            for outcome in outcomes
+            if outcome.best is not None
+        }
+        best = winner.best if winner else None
+        tell(
+            WinnerPicked(
+                execution_id=state["execution_id"],
+                team_id=winner.team.team_id if winner else None,
+                score=best.score if best else None,
+                leaderboard=standings(outcomes),
+            )
+        )
+        return {
+            "winner": winner.team.team_id if winner else None,
+            "notes": notes,
+            "message": "; ".join(notes),
+            "status": "running" if winner else status,
+            "summary": summary_of(state["task"], outcomes, winner, texts).model_dump(mode="json"),
+        }
+
+    async def publish(self, state: ContestState) -> ContestUpdate:
+        """Check the winner's citations and write its report; from here on the report is done."""
+        outcomes, options = outcomes_of(state), ResolvedOptions.model_validate(state["options"])
+        winner = next(outcome for outcome in outcomes if outcome.team.team_id == state["winner"])
+        submission = await self.services.require_submission(winner.best.submission if winner.best else None)
+        status, notes = status_of(outcomes, winner)
+        off = state["sources_off"] | {name: why for outcome in outcomes for name, why in outcome.sources_off.items()}
+        head = head_of(
+            outcomes,
+            winner,
+            options,
+            status=status,
+            notes=notes,
+            warnings=state["warnings"],
+            sources_off=off,
+            unverified=await self._unverified(submission),
+        )
+        folder = self.services.folder / "results" / state["thread_id"]
+        published = await publish(submission.report, head, options, folder)
+        files = [str(path) for path in published.files]
+        tell(
+            ReportPublished(
+                execution_id=state["execution_id"],
+                team_id=winner.team.team_id,
+                sources=len(submission.report.sources),
+                files=files,
+            )
+        )
+        return {
+            "report": submission.report.model_dump(mode="json"),
+            "files": files,
+            "messages": [AIMessage(published.markdown)],
+        }
+
+    async def learning_failed(self, state: ContestState, error: NodeError) -> ContestUpdate:
+        """The report is done all the same; the run is partial and says why."""
+        return {"notes": [*state["notes"], f"learning failed: {error.error}"]}
+
+    async def finish_run(self, state: ContestState) -> ContestUpdate:
+        """The terminal status, in state and record."""
+        outcomes = outcomes_of(state)
+        status: RunStatus = "failed" if state["winner"] is None else "partial" if state["notes"] else "completed"
+        message = "; ".join(state["notes"]) or "all teams delivered"
+        winner = next((outcome for outcome in outcomes if outcome.team.team_id == state["winner"]), None)
+        await self.services.record.set_execution_status(
+            state["execution_id"],
+            status,
+            message,
+            winner_team_id=state["winner"],
+            best_score=winner.best.score if winner and winner.best else None,
+        )
+        usage = usage_of(state)
+        tell(RunDone(execution_id=state["execution_id"], status=status, message=message, usage=usage))
+        self.services.forget(state["execution_id"])
+        return {"status": status, "message": message}
+
+    async def _unverified(self, submission: Submission) -> list[str]:
+        """The cited sentences that their passages were not seen to support."""
+        texts = await self.services.documents.get_many(passage.id for passage in submission.passages)
+        passages = [passage.model_copy(update={"text": texts[passage.id]}) for passage in submission.passages]
+        checks = await asyncio.to_thread(check_support, cited_in_draft(submission.draft, passages))
+        return [check.text for check in checks if not check.verified]
+
+
+def route_after_pick(state: ContestState) -> Literal["publish", "finish_run"]:
+    return "finish_run" if state["winner"] is None else "publish"
+
+
+def route_after_publish(state: ContestState) -> Literal["learn", "finish_run"]:
+    return "learn" if state["options"]["learn"] else "finish_run"
+
+
+def outcomes_of(state: ContestState) -> list[TeamOutcome]:
+    """The outcomes in the order in which the teams were entered, whichever ended first."""
+    found = {outcome["team"]["team_id"]: TeamOutcome.model_validate(outcome) for outcome in state["outcomes"]}
+    return [found[team["team_id"]] for team in state["teams"] if team["team_id"] in found]
+
+
+def usage_of(state: ContestState) -> RunUsage:
+    """What the run's model calls cost: the teams' rounds, and the learning."""
+    lessons = [CallUsage.model_validate(call) for call in (state.get("lessons") or {}).get("usage", [])]
+    return sum((outcome.usage for outcome in outcomes_of(state)), start=RunUsage.of(lessons))

@@ -1,0 +1,53 @@
+"""The contest graph: open_run → Send × teams → team → pick_winner → publish → learn → finish_run."""
+
+from typing import Any
+
+from langgraph.graph import END, START, StateGraph
+
+from contend.contest.closing import ClosingNodes, route_after_pick, route_after_publish
+from contend.contest.learning import LearnNode
+from contend.contest.opening import OpeningNode, route_to_teams
+from contend.contest.state import ContestInput, ContestOutput, ContestState
+from contend.contest.teams import Teams
+from contend.learning.graph import build_learn_graph
+from contend.learning.state import LearnInput
+from contend.models.options import RunOptions
+from contend.services import Services
+from contend.team.graph import build_team_graph
+from contend.team.state import TeamInput
+
+ContestGraph = StateGraph[ContestState, RunOptions, ContestInput, ContestOutput]
+
+
+def build_contest_graph(services: Services) -> ContestGraph:
+    """The whole contest, not compiled: the door that opens it brings the checkpointer.
+
+    Teams and learning run inside node functions: a slot, a deadline and the mapping of states stand around them there.
+    """
+    team_graph = build_team_graph(services).compile()
+    learn_graph = build_learn_graph(services.learn_nodes).compile()
+
+    async def play(state: TeamInput) -> dict[str, Any]:
+        return await team_graph.ainvoke(state)
+
+    async def learn_from(state: LearnInput) -> dict[str, Any]:
+        return await learn_graph.ainvoke(state)
+
+    teams, learning, closing = Teams(services, play), LearnNode(services, learn_from), ClosingNodes(services)
+    graph: ContestGraph = StateGraph(
+        ContestState, context_schema=RunOptions, input_schema=ContestInput, output_schema=ContestOutput
+    )
+    graph.add_node("open_run", OpeningNode(services).open_run)
+    graph.add_node("team", teams.team, input_schema=TeamInput, error_handler=teams.forfeit)
+    graph.add_node("pick_winner", closing.pick_winner)
+    graph.add_node("publish", closing.publish)
+    graph.add_node("learn", learning.learn, error_handler=closing.learning_failed)
+    graph.add_node("finish_run", closing.finish_run)
+    graph.add_edge(START, "open_run")
+    graph.add_conditional_edges("open_run", route_to_teams, ["team"])
+    graph.add_edge("team", "pick_winner")
+    graph.add_conditional_edges("pick_winner", route_after_pick, ["publish", "finish_run"])
+    graph.add_conditional_edges("publish", route_after_publish, ["learn", "finish_run"])
+    graph.add_edge("learn", "finish_run")
+    graph.add_edge("finish_run", END)
+    return graph

@@ -1,0 +1,76 @@
+"""The contest's learn node: what the teams' rounds showed goes to the learning graph, its result into state."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from contend.contest.closing import outcomes_of
+from contend.contest.outcomes import TeamOutcome
+from contend.contest.state import ContestState, ContestUpdate
+from contend.learning.reflector import PlayedRound
+from contend.learning.state import LearnInput
+from contend.models.events import Learned
+from contend.models.options import ResolvedOptions
+from contend.models.playbook import CurationResult
+from contend.models.task import CallUsage
+from contend.services import Services, tell
+
+Learn = Callable[[LearnInput], Awaitable[dict[str, Any]]]
+
+
+@dataclass(frozen=True)
+class LearnNode:
+    """`learn_from` runs the learning graph on its input and gives its output."""
+
+    services: Services
+    learn_from: Learn
+
+    async def learn(self, state: ContestState) -> ContestUpdate:
+        """Reflect on the run and curate the dataset's playbook; the report is done by now."""
+        options, outcomes = ResolvedOptions.model_validate(state["options"]), outcomes_of(state)
+        self.services.remember(state["execution_id"], options)
+        given = LearnInput(
+            execution_id=state["execution_id"],
+            dataset=options.dataset,
+            language=options.language,
+            theme=state["theme"],
+            rounds=[played.model_dump(mode="json") for outcome in outcomes for played in _played(outcome)],
+            bullets=[bullet["id"] for bullet in state["bullets"]],
+            sources=await self._read(outcomes),
+        )
+        learned = await self.learn_from(given)
+        result = CurationResult.model_validate(learned["result"])
+        tell(
+            Learned(
+                execution_id=state["execution_id"],
+                dataset=result.dataset,
+                playbook_version=result.playbook_version,
+                summary=result.summary,
+            )
+        )
+        calls = [CallUsage.model_validate(call) for call in learned["usage"]]
+        await self.services.record.save_usage(state["execution_id"], "", 0, calls)
+        return {"lessons": learned}
+
+    async def _read(self, outcomes: list[TeamOutcome]) -> list[str]:
+        """The ids of what the teams' best submissions were written from."""
+        best = [outcome.best.submission for outcome in outcomes if outcome.best is not None]
+        submissions = [await self.services.require_submission(document) for document in best]
+        return sorted({passage.id for submission in submissions for passage in submission.passages})
+
+
+def _played(outcome: TeamOutcome) -> list[PlayedRound]:
+    last = outcome.rounds[-1].round_number if outcome.rounds else 0
+    return [
+        PlayedRound(
+            team_id=outcome.team.team_id,
+            round_number=finished.round_number,
+            score=finished.score,
+            feedback=finished.feedback,
+            used=finished.bullets_used,
+            metrics={metric.name: metric.score for metric in finished.metrics},
+            queries=finished.queries,
+            exit_reason=outcome.exit_reason if finished.round_number == last else None,
+        )
+        for finished in outcome.rounds
+    ]

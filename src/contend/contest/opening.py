@@ -1,0 +1,133 @@
+"""The contest's first node: options settled into state, what an earlier run left emptied, the teams entered."""
+
+import asyncio
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+from uuid import UUID, uuid4
+
+from langgraph.runtime import Runtime
+from langgraph.types import Overwrite, Send
+
+from contend.contest.state import ContestState, ContestUpdate
+from contend.learning.selection import select_bullets
+from contend.models.events import RunStarted
+from contend.models.options import RunOptions
+from contend.models.rows import ExecutionRow
+from contend.models.task import OrchestratorTask
+from contend.preflight import Opening, open_run
+from contend.services import Services, tell
+from contend.team.state import TeamInput
+
+EMPTY: ContestUpdate = {
+    "outcomes": Overwrite([]),
+    "winner": None,
+    "notes": [],
+    "lessons": None,
+    "status": "running",
+    "message": "",
+    "report": None,
+    "summary": None,
+    "files": [],
+}
+"""A second message on a thread is a new run: nothing of the run before stays."""
+
+
+@dataclass(frozen=True)
+class OpeningNode:
+    """Opens a run. All that can be refused is refused here, before anything is spent."""
+
+    services: Services
+
+    async def open_run(self, state: ContestState, runtime: Runtime[RunOptions]) -> ContestUpdate:
+        opening = await open_run(self.services, state.get("theme"), state.get("messages", []), runtime.context)
+        execution_id, thread_id = _identity(runtime)
+        await self._enter(opening, execution_id, thread_id)
+        return {
+            **EMPTY,
+            "theme": opening.theme,
+            "thread_id": thread_id,
+            "given": opening.given.model_dump(mode="json", exclude_none=True),
+            "options": opening.options.model_dump(mode="json"),
+            "task": self._task(opening, execution_id),
+            "execution_id": execution_id,
+            "fingerprint": opening.fingerprint,
+            "teams": [team.model_dump(mode="json") for team in opening.teams],
+            "sources_off": opening.sources_off,
+            "warnings": opening.warnings,
+            "bullets": await self._bullets(opening),
+        }
+
+    def _task(self, opening: Opening, execution_id: str) -> dict[str, Any]:
+        task = OrchestratorTask(
+            task_id=UUID(execution_id),
+            user_prompt=opening.theme,
+            team_configs=[reference.config for reference in self.services.config.orchestrator.teams],
+            timeout_seconds=opening.options.timeout_per_team_seconds,
+        )
+        return task.model_dump(mode="json")
+
+    async def _enter(self, opening: Opening, execution_id: str, thread_id: str) -> None:
+        await self.services.record.start_execution(
+            ExecutionRow(
+                execution_id=execution_id,
+                thread_id=thread_id,
+                theme=opening.theme,
+                dataset=opening.options.dataset,
+                models=dict(opening.options.models),
+            )
+        )
+        self.services.board.enter(execution_id, [(team.team_id, team.name) for team in opening.teams])
+        tell(
+            RunStarted(
+                execution_id=execution_id,
+                thread_id=thread_id,
+                theme=opening.theme,
+                teams=[team.team_id for team in opening.teams],
+                sources=opening.sources,
+                sources_off=opening.sources_off,
+                models=dict(opening.options.models),
+                warnings=opening.warnings,
+            )
+        )
+
+    async def _bullets(self, opening: Opening) -> list[dict[str, Any]]:
+        playbook = await self.services.playbooks.load(opening.options.dataset)
+        if not playbook.bullets:
+            return []
+        bullets = await asyncio.to_thread(select_bullets, playbook, opening.theme)
+        return [
+            {"id": bullet.id, "content": bullet.content, "quarantined": bullet.status == "quarantined"}
+            for bullet in bullets
+        ]
+
+
+def route_to_teams(state: ContestState) -> list[Send]:
+    """All teams at the same time, each on its own clock."""
+    return [
+        Send(
+            "team",
+            TeamInput(
+                theme=state["theme"],
+                options=state["options"],
+                team=team,
+                execution_id=state["execution_id"],
+                bullets=state["bullets"],
+                sources_off=state["sources_off"],
+            ),
+        )
+        for team in state["teams"]
+    ]
+
+
+def _identity(runtime: Runtime[RunOptions]) -> tuple[str, str]:
+    """Execution id and thread id; without a checkpointer a run is its own thread.
+
+    The execution id is a UUID4 drawn from the node's own task: a crash inside this node opens no second execution.
+    """
+    here = runtime.execution_info
+    if here is None or here.thread_id is None:
+        execution_id = str(uuid4())
+        return execution_id, execution_id
+    seed = f"{here.thread_id}/{here.checkpoint_id}/{here.task_id}"
+    return str(UUID(bytes=sha256(seed.encode()).digest()[:16], version=4)), here.thread_id

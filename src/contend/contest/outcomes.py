@@ -1,0 +1,131 @@
+"""What became of each team, and the summary and status that follow from it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import Field
+
+from contend.models.options import ResolvedOptions, TeamConfig
+from contend.models.record import Record
+from contend.models.round import ExitReason, LeaderboardEntry, ranked
+from contend.models.rows import EvaluationRow, SubmissionRow
+from contend.models.task import ExecutionSummary, RoundResult, RunStatus, RunUsage, TeamStatus
+from contend.settings import EXTRACTIVE
+from contend.team.rounds import FinishedRound, best_of
+
+BUDGETS: frozenset[ExitReason] = frozenset({"max_tokens", "max_usd", "max_minutes", "max_calls"})
+
+
+class TeamOutcome(Record):
+    """One team at its end: status, finished rounds, and why it stopped."""
+
+    team: TeamConfig
+    status: TeamStatus
+    rounds: list[FinishedRound] = Field(default_factory=list)
+    exit_reason: ExitReason | None = None
+    sources_off: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def best(self) -> FinishedRound | None:
+        return best_of(self.rounds)
+
+    @property
+    def usage(self) -> RunUsage:
+        return RunUsage.of([call for finished in self.rounds for call in finished.calls])
+
+    def entry(self) -> LeaderboardEntry:
+        scored = [finished for finished in self.rounds if finished.score is not None]
+        best = best_of(scored)
+        return LeaderboardEntry(
+            team_id=self.team.team_id,
+            team_name=self.team.name,
+            best_score=best.score if best else None,
+            best_round=best.round_number if best else None,
+            latest_round=max((finished.round_number for finished in self.rounds), default=0),
+            scored_round=max((finished.round_number for finished in scored), default=0),
+        )
+
+
+def standings(outcomes: Sequence[TeamOutcome]) -> list[LeaderboardEntry]:
+    return ranked(outcome.entry() for outcome in outcomes)
+
+
+def winner_of(outcomes: Sequence[TeamOutcome], options: ResolvedOptions) -> TeamOutcome | None:
+    """The first in the ranking. In a run set to a language model a control wins only where that is allowed."""
+    by_id = {outcome.team.team_id: outcome for outcome in outcomes}
+    order = [by_id[entry.team_id] for entry in standings(outcomes) if entry.rank is not None]
+    if options.models["writer"] == EXTRACTIVE:
+        return order[0] if order else None
+    teams = [outcome for outcome in order if outcome.team.kind != "extractive"]
+    controls = [outcome for outcome in order if outcome.team.kind == "extractive"]
+    return next(iter(teams or (controls if options.allow_extractive else [])), None)
+
+
+def status_of(outcomes: Sequence[TeamOutcome], winner: TeamOutcome | None) -> tuple[RunStatus, list[str]]:
+    """The run's status and a line for each thing that keeps it from being complete."""
+    if winner is None:
+        return "failed", [_failure(outcome) for outcome in outcomes if outcome.status.status != "completed"]
+    notes = [_failure(outcome) for outcome in outcomes if outcome.status.status != "completed"]
+    ended = sorted({outcome.exit_reason for outcome in outcomes if outcome.exit_reason in BUDGETS})
+    notes += [f"{limit} was reached: the best submission until then is published" for limit in ended]
+    if winner.best is not None and winner.best.score is None:
+        notes.append("unscored: no submission could be scored")
+    return ("partial" if notes else "completed"), notes
+
+
+def kept_rounds(submissions: Sequence[SubmissionRow], evaluations: Sequence[EvaluationRow]) -> list[FinishedRound]:
+    """The rounds of a team that forfeits, from the record: its state is out of reach then."""
+    verdicts = {row.round_number: row for row in evaluations}
+    return [
+        FinishedRound(
+            round_number=row.round_number,
+            submission=row.role_records["submission"],
+            score=verdict.score if verdict else None,
+            feedback=verdict.feedback if verdict else "",
+            metrics=verdict.details["metrics"] if verdict else [],
+            seconds=0.0,
+            completed_at=verdict.evaluated_at if verdict else row.submitted_at,
+        )
+        for row in submissions
+        for verdict in [verdicts.get(row.round_number)]
+    ]
+
+
+def _failure(outcome: TeamOutcome) -> str:
+    return f"team {outcome.team.team_id} {outcome.status.status}: {outcome.status.error_message or 'no reason given'}"
+
+
+def summary_of(
+    task: dict[str, Any], outcomes: Sequence[TeamOutcome], winner: TeamOutcome | None, texts: Mapping[str, str]
+) -> ExecutionSummary:
+    """The execution when its teams are done. `texts` holds each team's best submission."""
+    best = winner.best if winner else None
+    return ExecutionSummary(
+        task_id=task["task_id"],
+        user_prompt=task["user_prompt"],
+        team_results=[_result(outcome, texts) for outcome in outcomes if outcome.best is not None],
+        team_statuses=[outcome.status for outcome in outcomes],
+        best_team_id=winner.team.team_id if winner else None,
+        best_score=best.score if best else None,
+        total_execution_time_seconds=max(0.001, active_seconds(outcomes)),
+    )
+
+
+def _result(outcome: TeamOutcome, texts: Mapping[str, str]) -> RoundResult:
+    best = outcome.rounds[0] if outcome.best is None else outcome.best
+    return RoundResult(
+        team_id=outcome.team.team_id,
+        team_name=outcome.team.name,
+        round_number=best.round_number,
+        submission_content=texts[outcome.team.team_id],
+        evaluation_score=best.score,
+        evaluation_feedback=best.feedback,
+        usage=best.usage,
+        execution_time_seconds=max(0.001, best.seconds),
+        completed_at=best.completed_at,
+    )
+
+
+def active_seconds(outcomes: Sequence[TeamOutcome]) -> float:
+    """Teams run at the same time: the run took as long as its longest team."""
+    return max((sum(finished.seconds for finished in outcome.rounds) for outcome in outcomes), default=0.0)

@@ -1,0 +1,70 @@
+"""The winner's report as files, with what a reader needs to know of the run behind it."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from contend.contest.outcomes import TeamOutcome, active_seconds, standings
+from contend.models.options import ResolvedOptions
+from contend.models.research import ResearchReport
+from contend.models.task import RunStatus, RunUsage
+from contend.report import ReportHead, head_markdown, to_html, to_json
+from contend.settings import EXTRACTIVE
+from contend.stores.files import write_file
+
+HONEST: dict[str, str] = {
+    "en": "composed by extraction; no language model",
+    "ja": "抽出による構成です。言語モデルは使っていません",
+}
+
+
+class Published(NamedTuple):
+    markdown: str
+    files: list[Path]
+
+
+def head_of(
+    outcomes: Sequence[TeamOutcome],
+    winner: TeamOutcome,
+    options: ResolvedOptions,
+    *,
+    status: RunStatus,
+    notes: Sequence[str],
+    warnings: Sequence[str],
+    sources_off: dict[str, str],
+    unverified: Sequence[str] = (),
+) -> ReportHead:
+    """What kind of run made the report."""
+    extractive = options.models["writer"] == EXTRACTIVE or winner.team.kind == "extractive"
+    usage = sum((outcome.usage for outcome in outcomes), start=RunUsage())
+    return ReportHead(
+        status=status,
+        winner=winner.team.name,
+        best_score=winner.best.score if winner.best else None,
+        leaderboard=standings(outcomes),
+        sources_off=sources_off,
+        warnings=list(warnings),
+        models=dict(options.models),
+        usage=usage,
+        seconds=active_seconds(outcomes),
+        notes=[*([HONEST[options.language]] if extractive else []), *notes],
+        unverified=list(unverified),
+    )
+
+
+async def publish(report: ResearchReport, head: ReportHead, options: ResolvedOptions, folder: Path) -> Published:
+    """Write report.md, report.html and report.json into the run's folder; whole or not at all."""
+    markdown = f"{report.to_markdown(options.language)}\n\n{head_markdown(head, options.language)}\n"
+    texts = {
+        "report.md": markdown,
+        "report.html": to_html(report, head, options.language),
+        "report.json": to_json(report),
+    }
+    await asyncio.to_thread(_write_all, folder, texts)
+    return Published(markdown, [folder / name for name in texts])
+
+
+def _write_all(folder: Path, texts: dict[str, str]) -> None:
+    for name, text in texts.items():
+        write_file(folder / name, text)

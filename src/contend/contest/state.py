@@ -1,0 +1,73 @@
+"""The state of a contest: JSON-plain. Options live in it, so that a resume needs none."""
+
+import operator
+from typing import Annotated, Any
+
+from langchain_core.messages import AnyMessage
+from langgraph.graph.message import add_messages
+from typing_extensions import TypedDict
+
+from contend.models.task import RunStatus
+
+
+class ContestInput(TypedDict, total=False):
+    """A theme, or a chat whose last human message is the theme."""
+
+    theme: str
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+class ContestOutput(TypedDict, total=False):
+    """`report` is a ResearchReport, `summary` an ExecutionSummary; the last message is the report in Markdown."""
+
+    status: RunStatus
+    message: str
+    report: dict[str, Any] | None
+    summary: dict[str, Any] | None
+    files: list[str]
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+class ContestState(ContestInput, ContestOutput, total=False):
+    """`outcomes` grows by parallel teams and is emptied by `open_run`; `given` is what the caller set."""
+
+    thread_id: str
+    given: dict[str, Any]
+    options: dict[str, Any]
+    task: dict[str, Any]
+    execution_id: str
+    fingerprint: dict[str, str]
+    teams: list[dict[str, Any]]
+    sources_off: dict[str, str]
+    warnings: list[str]
+    bullets: list[dict[str, Any]]
+    outcomes: Annotated[list[dict[str, Any]], operator.add]
+    winner: str | None
+    notes: list[str]
+    lessons: dict[str, Any] | None
+
+
+class ContestUpdate(TypedDict, total=False):
+    """A node's partial update."""
+
+    theme: str
+    messages: list[AnyMessage]
+    status: RunStatus
+    message: str
+    report: dict[str, Any] | None
+    summary: dict[str, Any] | None
+    files: list[str]
+    thread_id: str
+    given: dict[str, Any]
+    options: dict[str, Any]
+    task: dict[str, Any]
+    execution_id: str
+    fingerprint: dict[str, str]
+    teams: list[dict[str, Any]]
+    sources_off: dict[str, str]
+    warnings: list[str]
+    bullets: list[dict[str, Any]]
+    outcomes: object
+    winner: str | None
+    notes: list[str]
+    lessons: dict[str, Any] | None

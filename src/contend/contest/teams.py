@@ -1,0 +1,93 @@
+"""The contest's team node: one team's graph within the cap and the deadline; a failure is that team's forfeit alone."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.errors import NodeError
+
+from contend.contest.outcomes import TeamOutcome, kept_rounds
+from contend.contest.state import ContestUpdate
+from contend.errors import BudgetExhausted, ContendError
+from contend.models.events import TeamDone, TeamStarted
+from contend.models.options import ResolvedOptions, TeamConfig
+from contend.models.task import TeamState as Ended
+from contend.models.task import TeamStatus
+from contend.services import Services, tell
+from contend.team.rounds import FinishedRound
+from contend.team.state import TeamInput
+
+PlayTeam = Callable[[TeamInput], Awaitable[dict[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Teams:
+    """The teams of a contest. `play` runs the team graph on a team's input and gives its final state."""
+
+    services: Services
+    play: PlayTeam
+
+    async def team(self, state: TeamInput) -> ContestUpdate:
+        """One team's rounds, once a slot is free; the deadline runs from then on."""
+        options, team = ResolvedOptions.model_validate(state["options"]), TeamConfig.model_validate(state["team"])
+        execution_id = state["execution_id"]
+        async with self.services.slots(execution_id, options.max_concurrent_teams):
+            await self.services.recall(execution_id)
+            await self.services.record.save_team_status(execution_id, _running(team))
+            tell(TeamStarted(execution_id=execution_id, team_id=team.team_id, team_name=team.name))
+            async with asyncio.timeout(options.timeout_per_team_seconds):
+                final = await self.play(state)
+        outcome = TeamOutcome(
+            team=team,
+            status=_running(team, rounds=len(final["rounds"])).to("completed"),
+            rounds=[FinishedRound.model_validate(finished) for finished in final["rounds"]],
+            exit_reason=final["decision"]["exit_reason"],
+            sources_off=final.get("sources_off", {}),
+        )
+        return await self._close(execution_id, outcome)
+
+    async def forfeit(self, state: TeamInput, error: NodeError) -> ContestUpdate:
+        """A team that fails touches no other. Its state is out of reach: finished rounds come from the record."""
+        team, execution_id, record = (
+            TeamConfig.model_validate(state["team"]),
+            state["execution_id"],
+            self.services.record,
+        )
+        rounds = kept_rounds(
+            await record.submissions(execution_id, team.team_id), await record.evaluations(execution_id, team.team_id)
+        )
+        running = _running(team, rounds=len(rounds))
+        if isinstance(error.error, BudgetExhausted) and rounds:
+            reason = self.services.ledgers.of(execution_id).exhausted() or "max_calls"
+            outcome = TeamOutcome(team=team, status=running.to("completed"), rounds=rounds, exit_reason=reason)
+        else:
+            ended, message = _ending(error.error, state["options"]["timeout_per_team_seconds"])
+            failed = running.to(ended, error_message=message)
+            outcome = TeamOutcome(team=team, status=failed, rounds=rounds, exit_reason="failed")
+        return await self._close(execution_id, outcome)
+
+    async def _close(self, execution_id: str, outcome: TeamOutcome) -> ContestUpdate:
+        status = outcome.status
+        await self.services.record.save_team_status(execution_id, status)
+        tell(
+            TeamDone(
+                execution_id=execution_id,
+                team_id=status.team_id,
+                status=status.status,
+                error_message=status.error_message,
+            )
+        )
+        return {"outcomes": [outcome.model_dump(mode="json")]}
+
+
+def _running(team: TeamConfig, *, rounds: int = 0) -> TeamStatus:
+    pending = TeamStatus(team_id=team.team_id, team_name=team.name, current_round=rounds)
+    return pending.to("running")
+
+
+def _ending(error: BaseException, seconds: int) -> tuple[Ended, str]:
+    if isinstance(error, TimeoutError):
+        return "timeout", f"not done within {seconds} seconds"
+    known = isinstance(error, ContendError)
+    return "failed", str(error) if known else f"{type(error).__name__}: {error}"

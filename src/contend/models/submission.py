@@ -1,0 +1,19 @@
+"""A submission: what a team hands in for a round. It lives in the document store; state holds its id."""
+
+from pydantic import Field
+
+from contend.models.record import Record, Text
+from contend.models.research import Draft, Passage, ResearchReport, SearchResult
+
+
+class Submission(Record):
+    """`content` is the Markdown that is scored and shown; `results` is all that was retrieved for it."""
+
+    content: Text
+    report: ResearchReport
+    draft: Draft
+    passages: list[Passage] = Field(default_factory=list)
+    results: list[SearchResult] = Field(default_factory=list)
+    points: list[str] = Field(default_factory=list)
+    queries: list[str] = Field(default_factory=list)
+    feedback: str = ""

@@ -1,0 +1,151 @@
+"""Before anything is spent: theme, options, teams, sources, prompts and metrics are checked; faults are InputErrors."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from langchain_core.messages import AnyMessage
+from pydantic import TypeAdapter
+
+from contend.errors import InputError
+from contend.models.evaluation import CODE_METRIC_NAMES
+from contend.models.options import EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig
+from contend.models.record import Theme
+from contend.services import Services
+from contend.settings import EXTRACTIVE, Resolved, fingerprint, resolve_options
+from contend.text import clean
+
+THEME_CHARACTERS = 500
+
+
+class Opening(NamedTuple):
+    """A run that may begin. `given` is what the caller set; `sources_off` gives each absent source's reason."""
+
+    theme: str
+    given: RunOptions
+    options: ResolvedOptions
+    teams: list[TeamConfig]
+    sources: list[str]
+    sources_off: dict[str, str]
+    warnings: list[str]
+    fingerprint: dict[str, str]
+
+
+async def open_run(
+    services: Services, theme: str | None, messages: Sequence[AnyMessage], context: RunOptions | None
+) -> Opening:
+    """Check all that can be known before the first call.
+
+    Raises:
+        InputError: names the field, the value and the remedy.
+    """
+    given = context or RunOptions()
+    settled_theme, more = settled(theme, messages)
+    if more:
+        given = given.model_copy(update={"instructions": "\n\n".join(filter(None, [given.instructions, more]))})
+    resolved = resolve_options(
+        services.config, given, theme=settled_theme, has_language_model=services.settings.has_language_model
+    )
+    await asyncio.to_thread(_check_files, services, resolved)
+    on, off = await _checked_sources(services, resolved)
+    options = resolved.options.model_copy(update={"sources": on, "round_prompt": services.templates.round_prompt})
+    teams = _teams_with_sources(resolved.teams, on, named=given.teams is not None)
+    return Opening(
+        settled_theme, given, options, teams, on, off, _warnings(options), config_fingerprint(services, options)
+    )
+
+
+def settled(theme: str | None, messages: Sequence[AnyMessage] = ()) -> tuple[str, str]:
+    """Theme and further instructions. A chat's theme is its last human message.
+
+    A message over 500 characters becomes instructions, its first line (cut to 500) the theme.
+
+    Raises:
+        InputError: no theme, or one over 500 characters.
+    """
+    if theme is not None and theme.strip():
+        return checked_theme(theme), ""
+    said = next((str(message.text) for message in reversed(messages) if message.type == "human"), "")
+    said = clean(said).strip()
+    if len(said) <= THEME_CHARACTERS:
+        return checked_theme(said), ""
+    return checked_theme(said.splitlines()[0][:THEME_CHARACTERS]), said
+
+
+def checked_theme(theme: str) -> str:
+    """The theme, cleaned and stripped.
+
+    Raises:
+        InputError: empty, or over 500 characters.
+    """
+    kept = clean(theme).strip()
+    if not kept:
+        raise InputError("theme is empty: give the question to research, 1 to 500 characters")
+    if len(kept) > THEME_CHARACTERS:
+        raise InputError(
+            f"theme has {len(kept)} characters, at most {THEME_CHARACTERS} are allowed: ask the question shortly "
+            "and put the rest into instructions (--instructions FILE)"
+        )
+    return TypeAdapter(Theme).validate_python(kept)
+
+
+def config_fingerprint(services: Services, options: ResolvedOptions) -> dict[str, str]:
+    """What a resume compares: each config file in effect, and all prompts together."""
+    files = fingerprint(services.config.files)
+    return {**files, "prompts": services.library.fingerprint(options.language)}
+
+
+def _check_files(services: Services, resolved: Resolved) -> None:
+    services.source("local", resolved.options.documents)
+    services.library.check(resolved.options.language)
+    _check_metrics(services, resolved.options.evaluator)
+
+
+def _check_metrics(services: Services, evaluator: EvaluatorConfig) -> None:
+    for metric in evaluator.metrics:
+        if metric.kind == "code" and metric.name not in CODE_METRIC_NAMES:
+            names = ", ".join(CODE_METRIC_NAMES)
+            raise InputError(f"evaluator.metrics: no metric by code is named {metric.name!r}; choose from {names}")
+        if metric.kind == "model":
+            services.rubric(metric.name, "en")
+
+
+async def _checked_sources(services: Services, resolved: Resolved) -> tuple[list[str], dict[str, str]]:
+    wanted = resolved.options.sources or list(services.source_factories)
+    used = {name for team in resolved.teams for name in team.sources}
+    asked = [name for name in wanted if name in used or name not in services.source_factories]
+    sources = [services.source(name, resolved.options.documents) for name in asked]
+    reasons = dict(zip(asked, await asyncio.gather(*(source.check() for source in sources)), strict=True))
+    off = {name: reason for name, reason in reasons.items() if reason is not None}
+    on = [name for name in asked if name not in off]
+    if not on:
+        why = "; ".join(f"{name}: {reason}" for name, reason in off.items()) or "no team uses one of them"
+        raise InputError(f"sources: none is on ({why}); give documents with --docs, or see `contend doctor`")
+    return on, off
+
+
+def _teams_with_sources(teams: Sequence[TeamConfig], on: Sequence[str], *, named: bool) -> list[TeamConfig]:
+    """Teams that can work; one that the caller named may use whatever is on."""
+    able = [team for team in teams if _has_source(team, on, named=named)]
+    if not able:
+        raise InputError(f"teams: none of {', '.join(team.team_id for team in teams)} has a source that is on")
+    if named and len(able) < len(teams):
+        missing = ", ".join(team.team_id for team in teams if team not in able)
+        raise InputError(f"teams: {missing} has no source that is on; leave it out or turn its source on")
+    return able
+
+
+def _has_source(team: TeamConfig, on: Sequence[str], *, named: bool) -> bool:
+    needed = team.sources if named or not team.needs else team.needs
+    return any(name in on for name in needed)
+
+
+def _warnings(options: ResolvedOptions) -> list[str]:
+    models = options.models
+    if models["writer"] != EXTRACTIVE and models["evaluator"] == models["writer"]:
+        warning = (
+            f"the judges use the writer's model ({models['writer']}): a model of their own is fairer "
+            "(config/models.toml, [roles] evaluator and judge)"
+        )
+        return [warning]
+    return []

@@ -1,0 +1,110 @@
+"""What the research's agents are asked: their model, their scope, and the values of each prompt."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from contend.llm.model import Model, Scope
+from contend.models.options import ResolvedOptions, TeamConfig
+from contend.models.research import Passage
+from contend.prompts import Untrusted
+from contend.research.state import ResearchState
+from contend.services import Services
+
+Asked = Literal["supervisor", "writer", "reviewer"]
+LANGUAGE_NAMES = {"en": "English", "ja": "日本語"}
+
+
+def team_of(state: ResearchState) -> TeamConfig:
+    return TeamConfig.model_validate(state["team"])
+
+
+def asked(services: Services, state: ResearchState, role: Asked) -> Model:
+    """The model that plays a role for this team."""
+    options = ResolvedOptions.model_validate(state["options"])
+    return services.model(role, options, state["execution_id"], team=team_of(state))
+
+
+def scope(state: ResearchState, role: Asked, *, step: str = "") -> Scope:
+    return Scope(
+        execution_id=state["execution_id"],
+        role=role,
+        language=state["options"]["language"],
+        team_id=team_of(state).team_id,
+        round_number=state["round_number"],
+        step=step,
+    )
+
+
+async def values_for(
+    services: Services, state: ResearchState, role: Asked, *, offered: Sequence[Passage] = ()
+) -> Mapping[str, object]:
+    """The values of a role's prompt; whatever came from outside is marked Untrusted."""
+    plan = state.get("task_plan") or {}
+    points = [Untrusted(point) for point in plan.get("investigation_points", [])]
+    shared: dict[str, object] = {"theme": Untrusted(state["theme"])}
+    match role:
+        case "supervisor":
+            return shared | _briefing(services, state) | _planning(state)
+        case "writer":
+            best = await services.submission(state.get("best_submission"))
+            return (
+                shared
+                | _briefing(services, state)
+                | {
+                    "language_name": LANGUAGE_NAMES[state["options"]["language"]],
+                    "points": points,
+                    "passages": _shown(offered),
+                    "best_draft": Untrusted(best.content if best else "", label="draft"),
+                    "feedback": Untrusted(state.get("feedback") or "", label="feedback"),
+                    "bullets": [
+                        {"number": number, "content": Untrusted(bullet["content"], label="bullet")}
+                        for number, bullet in enumerate(state.get("bullets", []), start=1)
+                    ],
+                }
+            )
+        case "reviewer":
+            return shared | {
+                "points": points,
+                "draft": Untrusted(state["current_draft"] or "", label="draft"),
+                "passages": _shown(offered),
+                "iteration": state["iteration_count"],
+                "max_iterations": team_of(state).max_iterations or state["options"]["max_iterations"],
+            }
+
+
+def _briefing(services: Services, state: ResearchState) -> dict[str, object]:
+    return {
+        "instructions": Untrusted(state["options"]["instructions"], label="instructions"),
+        "brief": state.get("brief", ""),
+        "stance": services.stance(team_of(state), state["options"]["language"]),
+    }
+
+
+def _planning(state: ResearchState) -> dict[str, object]:
+    team = team_of(state)
+    history: list[dict[str, Any]] = [
+        {
+            **past,
+            "feedback": Untrusted(past["feedback"], label="feedback"),
+            "uncovered": [Untrusted(point) for point in past["uncovered"]],
+        }
+        for past in state.get("history", [])
+    ]
+    return {
+        "query_hints": team.query_hints,
+        "feedback": Untrusted(history[-1]["feedback"] if history else "", label="feedback"),
+        "sources": [name for name in team.sources if name in state["options"]["sources"]],
+        "round_number": state["round_number"],
+        "history": history,
+    }
+
+
+def _shown(passages: Sequence[Passage]) -> list[dict[str, object]]:
+    return [
+        {
+            "number": number,
+            "title": Untrusted(passage.title, label="title"),
+            "text": Untrusted(passage.text, label="passage"),
+        }
+        for number, passage in enumerate(passages, start=1)
+    ]

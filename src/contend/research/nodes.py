@@ -1,0 +1,211 @@
+"""The nodes of a round's research: each reads, awaits at most one paid call, and returns a partial update."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from langchain_core.messages import AIMessage
+from langgraph.errors import NodeError
+from langgraph.runtime import Runtime
+from langgraph.types import Overwrite, Send
+
+from contend.errors import SourceError
+from contend.models.events import SourceOff, StepDone
+from contend.models.options import RunOptions
+from contend.models.replies import PlanReply, ReviewReply, draft_reply
+from contend.models.research import ResearchPlan
+from contend.report import state_to_report
+from contend.research.ask import asked, scope, team_of, values_for
+from contend.research.opening import opened_alone
+from contend.research.reading import reading_list
+from contend.research.state import ResearchState, ResearchUpdate, SearchTask, latest_calls
+from contend.research.writing import draft_of, submission_of
+from contend.services import Services, tell
+from contend.text import shorten
+
+RESULTS_A_QUERY = 8
+SUMMARY_CHARACTERS = 300
+"""Summaries in state are short; the document store holds the text."""
+
+
+@dataclass(frozen=True)
+class ResearchNodes:
+    """Supervisor, researcher, writer and reviewer of one team in one round."""
+
+    services: Services
+
+    async def supervise(self, state: ResearchState, runtime: Runtime[RunOptions]) -> ResearchUpdate:
+        """Plan first; afterwards decide on `next_action`, without a call."""
+        opening = {} if "options" in state else await opened_alone(self.services, state, runtime.context)
+        known: ResearchState = {**state, **opening}  # type: ignore[typeddict-item]  # an update of the same keys
+        if not known.get("task_plan"):
+            return {**opening, **await self._plan(known)}
+        if known.get("accepted") or known["iteration_count"] >= _max_iterations(known):
+            return {"next_action": "end", **await self._hand_in(known)}
+        if known.get("feedback") is None:
+            return {"next_action": "review"}
+        again: Literal["research", "write"] = "research" if known.get("more_queries") else "write"
+        return {"next_action": again, "iteration_count": known["iteration_count"] + 1}
+
+    async def search(self, task: SearchTask) -> ResearchUpdate:
+        """One query to one source; texts go to the document store, state gets their ids."""
+        source = self.services.source(task["source"], task["documents"])
+        found = []
+        for place, (result, text) in enumerate(await source.search(task["query"], limit=RESULTS_A_QUERY), start=1):
+            short = result.model_copy(update={"summary": shorten(result.summary, SUMMARY_CHARACTERS)})
+            document = await self.services.documents.put(text)
+            found.append(
+                {"query": task["query"], "place": place, "text": document, "result": short.model_dump(mode="json")}
+            )
+        return {"found": found}
+
+    async def turn_off(self, task: SearchTask, error: NodeError) -> ResearchUpdate:
+        """A source that fails is off for the rest of the run; the other sources go on."""
+        if not isinstance(error.error, SourceError):
+            raise error.error
+        reason = str(error.error)
+        if self.services.turn_off(task["execution_id"], task["source"], reason):
+            tell(
+                SourceOff(
+                    execution_id=task["execution_id"], team_id=task["team_id"], source=task["source"], reason=reason
+                )
+            )
+        return {"failed": [{"source": task["source"], "reason": reason}]}
+
+    async def collect(self, state: ResearchState) -> ResearchUpdate:
+        """Merge what was found, best first, with the passages that carried the team's best draft."""
+        off = {**state.get("sources_off", {}), **{item["source"]: item["reason"] for item in state.get("failed", [])}}
+        results, passages = reading_list(state, await self.services.submission(state.get("best_submission")))
+        if not passages:
+            reasons = "; ".join(f"{name}: {reason}" for name, reason in off.items()) or "nothing matched"
+            raise SourceError(f"no source gave anything for {state['theme'][:80]!r} ({reasons})")
+        _tell_step(state, "search", f"{len(results)} sources")
+        return {
+            "research_data": [result.model_dump(mode="json") for result in results],
+            "passages": [passage.model_dump(mode="json", exclude={"text"}) for passage in passages],
+            "sources_off": off,
+            "more_queries": [],
+            "found": Overwrite([]),
+            "failed": Overwrite([]),
+        }
+
+    async def write(self, state: ResearchState) -> ResearchUpdate:
+        """The draft, from the passages; the model names sources, code renders the citations."""
+        offered = await self.services.passages(state["passages"])
+        bullets = state.get("bullets", [])
+        answer = await asked(self.services, state, "writer").structured(
+            "writer/write",
+            draft_reply(len(offered), len(bullets)),
+            await values_for(self.services, state, "writer", offered=offered),
+            scope=scope(state, "writer", step=str(state["iteration_count"])),
+        )
+        draft = draft_of(answer.value, offered, bullets)
+        written: ResearchState = {**state, "draft_report": draft.model_dump(mode="json")}
+        _tell_step(state, "write", f"{len(draft.sentences())} sentences")
+        return {
+            "draft_report": draft.model_dump(mode="json"),
+            "current_draft": state_to_report(written).to_markdown(state["options"]["language"]),
+            "feedback": None,
+            "calls": latest_calls(state, answer.usage.model_dump(mode="json")),
+        }
+
+    async def review(self, state: ResearchState) -> ResearchUpdate:
+        """The reviewer accepts, gives feedback, or asks for another search."""
+        offered = await self.services.passages(state["passages"])
+        answer = await asked(self.services, state, "reviewer").structured(
+            "reviewer/review",
+            ReviewReply,
+            await values_for(self.services, state, "reviewer", offered=offered),
+            scope=scope(state, "reviewer", step=str(state["iteration_count"])),
+        )
+        reply = answer.value
+        _tell_step(state, "review", "accepted" if reply.accept else shorten(reply.feedback, 80))
+        return {
+            "accepted": reply.accept,
+            "feedback": reply.feedback,
+            "more_queries": [] if reply.accept else reply.more_queries,
+            "calls": latest_calls(state, answer.usage.model_dump(mode="json")),
+        }
+
+    async def _plan(self, state: ResearchState) -> ResearchUpdate:
+        answer = await asked(self.services, state, "supervisor").structured(
+            "supervisor/plan",
+            PlanReply,
+            await values_for(self.services, state, "supervisor"),
+            scope=scope(state, "supervisor"),
+        )
+        plan = ResearchPlan(
+            theme=state["theme"],
+            investigation_points=answer.value.investigation_points,
+            search_queries=list(dict.fromkeys(answer.value.search_queries)),
+            source_priority={name: place for place, name in enumerate(team_of(state).sources, start=1)},
+            plan_text=answer.value.plan_text,
+        )
+        _tell_step(state, "plan", f"{len(plan.search_queries)} queries")
+        return {
+            "task_plan": plan.model_dump(mode="json"),
+            "next_action": "research",
+            "iteration_count": 1,
+            "calls": latest_calls(state, answer.usage.model_dump(mode="json")),
+        }
+
+    async def _hand_in(self, state: ResearchState) -> ResearchUpdate:
+        submission = submission_of(state)
+        return {
+            "submission": await self.services.documents.put(submission.model_dump_json()),
+            "report": submission.report.model_dump(mode="json"),
+            "messages": [AIMessage(submission.content)],
+        }
+
+
+@dataclass(frozen=True)
+class ResearchRoutes:
+    """Where the research goes next: the supervisor's word, and a search for each query and source."""
+
+    services: Services
+
+    def route_after_supervise(
+        self, state: ResearchState
+    ) -> list[Send] | Literal["collect", "write", "review", "__end__"]:
+        match state["next_action"]:
+            case "research":
+                # A router that returns no Send at all ends the graph silently.
+                return self._searches(state) or "collect"
+            case "write" | "review" as step:
+                return step
+            case _:
+                return "__end__"
+
+    def _searches(self, state: ResearchState) -> list[Send]:
+        queries = state.get("more_queries") or (state["task_plan"] or {})["search_queries"]
+        off = self.services.sources_off(state["execution_id"]) | state.get("sources_off", {})
+        wanted = [name for name in team_of(state).sources if name in state["options"]["sources"] and name not in off]
+        return [
+            Send(
+                "search",
+                SearchTask(
+                    query=query,
+                    source=source,
+                    documents=state["options"]["documents"],
+                    execution_id=state["execution_id"],
+                    team_id=team_of(state).team_id,
+                ),
+            )
+            for query in queries
+            for source in wanted
+        ]
+
+
+def _max_iterations(state: ResearchState) -> int:
+    return team_of(state).max_iterations or int(state["options"]["max_iterations"])
+
+
+def _tell_step(state: ResearchState, step: Literal["plan", "search", "write", "review"], detail: str) -> None:
+    tell(
+        StepDone(
+            execution_id=state["execution_id"],
+            team_id=team_of(state).team_id,
+            round_number=state["round_number"],
+            step=step,
+            detail=detail,
+        )
+    )

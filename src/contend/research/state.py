@@ -1,0 +1,101 @@
+"""The state of one round's research: JSON-plain, texts by id. Also what its parent passes in and gets back."""
+
+import operator
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from langchain_core.messages import AnyMessage
+from langgraph.graph.message import add_messages
+from typing_extensions import TypedDict
+
+NextAction = Literal["research", "write", "review", "end"]
+
+
+class ResearchInput(TypedDict, total=False):
+    """What a research is asked. Alone: `theme` or `messages`; in a team: everything from `options` on, too."""
+
+    theme: str
+    messages: Annotated[list[AnyMessage], add_messages]
+    options: dict[str, Any]
+    team: dict[str, Any]
+    execution_id: str
+    round_number: int
+    brief: str
+    bullets: list[dict[str, Any]]
+    history: list[dict[str, Any]]
+    best_submission: str | None
+
+
+class ResearchOutput(TypedDict, total=False):
+    """`submission` is a document's id; `calls` what the round's model calls cost; `report` a ResearchReport."""
+
+    submission: str | None
+    calls: list[dict[str, Any]]
+    sources_off: dict[str, str]
+    report: dict[str, Any]
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+class ResearchState(ResearchInput, ResearchOutput, total=False):
+    """`found` and `failed` grow by parallel searches; `research_data` holds SearchResults, `passages` pieces of them."""
+
+    task_plan: dict[str, Any] | None
+    research_data: list[dict[str, Any]]
+    current_draft: str | None
+    draft_report: dict[str, Any] | None
+    feedback: str | None
+    iteration_count: int
+    next_action: NextAction
+    human_input_required: bool
+    human_input: str | None
+    found: Annotated[list[dict[str, Any]], operator.add]
+    failed: Annotated[list[dict[str, Any]], operator.add]
+    passages: list[dict[str, Any]]
+    more_queries: list[str]
+    accepted: bool
+
+
+class SearchTask(TypedDict):
+    """One query to one source: what `search` is sent."""
+
+    query: str
+    source: str
+    documents: list[str]
+    execution_id: str
+    team_id: str
+
+
+class ResearchUpdate(TypedDict, total=False):
+    """A node's partial update."""
+
+    options: dict[str, Any]
+    team: dict[str, Any]
+    execution_id: str
+    theme: str
+    round_number: int
+    brief: str
+    bullets: list[dict[str, Any]]
+    history: list[dict[str, Any]]
+    messages: list[AnyMessage]
+    task_plan: dict[str, Any] | None
+    research_data: list[dict[str, Any]]
+    current_draft: str | None
+    draft_report: dict[str, Any] | None
+    feedback: str | None
+    iteration_count: int
+    next_action: NextAction
+    human_input_required: bool
+    found: object
+    failed: object
+    passages: list[dict[str, Any]]
+    more_queries: list[str]
+    accepted: bool
+    sources_off: dict[str, str]
+    calls: list[dict[str, Any]]
+    submission: str | None
+    report: dict[str, Any]
+
+
+def latest_calls(state: Mapping[str, Any], usage: dict[str, Any]) -> list[dict[str, Any]]:
+    """The round's calls with one more; a repeated call takes its own place."""
+    return [*(call for call in state.get("calls", []) if call["call_key"] != usage["call_key"]), usage]

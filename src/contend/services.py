@@ -1,0 +1,309 @@
+"""Services: the container. It builds each live thing once, from settings; tests swap any part."""
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from contend.errors import DraftError, InputError
+from contend.learning.curator import CuratorAgent
+from contend.learning.nodes import LearnNodes
+from contend.learning.reflector import ReflectorAgent
+from contend.learning.sections import SectionFile
+from contend.llm.budget import Ledgers, Limits
+from contend.llm.chat import ChatModel
+from contend.llm.endpoint import Endpoint
+from contend.llm.extractive import ExtractiveModel
+from contend.llm.model import Answer, Model, R, Scope
+from contend.models.events import Event
+from contend.models.options import ResolvedOptions, Role, TeamConfig
+from contend.models.record import Language
+from contend.models.research import Passage
+from contend.models.submission import Submission
+from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, local_now, mark_of
+from contend.settings import EXTRACTIVE, Config, Settings, load_config
+from contend.sources.local import LocalDocuments
+from contend.sources.source import Source
+from contend.stores.documents import DocumentStore
+from contend.stores.leaderboard import LiveLeaderboard
+from contend.stores.playbooks import PlaybookStore
+from contend.stores.record import RecordStore
+from contend.text import estimate_tokens, shorten
+
+PASSAGE_TOKENS = 4000
+"""What the passages offered to a writer may take together, estimated."""
+
+PASSAGE_CHARACTERS = 2000
+_KEPT_SUBMISSIONS = 256
+
+SourceFactory = Callable[[Sequence[Path]], Source]
+
+
+def tell(event: Event) -> None:
+    """Send an event to whoever streams the run."""
+    from langgraph.config import get_stream_writer  # noqa: PLC0415 - slow to import, needed only inside a run
+
+    get_stream_writer()(event.model_dump(mode="json"))
+
+
+class Stopwatch:
+    """Active seconds by key: what passed in this process since the key was last asked for."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._since: dict[object, float] = {}
+
+    def lap(self, key: object) -> float:
+        """Seconds since the last lap; 0.0 at the first in this process."""
+        now = self._clock()
+        before = self._since.get(key, now)
+        self._since[key] = now
+        return now - before
+
+
+class Services:
+    """Everything live that nodes use. Opens nothing before it is needed; config and prompts are read at once."""
+
+    def __init__(self, settings: Settings, *, clock: Callable[[], datetime] = local_now) -> None:
+        """Read config and prompts. Blocking: call it in a thread from a running loop.
+
+        Raises:
+            InputError: a config file or prompt is not usable.
+        """
+        folder = settings.folder
+        self.settings = settings
+        self.folder = folder
+        self.config: Config = load_config(folder)
+        self.templates = PromptBuilderSettings.load(folder)
+        self.library = PromptLibrary(folder, self.templates, clock=clock)
+        self.record = RecordStore(folder / "contend.duckdb", lock_seconds=settings.record_lock_seconds)
+        self.documents = DocumentStore(folder / "documents")
+        self.playbooks = PlaybookStore(folder / "playbooks")
+        self.board = LiveLeaderboard()
+        self.ledgers = Ledgers()
+        self.stopwatch = Stopwatch()
+        self.source_factories: dict[str, SourceFactory] = {"local": self._local_documents}
+        self._models: dict[str, Model] = {EXTRACTIVE: ExtractiveModel()}
+        self._options: dict[str, ResolvedOptions] = {}
+        self._endpoint: Endpoint | None = None
+        self._sources: dict[tuple[str, tuple[str, ...]], Source] = {}
+        self._off: dict[str, dict[str, str]] = {}
+        self._submissions: OrderedDict[str, Submission] = OrderedDict()
+        self._slots: dict[str, asyncio.Semaphore] = {}
+        self._recalls: dict[str, asyncio.Future[None]] = {}
+
+    # Models
+
+    def model(
+        self,
+        role: Role,
+        options: ResolvedOptions,
+        execution_id: str,
+        *,
+        team: TeamConfig | None = None,
+        name: str | None = None,
+    ) -> Model:
+        """The model that plays a role: `name`, else the team's own, else the run's."""
+        wanted = name or options.models[role]
+        if team is not None:
+            wanted = EXTRACTIVE if team.kind == "extractive" else team.models.get(role, wanted)
+        self.remember(execution_id, options)
+        return self._named(wanted)
+
+    def remember(self, execution_id: str, options: ResolvedOptions) -> None:
+        """Whose options and budget an execution has; agents that are wired once look them up."""
+        if execution_id not in self._options:
+            self._options[execution_id] = options
+            self.ledgers.of(execution_id, Limits.of(options))
+
+    def named(self, role: Role, execution_id: str) -> Model:
+        """The model that plays a role in an execution; of an execution not seen before, the configured one."""
+        models = self.config.models
+        default = models.roles.get(role, models.default) if self.settings.has_language_model else EXTRACTIVE
+        options = self._options.get(execution_id)
+        return self._named(options.models[role] if options else default)
+
+    def _named(self, name: str) -> Model:
+        if name not in self._models:
+            self._models[name] = self._chat(name)
+        return self._models[name]
+
+    def _chat(self, name: str) -> ChatModel:
+        models = self.config.models
+        return ChatModel(
+            name,
+            self.endpoint,
+            self.library,
+            self.ledgers,
+            max_output_tokens=models.max_output_tokens,
+            price=models.prices.get(name),
+        )
+
+    @property
+    def endpoint(self) -> Endpoint:
+        if self._endpoint is None:
+            settings = self.settings
+            self._endpoint = Endpoint(
+                settings.openai_base_url,
+                settings.openai_api_key.get_secret_value() if settings.openai_api_key else None,
+                call_deadline_seconds=settings.call_deadline_seconds,
+                max_calls_in_flight=settings.max_calls_in_flight,
+                max_retries=settings.max_retries,
+            )
+        return self._endpoint
+
+    # Learning
+
+    @cached_property
+    def reflector(self) -> ReflectorAgent:
+        return ReflectorAgent(_RoleModel("reflector", self))
+
+    @cached_property
+    def curator(self) -> CuratorAgent:
+        builder = UserPromptBuilder(self.templates, self.board, library=self.library)
+        sections = SectionFile(self.config.files["config/sections.yaml"])
+        return CuratorAgent(_RoleModel("curator", self), builder, self.playbooks, sections=sections)
+
+    @cached_property
+    def learn_nodes(self) -> LearnNodes:
+        return LearnNodes(self.reflector, self.curator, self.playbooks, self.documents)
+
+    # Prompts
+
+    def builder(self, options: ResolvedOptions, execution_id: str) -> UserPromptBuilder:
+        """The prompt builder of one execution, in its language and with its mark."""
+        return UserPromptBuilder(
+            self.templates,
+            self.board,
+            library=self.library,
+            config=options.round_prompt,
+            language=options.language,
+            mark=mark_of(execution_id),
+        )
+
+    def stance(self, team: TeamConfig, language: Language) -> str:
+        """How a team goes about it: the words in its config, else its prompt file, else none."""
+        if team.stance or f"stance/{team.team_id}" not in self._prompt_names:
+            return team.stance
+        return self.library.render(f"stance/{team.team_id}", {}, language=language, mark="")
+
+    def rubric(self, metric: str, language: Language) -> str:
+        return self.library.render(f"rubrics/{metric}", {}, language=language, mark="")
+
+    @cached_property
+    def _prompt_names(self) -> frozenset[str]:
+        return frozenset(self.library.names())
+
+    # Sources
+
+    def source(self, name: str, documents: Sequence[str]) -> Source:
+        """A source by name; local documents by their paths, so that runs on the same folder share an index.
+
+        Raises:
+            InputError: no source has this name, or a document path does not exist.
+        """
+        if name not in self.source_factories:
+            raise InputError(f"sources: no source {name!r}; choose from {', '.join(self.source_factories)}")
+        key = (name, tuple(documents) if name == "local" else ())
+        if key not in self._sources:
+            self._sources[key] = self.source_factories[name]([Path(path).expanduser() for path in documents])
+        return self._sources[key]
+
+    def _local_documents(self, paths: Sequence[Path]) -> Source:
+        return LocalDocuments(paths, cache=self.folder / "documents" / "index")
+
+    def turn_off(self, execution_id: str, source: str, reason: str) -> bool:
+        """A source is off for the rest of a run; True the first time."""
+        off = self._off.setdefault(execution_id, {})
+        first = source not in off
+        off.setdefault(source, reason)
+        return first
+
+    def sources_off(self, execution_id: str) -> dict[str, str]:
+        return dict(self._off.get(execution_id, {}))
+
+    # Documents
+
+    async def passages(self, references: Sequence[Mapping[str, Any]]) -> list[Passage]:
+        """Passages with their texts, in order, as many as fit the budget; at least one."""
+        texts = await self.documents.get_many([reference["id"] for reference in references])
+        chosen: list[Passage] = []
+        left = PASSAGE_TOKENS
+        for reference in references:
+            text = shorten(texts[reference["id"]], PASSAGE_CHARACTERS)
+            left -= estimate_tokens(text)
+            if left < 0 and chosen:
+                break
+            chosen.append(Passage.model_validate({**reference, "text": text}))
+        return chosen
+
+    async def submission(self, document: str | None) -> Submission | None:
+        return None if document is None else await self.require_submission(document)
+
+    async def require_submission(self, document: str | None) -> Submission:
+        """A submission by its document id.
+
+        Raises:
+            DraftError: there is none.
+            StoreError: the document cannot be read.
+        """
+        if document is None:
+            raise DraftError("the research ended without a submission")
+        if document not in self._submissions:
+            self._submissions[document] = Submission.model_validate_json(await self.documents.get(document))
+        self._submissions.move_to_end(document)
+        if len(self._submissions) > _KEPT_SUBMISSIONS:
+            self._submissions.popitem(last=False)
+        return self._submissions[document]
+
+    # Runs
+
+    async def recall(self, execution_id: str) -> None:
+        """In a process that goes on with a run: leaderboard and budget as the record has them. Once a run."""
+        if execution_id not in self._recalls:
+            self._recalls[execution_id] = asyncio.ensure_future(self._recalled(execution_id))
+        await self._recalls[execution_id]
+
+    async def _recalled(self, execution_id: str) -> None:
+        if self.board.leaderboard(execution_id):
+            return
+        self.board.load(execution_id, await self.record.leaderboard(execution_id))
+        self.ledgers.of(execution_id).seed(await self.record.usage(execution_id), 0.0)
+
+    def slots(self, execution_id: str, limit: int) -> asyncio.Semaphore:
+        """The run's cap on teams in flight."""
+        return self._slots.setdefault(execution_id, asyncio.Semaphore(limit))
+
+    def forget(self, execution_id: str) -> None:
+        """Let go of what was kept in memory for a run that ended or waits."""
+        self.ledgers.drop(execution_id)
+        self.board.drop(execution_id)
+        self._off.pop(execution_id, None)
+        self._slots.pop(execution_id, None)
+        self._recalls.pop(execution_id, None)
+        self._options.pop(execution_id, None)
+
+    async def aclose(self) -> None:
+        """Close stores and connections; queued rows are written first."""
+        await self.record.close()
+        if self._endpoint is not None:
+            await self._endpoint.aclose()
+
+
+class _RoleModel:
+    """The model of a role, whichever the execution named by the call's scope has set for it."""
+
+    def __init__(self, role: Role, services: Services) -> None:
+        self.name: str = role
+        self._role = role
+        self._services = services
+
+    async def structured(
+        self, prompt: str, reply_type: type[R], values: Mapping[str, object], *, scope: Scope
+    ) -> Answer[R]:
+        model = self._services.named(self._role, scope.execution_id)
+        return await model.structured(prompt, reply_type, values, scope=scope)

@@ -1,0 +1,24 @@
+"""Files that are whole or not there: written beside their place, then moved into it."""
+
+from pathlib import Path
+from uuid import uuid4
+
+from contend.errors import StoreError
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file, folders included; a kill leaves the old file or the new one.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            temporary.write_text(text, "utf-8")
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error.strerror}; free space or mend its rights") from error

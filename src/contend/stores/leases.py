@@ -1,0 +1,72 @@
+"""A lease on a thread: whoever works on it holds it, and the system lets go of it when the process dies."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from contend.errors import ThreadBusy
+
+
+@asynccontextmanager
+async def lease(folder: Path, thread_id: str) -> AsyncIterator[None]:
+    """Hold the thread while the block runs.
+
+    Raises:
+        ThreadBusy: another process or task holds it; names its PID.
+    """
+    lock = await asyncio.to_thread(_acquire, folder, thread_id)
+    try:
+        yield
+    finally:
+        await asyncio.to_thread(_release, lock)
+
+
+def is_leased(folder: Path, thread_id: str) -> bool:
+    """Whether somebody works on the thread now."""
+    path = _path(folder, thread_id)
+    if not path.exists():
+        return False
+    lock = FileLock(path, timeout=0, thread_local=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        return True
+    lock.release()
+    return False
+
+
+def _acquire(folder: Path, thread_id: str) -> FileLock:
+    path = _path(folder, thread_id)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # A lease is taken and let go by different threads of the pool.
+    lock = FileLock(path, timeout=0, thread_local=False)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise ThreadBusy(f"thread {thread_id} is being worked on{_holder(path)}: wait for it or stop it") from error
+    _pid_file(path).write_text(str(os.getpid()), "utf-8")
+    return lock
+
+
+def _release(lock: FileLock) -> None:
+    _pid_file(Path(lock.lock_file)).unlink(missing_ok=True)
+    lock.release()
+
+
+def _holder(path: Path) -> str:
+    try:
+        return f" by process {int(_pid_file(path).read_text('utf-8'))}"
+    except (OSError, ValueError):
+        return ""
+
+
+def _path(folder: Path, thread_id: str) -> Path:
+    return folder / "leases" / f"{thread_id}.lock"
+
+
+def _pid_file(path: Path) -> Path:
+    return path.with_suffix(".pid")

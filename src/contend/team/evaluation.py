@@ -1,0 +1,62 @@
+"""From metric scores to one evaluation: weights, unscored metrics, the cap on invented citations, the feedback."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from contend.models.evaluation import EvaluationResult, MetricScore
+from contend.models.submission import Submission
+from contend.text import shared_content, shorten
+
+INVALID_CITATION_CAP = 0.5
+"""A report that cites what was not retrieved scores at most this."""
+
+COVERED = 0.6
+"""A plan point counts as answered when this share of its content stands in the submission."""
+
+FEEDBACK_METRICS = 3
+
+
+class Overall(NamedTuple):
+    score: float | None
+    notes: list[str]
+
+
+def evaluation_of(metrics: Sequence[MetricScore]) -> EvaluationResult:
+    """The weighted mean over scored metrics (re-weighted where some are unscored), None where none is."""
+    ordered = sorted(metrics, key=lambda metric: metric.name)
+    overall = _overall(ordered)
+    lowest = sorted((metric for metric in ordered if metric.score is not None), key=lambda metric: metric.score or 0.0)
+    lines = [f"{metric.name} {_shown(metric.score)}: {shorten(metric.reason, 300)}" for metric in lowest]
+    return EvaluationResult(
+        overall=overall.score, metrics=ordered, feedback="\n".join(overall.notes + lines[:FEEDBACK_METRICS])
+    )
+
+
+def _overall(metrics: Sequence[MetricScore]) -> Overall:
+    scored = [metric for metric in metrics if metric.score is not None and metric.weight > 0]
+    missing = [metric.name for metric in metrics if metric.score is None]
+    notes = [f"unscored: {', '.join(missing)}; the other metrics are weighed alone"] if missing else []
+    weight = sum(metric.weight for metric in scored)
+    if not weight:
+        return Overall(None, notes)
+    mean = sum((metric.score or 0.0) * metric.weight for metric in scored) / weight
+    invalid = [metric for metric in scored if metric.name == "citation_validity" and (metric.score or 0.0) < 1]
+    if invalid and mean > INVALID_CITATION_CAP:
+        return Overall(INVALID_CITATION_CAP, [*notes, "capped: a citation names a source that was not retrieved"])
+    return Overall(min(1.0, mean), notes)
+
+
+def uncovered_points(submission: Submission) -> list[str]:
+    """The plan's points of which too little stands in the submission."""
+    return [point for point in submission.points if shared_content(point, submission.content) < COVERED]
+
+
+def found_evidence(evidence: Sequence[str], content: str) -> tuple[list[str], int]:
+    """The quotes that stand in the submission, white space aside, and how many do not."""
+    body = "".join(content.split())
+    kept = [quote for quote in evidence if quote.strip() and "".join(quote.split()) in body]
+    return kept, len(evidence) - len(kept)
+
+
+def _shown(score: float | None) -> str:
+    return "unscored" if score is None else f"{score * 100:.1f}/100"

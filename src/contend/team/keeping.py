@@ -1,0 +1,92 @@
+"""What a team's rounds leave behind: rows of the record, lines of the live leaderboard, events."""
+
+from contend.models.evaluation import EvaluationResult
+from contend.models.events import RoundJudged, RoundScored, RoundSubmitted
+from contend.models.rows import EvaluationRow, RoundStatusRow, SubmissionRow
+from contend.models.submission import Submission
+from contend.services import Services, tell
+from contend.team.rounds import Decision, FinishedRound
+from contend.team.view import TeamView
+
+
+async def keep_submission(
+    services: Services, view: TeamView, submission: Submission, *, document: str, brief: str
+) -> None:
+    """Into the record before anybody scores it, so that no later failure loses it."""
+    await services.record.save_submission(
+        SubmissionRow(
+            execution_id=view.execution_id,
+            team_id=view.team.team_id,
+            team_name=view.team.name,
+            round_number=view.round_number,
+            submission=submission.content,
+            messages=[{"role": "user", "content": brief}, {"role": "assistant", "content": submission.content}],
+            role_records={
+                "supervisor": {"points": submission.points, "queries": submission.queries},
+                "researcher": {"sources": [result.url for result in submission.results]},
+                "reviewer": {"feedback": submission.feedback},
+                "submission": document,
+            },
+        )
+    )
+    services.board.submitted(view.execution_id, view.team.team_id, view.round_number)
+    tell(
+        RoundSubmitted(
+            execution_id=view.execution_id,
+            team_id=view.team.team_id,
+            round_number=view.round_number,
+            characters=len(submission.content),
+        )
+    )
+
+
+async def keep_evaluation(services: Services, view: TeamView, result: EvaluationResult, done: FinishedRound) -> None:
+    await services.record.save_evaluation(
+        EvaluationRow.of(
+            result,
+            execution_id=view.execution_id,
+            team_id=view.team.team_id,
+            team_name=view.team.name,
+            round_number=view.round_number,
+        )
+    )
+    await services.record.save_usage(view.execution_id, view.team.team_id, view.round_number, done.calls)
+    services.board.scored(view.execution_id, view.team.team_id, view.round_number, result.overall)
+    tell(
+        RoundScored(
+            execution_id=view.execution_id,
+            team_id=view.team.team_id,
+            round_number=view.round_number,
+            score=result.overall,
+            metrics=result.metrics,
+            usage=done.usage,
+            leaderboard=services.board.leaderboard(view.execution_id),
+        )
+    )
+
+
+async def keep_decision(
+    services: Services, view: TeamView, decision: Decision, *, asked_judge: bool, seconds: float
+) -> None:
+    await services.record.save_round_status(
+        RoundStatusRow(
+            execution_id=view.execution_id,
+            team_id=view.team.team_id,
+            round_number=view.round_number,
+            decision="stop" if decision.step == "stop" else "continue",
+            reasoning=decision.reasoning,
+            confidence=decision.confidence,
+            exit_reason=decision.exit_reason,
+            active_seconds=seconds,
+        )
+    )
+    tell(
+        RoundJudged(
+            execution_id=view.execution_id,
+            team_id=view.team.team_id,
+            round_number=view.round_number,
+            exit_reason=decision.exit_reason,
+            reasoning=decision.reasoning,
+            asked_judge=asked_judge,
+        )
+    )

@@ -1,0 +1,201 @@
+"""The nodes of a team: brief, submit, score_metric, evaluate, judge. Each holds at most one paid call."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from langgraph.errors import NodeError
+from langgraph.runtime import Runtime
+from langgraph.types import Command, Overwrite, Send
+
+from contend.errors import BudgetExhausted
+from contend.models.evaluation import MetricScore
+from contend.models.events import RoundStarted
+from contend.models.options import ResolvedOptions, RunOptions
+from contend.models.replies import JudgmentReply
+from contend.models.round import Judgment
+from contend.models.task import CallUsage
+from contend.services import Services, tell
+from contend.team.evaluation import evaluation_of, uncovered_points
+from contend.team.keeping import keep_decision, keep_evaluation, keep_submission
+from contend.team.metrics import measure
+from contend.team.opening import opened_alone
+from contend.team.rounds import Decision, FinishedRound, best_of, decide, judged
+from contend.team.state import MetricTask, TeamState, TeamUpdate
+from contend.team.view import TeamView, prompt_context, standing
+
+JudgeCommand = Command[Literal["brief", "__end__"]]
+
+
+@dataclass(frozen=True)
+class TeamNodes:
+    """One team's rounds."""
+
+    services: Services
+
+    async def brief(self, state: TeamState, runtime: Runtime[RunOptions]) -> TeamUpdate:
+        """Open a round: what the team knows of itself and of the ranking, as one string."""
+        opening: TeamUpdate = {} if "options" in state else await opened_alone(self.services, state, runtime.context)
+        known: TeamState = {**state, **opening}  # type: ignore[typeddict-item]  # an update of the same keys
+        view = TeamView.of(known)
+        number = view.round_number + 1
+        self.services.stopwatch.lap(view.key)
+        tell(RoundStarted(execution_id=view.execution_id, team_id=view.team.team_id, round_number=number))
+        context = await prompt_context(self.services, view, number)
+        best = best_of(view.rounds)
+        return {
+            **opening,
+            "round_number": number,
+            "leaderboard_seen": [
+                entry.model_dump(mode="json") for entry in self.services.board.leaderboard(view.execution_id)
+            ],
+            "brief": self.services.builder(view.options, view.execution_id).build_team_prompt(
+                context, bullets=known["bullets"]
+            ),
+            "history": [_remembered(past) for past in view.rounds],
+            "best_submission": best.submission if best else None,
+            "submission": None,
+            "calls": [],
+            "scores": Overwrite([]),
+        }
+
+    async def submit(self, state: TeamState) -> TeamUpdate:
+        """Put the submission into the record before anybody scores it."""
+        submission, document = await self.services.require_submission(state["submission"]), state["submission"] or ""
+        await keep_submission(self.services, TeamView.of(state), submission, document=document, brief=state["brief"])
+        return {"time_used": self._time(state)}
+
+    async def score_metric(self, task: MetricTask) -> TeamUpdate:
+        """One metric of the submission."""
+        score, usage = await measure(self.services, task)
+        return {"scores": [_scored(score, usage)]}
+
+    async def unscored(self, task: MetricTask, error: NodeError) -> TeamUpdate:
+        """A metric that fails leaves its score open; the others count."""
+        name = task["metric"]["name"]
+        weight = ResolvedOptions.model_validate(task["options"]).evaluator.weights()[name]
+        return {"scores": [_scored(MetricScore(name=name, score=None, reason=str(error.error), weight=weight), None)]}
+
+    async def evaluate(self, state: TeamState) -> TeamUpdate:
+        """All metrics into one evaluation, into the record; then the decision, where it needs no call."""
+        view, time_used = TeamView.of(state), self._time(state)
+        before = [past for past in view.rounds if past.round_number != view.round_number]
+        result = evaluation_of([MetricScore.model_validate(item["score"]) for item in state["scores"]])
+        submission = await self.services.require_submission(state["submission"])
+        done = FinishedRound(
+            round_number=view.round_number,
+            submission=state["submission"] or "",
+            score=result.overall,
+            feedback=result.feedback,
+            metrics=result.metrics,
+            uncovered=uncovered_points(submission),
+            queries=submission.queries,
+            bullets_used=submission.draft.bullets_used,
+            calls=_calls(state),
+            seconds=max(0.001, time_used - sum(past.seconds for past in before)),
+        )
+        await keep_evaluation(self.services, view, result, done)
+        decision = decide([*before, done], view.options, standing(self.services, view, time_used))
+        if decision.step != "ask_judge":
+            await keep_decision(self.services, view, decision, asked_judge=False, seconds=done.seconds)
+        return {
+            "rounds": [past.model_dump(mode="json") for past in [*before, done]],
+            "decision": decision.model_dump(mode="json"),
+            "time_used": time_used,
+        }
+
+    async def judge(self, state: TeamState) -> JudgeCommand:
+        """Ask whether another round is worth it."""
+        view = TeamView.of(state)
+        context = await prompt_context(self.services, view, len(view.rounds) + 1)
+        model = self.services.model("judge", view.options, view.execution_id)
+        answer = await model.structured(
+            "judge/judge",
+            JudgmentReply,
+            {
+                "prompt": self.services.builder(view.options, view.execution_id).build_judgment_prompt(context),
+                "scores": [past.score for past in view.rounds],
+            },
+            scope=view.scope("judge"),
+        )
+        reply = answer.value
+        judgment = Judgment(
+            should_continue=reply.should_continue,
+            reasoning=reply.reasoning,
+            confidence=reply.confidence_percent / 100,
+        )
+        decision = judged(judgment, confidence_threshold=view.options.judgment.confidence_threshold)
+        return await self._follow(state, view, decision, answer.usage)
+
+    async def judge_failed(self, state: TeamState, error: NodeError) -> JudgeCommand:
+        """Without a judge the plateau rule decides, and it has not stopped the team: another round."""
+        view = TeamView.of(state)
+        if isinstance(error.error, BudgetExhausted):
+            reason = self.services.ledgers.of(view.execution_id).exhausted() or "max_calls"
+            stop = Decision(step="stop", exit_reason=reason, reasoning=str(error.error))
+            return await self._follow(state, view, stop, None)
+        return await self._follow(state, view, Decision(step="go_on", reasoning=f"judge failed: {error.error}"), None)
+
+    async def _follow(
+        self, state: TeamState, view: TeamView, decision: Decision, usage: CallUsage | None
+    ) -> JudgeCommand:
+        last = view.rounds[-1]
+        if usage is not None:
+            last = last.model_copy(update={"calls": [*last.calls, usage]})
+            await self.services.record.save_usage(view.execution_id, view.team.team_id, last.round_number, [usage])
+        await keep_decision(self.services, view, decision, asked_judge=True, seconds=last.seconds)
+        update: TeamUpdate = {
+            "decision": decision.model_dump(mode="json"),
+            "rounds": [past.model_dump(mode="json") for past in [*view.rounds[:-1], last]],
+            "time_used": self._time(state),
+        }
+        return Command(update=dict(update), goto="brief" if decision.step == "go_on" else "__end__")
+
+    def _time(self, state: TeamState) -> float:
+        """Active seconds so far: what earlier processes counted, and what passed in this one."""
+        return state.get("time_used", 0.0) + self.services.stopwatch.lap(
+            (state["execution_id"], state["team"]["team_id"])
+        )
+
+
+def route_to_metrics(state: TeamState) -> list[Send]:
+    """All metrics at the same time. What is sent names neither the team's standing nor its rivals."""
+    return [
+        Send(
+            "score_metric",
+            MetricTask(
+                metric=metric,
+                submission=state["submission"] or "",
+                theme=state["theme"],
+                options=state["options"],
+                execution_id=state["execution_id"],
+                team_id=state["team"]["team_id"],
+                round_number=state["round_number"],
+            ),
+        )
+        for metric in state["options"]["evaluator"]["metrics"]
+    ]
+
+
+def route_after_evaluate(state: TeamState) -> Literal["brief", "judge", "__end__"]:
+    match state["decision"]["step"]:
+        case "go_on":
+            return "brief"
+        case "ask_judge":
+            return "judge"
+        case _:
+            return "__end__"
+
+
+def _scored(score: MetricScore, usage: CallUsage | None) -> dict[str, Any]:
+    return {"score": score.model_dump(mode="json"), "usage": usage.model_dump(mode="json") if usage else None}
+
+
+def _calls(state: TeamState) -> list[CallUsage]:
+    """The round's model calls in a fixed order, whichever metric came first."""
+    scoring = [item["usage"] for item in state["scores"] if item["usage"]]
+    calls = [CallUsage.model_validate(call) for call in [*state["calls"], *scoring]]
+    return sorted(calls, key=lambda call: call.call_key)
+
+
+def _remembered(past: FinishedRound) -> dict[str, Any]:
+    return past.model_dump(mode="json", include={"round_number", "score", "feedback", "uncovered"})

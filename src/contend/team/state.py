@@ -1,0 +1,72 @@
+"""The state of one team over its rounds: JSON-plain, submissions by document id."""
+
+import operator
+from typing import Annotated, Any, Literal
+
+from langchain_core.messages import AnyMessage
+from langgraph.graph.message import add_messages
+from typing_extensions import TypedDict
+
+Step = Literal["go_on", "ask_judge", "stop"]
+
+
+class TeamInput(TypedDict, total=False):
+    """What the contest sends; alone, a team needs only `theme` or `messages`."""
+
+    theme: str
+    messages: Annotated[list[AnyMessage], add_messages]
+    options: dict[str, Any]
+    team: dict[str, Any]
+    execution_id: str
+    bullets: list[dict[str, Any]]
+    sources_off: dict[str, str]
+
+
+class TeamState(TeamInput, total=False):
+    """`rounds` holds finished rounds; `scores` grows by parallel metrics and is emptied by `brief`."""
+
+    round_number: int
+    rounds: list[dict[str, Any]]
+    history: list[dict[str, Any]]
+    best_submission: str | None
+    leaderboard_seen: list[dict[str, Any]]
+    brief: str
+    submission: str | None
+    calls: list[dict[str, Any]]
+    scores: Annotated[list[dict[str, Any]], operator.add]
+    decision: dict[str, Any]
+    time_used: float
+
+
+class TeamUpdate(TypedDict, total=False):
+    """A node's partial update."""
+
+    theme: str
+    options: dict[str, Any]
+    team: dict[str, Any]
+    execution_id: str
+    bullets: list[dict[str, Any]]
+    sources_off: dict[str, str]
+    round_number: int
+    rounds: list[dict[str, Any]]
+    history: list[dict[str, Any]]
+    best_submission: str | None
+    leaderboard_seen: list[dict[str, Any]]
+    brief: str
+    submission: str | None
+    calls: list[dict[str, Any]]
+    scores: object
+    decision: dict[str, Any]
+    time_used: float
+
+
+class MetricTask(TypedDict):
+    """One metric of one submission: what `score_metric` is sent. Neither team name nor leaderboard is in it."""
+
+    metric: dict[str, Any]
+    submission: str
+    theme: str
+    options: dict[str, Any]
+    execution_id: str
+    team_id: str
+    round_number: int

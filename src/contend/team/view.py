@@ -1,0 +1,82 @@
+"""A team's state, read once: the records that its nodes work with."""
+
+from typing import NamedTuple
+
+from contend.llm.model import Scope
+from contend.models.options import ResolvedOptions, Role, TeamConfig
+from contend.models.round import RoundPromptContext, RoundState
+from contend.services import Services
+from contend.team.rounds import FinishedRound, Standing
+from contend.team.state import TeamState
+
+
+class TeamView(NamedTuple):
+    """The validated parts of a TeamState. `round_number` is the round being played, 0 before the first."""
+
+    team: TeamConfig
+    options: ResolvedOptions
+    execution_id: str
+    theme: str
+    round_number: int
+    rounds: list[FinishedRound]
+
+    @classmethod
+    def of(cls, state: TeamState) -> "TeamView":
+        return cls(
+            TeamConfig.model_validate(state["team"]),
+            ResolvedOptions.model_validate(state["options"]),
+            state["execution_id"],
+            state["theme"],
+            state.get("round_number", 0),
+            [FinishedRound.model_validate(past) for past in state.get("rounds", [])],
+        )
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Whose clock it is."""
+        return self.execution_id, self.team.team_id
+
+    def scope(self, role: Role) -> Scope:
+        return Scope(
+            execution_id=self.execution_id,
+            role=role,
+            language=self.options.language,
+            team_id=self.team.team_id,
+            round_number=self.round_number,
+        )
+
+
+async def prompt_context(services: Services, view: TeamView, round_number: int) -> RoundPromptContext:
+    """What the prompt builder needs for a round: own rounds before it, with their texts."""
+    texts = [(await services.require_submission(past.submission)).content for past in view.rounds]
+    history = [
+        RoundState(
+            round_number=past.round_number,
+            submission_content=text,
+            evaluation_score=past.score,
+            score_details={
+                "feedback": past.feedback,
+                "metrics": {metric.name: metric.score for metric in past.metrics},
+            },
+        )
+        for past, text in zip(view.rounds, texts, strict=True)
+    ]
+    return RoundPromptContext(
+        user_prompt=view.theme,
+        round_number=round_number,
+        round_history=history,
+        team_id=view.team.team_id,
+        team_name=view.team.name,
+        execution_id=view.execution_id,
+        store=services.board,
+    )
+
+
+def standing(services: Services, view: TeamView, time_used: float) -> Standing:
+    ledger = services.ledgers.of(view.execution_id)
+    return Standing(
+        hard_stop=ledger.exhausted(),
+        share_left=ledger.share_left(),
+        time_used=time_used,
+        one_round=view.team.kind == "extractive",
+    )
