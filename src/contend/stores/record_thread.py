@@ -63,6 +63,7 @@ class RecordThread:
         self._queue: list[Job] = []
         self._kept: list[Job] = []
         self._at_work: list[Job] = []
+        self._refusal: StoreError | None = None
         self._thread: Thread | None = None
 
     def submit(self, job: Job) -> None:
@@ -162,6 +163,7 @@ class RecordThread:
 
     def _refuse(self, jobs: list[Job], error: StoreError) -> None:
         """The file is to blame: who waits is told, the other writes stay for the next time."""
+        self._refusal = error
         self._kept += [job for job in jobs if job.done is None]
         for job in jobs:
             if job.done is not None:
@@ -183,7 +185,7 @@ class RecordThread:
             return
         self._file.let_go()
         for job in jobs:
-            if self._kept:
-                job.fail(StoreError(f"{job.what}: {len(self._kept)} writes could not be written; see the log"))
+            if self._kept and self._refusal:
+                job.fail(self._refusal)
             else:
                 job.settle(None)
