@@ -38,7 +38,7 @@ class Past:
         }
 
     def position(self) -> dict[str, object]:
-        """The team's place among all teams; `behind`, 0.0 to 1.0, is the distance to the first where both are scored."""
+        """The team's place among all teams; `behind` (0.0 to 1.0) is the distance to the first, None if unscored."""
         ranking, own = self.ranking or [], self._own
         first = ranking[0].best_score if ranking else None
         score = own.best_score if own else None

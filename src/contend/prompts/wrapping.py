@@ -12,7 +12,8 @@ from contend.text import clean
 _LABEL = re.compile(r"[a-z]{1,20}")
 _OPEN, _CLOSE = "[<‹〈《⟨❬❮]", "[>›〉》⟩❭❯]"
 _DASH = r"[-_‐‑‒–—―−]"
-_TAG = rf"{_OPEN}\s*/?\s*(?:\w{{1,40}}\s*{_DASH}\s*[0-9a-f]{{6,}}\s*{_CLOSE}?|(?:text|%s)\s*{_CLOSE})"
+_GAP = r"\s{0,3}"
+_TAG = rf"{_OPEN}{_GAP}/?{_GAP}(?:\w{{1,40}}{_GAP}{_DASH}{_GAP}[0-9a-f]{{6,}}{_GAP}{_CLOSE}?|(?:text|%s){_GAP}{_CLOSE})"
 _CHAT_TOKEN = r"<\|[\w▁.-]{1,40}\|>"  # noqa: S105 - a local server may read these as turns of the chat
 _INSTEAD = "(tag)"
 
