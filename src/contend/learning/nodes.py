@@ -1,0 +1,88 @@
+"""The nodes of the learning graph. Each may run twice: votes and operations count once for an execution."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+from uuid import uuid4
+
+from pydantic import BaseModel
+
+from contend.learning.curator import CuratorAgent
+from contend.learning.reflector import PlayedRound, ReflectorAgent
+from contend.learning.state import ApplyUpdate, CurateUpdate, LearningState, ReflectUpdate
+from contend.models.playbook import DeltaContextItem, ReflectionResult, Skipped
+from contend.stores.playbooks import PlaybookStore
+
+DEFAULT_DATASET = "default"
+
+
+class SourceTexts(Protocol):
+    """Where the texts of sources lie, by id."""
+
+    async def get_many(self, document_ids: Iterable[str]) -> dict[str, str]: ...
+
+
+@dataclass(frozen=True)
+class LearnNodes:
+    """`reflect`, `curate` and `apply_delta`, with what they need."""
+
+    reflector: ReflectorAgent
+    curator: CuratorAgent
+    playbooks: PlaybookStore
+    documents: SourceTexts
+
+    async def reflect(self, state: LearningState) -> ReflectUpdate:
+        """Lessons and tags; none, and no call, where this execution was learned from before."""
+        execution_id, dataset = state.get("execution_id") or str(uuid4()), _dataset(state)
+        if await self.playbooks.applied(dataset, execution_id):
+            return {"execution_id": execution_id, "reflection": _plain(ReflectionResult()), "usage": []}
+        playbook, had = await self.playbooks.load(dataset), state.get("bullets", [])
+        reflection = await self.reflector.reflect(
+            [PlayedRound.model_validate(played) for played in state.get("rounds", [])],
+            [bullet for bullet in playbook.bullets if bullet.id in had],
+            dataset=dataset,
+            execution_id=execution_id,
+            theme=state.get("theme", ""),
+            language=state.get("language", "en"),
+        )
+        return {
+            "execution_id": execution_id,
+            "reflection": _plain(reflection.result),
+            "usage": [_plain(call) for call in reflection.usage],
+        }
+
+    async def curate(self, state: LearningState) -> CurateUpdate:
+        """The operations to carry out; nothing is saved yet."""
+        texts = await self.documents.get_many(state.get("sources", []))
+        proposal = await self.curator.propose(
+            ReflectionResult.model_validate(state["reflection"]),
+            _dataset(state),
+            execution_id=state["execution_id"],
+            language=state.get("language", "en"),
+            sources=[*texts.values()],
+            theme=state.get("theme", ""),
+        )
+        return {
+            "delta": [_plain(item) for item in proposal.delta_items],
+            "skipped": [_plain(skipped) for skipped in proposal.skipped],
+            "usage": [*state.get("usage", []), *(_plain(call) for call in proposal.usage)],
+        }
+
+    async def apply_delta(self, state: LearningState) -> ApplyUpdate:
+        """The votes and operations carried out on the newest playbook."""
+        result = await self.curator.apply(
+            [DeltaContextItem.model_validate(item) for item in state["delta"]],
+            ReflectionResult.model_validate(state["reflection"]),
+            _dataset(state),
+            execution_id=state["execution_id"],
+            skipped=[Skipped.model_validate(skipped) for skipped in state.get("skipped", [])],
+        )
+        return {"result": _plain(result)}
+
+
+def _dataset(state: LearningState) -> str:
+    return state.get("dataset") or DEFAULT_DATASET
+
+
+def _plain(record: BaseModel) -> dict[str, Any]:
+    return record.model_dump(mode="json")

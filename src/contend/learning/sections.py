@@ -1,0 +1,58 @@
+"""The sections of each dataset's playbook, from `config/sections.yaml`."""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from contend.errors import InputError
+from contend.models.playbook import Section
+from contend.models.record import Identifier
+
+GENERAL = "general"
+"""Where lessons go in a dataset without sections."""
+
+_FILE: TypeAdapter[dict[Identifier, list[Section]]] = TypeAdapter(dict[Identifier, list[Section]])
+
+
+@dataclass(frozen=True)
+class SectionFile:
+    """A YAML file: for each dataset a list of `name` and `description`."""
+
+    path: Path
+
+    def of(self, dataset: str) -> list[Section]:
+        """The dataset's sections; none where the file or the dataset is missing. Blocks.
+
+        Raises:
+            InputError: the file is malformed.
+        """
+        return self._read().get(dataset, [])
+
+    def _read(self) -> dict[str, list[Section]]:
+        try:
+            sections = _FILE.validate_python(yaml.safe_load(self.path.read_text("utf-8")) or {})
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise self._malformed(error.strerror or str(error)) from error
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise self._malformed(f"not YAML: {' '.join(str(error).split())}") from error
+        except ValidationError as error:
+            problem = error.errors(include_url=False)[0]
+            raise self._malformed(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}") from error
+        for dataset, listed in sections.items():
+            self._check(dataset, [section.name for section in listed])
+        return sections
+
+    def _check(self, dataset: str, names: list[str]) -> None:
+        for name, times in Counter(names).items():
+            if times > 1:
+                raise self._malformed(f"{dataset}: section {name!r} stands there twice")
+            if not name.isprintable() or not name.strip():
+                raise self._malformed(f"{dataset}: section {name!r} needs 1 to 64 printable characters")
+
+    def _malformed(self, why: str) -> InputError:
+        return InputError(f"{self.path}: {why}: write `dataset:` with a list of `name` and `description`, or remove it")
