@@ -28,7 +28,7 @@ class Threshold(NamedTuple):
 #
 #              paraphrases   cosine         shared         found   other pairs   cosine             taken for one
 #   English    14            0.35 to 0.79   0.23 to 0.73   7       496           at most 0.57       none
-#   Japanese   12            0.61 to 0.92   0.12 to 0.65   7       561           30 above 0.78      7, all near in meaning
+#   Japanese   12            0.61 to 0.92   0.12 to 0.65   7       561           30 above 0.78      7, all akin
 #
 # A missed duplicate costs a line; a wrong one overwrites a lesson. Lessons that differ in one word ("the date of each
 # source", "the author of each source") lie at 0.66 to 0.93, their two words at -0.12 to 0.44.
