@@ -1,111 +1,17 @@
-import asyncio
 import math
-import subprocess
-import sys
-import time
 from collections.abc import AsyncIterator
-from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
-from typing import NamedTuple
-from uuid import uuid4
 
-import duckdb
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from contend.errors import StoreError
 from contend.models.evaluation import EvaluationResult, MetricScore
-from contend.models.round import LeaderboardEntry, ranked
-from contend.models.rows import EvaluationRow, ExecutionRow, RoundStatusRow, SubmissionRow
-from contend.models.task import CallUsage, RunUsage, TeamStatus
-from contend.stores.leaderboard import LiveLeaderboard
+from contend.models.rows import EvaluationRow, SubmissionRow
+from contend.models.task import RunUsage, TeamStatus
 from contend.stores.record import RecordStore
-from contend.stores.record_file import RecordFile
-from contend.stores.record_thread import Job, RecordThread
-
-RUN = "run"
-NAN = math.nan
-
-
-def execution(
-    execution_id: str = RUN, *, thread_id: str = "thread", created_at: datetime | None = None
-) -> ExecutionRow:
-    return ExecutionRow(
-        execution_id=execution_id,
-        thread_id=thread_id,
-        theme="橋はなぜ鳴る？",
-        options_fingerprint="5eed",
-        models={"writer": "small"},
-        created_at=created_at or datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC),
-    )
-
-
-def submission(round_number: int = 1, *, team_id: str = "a", text: str = "Bridges hum.") -> SubmissionRow:
-    return SubmissionRow(
-        execution_id=RUN, team_id=team_id, team_name=team_id.upper(), round_number=round_number, submission=text
-    )
-
-
-def evaluation(score: float | None, round_number: int = 1, *, team_id: str = "a") -> EvaluationRow:
-    return EvaluationRow(
-        execution_id=RUN,
-        team_id=team_id,
-        team_name=team_id.upper(),
-        round_number=round_number,
-        score=score,
-        feedback="Say why.",
-        details={"metrics": []},
-    )
-
-
-def decision(reasoning: str = "No gain.") -> RoundStatusRow:
-    return RoundStatusRow(
-        execution_id=RUN,
-        team_id="a",
-        round_number=1,
-        decision="stop",
-        reasoning=reasoning,
-        confidence=0.75,
-        exit_reason="plateau",
-        active_seconds=1.5,
-    )
-
-
-def call(key: str, *, tokens: int = 10, cost_usd: float | None = 0.5) -> CallUsage:
-    return CallUsage(
-        call_key=key,
-        role="writer",
-        model="small",
-        input_tokens=tokens,
-        output_tokens=1,
-        cost_usd=cost_usd,
-        milliseconds=7,
-    )
-
-
-def rows_in(path: Path, table: str) -> list[tuple[object, ...]]:
-    with duckdb.connect(str(path)) as connection:
-        return connection.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608 - names of this test
-
-
-def spoil(path: Path) -> None:
-    path.parent.mkdir()
-    path.write_text("not a database " * 500)
-
-
-def seen_by_another_process(path: Path, table: str, *, seconds: float) -> bool:
-    """Whether the table has a row within the time, while this process leaves the file alone."""
-    count = f"SELECT count(*) FROM {table}"  # noqa: S608 - names of this test
-    code = f"import duckdb; print(duckdb.connect({str(path)!r}).execute({count!r}).fetchone()[0])"
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        told = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)  # noqa: S603 - our own
-        if told.stdout.strip() not in {b"", b"0"}:
-            return True
-    return False
+from fakes.record_rows import NAN, RUN, call, decision, evaluation, execution, rows_in, submission
 
 
 @pytest.fixture
@@ -130,12 +36,6 @@ async def test_without_a_file_reads_are_empty_and_make_none(store: RecordStore, 
 
 async def test_without_a_file_there_is_nothing_to_delete_and_none_is_made(store: RecordStore, path: Path) -> None:
     assert await store.delete_thread("thread") == 0
-    assert not path.parent.exists()
-
-
-async def test_closing_an_unused_store_makes_no_file(path: Path) -> None:
-    await RecordStore(path).close()
-
     assert not path.parent.exists()
 
 
@@ -354,132 +254,9 @@ async def test_the_tables_refuse_a_best_score_that_is_none(store: RecordStore) -
         await store.set_execution_status(RUN, "completed", best_score=NAN)
 
 
-async def test_a_bad_write_loses_no_queued_one(store: RecordStore) -> None:
-    await store.save_usage(RUN, "a", 1, [call("before")])
-    await store.save_round_status(decision().model_copy(update={"confidence": 7.0}))
-    await store.save_usage(RUN, "a", 1, [call("after")])
-
-    assert (await store.usage(RUN)).requests == 2
-
-
-async def test_a_bad_write_fails_alone_among_writes_at_the_same_time(store: RecordStore) -> None:
-    bad = evaluation(0.5).model_copy(update={"score": NAN})
-    outcomes = await asyncio.gather(
-        store.save_evaluation(evaluation(0.5, team_id="b")),
-        store.save_evaluation(bad),
-        store.save_evaluation(evaluation(0.6, team_id="c")),
-        return_exceptions=True,
-    )
-
-    assert [type(outcome) for outcome in outcomes] == [type(None), StoreError, type(None)]
-    assert [entry.team_id for entry in await store.leaderboard(RUN)] == []
-    assert len(await store.evaluations(RUN, "c")) == 1
-
-
 async def test_what_is_not_json_is_refused_at_once(store: RecordStore) -> None:
     with pytest.raises(StoreError, match=r"the submission of team a, round 1, which is not JSON"):
         await store.save_submission(submission().model_copy(update={"messages": [object()]}))
-
-
-async def test_the_leaderboard_is_cut_and_a_teams_rank_is_not(store: RecordStore) -> None:
-    for team_id, score in (("a", 0.3), ("b", 0.9), ("c", 0.6)):
-        await store.save_submission(submission(team_id=team_id))
-        await store.save_evaluation(evaluation(score, team_id=team_id))
-
-    assert [entry.team_id for entry in await store.leaderboard(RUN, limit=2)] == ["b", "c"]
-    assert await store.team_rank(RUN, "a") == 3
-
-
-async def test_a_team_without_a_submission_has_no_rank(store: RecordStore) -> None:
-    await store.save_team_status(RUN, TeamStatus(team_id="a", team_name="A"))
-
-    assert [entry.team_name for entry in await store.leaderboard(RUN)] == ["A"]
-    assert await store.team_rank(RUN, "a") is None
-
-
-async def test_pairwise_outcomes_decide_between_equal_scores(store: RecordStore) -> None:
-    for team_id in ("a", "b"):
-        await store.save_submission(submission(team_id=team_id))
-        await store.save_evaluation(evaluation(0.8, team_id=team_id))
-    await store.set_pairwise(RUN, {"a": 0.0, "b": 1.0})
-
-    assert await store.team_rank(RUN, "b") == 1
-
-
-async def test_pairwise_outcomes_set_again_replace_all_earlier_ones(store: RecordStore, path: Path) -> None:
-    await store.set_pairwise(RUN, {"a": 1.0})
-    await store.set_pairwise(RUN, {"b": 2.0, "c": 1.0})
-    await store.set_pairwise(RUN, {"b": 2.0})
-    await store.close()
-
-    assert rows_in(path, "pairwise") == [(RUN, "b", 2.0)]
-
-
-class Standing(NamedTuple):
-    scores: list[float | None]
-    pairwise_key: float | None
-
-    def entry(self, team_id: str) -> LeaderboardEntry:
-        scored = {number: score for number, score in enumerate(self.scores, start=1) if score is not None}
-        best = max(scored.values(), default=None)
-        return LeaderboardEntry(
-            team_id=team_id,
-            team_name=team_id.upper(),
-            best_score=best,
-            best_round=max((number for number, score in scored.items() if score == best), default=None),
-            latest_round=len(self.scores),
-            scored_round=max(scored, default=0),
-            pairwise_key=self.pairwise_key,
-        )
-
-
-STANDINGS = st.dictionaries(
-    st.sampled_from(["a", "b", "c", "B", "a-1", "_"]),
-    st.builds(
-        Standing,
-        scores=st.lists(st.none() | st.sampled_from([0.0, 0.5, 0.5 + 1e-15, 1.0]), max_size=3),
-        pairwise_key=st.none() | st.sampled_from([0.0, 1.0]),
-    ),
-    max_size=6,
-)
-
-
-async def _play(store: RecordStore, live: LiveLeaderboard, execution_id: str, standings: dict[str, Standing]) -> None:
-    live.enter(execution_id, [(team_id, team_id.upper()) for team_id in standings])
-    for team_id, standing in standings.items():
-        await store.save_team_status(execution_id, TeamStatus(team_id=team_id, team_name=team_id.upper()))
-        for number, score in enumerate(standing.scores, start=1):
-            of_run = {"execution_id": execution_id}
-            await store.save_submission(submission(number, team_id=team_id).model_copy(update=of_run))
-            live.submitted(execution_id, team_id, number)
-            await store.save_evaluation(evaluation(score, number, team_id=team_id).model_copy(update=of_run))
-            live.scored(execution_id, team_id, number, score)
-    keys = {team_id: each.pairwise_key for team_id, each in standings.items() if each.pairwise_key is not None}
-    await store.set_pairwise(execution_id, keys)
-    live.set_pairwise(execution_id, keys)
-
-
-@pytest.fixture(scope="module")
-def shared_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("ranking") / "contend.duckdb"
-
-
-@settings(max_examples=30, deadline=None)
-@given(standings=STANDINGS)
-def test_the_records_leaderboard_is_the_ranking_rule_and_equals_the_live_one(
-    shared_path: Path, standings: dict[str, Standing]
-) -> None:
-    execution_id, live = str(uuid4()), LiveLeaderboard()
-
-    async def play() -> list[LeaderboardEntry]:
-        store = RecordStore(shared_path)
-        await _play(store, live, execution_id, standings)
-        return await store.leaderboard(execution_id)
-
-    recorded = asyncio.run(play())
-
-    assert recorded == ranked(standing.entry(team_id) for team_id, standing in standings.items())
-    assert recorded == live.leaderboard(execution_id)
 
 
 async def test_a_deleted_thread_leaves_no_row_and_other_threads_stay(store: RecordStore, path: Path) -> None:
@@ -498,84 +275,3 @@ async def test_a_deleted_thread_leaves_no_row_and_other_threads_stay(store: Reco
     tables = ("team_status", "pairwise", "round_history", "leader_board", "round_status", "usage")
     assert [rows_in(path, table) for table in tables] == [[]] * 6
     assert [row[0] for row in rows_in(path, "execution")] == ["kept"]
-
-
-async def test_closing_writes_what_is_queued_and_lets_go_of_the_file(store: RecordStore, path: Path) -> None:
-    await store.save_usage(RUN, "a", 1, [call("one")])
-    await store.close()
-
-    assert len(rows_in(path, "usage")) == 1
-
-
-async def test_a_closed_store_opens_again_when_it_is_used(store: RecordStore) -> None:
-    await store.start_execution(execution())
-    await store.close()
-
-    assert await store.execution(RUN) is not None
-
-
-async def test_queued_writes_reach_the_file_without_anybody_asking(store: RecordStore, path: Path) -> None:
-    await store.save_usage(RUN, "a", 1, [call("one")])
-
-    assert await asyncio.to_thread(seen_by_another_process, path, "usage", seconds=10)
-
-
-def test_a_store_serves_one_event_loop_after_another(path: Path) -> None:
-    store = RecordStore(path)
-    asyncio.run(store.start_execution(execution()))
-
-    assert asyncio.run(store.execution(RUN)) == execution()
-    asyncio.run(store.close())
-
-
-async def test_two_stores_of_one_process_share_a_file(store: RecordStore, path: Path) -> None:
-    other = RecordStore(path)
-    await asyncio.gather(store.start_execution(execution("one")), other.start_execution(execution("two")))
-
-    assert len(await store.executions()) == 2
-    await other.close()
-
-
-async def test_a_durable_write_whose_caller_is_cancelled_is_written(store: RecordStore) -> None:
-    writing = asyncio.create_task(store.save_submission(submission()))
-    await asyncio.sleep(0)
-    writing.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await writing
-
-    assert len(await store.submissions(RUN, "a")) == 1
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-async def test_a_defect_on_the_records_thread_leaves_nobody_waiting(path: Path) -> None:
-    thread, done = RecordThread(RecordFile(path, lock_seconds=1.0)), Future[None]()
-    thread.submit(Job(what="a defect", work=lambda _: 1 / 0, creates=True, writes=True, done=done))
-
-    with pytest.raises(StoreError, match="a defect was given up"):
-        await asyncio.wrap_future(done)
-
-
-async def test_a_file_that_is_no_database_is_named(path: Path) -> None:
-    spoil(path)
-
-    with pytest.raises(StoreError, match=rf"record {path} cannot be opened; .*move it away"):
-        await RecordStore(path).executions()
-
-
-async def test_a_workspace_that_cannot_be_made_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    path = tmp_path / "file" / "contend.duckdb"
-
-    with pytest.raises(StoreError, match=rf"record {path} cannot be made; mend the folder's rights"):
-        await RecordStore(path).start_execution(execution())
-
-
-def test_sql_reaches_no_other_file_and_cannot_allow_itself_to(path: Path) -> None:
-    file = RecordFile(path, lock_seconds=1.0)
-    connection = file.connection()
-
-    with pytest.raises(duckdb.PermissionException):
-        connection.execute("SELECT * FROM read_text('/etc/hostname')")
-    with pytest.raises(duckdb.InvalidInputException, match="locked"):
-        connection.execute("SET enable_external_access = true")
-    file.let_go()

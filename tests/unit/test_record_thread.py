@@ -1,0 +1,158 @@
+import asyncio
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator
+from concurrent.futures import Future
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from contend.errors import StoreError
+from contend.stores.record import RecordStore
+from contend.stores.record_file import RecordFile
+from contend.stores.record_thread import Job, RecordThread
+from fakes.record_rows import NAN, RUN, call, decision, evaluation, execution, rows_in, submission
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "workspace" / "contend.duckdb"
+
+
+@pytest.fixture
+async def store(path: Path) -> AsyncIterator[RecordStore]:
+    opened = RecordStore(path, lock_seconds=5.0)
+    yield opened
+    await opened.close()
+
+
+def spoil(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_text("not a database " * 500)
+
+
+def seen_by_another_process(path: Path, table: str, *, seconds: float) -> bool:
+    """Whether the table has a row within the time, while this process leaves the file alone."""
+    count = f"SELECT count(*) FROM {table}"  # noqa: S608 - names of this test
+    code = f"import duckdb; print(duckdb.connect({str(path)!r}).execute({count!r}).fetchone()[0])"
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        told = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)  # noqa: S603 - our own
+        if told.stdout.strip() not in {b"", b"0"}:
+            return True
+    return False
+
+
+async def test_closing_an_unused_store_makes_no_file(path: Path) -> None:
+    await RecordStore(path).close()
+
+    assert not path.parent.exists()
+
+
+async def test_a_bad_write_loses_no_queued_one(store: RecordStore) -> None:
+    await store.save_usage(RUN, "a", 1, [call("before")])
+    await store.save_round_status(decision().model_copy(update={"confidence": 7.0}))
+    await store.save_usage(RUN, "a", 1, [call("after")])
+
+    assert (await store.usage(RUN)).requests == 2
+
+
+async def test_a_bad_write_fails_alone_among_writes_at_the_same_time(store: RecordStore) -> None:
+    bad = evaluation(0.5).model_copy(update={"score": NAN})
+    outcomes = await asyncio.gather(
+        store.save_evaluation(evaluation(0.5, team_id="b")),
+        store.save_evaluation(bad),
+        store.save_evaluation(evaluation(0.6, team_id="c")),
+        return_exceptions=True,
+    )
+
+    assert [type(outcome) for outcome in outcomes] == [type(None), StoreError, type(None)]
+    assert [entry.team_id for entry in await store.leaderboard(RUN)] == []
+    assert len(await store.evaluations(RUN, "c")) == 1
+
+
+async def test_closing_writes_what_is_queued_and_lets_go_of_the_file(store: RecordStore, path: Path) -> None:
+    await store.save_usage(RUN, "a", 1, [call("one")])
+    await store.close()
+
+    assert len(rows_in(path, "usage")) == 1
+
+
+async def test_a_closed_store_opens_again_when_it_is_used(store: RecordStore) -> None:
+    await store.start_execution(execution())
+    await store.close()
+
+    assert await store.execution(RUN) is not None
+
+
+async def test_queued_writes_reach_the_file_without_anybody_asking(store: RecordStore, path: Path) -> None:
+    await store.save_usage(RUN, "a", 1, [call("one")])
+
+    assert await asyncio.to_thread(seen_by_another_process, path, "usage", seconds=10)
+
+
+def test_a_store_serves_one_event_loop_after_another(path: Path) -> None:
+    store = RecordStore(path)
+    asyncio.run(store.start_execution(execution()))
+
+    assert asyncio.run(store.execution(RUN)) == execution()
+    asyncio.run(store.close())
+
+
+async def test_two_stores_of_one_process_share_a_file(store: RecordStore, path: Path) -> None:
+    other = RecordStore(path)
+    await asyncio.gather(store.start_execution(execution("one")), other.start_execution(execution("two")))
+
+    assert len(await store.executions()) == 2
+    await other.close()
+
+
+async def test_a_durable_write_whose_caller_is_cancelled_is_written(store: RecordStore) -> None:
+    writing = asyncio.create_task(store.save_submission(submission()))
+    await asyncio.sleep(0)
+    writing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await writing
+
+    assert len(await store.submissions(RUN, "a")) == 1
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+async def test_a_defect_on_the_records_thread_leaves_nobody_waiting(path: Path) -> None:
+    thread, done = RecordThread(RecordFile(path, lock_seconds=1.0)), Future[None]()
+    thread.submit(Job(what="a defect", work=lambda _: 1 / 0, creates=True, writes=True, done=done))
+    started = [each for each in threading.enumerate() if each.name == "contend-record"]
+
+    with pytest.raises(StoreError, match="a defect was given up"):
+        await asyncio.wrap_future(done)
+    for each in started:
+        await asyncio.to_thread(each.join)
+
+
+async def test_a_file_that_is_no_database_is_named(path: Path) -> None:
+    spoil(path)
+
+    with pytest.raises(StoreError, match=rf"record {path} cannot be opened; .*move it away"):
+        await RecordStore(path).executions()
+
+
+async def test_a_workspace_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    path = tmp_path / "file" / "contend.duckdb"
+
+    with pytest.raises(StoreError, match=rf"record {path} cannot be made; mend the folder's rights"):
+        await RecordStore(path).start_execution(execution())
+
+
+def test_sql_reaches_no_other_file_and_cannot_allow_itself_to(path: Path) -> None:
+    file = RecordFile(path, lock_seconds=1.0)
+    connection = file.connection()
+
+    with pytest.raises(duckdb.PermissionException):
+        connection.execute("SELECT * FROM read_text('/etc/hostname')")
+    with pytest.raises(duckdb.InvalidInputException, match="locked"):
+        connection.execute("SET enable_external_access = true")
+    file.let_go()
