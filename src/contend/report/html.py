@@ -16,7 +16,7 @@ from markdown_it.token import Token
 from contend.models.record import Language
 from contend.models.research import HEADINGS, ResearchReport, SearchResult
 from contend.report.head import HEAD_WORDS, ReportHead, head_markdown, shown_outcome
-from contend.report.marks import MARK
+from contend.citations import MARK
 from contend.text import clean, shorten
 
 _PHRASES = {"a", "br", "code", "em", "span", "strong"}

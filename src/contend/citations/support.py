@@ -1,0 +1,147 @@
+"""Whether the text that a sentence cites says it: words, names and figures in common, and nearness in meaning."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, NamedTuple
+
+from contend.citations.figures import figures_missing, stated_figures
+from contend.citations.sentences import CheckedSentence
+from contend.models.record import Record, Score
+from contend.text import detect_language, split_sentences, terms
+
+if TYPE_CHECKING:
+    from contend.retrieval import Embedder, Vectors
+
+VERIFIED = 0.5
+# Chosen on expert answers whose citations are known (tests/unit/test_citations.py).
+_LEXICAL_SHARE = 0.65
+_LEAST_STRENGTH = 0.25
+_LEAST_SHARE_OF_BEST = 0.84
+# As good as verbatim: that another text says it too is then no objection.
+_STRONG_ALONE = 0.8
+_FIGURE_MISSING = 0.4
+_WINDOW = 3
+_NAME_WEIGHT = 2.0
+_NAME = re.compile(r"\b[A-Z][A-Za-z]*[A-Z0-9][\w-]*|(?<=[a-z,;] )[A-Z][a-z]{2,}\b")
+
+
+class CitationCheck(Record):
+    """How far the cited text supports a sentence. `verified`: at 0.5 or above."""
+
+    text: str
+    support: Score
+    verified: bool
+
+
+def check_support(
+    sentences: Sequence[CheckedSentence], *, alternatives: Sequence[str] = (), embedder: Embedder | None = None
+) -> list[CitationCheck]:
+    """How far each sentence's cited texts support it.
+
+    The texts that other sentences cite, and `alternatives`, are what else the sentence could have cited: where one of
+    them says it clearly better, the citation is not verified.
+    """
+    pool = list(dict.fromkeys([*(text for sentence in sentences for text in sentence.passages), *alternatives]))
+    texts = _Texts(embedder)
+    scores = [texts.support(sentence, pool) for sentence in sentences]
+    return [
+        CitationCheck(text=sentence.text, support=score, verified=score >= VERIFIED)
+        for sentence, score in zip(sentences, scores, strict=True)
+    ]
+
+
+def support(
+    sentence: str, passages: Sequence[str], *, alternatives: Sequence[str] = (), embedder: Embedder | None = None
+) -> float:
+    """How far the passages together say the sentence, 0.0 to 1.0; from 0.5 on they are taken to support it.
+
+    Words in common within three sentences of a passage, names doubly, and with an `embedder` nearness in meaning. At
+    most 0.4 when a figure is not in the passages, and below 0.5 when one of the `alternatives` fits clearly better.
+    """
+    return _Texts(embedder).support(CheckedSentence(sentence, list(passages)), alternatives)
+
+
+class _Read(NamedTuple):
+    """A text taken apart: the terms of each run of neighbouring sentences, its figures, its sentences' vectors."""
+
+    japanese: bool
+    windows: list[frozenset[str]]
+    figures: frozenset[Decimal]
+    vectors: Vectors | None
+
+
+class _Texts:
+    """The texts of one check, each taken apart once."""
+
+    def __init__(self, embedder: Embedder | None) -> None:
+        self._embedder = embedder
+        self._read: dict[str, _Read] = {}
+
+    def support(self, sentence: CheckedSentence, alternatives: Sequence[str]) -> float:
+        claim = _Claim(sentence.text, self._embedder)
+        cited = self._taken_apart("\n\n".join(sentence.passages))
+        strength = claim.strength(cited)
+        score = _calibrated(strength)
+        if figures_missing(sentence.text, cited.figures):
+            score = min(score, _FIGURE_MISSING)
+        others = [text for text in alternatives if text not in sentence.passages]
+        best = max((claim.strength(self._taken_apart(text)) for text in others), default=0.0)
+        least = _LEAST_SHARE_OF_BEST * best
+        if strength < min(least, _STRONG_ALONE):
+            score = min(score, VERIFIED * strength / least)
+        return round(score, 3)
+
+    def _taken_apart(self, text: str) -> _Read:
+        if text not in self._read:
+            self._read[text] = _read(text, self._embedder)
+        return self._read[text]
+
+
+class _Claim:
+    """A sentence to be found in texts."""
+
+    def __init__(self, sentence: str, embedder: Embedder | None) -> None:
+        names = {term for name in _NAME.findall(sentence) for term in terms(name)}
+        self._weights = {term: _NAME_WEIGHT if term in names else 1.0 for term in terms(sentence)}
+        self._japanese = detect_language(sentence) == "ja"
+        self._vector = embedder.embed([sentence]) if embedder else None
+
+    def strength(self, text: _Read) -> float:
+        """How much of the sentence is in the text, 0.0 to 1.0."""
+        lexical = self._coverage(text)
+        if self._vector is None or text.vectors is None:
+            return lexical
+        nearness = float((text.vectors @ self._vector[0]).max())
+        return _LEXICAL_SHARE * lexical + (1 - _LEXICAL_SHARE) * max(0.0, min(1.0, nearness))
+
+    def _coverage(self, text: _Read) -> float:
+        """The weighted share of the sentence's terms that a few neighbouring sentences of the text have."""
+        weights = self._weights
+        if self._japanese != text.japanese:
+            # Across languages only figures and names in Latin letters can be compared.
+            weights = {term: weight for term, weight in weights.items() if term.isascii()}
+        total = sum(weights.values())
+        found = (sum(weights[term] for term in weights.keys() & window) for window in text.windows)
+        return max(found, default=0.0) / total if total else 0.0
+
+
+def _read(text: str, embedder: Embedder | None) -> _Read:
+    sentences = split_sentences(text)
+    found = [terms(sentence) for sentence in sentences]
+    starts = range(max(1, len(found) - _WINDOW + 1))
+    return _Read(
+        japanese=detect_language(text) == "ja",
+        windows=[frozenset(term for part in found[start : start + _WINDOW] for term in part) for start in starts],
+        figures=stated_figures(text),
+        vectors=embedder.embed(sentences) if embedder and sentences else None,
+    )
+
+
+def _calibrated(strength: float) -> float:
+    """Strength on a scale where `_LEAST_STRENGTH` is 0.5 and the sentence itself is 1."""
+    if strength < _LEAST_STRENGTH:
+        return VERIFIED * strength / _LEAST_STRENGTH
+    return min(1.0, VERIFIED + (1 - VERIFIED) * (strength - _LEAST_STRENGTH) / (1 - _LEAST_STRENGTH))

@@ -1,0 +1,68 @@
+"""Whether what a report cites was retrieved."""
+
+import re
+from collections.abc import Collection
+from typing import NamedTuple
+
+from contend.models.research import HEADINGS, ResearchReport
+
+MARK = re.compile(r"\[(\d+)\]")
+"""A citation in a report: `[3]` is entry 3 of its sources."""
+
+_REFERENCES = re.compile(
+    rf"^## +(?:{'|'.join(named.references for named in HEADINGS.values())})\s*$", re.MULTILINE
+)  # fmt: skip
+_ADDRESS = re.compile(r"(?:https?|file)://[^\s<>\"'\]、。）]+")
+_REFERENCE = re.compile(r"^(?:(\d+)[.)]|\[(\d+)\]:?)\s")
+
+
+class Validity(NamedTuple):
+    """Of `total` distinct citations `valid` name a retrieved source; `unknown` lists the others as written."""
+
+    valid: int
+    total: int
+    unknown: list[str]
+
+
+def citation_numbers(markdown: str) -> list[int]:
+    """The numbers of all `[n]` in the text before its references, in order, repeats kept."""
+    return [int(number) for number in MARK.findall(_body_and_references(markdown)[0])]
+
+
+def check_validity(report: ResearchReport | str, retrieved_urls: Collection[str]) -> Validity:
+    """Whether each `[n]`, and each address in the text of a report or of Markdown, is a source that was retrieved."""
+    body, references = _body_and_references(report if isinstance(report, str) else report.to_markdown())
+    retrieved = set(retrieved_urls)
+    if isinstance(report, str):
+        url_of = _listed(references, retrieved)
+    else:
+        url_of = {number: source.url for number, source in enumerate(report.sources, start=1)}
+    cited = {f"[{number}]": url_of.get(number, "") for number in citation_numbers(body)}
+    cited |= {url: url for found in _ADDRESS.findall(body) if (url := _without_tail(found, retrieved))}
+    unknown = [name for name, url in cited.items() if url not in retrieved]
+    return Validity(valid=len(cited) - len(unknown), total=len(cited), unknown=unknown)
+
+
+def _body_and_references(markdown: str) -> tuple[str, str]:
+    parts = _REFERENCES.split(markdown, maxsplit=1)
+    return parts[0], parts[1] if len(parts) > 1 else ""
+
+
+def _without_tail(address: str, retrieved: Collection[str]) -> str:
+    """The address without the punctuation of the sentence around it, as far as it is not its own."""
+    while address not in retrieved and address.endswith((".", ",", ";", ":", ")", "*")):
+        address = address[:-1]
+    return address
+
+
+def _listed(references: str, retrieved: Collection[str]) -> dict[int, str]:
+    """The address of each numbered entry of a list of references."""
+    listed: dict[int, str] = {}
+    number = 0
+    for line in references.split("\n"):
+        entry = _REFERENCE.match(line)
+        number = int(entry[1] or entry[2]) if entry else number
+        address = _ADDRESS.search(line)
+        if address:
+            listed.setdefault(number, _without_tail(address[0], retrieved))
+    return listed
