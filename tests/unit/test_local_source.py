@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import threading
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -19,6 +20,7 @@ from contend.sources.local import LocalDocuments
 from contend.sources.pages import html_to_markdown
 from contend.sources.passages import split_passages
 from contend.sources.readers import Unreadable, decode, read_document
+from contend.sources.titles import TitleMentions
 from contend.text import split_sentences
 
 BRIDGE = "The Tacoma Narrows Bridge fell in 1940. It hummed and twisted in a steady wind."
@@ -36,6 +38,20 @@ class Counting:
     def embed(self, texts: list[str]) -> NDArray[np.float32]:
         self.texts += texts
         return np.zeros((len(texts), 4), dtype=np.float32)
+
+
+class Held(Counting):
+    """Waits at its first text until told to go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = threading.Event()
+        self.go_on = threading.Event()
+
+    def embed(self, texts: list[str]) -> NDArray[np.float32]:
+        self.begun.set()
+        self.go_on.wait(timeout=10)
+        return super().embed(texts)
 
 
 @pytest.fixture
@@ -342,6 +358,13 @@ async def test_a_document_named_by_the_first_hit_is_found_too(folder: Path) -> N
     assert file_names(found)[:2] == ["film.md", "director.md"]
 
 
+def test_a_title_is_mentioned_as_whole_words_or_anywhere_in_japanese() -> None:
+    titles = TitleMentions(["Humber Bridge (1981)", "Rain", "東京タワー", "The", "Twice", "Twice"])
+
+    assert titles.in_text("昨年の東京タワーと the humber bridge.") == [2, 0]
+    assert titles.in_text("Trains brained the twice.") == []
+
+
 # -- the index
 
 
@@ -353,6 +376,22 @@ async def test_concurrent_first_searches_share_one_build(folder: Path) -> None:
     await asyncio.gather(*(source.search("bridge", limit=1) for _ in range(5)))
 
     assert sum(BRIDGE in text for text in embedder.texts) == 1
+
+
+async def test_reading_stops_when_nobody_waits_any_more(folder: Path) -> None:
+    for number in range(3):
+        write(folder, f"{number}.md", BRIDGE)
+    embedder = Held()
+    source = LocalDocuments([folder], embedder=embedder)
+    search = asyncio.create_task(source.search("bridge", limit=1))
+    await asyncio.to_thread(embedder.begun.wait)
+
+    search.cancel()
+    await asyncio.gather(search, return_exceptions=True)
+    embedder.go_on.set()
+    await asyncio.to_thread(source._worker.shutdown)
+
+    assert embedder.texts == [f"0\n{BRIDGE}"]
 
 
 async def test_only_a_changed_file_is_read_again(folder: Path) -> None:

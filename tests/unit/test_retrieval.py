@@ -48,9 +48,10 @@ class Letters:
     """A tiny embedder: how often each of a, b and c occurs."""
 
     def embed(self, texts: list[str]) -> NDArray[np.float32]:
-        counts = np.array([[text.count(letter) for letter in "abc"] for text in texts], dtype=np.float32).reshape(-1, 3)
-        lengths = np.linalg.norm(counts, axis=1, keepdims=True)
-        return np.divide(counts, lengths, out=np.zeros_like(counts), where=lengths > 0)
+        counts = [[text.count(letter) for letter in "abc"] for text in texts]
+        vectors: NDArray[np.float32] = np.array(counts, dtype=np.float32).reshape(-1, 3)
+        vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+        return vectors
 
 
 @pytest.fixture(scope="module")

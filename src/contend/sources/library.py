@@ -1,6 +1,6 @@
 """Passages of many files under one index, searched with the documents that the first hits name."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from pathlib import Path
@@ -29,6 +29,10 @@ class Hit(NamedTuple):
     score: float
 
 
+class Unwanted(Exception):  # noqa: N818 - no error: nobody is there to be told
+    """Reading stopped because nobody waits for it."""
+
+
 class Library:
     """Reads files as they change, and searches them. Not for several threads at once."""
 
@@ -38,14 +42,23 @@ class Library:
         self._files: dict[Listed, IndexedFile | LeftOut] = {}
         self._shelf: _Shelf | None = None
 
-    def update(self, files: list[Listed]) -> list[LeftOut]:
-        """Reads what is new or changed, forgets what is gone; returns what cannot be read."""
+    def update(self, files: list[Listed], *, wanted: Callable[[], bool] = lambda: True) -> list[LeftOut]:
+        """Reads what is new or changed, forgets what is gone; returns what cannot be read.
+
+        Raises:
+            Unwanted: `wanted` said between two files that nobody waits any more.
+        """
         if set(files) != set(self._files):
             embedder = self._embedder or default_embedder()
-            self._files = {file: self._files.get(file) or self._read(file, embedder) for file in files}
-            indexed = [read for read in self._files.values() if isinstance(read, IndexedFile)]
+            read: dict[Listed, IndexedFile | LeftOut] = {}
+            for file in files:
+                if not wanted():
+                    raise Unwanted
+                read[file] = self._files.get(file) or self._read(file, embedder)
+            self._files = read
+            indexed = [each for each in read.values() if isinstance(each, IndexedFile)]
             self._shelf = _Shelf.of(indexed, embedder) if indexed else None
-        return [read for read in self._files.values() if isinstance(read, LeftOut)]
+        return [each for each in self._files.values() if isinstance(each, LeftOut)]
 
     def _read(self, file: Listed, embedder: Embedder) -> IndexedFile | LeftOut:
         try:

@@ -41,6 +41,7 @@ class LocalDocuments:
         self._library = Library(cache, embedder)
         self._look_again_seconds = look_again_seconds
         self._looked: float | None = None
+        self._waiting = 0
         # One thread: concurrent searches share one build, and the event loop's own threads stay free meanwhile.
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="contend-local")
 
@@ -53,7 +54,11 @@ class LocalDocuments:
 
     async def search(self, query: str, *, limit: int) -> list[Found]:
         """At most `limit` passages, best first; those of one document share its url."""
-        return await asyncio.get_running_loop().run_in_executor(self._worker, self._search, query, limit)
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._worker, self._search, query, limit)
+        finally:
+            self._waiting -= 1
 
     def _search(self, query: str, limit: int) -> list[Found]:
         self._look()
@@ -63,7 +68,7 @@ class LocalDocuments:
         now = time.monotonic()
         if self._looked is None or now - self._looked >= self._look_again_seconds:
             files, left_out = list_files(self._paths)
-            self.left_out = left_out + self._library.update(files)
+            self.left_out = left_out + self._library.update(files, wanted=lambda: self._waiting > 0)
             self._looked = now
 
 

@@ -33,7 +33,7 @@ def read_document(path: Path) -> Document:
     document = READERS[path.suffix.lower()](path.read_bytes(), path)
     if not document.text.strip():
         raise Unreadable("no text in it")
-    title = clean(document.title, single_line=True) or path.stem
+    title = clean(document.title, single_line=True) or clean(path.stem, single_line=True) or "untitled"
     return Document(shorten(title, _LONGEST_TITLE), document.text)
 
 
