@@ -1,7 +1,6 @@
-"""Reports: built from drafts, read from Markdown, shown and exported."""
+"""Reports built from drafts: only code writes citations, headings and addresses."""
 
 import re
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,53 +9,12 @@ from hypothesis import strategies as st
 
 from contend.citations import citation_numbers
 from contend.errors import DraftError
-from contend.models.record import Language
-from contend.models.research import CitedSentence, Draft, Passage, ResearchReport, SearchResult
-from contend.report import build_report, state_to_report
-
-NOON = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
-FILLER = "Wind that passes a cable sheds vortices on alternating sides, and each vortex pushes the cable sideways"
-
-
-def source(name: str, **fields: Any) -> SearchResult:
-    given_fields = {"title": f"Title {name}", "summary": f"Summary of {name}.", "source": "tavily"} | fields
-    return SearchResult(**{"url": f"https://{name}.example/page"} | given_fields)
-
-
-def passage(name: str) -> Passage:
-    return Passage(id=name, url=f"https://{name}.example/page", title=f"Title {name}")
-
-
-def said(text: str, *passages: str) -> CitedSentence:
-    return CitedSentence(text=text, passages=list(passages))
-
-
-def draft(**parts: list[CitedSentence]) -> Draft:
-    shipped = {
-        "summary": [said(f"{FILLER}.", "a")],
-        "findings": [said("The pitch follows the wind speed.", "a")],
-        "analysis": [said(f"{FILLER}, said report {number}.", "a") for number in range(3)],
-    }
-    return Draft(**shipped | parts)
-
-
-def build(
-    parts: Draft,
-    *,
-    names: str = "abc",
-    language: Language = "en",
-    notes: tuple[str, ...] = (),
-    theme: str = "Why do bridges hum?",
-) -> ResearchReport:
-    return build_report(
-        parts,
-        [passage(name) for name in names],
-        [source(name) for name in names],
-        theme=theme,
-        language=language,
-        notes=notes,
-        generated_at=NOON,
-    )
+from contend.models.research import CitedSentence, Draft
+from contend.report import (
+    build_report,
+    state_to_report,
+)
+from fakes.reports import FILLER, build, draft, passage, said, source
 
 
 def finding(text: str, *passages: str) -> str:
@@ -293,7 +251,7 @@ def test_a_model_can_write_no_mark_of_its_own(text: str) -> None:
     assert not re.search(r"\[\s*\d+\s*\]", report.key_findings[1])
 
 
-def state(**changed: Any) -> dict[str, Any]:
+def state(**changed: object) -> dict[str, Any]:
     return {
         "theme": "Why do bridges hum?",
         "task_plan": None,

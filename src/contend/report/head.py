@@ -114,7 +114,7 @@ def head_markdown(head: ReportHead, language: Language) -> str:
         lines += ["", f"### {words.leaderboard}", "", *_table(head.leaderboard, words)]
     if head.unverified:
         lines += ["", f"### {words.unverified}", "", *(f"- {plain_title(text)}" for text in head.unverified)]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def shown_outcome(head: ReportHead, language: Language) -> str:

@@ -13,10 +13,10 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
+from contend.citations import MARK
 from contend.models.record import Language
 from contend.models.research import HEADINGS, ResearchReport, SearchResult
 from contend.report.head import HEAD_WORDS, ReportHead, head_markdown, shown_outcome
-from contend.citations import MARK
 from contend.text import clean, shorten
 
 _PHRASES = {"a", "br", "code", "em", "span", "strong"}

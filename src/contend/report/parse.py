@@ -66,8 +66,8 @@ def _sections(markdown: str) -> Iterator[_Section]:
         if token.type == "heading_open" and token.map and token.level == 0
     ]
     heads = [head for head in heads if head[1] <= _TOP_LEVEL or _plain_heading(head[2]) in _FIELDS]
-    starts = [span[0] for span, _, _ in heads[1:]] + [len(lines)]
-    for (span, _, heading), end in zip(heads, starts, strict=True):
+    ends = [*(span[0] for span, _, _ in heads[1:]), len(lines)]
+    for (span, _, heading), end in zip(heads, ends, strict=False):
         yield _Section(heading, "\n".join(lines[span[1] : end]).strip())
 
 
@@ -126,8 +126,8 @@ def _source(entry: str, sources: Sequence[SearchResult]) -> SearchResult | None:
 
 
 def _title(entry: str, end: int) -> str:
-    bold = re.match(r"\*\*(.+?)\*\*(?=\n|$)", entry)
-    before = bold[1] if bold else entry[:end].split("\n", maxsplit=1)[0]
+    marked = re.match(r"\*\*(?P<bold>.+?)\*\*(?=\n|$)|\[(?P<link>[^\[\]]+)\]\(", entry)
+    before = (marked["bold"] or marked["link"]) if marked else entry[:end].split("\n", maxsplit=1)[0]
     return plain_title(before).strip(" -–—:.,([<*")
 
 
