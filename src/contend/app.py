@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 from uuid import uuid4
 
@@ -78,12 +79,12 @@ async def run(
     async with _services(services, settings) as live:
         await open_run(live, theme, [], options)
         async with _graph(live) as graph, run_guard(live, thread):
-            config = _config(thread)
-            before = (await graph.aget_state(config)).values
+            going = _Run(live, graph, thread, on_event)
+            before = await going.state()
             if before.get("execution_id") and not is_finished(before):
                 raise InputError(f"thread {thread!r} has an unfinished run: go on with `contend resume {thread}`")
             asked = {"theme": theme, "messages": [HumanMessage(theme)]}
-            return await _drive(live, graph, config, asked, options or RunOptions(), on_event)
+            return await going.drive(asked, options or RunOptions())
 
 
 async def resume(
@@ -106,13 +107,13 @@ async def resume(
         if not has_checkpoints(live.settings.checkpointer, live.folder):
             raise UnknownThread(f"thread {thread!r} has no run to go on with: see `contend runs`")
         async with _graph(live) as graph:
-            config = _config(thread)
-            before = (await graph.aget_state(config)).values
+            going = _Run(live, graph, thread, on_event)
+            before = await going.state()
             if is_finished(before):
-                return _outcome(thread, cast("ContestState", before), went_on=False)
+                return _outcome(thread, before, went_on=False)
             check_resumable(live, thread, before, force=force)
             async with run_guard(live, thread):
-                return await _drive(live, graph, config, None, RunOptions(), on_event)
+                return await going.drive(None, RunOptions())
 
 
 async def status(thread_id: str, *, services: Services | None = None, settings: Settings | None = None) -> RunOutcome:
@@ -126,10 +127,10 @@ async def status(thread_id: str, *, services: Services | None = None, settings: 
         if not has_checkpoints(live.settings.checkpointer, live.folder):
             raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
         async with _graph(live) as graph:
-            state = (await graph.aget_state(_config(thread))).values
+            state = await _Run(live, graph, thread).state()
     if not state.get("execution_id"):
         raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
-    return _outcome(thread, cast("ContestState", state), went_on=False)
+    return _outcome(thread, state, went_on=False)
 
 
 class DryRun(NamedTuple):
@@ -192,29 +193,35 @@ async def _graph(services: Services) -> AsyncIterator[CompiledStateGraph[Any, An
         yield build_contest_graph(services).compile(checkpointer=saver, name="contend")
 
 
-def _config(thread_id: str) -> RunnableConfig:
-    return {"configurable": {"thread_id": thread_id}}
+@dataclass(frozen=True)
+class _Run:
+    """A thread's run in this process."""
 
+    services: Services
+    graph: CompiledStateGraph[Any, Any, Any, Any]
+    thread_id: str
+    on_event: OnEvent | None = None
 
-async def _drive(
-    services: Services,
-    graph: CompiledStateGraph[Any, Any, Any, Any],
-    config: RunnableConfig,
-    asked: Mapping[str, Any] | None,
-    context: RunOptions,
-    on_event: OnEvent | None,
-) -> RunOutcome:
-    thread = config["configurable"]["thread_id"]
-    try:
-        async for _, _, event in graph.astream(
-            asked, config, context=context, stream_mode=["custom"], subgraphs=True, durability="sync"
-        ):
-            if on_event is not None:
-                on_event(ANY_EVENT.validate_python(event))
-    except asyncio.CancelledError:
-        await _note_interruption(services, thread)
-        raise
-    return _outcome(thread, cast("ContestState", (await graph.aget_state(config)).values))
+    @property
+    def config(self) -> RunnableConfig:
+        return {"configurable": {"thread_id": self.thread_id}}
+
+    async def state(self) -> ContestState:
+        """The thread's state; empty if there is none."""
+        return cast("ContestState", (await self.graph.aget_state(self.config)).values)
+
+    async def drive(self, asked: Mapping[str, Any] | None, context: RunOptions) -> RunOutcome:
+        """Run to the end, or on from the last checkpoint where nothing new is asked."""
+        try:
+            async for _, _, event in self.graph.astream(
+                asked, self.config, context=context, stream_mode=["custom"], subgraphs=True, durability="sync"
+            ):
+                if self.on_event is not None:
+                    self.on_event(ANY_EVENT.validate_python(event))
+        except asyncio.CancelledError:
+            await _note_interruption(self.services, self.thread_id)
+            raise
+        return _outcome(self.thread_id, await self.state())
 
 
 async def _note_interruption(services: Services, thread: str) -> None:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from langchain_core.messages import AIMessage
 from langgraph.errors import NodeError
+from langgraph.types import Command
 
 from contend.citations import check_support, cited_in_draft
 from contend.contest.outcomes import TeamOutcome, standings, status_of, summary_of, winner_of
@@ -85,9 +86,10 @@ class ClosingNodes:
             "messages": [AIMessage(published.markdown)],
         }
 
-    async def learning_failed(self, state: ContestState, error: NodeError) -> ContestUpdate:
+    async def learning_failed(self, state: ContestState, error: NodeError) -> Command[Literal["finish_run"]]:
         """The report is done all the same; the run is partial and says why."""
-        return {"notes": [*state["notes"], f"learning failed: {error.error}"]}
+        notes = [*state["notes"], f"learning failed: {error.error}"]
+        return Command(update={"notes": notes}, goto="finish_run")
 
     async def finish_run(self, state: ContestState) -> ContestUpdate:
         """The terminal status, in state and record."""

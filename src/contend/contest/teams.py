@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from langgraph.errors import NodeError
+from langgraph.types import Command
 
 from contend.contest.outcomes import TeamOutcome, kept_rounds
 from contend.contest.state import ContestUpdate
@@ -47,7 +48,7 @@ class Teams:
         )
         return await self._close(execution_id, outcome)
 
-    async def forfeit(self, state: TeamInput, error: NodeError) -> ContestUpdate:
+    async def forfeit(self, state: TeamInput, error: NodeError) -> Command[Literal["pick_winner"]]:
         """A team that fails touches no other. Its state is out of reach: finished rounds come from the record."""
         team, execution_id, record = (
             TeamConfig.model_validate(state["team"]),
@@ -65,7 +66,8 @@ class Teams:
             ended, message = _ending(error.error, state["options"]["timeout_per_team_seconds"])
             failed = running.to(ended, error_message=message)
             outcome = TeamOutcome(team=team, status=failed, rounds=rounds, exit_reason="failed")
-        return await self._close(execution_id, outcome)
+        # A failed node's edges are not followed: without this, teams that all fail would end the graph silently.
+        return Command(update=dict(await self._close(execution_id, outcome)), goto="pick_winner")
 
     async def _close(self, execution_id: str, outcome: TeamOutcome) -> ContestUpdate:
         status = outcome.status

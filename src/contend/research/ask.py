@@ -11,7 +11,6 @@ from contend.research.state import ResearchState
 from contend.services import Services
 
 Asked = Literal["supervisor", "writer", "reviewer"]
-LANGUAGE_NAMES = {"en": "English", "ja": "日本語"}
 
 
 def team_of(state: ResearchState) -> TeamConfig:
@@ -51,7 +50,6 @@ async def values_for(
                 shared
                 | _briefing(services, state)
                 | {
-                    "language_name": LANGUAGE_NAMES[state["options"]["language"]],
                     "points": points,
                     "passages": _shown(offered),
                     "best_draft": Untrusted(best.content if best else "", label="draft"),

@@ -6,7 +6,7 @@ from typing import Literal
 from langchain_core.messages import AIMessage
 from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
-from langgraph.types import Overwrite, Send
+from langgraph.types import Command, Overwrite, Send
 
 from contend.errors import SourceError
 from contend.models.events import SourceOff, StepDone
@@ -58,7 +58,7 @@ class ResearchNodes:
             )
         return {"found": found}
 
-    async def turn_off(self, task: SearchTask, error: NodeError) -> ResearchUpdate:
+    async def turn_off(self, task: SearchTask, error: NodeError) -> Command[Literal["collect"]]:
         """A source that fails is off for the rest of the run; the other sources go on."""
         if not isinstance(error.error, SourceError):
             raise error.error
@@ -69,7 +69,8 @@ class ResearchNodes:
                     execution_id=task["execution_id"], team_id=task["team_id"], source=task["source"], reason=reason
                 )
             )
-        return {"failed": [{"source": task["source"], "reason": reason}]}
+        # A failed node's edges are not followed: without this, searches that all fail would end the graph silently.
+        return Command(update={"failed": [{"source": task["source"], "reason": reason}]}, goto="collect")
 
     async def collect(self, state: ResearchState) -> ResearchUpdate:
         """Merge what was found, best first, with the passages that carried the team's best draft."""

@@ -24,6 +24,7 @@ class ResearchInput(TypedDict, total=False):
     bullets: list[dict[str, Any]]
     history: list[dict[str, Any]]
     best_submission: str | None
+    sources_off: dict[str, str]
 
 
 class ResearchOutput(TypedDict, total=False):
@@ -37,7 +38,7 @@ class ResearchOutput(TypedDict, total=False):
 
 
 class ResearchState(ResearchInput, ResearchOutput, total=False):
-    """`found` and `failed` grow by parallel searches; `research_data` holds SearchResults, `passages` pieces of them."""
+    """`found` and `failed` grow by parallel searches; `research_data` holds SearchResults."""
 
     task_plan: dict[str, Any] | None
     research_data: list[dict[str, Any]]

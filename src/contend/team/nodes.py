@@ -69,11 +69,13 @@ class TeamNodes:
         score, usage = await measure(self.services, task)
         return {"scores": [_scored(score, usage)]}
 
-    async def unscored(self, task: MetricTask, error: NodeError) -> TeamUpdate:
+    async def unscored(self, task: MetricTask, error: NodeError) -> Command[Literal["evaluate"]]:
         """A metric that fails leaves its score open; the others count."""
         name = task["metric"]["name"]
         weight = ResolvedOptions.model_validate(task["options"]).evaluator.weights()[name]
-        return {"scores": [_scored(MetricScore(name=name, score=None, reason=str(error.error), weight=weight), None)]}
+        score = MetricScore(name=name, score=None, reason=str(error.error), weight=weight)
+        # A failed node's edges are not followed: without this, metrics that all fail would end the graph silently.
+        return Command(update={"scores": [_scored(score, None)]}, goto="evaluate")
 
     async def evaluate(self, state: TeamState) -> TeamUpdate:
         """All metrics into one evaluation, into the record; then the decision, where it needs no call."""

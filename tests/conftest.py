@@ -1,0 +1,71 @@
+"""What tests share: a workspace of their own, a folder of documents, the loopback vendors, no outside environment."""
+
+import gc
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fakes.vendors import Vendors
+
+DOCUMENTS = {
+    "resume.md": """# How resume works
+
+A run keeps a checkpoint after every step. When the process is killed, the checkpoint holds the last finished step.
+The command resume reads this checkpoint and goes on from there. Calls that were finished are not repeated.
+At most the calls in flight are made again. The checkpoints lie in a SQLite file in the workspace.
+""",
+    "teams.md": """# What a team is
+
+A team plans its research, searches its sources, writes a draft and reviews it. Each team has a stance of its own.
+Teams run at the same time and see the names and scores of their rivals, but never their texts.
+A team that fails touches no other team. The cap on teams says how many run at once.
+""",
+    "scores.html": """<html><head><title>How scores are made</title></head><body><h1>How scores are made</h1>
+<p>Judges score each submission on clarity, coverage and relevance. Code checks that each cited source was retrieved.
+The overall score is the weighted mean of all metrics. A metric that fails is left unscored.</p></body></html>
+""",
+    "saikai.txt": """再開の仕組み
+
+実行の状態は各段階が終わるたびに保存されるため、プロセスが強制終了しても、最後に終わった段階までの結果は作業フォルダーに残ります。
+再開コマンドはこの保存内容を読み込んで続きから実行し、すでに終わったモデルの呼び出しは繰り返さず、実行中だった呼び出しだけをやり直します。
+設定や指示文が実行の開始後に変わっていた場合には再開が断られ、変わったファイルの名前と、元に戻すか強制するかの選び方が示されます。
+""",
+}
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No key, address or option of the machine reaches a test."""
+    for name in [*os.environ]:
+        if name.startswith(("CONTEND_", "OPENAI_", "TAVILY_", "LANGSMITH_", "LANGCHAIN_")) and name != "CONTEND_DATA":
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("LANGSMITH_TRACING", "false")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    return tmp_path / "workspace"
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Path:
+    """A small folder about contend: Markdown, HTML, a Japanese text."""
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    for name, text in DOCUMENTS.items():
+        (folder / name).write_text(text, "utf-8")
+    return folder
+
+
+def pytest_unconfigure() -> None:
+    """Hypothesis leaves a callback that keeps DuckDB's types alive; DuckDB then complains after the summary."""
+    gc.callbacks.clear()
+
+
+@pytest.fixture
+def vendors() -> Iterator[Vendors]:
+    with Vendors() as server:
+        yield server

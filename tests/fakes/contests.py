@@ -1,0 +1,78 @@
+"""A contest for tests: a workspace with two plain teams, each with a model name of its own, on loopback vendors."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import contend
+from contend.app import RunOutcome
+from contend.models.events import AnyEvent
+from contend.models.options import RunOptions
+from contend.services import Services
+from contend.settings import load_settings
+
+ORCHESTRATOR = """[orchestrator]
+timeout_per_team_seconds = {seconds}
+min_rounds = 1
+max_rounds = 2
+max_concurrent_teams = {cap}
+"""
+
+TEAM = """team_id = "{name}"
+name = "{title}"
+sources = ["local"]
+max_iterations = 1
+
+[models]
+supervisor = "{name}"
+writer = "{name}"
+reviewer = "{name}"
+"""
+
+
+def write_workspace(
+    folder: Path, teams: tuple[str, ...] = ("alpha", "beta"), *, seconds: int = 60, cap: int = 8
+) -> None:
+    """Config of a contest in which a team's model name is its id, so that faults can be aimed at one team."""
+    (folder / "config" / "teams").mkdir(parents=True, exist_ok=True)
+    entries = "".join(f'\n[[orchestrator.teams]]\nconfig = "config/teams/{name}.toml"\n' for name in teams)
+    text = ORCHESTRATOR.format(seconds=seconds, cap=cap) + entries
+    (folder / "config" / "orchestrator.toml").write_text(text, "utf-8")
+    for name in teams:
+        path = folder / "config" / "teams" / f"{name}.toml"
+        path.write_text(TEAM.format(name=name, title=name.title()), "utf-8")
+
+
+@dataclass
+class Contest:
+    """Runs on one workspace; each call opens services of its own, as a new process would."""
+
+    workspace: Path
+    documents: Path
+    base_url: str | None
+    events: list[AnyEvent] = field(default_factory=list)
+
+    def services(self) -> Services:
+        return Services(load_settings(workspace=self.workspace, OPENAI_BASE_URL=self.base_url))
+
+    def options(self, **given: object) -> RunOptions:
+        return RunOptions.model_validate({"documents": [str(self.documents)], **given})
+
+    async def run(self, theme: str, *, thread_id: str | None = None, **given: object) -> RunOutcome:
+        services = self.services()
+        try:
+            return await contend.run(
+                theme,
+                thread_id=thread_id,
+                options=self.options(**given),
+                services=services,
+                on_event=self.events.append,
+            )
+        finally:
+            await services.aclose()
+
+    async def resume(self, thread_id: str, *, force: bool = False) -> RunOutcome:
+        services = self.services()
+        try:
+            return await contend.resume(thread_id, force=force, services=services, on_event=self.events.append)
+        finally:
+            await services.aclose()

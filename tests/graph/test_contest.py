@@ -1,0 +1,361 @@
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import BaseMessage
+
+import contend
+from contend.citations import citation_numbers
+from contend.contest.graph import build_contest_graph
+from contend.errors import InputError, RunChanged, SourceError, UnknownThread
+from contend.models.events import RoundScored, WinnerPicked
+from contend.models.research import Found
+from contend.models.rows import ExecutionRow
+from contend.stores.checkpoints import open_checkpointer
+from fakes.contests import Contest, write_workspace
+from fakes.vendors import Vendors
+
+THEME = "How does resume work after a crash, and what is a team?"
+
+
+@pytest.fixture
+def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
+    write_workspace(workspace)
+    return Contest(workspace, documents, vendors.base_url)
+
+
+async def test_a_contest_ends_with_a_cited_report_and_a_winner(contest: Contest) -> None:
+    outcome = await contest.run(THEME)
+
+    assert outcome.status == "completed"
+    assert outcome.report is not None
+    assert outcome.summary is not None
+    assert outcome.summary.best_team_id in {"alpha", "beta"}
+    numbers = citation_numbers(outcome.report.to_markdown())
+    assert numbers
+    assert set(numbers) <= set(range(1, len(outcome.report.sources) + 1))
+    assert [Path(file).name for file in outcome.files] == ["report.md", "report.html", "report.json"]
+    assert (await asyncio.to_thread(Path(outcome.files[0]).read_text, "utf-8")) == outcome.markdown
+
+
+async def test_without_a_language_model_the_report_says_how_it_was_composed(workspace: Path, documents: Path) -> None:
+    outcome = await Contest(workspace, documents, None).run(THEME)
+
+    assert outcome.status == "completed"
+    assert outcome.usage.requests == 0
+    assert "composed by extraction; no language model" in (outcome.markdown or "")
+
+
+async def test_a_team_that_fails_leaves_the_others_and_is_named(contest: Contest, vendors: Vendors) -> None:
+    vendors.fail(model="beta", status=401)
+
+    outcome = await contest.run(THEME)
+
+    assert outcome.status == "partial"
+    assert outcome.exit_code == 1
+    assert outcome.summary is not None
+    assert [team.team_id for team in outcome.summary.team_statuses if team.status == "failed"] == ["beta"]
+    assert "team beta failed" in outcome.message
+    assert outcome.report is not None
+
+
+async def test_a_team_that_fails_in_a_later_round_keeps_its_best(contest: Contest, vendors: Vendors) -> None:
+    vendors.fail(model="beta", prompt="supervisor/plan", after=1, status=401)
+
+    outcome = await contest.run(THEME, min_rounds=2)
+
+    assert outcome.summary is not None
+    kept = {result.team_id: result.round_number for result in outcome.summary.team_results}
+    assert kept["beta"] == 1
+    assert outcome.status == "partial"
+
+
+async def test_no_team_delivering_means_no_report(contest: Contest, vendors: Vendors, workspace: Path) -> None:
+    vendors.fail(prompt="writer/write", status=401)
+
+    outcome = await contest.run(THEME)
+
+    assert outcome.status == "failed"
+    assert outcome.exit_code == 2
+    assert outcome.report is None
+    assert outcome.markdown is None
+    assert not (workspace / "results").exists()
+
+
+async def test_a_team_over_its_deadline_is_a_timeout(workspace: Path, documents: Path, vendors: Vendors) -> None:
+    write_workspace(workspace, seconds=2)
+    vendors.hang(model="beta")
+
+    outcome = await Contest(workspace, documents, vendors.base_url).run(THEME)
+
+    assert outcome.summary is not None
+    assert {team.team_id: team.status for team in outcome.summary.team_statuses} == {
+        "alpha": "completed",
+        "beta": "timeout",
+    }
+
+
+async def test_a_metric_that_fails_is_unscored_and_the_others_count(contest: Contest, vendors: Vendors) -> None:
+    vendors.fail(prompt="evaluator/metric", match="[Cc]overage", status=401)
+
+    outcome = await contest.run(THEME, max_rounds=1)
+
+    scored = [event for event in contest.events if isinstance(event, RoundScored)]
+    assert all({metric.name for metric in event.metrics if metric.score is None} == {"coverage"} for event in scored)
+    assert all(event.score is not None for event in scored)
+    assert outcome.status == "completed"
+
+
+async def test_submissions_that_no_judge_can_score_are_kept_and_published_unscored(
+    contest: Contest, vendors: Vendors, workspace: Path
+) -> None:
+    (workspace / "config" / "evaluator.toml").write_text('[[evaluator.metrics]]\nname = "coverage"\n', "utf-8")
+    vendors.fail(prompt="evaluator/metric", status=401)
+
+    outcome = await contest.run(THEME, max_rounds=1)
+
+    assert outcome.status == "partial"
+    assert outcome.report is not None
+    assert "unscored" in outcome.message
+
+
+async def test_a_failing_judge_does_not_end_a_team(contest: Contest, vendors: Vendors) -> None:
+    vendors.fail(prompt="judge/judge", status=401)
+
+    outcome = await contest.run(THEME, min_rounds=1, max_rounds=2)
+
+    assert outcome.status == "completed"
+    assert {event.round_number for event in contest.events if isinstance(event, RoundScored)} == {1, 2}
+
+
+class DownSource:
+    """A source that answers its check and fails at its first search."""
+
+    name = "arxiv"
+
+    def __init__(self) -> None:
+        self.searches = 0
+
+    async def check(self) -> str | None:
+        return None
+
+    async def search(self, query: str, *, limit: int) -> list[Found]:
+        self.searches += 1
+        raise SourceError(f"arXiv gave no answer to {query[:20]!r} ({limit} wanted)", transient=True)
+
+
+async def test_a_source_that_fails_is_off_and_named_and_the_others_go_on(contest: Contest, workspace: Path) -> None:
+    team = workspace / "config" / "teams" / "alpha.toml"
+    team.write_text(team.read_text("utf-8").replace('["local"]', '["arxiv", "local"]'), "utf-8")
+    down = DownSource()
+    services = contest.services()
+    services.source_factories["arxiv"] = lambda _: down
+
+    outcome = await contend.run(THEME, options=contest.options(min_rounds=2, max_rounds=2), services=services)
+    await services.aclose()
+
+    assert outcome.status == "completed"
+    assert "arXiv gave no answer" in (outcome.markdown or "")
+    queries_of_one_round = 6
+    assert 1 <= down.searches <= queries_of_one_round
+
+
+async def test_lessons_of_one_run_stand_in_the_next_runs_prompts(contest: Contest, vendors: Vendors) -> None:
+    await contest.run(THEME, dataset="bridges")
+    services = contest.services()
+    playbook = await services.playbooks.load("bridges")
+    await services.aclose()
+    before = len(vendors.calls)
+
+    await contest.run(THEME, dataset="bridges")
+
+    assert playbook.bullets
+    plans = [call.user for call in vendors.calls[before:] if call.prompt == "supervisor/plan"]
+    assert plans
+    assert all(playbook.bullets[0].content in prompt for prompt in plans)
+
+
+async def test_without_learning_the_playbook_stays_as_it_was(contest: Contest, workspace: Path) -> None:
+    await contest.run(THEME, learn=False)
+
+    assert not (workspace / "playbooks").exists()
+
+
+async def test_a_learning_loop_that_fails_leaves_the_report_and_makes_the_run_partial(
+    contest: Contest, vendors: Vendors
+) -> None:
+    vendors.fail(prompt="reflector/reflect", status=401)
+
+    outcome = await contest.run(THEME)
+
+    assert outcome.report is not None
+    assert outcome.status == "partial"
+    assert "learning failed" in outcome.message
+
+
+async def test_a_second_question_on_a_finished_thread_is_a_run_of_its_own(contest: Contest) -> None:
+    first = await contest.run(THEME, thread_id="chat")
+    second = await contest.run("What is a team?", thread_id="chat")
+
+    assert second.execution_id != first.execution_id
+    assert second.theme == "What is a team?"
+    assert second.summary is not None
+    assert len(second.summary.team_statuses) == 2
+
+
+async def test_a_finished_run_is_not_run_again_by_resume(contest: Contest, vendors: Vendors) -> None:
+    done = await contest.run(THEME, thread_id="done")
+    calls = len(vendors.calls)
+
+    again = await contest.resume("done")
+
+    assert not again.went_on
+    assert again.markdown == done.markdown
+    assert len(vendors.calls) == calls
+
+
+async def test_resume_of_an_unknown_thread_starts_nothing(contest: Contest, workspace: Path) -> None:
+    with pytest.raises(UnknownThread, match="nobody"):
+        await contest.resume("nobody")
+
+    assert not (workspace / "checkpoints.sqlite").exists()
+
+
+async def _stopped(contest: Contest, vendors: Vendors, *, thread_id: str, **given: object) -> None:
+    """Start a run and cancel it in the middle of its calls."""
+    vendors.hang(prompt="writer/write", after=1)
+    task = asyncio.create_task(contest.run(THEME, thread_id=thread_id, **given))
+    while not any(call.prompt == "evaluator/metric" for call in vendors.calls):
+        await asyncio.sleep(0.02)
+        assert not task.done()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    vendors.heal()
+
+
+async def test_options_of_the_start_hold_after_a_resume_without_any(contest: Contest, vendors: Vendors) -> None:
+    await _stopped(contest, vendors, thread_id="stopped", min_rounds=2, max_rounds=2, dataset="kept", learn=False)
+
+    outcome = await contest.resume("stopped")
+
+    assert outcome.status == "completed"
+    rounds = [event for event in contest.events if isinstance(event, RoundScored)]
+    assert {(event.team_id, event.round_number) for event in rounds} == {
+        ("alpha", 1), ("alpha", 2), ("beta", 1), ("beta", 2),
+    }  # fmt: skip
+    row = await _execution(contest, outcome.execution_id)
+    assert row.dataset == "kept"
+    assert row.status == "completed"
+
+
+async def _execution(contest: Contest, execution_id: str) -> ExecutionRow:
+    services = contest.services()
+    row = await services.record.execution(execution_id)
+    await services.aclose()
+    assert row is not None
+    return row
+
+
+async def test_a_stopped_run_is_recorded_as_interrupted(contest: Contest, vendors: Vendors) -> None:
+    await _stopped(contest, vendors, thread_id="stopped")
+
+    services = contest.services()
+    row = await services.record.latest_execution("stopped")
+    await services.aclose()
+    assert row is not None
+    assert row.status == "interrupted"
+    assert "contend resume stopped" in row.message
+
+
+async def test_resume_after_a_changed_team_is_refused_with_its_name_and_goes_on_by_force(
+    contest: Contest, vendors: Vendors, workspace: Path
+) -> None:
+    await _stopped(contest, vendors, thread_id="stopped")
+    team = workspace / "config" / "teams" / "beta.toml"
+    team.write_text(team.read_text("utf-8") + "# changed\n", "utf-8")
+
+    with pytest.raises(RunChanged, match="beta.toml"):
+        await contest.resume("stopped")
+    outcome = await contest.resume("stopped", force=True)
+
+    assert outcome.status == "completed"
+
+
+async def test_a_new_question_on_an_unfinished_thread_is_refused(contest: Contest, vendors: Vendors) -> None:
+    await _stopped(contest, vendors, thread_id="stopped")
+
+    with pytest.raises(InputError, match="go on with `contend resume stopped`"):
+        await contest.run("What is a team?", thread_id="stopped")
+
+
+async def test_state_holds_plain_json_only(contest: Contest, workspace: Path) -> None:
+    await contest.run(THEME, thread_id="plain")
+
+    services = contest.services()
+    async with open_checkpointer("sqlite", workspace) as saver:
+        graph = build_contest_graph(services).compile(checkpointer=saver)
+        walked = 0
+        async for checkpoint in saver.alist({"configurable": {"thread_id": "plain"}}):
+            for name, value in checkpoint.checkpoint["channel_values"].items():
+                if not name.startswith(("branch:", "__")):
+                    _assert_plain(value, name)
+                    walked += 1
+        final = (await graph.aget_state({"configurable": {"thread_id": "plain"}})).values
+    await services.aclose()
+    assert walked > 50
+    assert json.loads(json.dumps(final["summary"])) == final["summary"]
+
+
+def _assert_plain(value: Any, path: str) -> None:  # noqa: ANN401 - any state
+    if isinstance(value, BaseMessage):
+        return
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            assert isinstance(key, str), path
+            _assert_plain(inner, f"{path}.{key}")
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            _assert_plain(inner, f"{path}[{place}]")
+    else:
+        assert value is None or type(value) in {str, int, float, bool}, f"{path}: {type(value)}"
+
+
+async def test_prompts_events_record_and_report_show_one_ranking(contest: Contest) -> None:
+    outcome = await contest.run(THEME)
+
+    picked = next(event for event in contest.events if isinstance(event, WinnerPicked))
+    services = contest.services()
+    recorded = await services.record.leaderboard(outcome.execution_id)
+    await services.aclose()
+    assert [(entry.rank, entry.team_id, entry.best_score) for entry in recorded] == [
+        (entry.rank, entry.team_id, entry.best_score) for entry in picked.leaderboard
+    ]
+
+
+async def test_no_more_teams_than_the_cap_are_in_flight(workspace: Path, documents: Path, vendors: Vendors) -> None:
+    teams = ("alpha", "beta", "delta", "gamma")
+    write_workspace(workspace, teams, cap=2)
+    contest = Contest(workspace, documents, vendors.base_url)
+
+    await contest.run(THEME, max_rounds=1)
+
+    running: set[str] = set()
+    most = 0
+    for event in contest.events:
+        if event.type == "team_started":
+            running.add(event.team_id)
+        elif event.type == "team_done":
+            running.discard(event.team_id)
+        most = max(most, len(running))
+    assert most == 2
+
+
+async def test_a_japanese_question_gets_a_japanese_report(contest: Contest) -> None:
+    outcome = await contest.run("強制終了した後、再開はどのように動きますか？")
+
+    assert "## 参考文献" in (outcome.markdown or "")
+    assert outcome.report is not None
+    assert outcome.report.sources
