@@ -21,7 +21,8 @@ _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\((?:[^()]|\([^()]*\))*\)|\[[^\[\]]*\])"
 _ADDRESS = re.compile(
     r"""
     (?: \b[a-z][a-z0-9+.-]{0,20}:// | \bwww\. | (?<![:/\w])//(?=[a-z0-9]) | \b(?:javascript|vbscript|data|mailto|blob):
-      | (?<![\w.-])(?:[a-z0-9-]{1,63}\.){1,8}(?:com|org|net|edu|gov|info|biz|io|dev|app|ai|co|jp|uk|de|fr|eu|cn|ru)(?::\d+)?/ )
+      | (?<![\w.-])(?:[a-z0-9-]{1,63}\.){1,8}
+        (?:com|org|net|edu|gov|info|biz|io|dev|app|ai|co|jp|uk|de|fr|eu|cn|ru)(?::\d+)?/ )
     [!#-;=?-_a-z{-~]*
     """,
     re.VERBOSE | re.IGNORECASE,
