@@ -7,8 +7,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from contend.errors import ModelError, ReplyError
+from contend.llm.extractive.curating import curate
 from contend.llm.extractive.judging import judge
-from contend.llm.extractive.lessons import curate, reflect
+from contend.llm.extractive.lessons import reflect
 from contend.llm.extractive.planning import plan
 from contend.llm.extractive.reviewing import review
 from contend.llm.extractive.scoring import score
@@ -47,7 +48,9 @@ class ExtractiveModel:
         """
         job = _JOBS.get(prompt)
         if job is None:
-            raise ModelError(f"the extractive model cannot answer prompt {prompt!r}: set a language model for {scope.role}")
+            raise ModelError(
+                f"the extractive model cannot answer prompt {prompt!r}: set a language model for {scope.role}"
+            )
         fields = await asyncio.to_thread(_done, job, prompt, dict(values), scope.language)
         try:
             return Answer(reply_type.model_validate(fields), _nothing_spent(prompt, scope))

@@ -18,8 +18,10 @@ _STOPPED = re.compile(r"(?<![.…])[.!?。．！？][\"'”’»)\]」』）*_`]
 _QUESTION = re.compile(r"[?？][\"'”’»)\]」』）*_`]*\Z")
 _NOT_PROSE = re.compile(
     r"""
-    \A(?:\#|\||```|~~~|:) | \s\|\s | \[(?:\.\.\.|…)\] | !\[ | </?[a-z][^>]*> | ://|\bwww\. | \b[\w-]+\.(?:com|org|net|io|dev)/
-    | [©®] | \ball\ rights\ reserved\b | \bclick\ here\b | \b(?:subscribe|sign\ up|log\ in|sign\ in)\b | \bcookies?\b.*\b(?:accept|consent|policy)\b
+    \A(?:\#|\||```|~~~|:) | \s\|\s | \[(?:\.\.\.|…)\] | !\[ | </?[a-z][^>]*> | [{}] | ·.*·
+    | ://|\bwww\. | \b[\w-]+\.(?:com|org|net|io|dev)/
+    | [©®] | \ball\ rights\ reserved\b | \bclick\ here\b | \b(?:subscribe|sign\ up|log\ in|sign\ in)\b
+    | \bcookies?\b.*\b(?:accept|consent|policy)\b
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -53,7 +55,8 @@ _JAPANESE_BACK = re.compile(
     "そして|だから|したがって|従って|よって|そこで|次に|最後に|同様に|前者|後者|上記|前述|以上|彼|すると|では|でも|加えて"
 )
 _POINTS_ELSEWHERE = re.compile(
-    r"\b(?:see|refer to)\b|\b(?:following|below|above)\b|\b(?:figure|fig\.|table|section)\s\d|次の(?:表|図)|以下の|上の(?:表|図)|参照",
+    r"\b(?:see|refer to|following|below|above)\b|\b(?:figure|fig\.|table|section)\s\d"
+    r"|次の(?:表|図)|以下の|上の(?:表|図)|参照",
     re.IGNORECASE,
 )
 
@@ -73,10 +76,10 @@ class Quote(NamedTuple):
 def quotes(text: str) -> Iterator[Quote]:
     """The sentences of a passage that may be quoted, in order."""
     sentences = split_sentences(_parted(text))
-    lines = {_bare(line.strip()) for line in text.splitlines()}
+    lines = {quotable_part(line.strip()) for line in text.splitlines()}
     for place, sentence in enumerate(sentences):
-        bare = _bare(sentence)
-        loose = bare in lines and place < len(sentences) - 1 and _reads_as_line(bare)
+        bare = quotable_part(sentence)
+        loose = bare in lines and place < len(sentences) - 1 and reads_as_line(bare)
         if is_whole(bare, loose=loose, item=bare != sentence):
             yield Quote(bare, place, _weight(bare), refers_back(bare))
 
@@ -94,6 +97,17 @@ def is_whole(sentence: str, *, loose: bool = False, item: bool = False) -> bool:
 def refers_back(sentence: str) -> bool:
     """Whether its first words lean on a sentence before it."""
     return bool(_ENGLISH_BACK.match(sentence) or _JAPANESE_BACK.match(sentence))
+
+
+def reads_as_line(sentence: str) -> bool:
+    """Whether a line without a full stop may be a sentence: it has a verb."""
+    if detect_language(sentence) == "ja":
+        return _JAPANESE_END.search(sentence) is not None
+    return sentence[-1:].isalnum() and sentence[:1].isupper() and _VERB.search(sentence) is not None
+
+
+def asks(sentence: str) -> bool:
+    return _QUESTION.search(sentence) is not None
 
 
 def length_of(sentence: str, language: Language) -> int:
@@ -117,14 +131,9 @@ def _parted(text: str) -> str:
     return re.sub(r"(?m)^(?P<line>.{0,60}[^\s.!?。！？,、:;])\n(?=[^\sa-z])", "\\g<line>\n\n", text)
 
 
-def _bare(sentence: str) -> str:
+def quotable_part(sentence: str) -> str:
+    """The sentence without the mark of its list item."""
     return _ITEM_MARK.sub("", sentence, count=1) if _ITEM_MARK.match(sentence) else sentence
-
-
-def _reads_as_line(sentence: str) -> bool:
-    if detect_language(sentence) == "ja":
-        return _JAPANESE_END.search(sentence) is not None
-    return sentence[-1:].isalnum() and sentence[:1].isupper() and _VERB.search(sentence) is not None
 
 
 def _balanced(sentence: str) -> bool:
@@ -133,9 +142,9 @@ def _balanced(sentence: str) -> bool:
 
 
 def _japanese_prose(sentence: str) -> bool:
-    letters = len(_LETTER.findall(sentence))
+    japanese = [letter for letter in _LETTER.findall(sentence) if not letter.isascii()]
     hiragana = len(_HIRAGANA.findall(sentence))
-    return length_of(sentence, "ja") >= _LEAST_JAPANESE_CHARACTERS and hiragana / letters >= 0.15  # noqa: PLR2004 - a list of nouns has fewer
+    return length_of(sentence, "ja") >= _LEAST_JAPANESE_CHARACTERS and hiragana >= 0.2 * len(japanese)
 
 
 def _english_prose(sentence: str, *, item: bool) -> bool:
@@ -143,6 +152,8 @@ def _english_prose(sentence: str, *, item: bool) -> bool:
     if len(words) < _LEAST_WORDS or len(_LETTER.findall(sentence)) < 0.7 * len("".join(sentence.split())):
         return False
     if _BEGINS_LOW.match(sentence) and (item or not _NAME_FIRST.match(sentence)):
+        return False
+    if sum(word[0].isupper() for word in words) > 0.7 * len(words):  # a title or a menu
         return False
     bound = sum(not terms(word) for word in words)
     return bound >= (len(words) >= 8) + (len(words) >= 20)  # noqa: PLR2004 - key words in a row have no small words
@@ -153,7 +164,7 @@ def _weight(sentence: str) -> float:
     length = length_of(sentence, language)
     flaws = {
         0.6: refers_back(sentence) or not _STOPPED.search(sentence),
-        0.5: bool(_QUESTION.search(sentence)),
+        0.5: asks(sentence),
         0.65: bool(_POINTS_ELSEWHERE.search(sentence)),
         0.8: not (20 <= length <= 120 if language == "ja" else 8 <= length <= 40),  # noqa: PLR2004 - easy to read
     }
