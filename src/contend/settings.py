@@ -52,6 +52,8 @@ class Settings(BaseSettings):
     openai_api_key: SecretStr | None = Field(None, validation_alias="OPENAI_API_KEY")
     openai_base_url: str | None = Field(None, validation_alias="OPENAI_BASE_URL")
     tavily_api_key: SecretStr | None = Field(None, validation_alias="TAVILY_API_KEY")
+    tavily_base_url: str | None = None
+    arxiv_base_url: str | None = None
     checkpointer: Literal["memory", "sqlite"] = "sqlite"
     call_deadline_seconds: Annotated[float, Field(gt=0)] = 120
     max_calls_in_flight: Annotated[int, Field(ge=1)] = 64

@@ -1,0 +1,61 @@
+"""The address of a service: whether it is one, and whether anybody answers there."""
+
+import asyncio
+import contextlib
+import os
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from contend.errors import InputError
+
+_CHECK_SECONDS = 3.0
+
+
+def checked_address(url: str, variable: str) -> str:
+    """The address of a service, without a slash at its end.
+
+    Raises:
+        InputError: it is not an http(s) address with a host; names the variable that sets it.
+    """
+    try:
+        parts = urlsplit(url.strip())
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        (parts.hostname or "").encode("idna")
+    except ValueError:
+        usable = False
+    if not usable:
+        raise InputError(f"{variable} is not an http(s) address with a host, such as https://example.org")
+    return url.strip().rstrip("/")
+
+
+def host_of(url: str) -> str:
+    """The host's name alone, fit to be shown."""
+    return urlsplit(url).hostname or ""
+
+
+async def why_unreachable(url: str, *, seconds: float = _CHECK_SECONDS) -> str | None:
+    """None if a connection to the address (or to the proxy in front of it) opens, else why not."""
+    door = urlsplit(_proxy_for(url) or url)
+    port = door.port or (443 if door.scheme == "https" else 80)
+    try:
+        async with asyncio.timeout(seconds):
+            _, writer = await asyncio.open_connection(door.hostname, port)
+    except TimeoutError:
+        return f"no answer from {door.hostname} within {seconds:g} s"
+    except OSError as error:
+        return f"no connection to {door.hostname} ({_reason(error)})"
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+    return None
+
+
+def _proxy_for(url: str) -> str | None:
+    proxy = None if proxy_bypass(host_of(url)) else getproxies().get(urlsplit(url).scheme)
+    return proxy if proxy is None or "//" in proxy else f"http://{proxy}"
+
+
+def _reason(error: OSError) -> str:
+    if error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)
+    return error.strerror or "unreachable"

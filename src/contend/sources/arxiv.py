@@ -1,0 +1,100 @@
+"""Papers from arXiv: its abstracts, by its public search."""
+
+import logging
+import re
+from functools import partial
+from typing import TYPE_CHECKING
+
+from contend.models.research import Found
+from contend.sources.address import checked_address, why_unreachable
+from contend.sources.manners import Line, SharedAnswers
+from contend.sources.mapping import as_found
+from contend.text import clean
+
+if TYPE_CHECKING:
+    import arxiv
+
+ARXIV_URL = "https://export.arxiv.org"
+_MOST_RESULTS = 200
+_logger = logging.getLogger(__name__)
+_lines: dict[str, Line] = {}
+
+
+class ArxivSource:
+    """arXiv, asked as it asks to be: one call at a time, 3 seconds apart, for the whole process.
+
+    `deadline_seconds` holds for a search and its repeats, from the moment it is its turn. Whoever searches for the
+    same within a quarter of an hour gets the same answer. `left_out` counts results without an abstract or address.
+    """
+
+    name = "arxiv"
+
+    def __init__(
+        self, base_url: str | None = None, *, deadline_seconds: float = 30.0, interval_seconds: float = 3.0
+    ) -> None:
+        self._base_url = checked_address(base_url or ARXIV_URL, "CONTEND_ARXIV_BASE_URL")
+        self._deadline = deadline_seconds
+        self._interval = interval_seconds
+        self._line = _lines.setdefault(self._base_url, Line("arxiv"))
+        self._answers: SharedAnswers[list[Found]] = SharedAnswers()
+        self.left_out = 0
+
+    async def check(self) -> str | None:
+        """None if a connection to arXiv opens, else why not; within 3 seconds."""
+        return await why_unreachable(self._base_url)
+
+    async def search(self, query: str, *, limit: int) -> list[Found]:
+        """At most `limit` papers, most relevant first; the text is the whole abstract, relevance falls by rank.
+
+        Raises:
+            SourceError: arXiv refused, failed or gave no whole answer in time.
+        """
+        asked = as_search_query(query)
+        if not asked or limit < 1:
+            return []
+        most = min(limit, _MOST_RESULTS)
+        return [*await self._answers.get((asked, most), partial(self._ask, asked, most))]
+
+    async def _ask(self, asked: str, limit: int) -> list[Found]:
+        papers = await self._line.call(
+            partial(self._papers, asked, limit), interval_seconds=self._interval, deadline_seconds=self._deadline
+        )
+        found = [_as_found(paper, 1 - place / limit) for place, paper in enumerate(papers)]
+        usable = [each for each in found if each is not None]
+        self.left_out += len(found) - len(usable)
+        if len(found) > len(usable):
+            _logger.info("arXiv: %d of %d results had no abstract or address", len(found) - len(usable), len(found))
+        return usable
+
+    def _papers(self, asked: str, limit: int, seconds: float) -> "list[arxiv.Result]":
+        from contend.sources.arxiv_wire import wire_to  # noqa: PLC0415 - heavy; here it is loaded off the event loop
+
+        wire = wire_to(self._base_url)
+        return wire.papers(asked, limit=limit, seconds=seconds, interval_seconds=self._interval)
+
+
+_FIELD = re.compile(r"\b(?:ti|au|abs|co|jr|cat|rn|id|all):\S")
+_SYNTAX = re.compile(r"[^\w\s.'-]|(?<!\w)[-.']+|\b(?:AND|OR|ANDNOT)\b")
+
+
+def as_search_query(query: str) -> str:
+    """A question as plain words; a query that names arXiv's fields (`ti:checkerboard`) stays as it is.
+
+    In arXiv's query language colons, brackets and quotation marks are syntax, refused where they are not in place.
+    """
+    line = clean(query, single_line=True)
+    return line if _FIELD.search(line) else " ".join(_SYNTAX.sub(" ", line).split())
+
+
+def _as_found(paper: "arxiv.Result", relevance: float) -> Found | None:
+    day = paper.published.date()
+    return as_found(
+        "arxiv",
+        title=paper.title,
+        text=clean(paper.summary, single_line=True),
+        url=re.sub("^http:", "https:", paper.entry_id.strip()),
+        published_date=None if day == day.min else day.isoformat(),
+        authors=[author.name for author in paper.authors],
+        categories=paper.categories,
+        relevance_score=round(relevance, 4),
+    )

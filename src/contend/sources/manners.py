@@ -1,0 +1,179 @@
+"""Manners towards services that others run: whom to ask again and when, one at a time, nothing twice at once."""
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Coroutine, Hashable
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from threading import Event
+from typing import Any, Generic, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
+
+from contend.errors import SourceError
+
+T = TypeVar("T")
+_MOST_ATTEMPTS = 3
+
+
+class TransientError(SourceError):
+    """A failure that may pass; `after` is how many seconds the service asks to wait, where it says so."""
+
+    def __init__(self, message: str, *, after: float | None = None) -> None:
+        super().__init__(message, transient=True)
+        self.after = after
+
+
+def retry_after(header: str | None) -> float | None:
+    """Seconds to wait by a `Retry-After` header, a number or a date; None without a usable one."""
+    if header is None:
+        return None
+    if re.fullmatch(r"\s*\d{1,9}(\.\d{1,9})?\s*", header):
+        return float(header)
+    try:
+        return max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return None
+
+
+class Patience:
+    """How long to go on asking: `seconds` from now in total, three attempts at most."""
+
+    def __init__(self, seconds: float, *, first_wait_seconds: float) -> None:
+        self._ends_at = time.monotonic() + seconds
+        self._wait = first_wait_seconds
+        self._attempts = 0
+
+    @property
+    def left(self) -> float:
+        """Seconds."""
+        return self._ends_at - time.monotonic()
+
+    def wait_after(self, error: TransientError) -> float:
+        """Seconds until the next attempt: twice as long each time, and at least what the service asks for.
+
+        Raises:
+            TransientError: the one given, where no further attempt is worth it.
+        """
+        self._attempts += 1
+        wait, self._wait = max(self._wait, error.after or 0.0), self._wait * 2
+        if self._attempts >= _MOST_ATTEMPTS or wait >= self.left:
+            raise error
+        return wait
+
+
+class _Failure(NamedTuple):
+    at: float
+    message: str
+
+
+@dataclass(frozen=True)
+class _Turn(Generic[T]):
+    """A place in the line: what to try, and how much time there is for it."""
+
+    attempt: Callable[[float], T]
+    interval_seconds: float
+    deadline_seconds: float
+    since: float = field(default_factory=time.monotonic)
+    given_up: Event = field(default_factory=Event)
+
+    def sleep(self, seconds: float) -> None:
+        if self.given_up.wait(max(0.0, seconds)):
+            raise CancelledError
+
+
+class Line:
+    """One call at a time, on a thread of its own, whatever event loop it comes from.
+
+    Those who waited while a call failed for good share its failure, instead of each finding out in turn.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"contend-{name}")
+        self._free_at = 0.0
+        self._failure = _Failure(0.0, "")
+
+    async def call(self, attempt: Callable[[float], T], *, interval_seconds: float, deadline_seconds: float) -> T:
+        """What `attempt` returns; it is given the seconds it has left, and again after a TransientError.
+
+        `interval_seconds` pass between the end of one attempt and the next one's start, whoever makes it;
+        `deadline_seconds` holds for all attempts together, from the moment it is this call's turn.
+
+        Raises:
+            SourceError: as `attempt` raised it last.
+        """
+        turn = _Turn(attempt, interval_seconds, deadline_seconds)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._take, turn)
+        finally:
+            turn.given_up.set()
+
+    def _take(self, turn: _Turn[T]) -> T:
+        if self._failure.at > turn.since:
+            raise TransientError(self._failure.message)
+        turn.sleep(self._free_at - time.monotonic())
+        try:
+            return self._attempts(turn)
+        except TransientError as error:
+            self._failure = _Failure(time.monotonic(), str(error))
+            raise
+
+    def _attempts(self, turn: _Turn[T]) -> T:
+        patience = Patience(turn.deadline_seconds, first_wait_seconds=turn.interval_seconds)
+        while True:
+            try:
+                return turn.attempt(patience.left)
+            except TransientError as error:
+                wait = patience.wait_after(error)
+            finally:
+                self._free_at = time.monotonic() + turn.interval_seconds
+            turn.sleep(wait)
+
+
+@dataclass
+class _Call(Generic[T]):
+    task: asyncio.Task[T]
+    waiting: int = 0
+
+
+class _Kept(NamedTuple, Generic[T]):
+    value: T
+    until: float
+
+
+class SharedAnswers(Generic[T]):
+    """Answers by key, for whoever asks next; those who ask at the same time share one call. Failures are not kept."""
+
+    def __init__(self, *, keep_seconds: float = 900.0, most: int = 500) -> None:
+        self._keep_seconds = keep_seconds
+        self._most = most
+        self._kept: dict[Hashable, _Kept[T]] = {}
+        self._calls: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, _Call[T]]] = WeakKeyDictionary()
+
+    async def get(self, key: Hashable, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """The answer kept under `key`, else the one that `ask` gives; its errors reach all who wait for it."""
+        kept = self._kept.get(key)
+        if kept is not None and time.monotonic() < kept.until:
+            return kept.value
+        calls = self._calls.setdefault(asyncio.get_running_loop(), {})
+        call = calls.get(key)
+        if call is None:
+            call = calls[key] = _Call(asyncio.create_task(self._asked(key, ask)))
+        call.waiting += 1
+        try:
+            # One who goes away must not end the call for the others.
+            return await asyncio.shield(call.task)
+        finally:
+            call.waiting -= 1
+            if not call.waiting:
+                del calls[key]
+                call.task.cancel()
+
+    async def _asked(self, key: Hashable, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        value = await ask()
+        self._kept.pop(key, None)
+        self._kept[key] = _Kept(value, time.monotonic() + self._keep_seconds)
+        while len(self._kept) > self._most:
+            del self._kept[next(iter(self._kept))]
+        return value

@@ -1,0 +1,169 @@
+"""A loopback server that replays what services once answered, and the recordings to replay."""
+
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Event, Lock, Thread
+from typing import Any, NamedTuple, Self
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+
+class Recording(NamedTuple):
+    """A recorded answer and the query parameters it was an answer to."""
+
+    name: str
+    status: int
+    body: bytes
+    asked: dict[str, str]
+
+
+def recordings(folder: str) -> list[Path]:
+    """The files of a folder of recordings; without them the test is skipped, in CI it fails."""
+    data = os.environ.get("CONTEND_DATA")
+    if data:
+        return sorted((Path(data) / folder).glob("*.json"))
+    if os.environ.get("CI"):
+        pytest.fail("CONTEND_DATA is not set: recorded answers are needed in CI")
+    pytest.skip("set CONTEND_DATA to the folder of recorded answers")
+
+
+def arxiv_recordings() -> list[Recording]:
+    """Every recorded answer of arXiv's API."""
+    recorded = []
+    for path in recordings("arxiv_recordings"):
+        answer = json.loads(path.read_text("utf-8"))
+        asked = dict(parse_qsl(urlsplit(answer["url"]).query))
+        recorded.append(Recording(path.stem, answer["status_code"], answer["body"].encode(), asked))
+    return recorded
+
+
+def tavily_searches() -> list[dict[str, Any]]:
+    """Every recorded Tavily search as an answer; recorded tool messages (title, url, snippet) are given its shape."""
+    cookbook, messages = sorted(recordings("tavily_recordings"), reverse=True)
+    answers = [item["response"] for item in json.loads(cookbook.read_text("utf-8")) if "query" in item["response"]]
+    for message in json.loads(messages.read_text("utf-8")):
+        if message["tool"] == "web_search":
+            found = [{**item, "content": item.pop("snippet")} for item in json.loads(message["content"])]
+            answers.append({"query": message["thread"], "results": found})
+    return answers
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request: its path, query parameters or JSON body, headers, and when it came and was answered (monotonic)."""
+
+    path: str
+    query: dict[str, str]
+    body: dict[str, Any]
+    headers: dict[str, str]
+    at: float
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What to send: whole, never (`hang`), cut in the middle, or a byte at a time."""
+
+    body: bytes = b""
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    hang: bool = False
+    cut: bool = False
+    drip_seconds: float = 0.0
+
+
+def as_json(value: object, *, status: int = 200, **headers: str) -> Answer:
+    named = {name.replace("_", "-"): text for name, text in headers.items()}
+    return Answer(json.dumps(value).encode(), status, {"Content-Type": "application/json", **named})
+
+
+class Replay:
+    """The server, in threads of this process. `answer` decides by the request; it may be replaced at any time."""
+
+    def __init__(self, answer: Callable[[Asked], Answer]) -> None:
+        self.answer = answer
+        self.asked: list[Asked] = []
+        self.answered_at: list[float] = []
+        self.most_at_once = 0
+        self.over = Event()
+        self._at_once = 0
+        self._lock = Lock()
+        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server.replay = self
+        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+    def take(self, asked: Asked) -> Answer:
+        with self._lock:
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+            self.asked.append(asked)
+        return self.answer(asked)
+
+    def done(self) -> None:
+        with self._lock:
+            self._at_once -= 1
+            self.answered_at.append(time.monotonic())
+
+
+class _Server(ThreadingHTTPServer):
+    replay: Replay
+    daemon_threads = True
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+
+    def do_GET(self) -> None:
+        replay = self.server.replay
+        parts = urlsplit(self.path)
+        length = int(self.headers.get("Content-Length") or 0)
+        body = json.loads(self.rfile.read(length)) if length else {}
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        given = replay.take(Asked(parts.path, dict(parse_qsl(parts.query)), body, headers, time.monotonic()))
+        try:
+            self._send(given)
+        except OSError:
+            pass  # the client went away, as tests of deadlines mean it to
+        finally:
+            replay.done()
+
+    do_POST = do_GET  # noqa: N815 - the name the server calls
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def _send(self, given: Answer) -> None:
+        over = self.server.replay.over
+        over.wait(30 if given.hang else given.seconds)
+        if given.hang:
+            return
+        self.send_response(given.status)
+        for name, value in given.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(given.body)))
+        self.end_headers()
+        if given.drip_seconds:
+            for byte in given.body:
+                self.wfile.write(bytes([byte]))
+                if over.wait(given.drip_seconds):
+                    return
+        self.wfile.write(given.body[: len(given.body) // 2] if given.cut else given.body)

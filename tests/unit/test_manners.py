@@ -1,0 +1,142 @@
+import asyncio
+import time
+from email.utils import formatdate
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contend.sources.manners import Line, Patience, SharedAnswers, TransientError, retry_after
+
+
+class Counter:
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def ask(self) -> int:
+        self.asked += 1
+        return self.asked
+
+
+async def test_an_answer_is_forgotten_when_it_is_old() -> None:
+    answers: SharedAnswers[int] = SharedAnswers(keep_seconds=0.05)
+    counter = Counter()
+
+    first = await answers.get("key", counter.ask)
+    await asyncio.sleep(0.1)
+
+    assert [first, await answers.get("key", counter.ask)] == [1, 2]
+
+
+async def test_the_oldest_answer_makes_room_for_a_new_one() -> None:
+    answers: SharedAnswers[int] = SharedAnswers(most=2)
+    counter = Counter()
+    for key in "abc":
+        await answers.get(key, counter.ask)
+
+    assert await answers.get("c", counter.ask) == 3
+    assert await answers.get("a", counter.ask) == 4
+
+
+async def test_a_call_that_nobody_waits_for_ends() -> None:
+    answers: SharedAnswers[None] = SharedAnswers()
+    ended = asyncio.Event()
+
+    async def ask() -> None:
+        try:
+            await asyncio.sleep(30)
+        finally:
+            ended.set()
+
+    only = asyncio.create_task(answers.get("key", ask))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    only.cancel()
+
+    await asyncio.wait_for(ended.wait(), 1)
+
+
+async def test_a_newcomer_does_not_join_a_call_that_was_given_up() -> None:
+    answers: SharedAnswers[int] = SharedAnswers()
+
+    async def never() -> int:
+        await asyncio.sleep(30)
+        return 0
+
+    only = asyncio.create_task(answers.get("key", never))
+    await asyncio.sleep(0)
+    only.cancel()
+    await asyncio.gather(only, return_exceptions=True)
+
+    assert await answers.get("key", Counter().ask) == 1
+
+
+async def test_calls_in_a_line_keep_the_interval_from_ones_end_to_the_next_ones_start() -> None:
+    line = Line("test")
+    times: list[float] = []
+
+    def attempt(_: float) -> None:
+        times.append(time.monotonic())
+        time.sleep(0.05)
+        times.append(time.monotonic())
+
+    await asyncio.gather(*(line.call(attempt, interval_seconds=0.1, deadline_seconds=5) for _ in range(3)))
+
+    assert times[2] - times[1] >= 0.1
+    assert times[4] - times[3] >= 0.1
+
+
+async def test_time_in_the_line_does_not_count_against_the_deadline() -> None:
+    line = Line("test")
+
+    def attempt(left: float) -> float:
+        time.sleep(0.2)
+        return left
+
+    left = await asyncio.gather(*(line.call(attempt, interval_seconds=0, deadline_seconds=0.3) for _ in range(3)))
+
+    assert min(left) > 0.2
+
+
+def test_patience_ends_after_three_attempts() -> None:
+    patience = Patience(60, first_wait_seconds=1)
+    error = TransientError("busy")
+
+    assert [patience.wait_after(error), patience.wait_after(error)] == [1, 2]
+    with pytest.raises(TransientError, match="busy"):
+        patience.wait_after(error)
+
+
+def test_patience_waits_as_long_as_it_is_asked_to() -> None:
+    assert Patience(60, first_wait_seconds=1).wait_after(TransientError("busy", after=7)) == 7
+
+
+def test_patience_does_not_wait_into_its_end() -> None:
+    with pytest.raises(TransientError):
+        Patience(5, first_wait_seconds=1).wait_after(TransientError("busy", after=6))
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [("3", 3), (" 0.5 ", 0.5), ("-3", None), ("soon", None), ("nan", None), ("", None), (None, None)],
+)
+def test_retry_after_is_a_number_of_seconds_or_nothing(header: str | None, seconds: float | None) -> None:
+    assert retry_after(header) == seconds
+
+
+def test_retry_after_may_be_a_date() -> None:
+    wait = retry_after(formatdate(time.time() + 60, usegmt=True))
+
+    assert wait is not None
+    assert 55 < wait <= 60
+
+
+def test_a_retry_after_in_the_past_is_now() -> None:
+    assert retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0
+
+
+@given(st.text())
+def test_no_retry_after_is_too_odd(header: str) -> None:
+    wait = retry_after(header)
+
+    assert wait is None or wait >= 0
