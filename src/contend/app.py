@@ -22,10 +22,11 @@ from contend.models.record import Record
 from contend.models.research import ResearchReport
 from contend.models.task import ExecutionSummary, RunStatus, RunUsage
 from contend.preflight import Opening, open_run
-from contend.run_guard import check_resumable, checked_thread, is_finished, run_guard
+from contend.run_guard import check_resumable, is_finished, run_guard
 from contend.services import Services
 from contend.settings import Settings, load_settings
 from contend.stores.checkpoints import has_checkpoints, open_checkpointer
+from contend.stores.leases import checked_thread
 
 OnEvent = Callable[[AnyEvent], None]
 EXIT_CODES: Mapping[RunStatus, int] = {

@@ -9,17 +9,14 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph_sdk.runtime import ServerRuntime
-from pydantic import TypeAdapter, ValidationError
 
-from contend.errors import InputError, RunChanged, UnknownThread
+from contend.errors import RunChanged, UnknownThread
 from contend.models.options import ResolvedOptions
-from contend.models.record import Identifier
 from contend.preflight import config_fingerprint
 from contend.services import Services
 from contend.settings import load_settings
-from contend.stores.leases import lease
+from contend.stores.leases import checked_thread, lease
 
-_THREAD_ID: TypeAdapter[str] = TypeAdapter(Identifier)
 Build = Callable[[Services], StateGraph[Any, Any, Any, Any]]
 Compiled = CompiledStateGraph[Any, Any, Any, Any]
 TERMINAL = frozenset({"completed", "partial", "failed"})
@@ -35,18 +32,6 @@ async def run_guard(services: Services, thread_id: str) -> AsyncIterator[None]:
     """
     async with lease(services.folder, checked_thread(thread_id)):
         yield
-
-
-def checked_thread(thread_id: str) -> str:
-    """The thread id, fit for file names.
-
-    Raises:
-        InputError: it is not 1 to 64 letters, digits, `_` or `-`.
-    """
-    try:
-        return _THREAD_ID.validate_python(thread_id)
-    except ValidationError as error:
-        raise InputError(f"thread {thread_id[:80]!r}: use 1 to 64 letters, digits, '_' or '-' (a UUID fits)") from error
 
 
 def check_resumable(services: Services, thread_id: str, state: Mapping[str, Any], *, force: bool = False) -> None:

@@ -7,8 +7,24 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+from pydantic import TypeAdapter, ValidationError
 
-from contend.errors import ThreadBusy
+from contend.errors import InputError, ThreadBusy
+from contend.models.record import Identifier
+
+_THREAD_ID: TypeAdapter[str] = TypeAdapter(Identifier)
+
+
+def checked_thread(thread_id: str) -> str:
+    """The thread id, fit for file names.
+
+    Raises:
+        InputError: it is not 1 to 64 letters, digits, `_` or `-`.
+    """
+    try:
+        return _THREAD_ID.validate_python(thread_id)
+    except ValidationError as error:
+        raise InputError(f"thread {thread_id[:80]!r}: use 1 to 64 letters, digits, '_' or '-' (a UUID fits)") from error
 
 
 @asynccontextmanager
