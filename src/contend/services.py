@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pydantic import SecretStr
+
 from contend.errors import DraftError, InputError
 from contend.learning.curator import CuratorAgent
 from contend.learning.nodes import LearnNodes
@@ -26,8 +28,10 @@ from contend.models.research import Passage
 from contend.models.submission import Submission
 from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, local_now, mark_of
 from contend.settings import EXTRACTIVE, Config, Settings, load_config
+from contend.sources.arxiv import ArxivSource
 from contend.sources.local import LocalDocuments
 from contend.sources.source import Source
+from contend.sources.tavily import TavilySource
 from contend.stores.documents import DocumentStore
 from contend.stores.leaderboard import LiveLeaderboard
 from contend.stores.playbooks import PlaybookStore
@@ -86,7 +90,11 @@ class Services:
         self.board = LiveLeaderboard()
         self.ledgers = Ledgers()
         self.stopwatch = Stopwatch()
-        self.source_factories: dict[str, SourceFactory] = {"local": self._local_documents}
+        self.source_factories: dict[str, SourceFactory] = {
+            "local": self._local_documents,
+            "arxiv": lambda _: ArxivSource(settings.arxiv_base_url),
+            "tavily": lambda _: TavilySource(_secret(settings.tavily_api_key), settings.tavily_base_url),
+        }
         self._models: dict[str, Model] = {EXTRACTIVE: ExtractiveModel()}
         self._options: dict[str, ResolvedOptions] = {}
         self._endpoint: Endpoint | None = None
@@ -149,7 +157,7 @@ class Services:
             settings = self.settings
             self._endpoint = Endpoint(
                 settings.openai_base_url,
-                settings.openai_api_key.get_secret_value() if settings.openai_api_key else None,
+                _secret(settings.openai_api_key),
                 call_deadline_seconds=settings.call_deadline_seconds,
                 max_calls_in_flight=settings.max_calls_in_flight,
                 max_retries=settings.max_retries,
@@ -292,6 +300,10 @@ class Services:
         await self.record.close()
         if self._endpoint is not None:
             await self._endpoint.aclose()
+
+
+def _secret(value: SecretStr | None) -> str | None:
+    return value.get_secret_value() if value else None
 
 
 class _RoleModel:

@@ -55,7 +55,7 @@ class Contest:
         return Services(load_settings(workspace=self.workspace, OPENAI_BASE_URL=self.base_url))
 
     def options(self, **given: object) -> RunOptions:
-        return RunOptions.model_validate({"documents": [str(self.documents)], **given})
+        return RunOptions.model_validate({"documents": [str(self.documents)], "sources": ["local"], **given})
 
     async def run(self, theme: str, *, thread_id: str | None = None, **given: object) -> RunOutcome:
         services = self.services()

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 
 import contend
 from contend.citations import citation_numbers
@@ -153,7 +153,9 @@ async def test_a_source_that_fails_is_off_and_named_and_the_others_go_on(contest
     services = contest.services()
     services.source_factories["arxiv"] = lambda _: down
 
-    outcome = await contend.run(THEME, options=contest.options(min_rounds=2, max_rounds=2), services=services)
+    outcome = await contend.run(
+        THEME, options=contest.options(sources=["arxiv", "local"], min_rounds=2, max_rounds=2), services=services
+    )
     await services.aclose()
 
     assert outcome.status == "completed"
@@ -277,7 +279,7 @@ async def test_resume_after_a_changed_team_is_refused_with_its_name_and_goes_on_
     team = workspace / "config" / "teams" / "beta.toml"
     team.write_text(team.read_text("utf-8") + "# changed\n", "utf-8")
 
-    with pytest.raises(RunChanged, match="beta.toml"):
+    with pytest.raises(RunChanged, match="beta"):
         await contest.resume("stopped")
     outcome = await contest.resume("stopped", force=True)
 
@@ -287,7 +289,7 @@ async def test_resume_after_a_changed_team_is_refused_with_its_name_and_goes_on_
 async def test_a_new_question_on_an_unfinished_thread_is_refused(contest: Contest, vendors: Vendors) -> None:
     await _stopped(contest, vendors, thread_id="stopped")
 
-    with pytest.raises(InputError, match="go on with `contend resume stopped`"):
+    with pytest.raises(InputError, match="unfinished run"):
         await contest.run("What is a team?", thread_id="stopped")
 
 
@@ -359,3 +361,28 @@ async def test_a_japanese_question_gets_a_japanese_report(contest: Contest) -> N
     assert "## 参考文献" in (outcome.markdown or "")
     assert outcome.report is not None
     assert outcome.report.sources
+
+
+async def test_bad_input_through_the_graph_ends_the_run_with_its_line(contest: Contest, vendors: Vendors) -> None:
+    services = contest.services()
+    graph = build_contest_graph(services).compile()
+
+    ended = await graph.ainvoke({"theme": "   "})
+
+    await services.aclose()
+    assert ended["status"] == "failed"
+    assert ended["message"].startswith("theme is empty")
+    assert ended["messages"][-1].text == ended["message"]
+    assert not vendors.calls
+
+
+async def test_a_chat_message_over_500_characters_becomes_instructions(contest: Contest, vendors: Vendors) -> None:
+    services = contest.services()
+    graph = build_contest_graph(services).compile()
+    said = f"{THEME}\nPlease keep the words of the operators. {'Mind the details. ' * 40}"
+
+    ended = await graph.ainvoke({"messages": [HumanMessage(said)]}, context=contest.options(max_rounds=1))
+
+    await services.aclose()
+    assert ended["report"]["theme"] == THEME
+    assert all("words of the operators" in call.user for call in vendors.calls if call.prompt == "supervisor/plan")

@@ -16,6 +16,7 @@ from contend.models.events import ReportPublished, RunDone, WinnerPicked
 from contend.models.options import ResolvedOptions
 from contend.models.submission import Submission
 from contend.models.task import CallUsage, RunStatus, RunUsage
+from contend.retrieval import default_embedder
 from contend.services import Services, tell
 
 
@@ -113,7 +114,12 @@ class ClosingNodes:
         """The cited sentences that their passages were not seen to support."""
         texts = await self.services.documents.get_many(passage.id for passage in submission.passages)
         passages = [passage.model_copy(update={"text": texts[passage.id]}) for passage in submission.passages]
-        checks = await asyncio.to_thread(check_support, cited_in_draft(submission.draft, passages))
+        sentences = cited_in_draft(submission.draft, passages)
+        checks = await asyncio.to_thread(
+            lambda: check_support(
+                sentences, alternatives=[passage.text for passage in passages], embedder=default_embedder()
+            )
+        )
         return [check.text for check in checks if not check.verified]
 
 

@@ -1,16 +1,13 @@
 """The contest graph: open_run → Send × teams → team → pick_winner → publish → learn → finish_run."""
 
-from typing import Any
-
 from langgraph.graph import END, START, StateGraph
 
 from contend.contest.closing import ClosingNodes, route_after_pick, route_after_publish
 from contend.contest.learning import LearnNode
 from contend.contest.opening import OpeningNode, route_to_teams
-from contend.contest.state import ContestInput, ContestOutput, ContestState
+from contend.contest.state import ContestInput, ContestOutput, ContestState, ContestUpdate
 from contend.contest.teams import Teams
 from contend.learning.graph import build_learn_graph
-from contend.learning.state import LearnInput
 from contend.models.options import RunOptions
 from contend.services import Services
 from contend.team.graph import build_team_graph
@@ -27,21 +24,24 @@ def build_contest_graph(services: Services) -> ContestGraph:
     team_graph = build_team_graph(services).compile()
     learn_graph = build_learn_graph(services.learn_nodes).compile()
 
-    async def play(state: TeamInput) -> dict[str, Any]:
-        return await team_graph.ainvoke(state)
+    opening, teams = OpeningNode(services), Teams(services)
+    learning, closing = LearnNode(services), ClosingNodes(services)
 
-    async def learn_from(state: LearnInput) -> dict[str, Any]:
-        return await learn_graph.ainvoke(state)
+    # Closures over the compiled graphs: so Studio finds the parts and draws them.
+    async def team(state: TeamInput) -> ContestUpdate:
+        return await teams.team(state, team_graph)
 
-    teams, learning, closing = Teams(services, play), LearnNode(services, learn_from), ClosingNodes(services)
+    async def learn(state: ContestState) -> ContestUpdate:
+        return await learning.learn(state, learn_graph)
+
     graph: ContestGraph = StateGraph(
         ContestState, context_schema=RunOptions, input_schema=ContestInput, output_schema=ContestOutput
     )
-    graph.add_node("open_run", OpeningNode(services).open_run)
-    graph.add_node("team", teams.team, input_schema=TeamInput, error_handler=teams.forfeit)
+    graph.add_node("open_run", opening.open_run, error_handler=opening.refuse)
+    graph.add_node("team", team, input_schema=TeamInput, error_handler=teams.forfeit)
     graph.add_node("pick_winner", closing.pick_winner)
     graph.add_node("publish", closing.publish)
-    graph.add_node("learn", learning.learn, error_handler=closing.learning_failed)
+    graph.add_node("learn", learn, error_handler=closing.learning_failed)
     graph.add_node("finish_run", closing.finish_run)
     graph.add_edge(START, "open_run")
     graph.add_conditional_edges("open_run", route_to_teams, ["team"])

@@ -1,31 +1,30 @@
 """The contest's learn node: what the teams' rounds showed goes to the learning graph, its result into state."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+
+from langgraph.graph.state import CompiledStateGraph
 
 from contend.contest.closing import outcomes_of
 from contend.contest.outcomes import TeamOutcome
 from contend.contest.state import ContestState, ContestUpdate
 from contend.learning.reflector import PlayedRound
-from contend.learning.state import LearnInput
+from contend.learning.state import LearningState, LearnInput, LearnOutput
 from contend.models.events import Learned
 from contend.models.options import ResolvedOptions
 from contend.models.playbook import CurationResult
 from contend.models.task import CallUsage
 from contend.services import Services, tell
 
-Learn = Callable[[LearnInput], Awaitable[dict[str, Any]]]
+LearnRunner = CompiledStateGraph[LearningState, None, LearnInput, LearnOutput]
 
 
 @dataclass(frozen=True)
 class LearnNode:
-    """`learn_from` runs the learning graph on its input and gives its output."""
+    """Learning from a contest."""
 
     services: Services
-    learn_from: Learn
 
-    async def learn(self, state: ContestState) -> ContestUpdate:
+    async def learn(self, state: ContestState, graph: LearnRunner) -> ContestUpdate:
         """Reflect on the run and curate the dataset's playbook; the report is done by now."""
         options, outcomes = ResolvedOptions.model_validate(state["options"]), outcomes_of(state)
         self.services.remember(state["execution_id"], options)
@@ -38,7 +37,7 @@ class LearnNode:
             bullets=[bullet["id"] for bullet in state["bullets"]],
             sources=await self._read(outcomes),
         )
-        learned = await self.learn_from(given)
+        learned = await graph.ainvoke(given)
         result = CurationResult.model_validate(learned["result"])
         tell(
             Learned(

@@ -3,13 +3,16 @@
 import asyncio
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID, uuid4
 
+from langchain_core.messages import AIMessage
+from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
-from langgraph.types import Overwrite, Send
+from langgraph.types import Command, Overwrite, Send
 
 from contend.contest.state import ContestState, ContestUpdate
+from contend.errors import InputError
 from contend.learning.selection import select_bullets
 from contend.models.events import RunStarted
 from contend.models.options import RunOptions
@@ -57,6 +60,14 @@ class OpeningNode:
             "warnings": opening.warnings,
             "bullets": await self._bullets(opening),
         }
+
+    async def refuse(self, _: ContestState, error: NodeError) -> Command[Literal["__end__"]]:
+        """Bad input ends the run with its one line, where a server would only say that something went wrong."""
+        if not isinstance(error.error, InputError):
+            raise error.error
+        said = str(error.error)
+        ended: ContestUpdate = {**EMPTY, "execution_id": "", "status": "failed", "message": said}
+        return Command(update={**ended, "messages": [AIMessage(said)]}, goto="__end__")
 
     def _task(self, opening: Opening, execution_id: str) -> dict[str, Any]:
         task = OrchestratorTask(

@@ -1,35 +1,36 @@
 """The contest's team node: one team's graph within the cap and the deadline; a failure is that team's forfeit alone."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import logging
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from langgraph.errors import NodeError
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
 from contend.contest.outcomes import TeamOutcome, kept_rounds
 from contend.contest.state import ContestUpdate
 from contend.errors import BudgetExhausted, ContendError
 from contend.models.events import TeamDone, TeamStarted
-from contend.models.options import ResolvedOptions, TeamConfig
+from contend.models.options import ResolvedOptions, RunOptions, TeamConfig
 from contend.models.task import TeamState as Ended
 from contend.models.task import TeamStatus
 from contend.services import Services, tell
 from contend.team.rounds import FinishedRound
-from contend.team.state import TeamInput
+from contend.team.state import TeamInput, TeamState
 
-PlayTeam = Callable[[TeamInput], Awaitable[dict[str, Any]]]
+_LOG = logging.getLogger(__name__)
+TeamRunner = CompiledStateGraph[TeamState, RunOptions, TeamInput, TeamState]
 
 
 @dataclass(frozen=True)
 class Teams:
-    """The teams of a contest. `play` runs the team graph on a team's input and gives its final state."""
+    """The teams of a contest."""
 
     services: Services
-    play: PlayTeam
 
-    async def team(self, state: TeamInput) -> ContestUpdate:
+    async def team(self, state: TeamInput, graph: TeamRunner) -> ContestUpdate:
         """One team's rounds, once a slot is free; the deadline runs from then on."""
         options, team = ResolvedOptions.model_validate(state["options"]), TeamConfig.model_validate(state["team"])
         execution_id = state["execution_id"]
@@ -38,7 +39,7 @@ class Teams:
             await self.services.record.save_team_status(execution_id, _running(team))
             tell(TeamStarted(execution_id=execution_id, team_id=team.team_id, team_name=team.name))
             async with asyncio.timeout(options.timeout_per_team_seconds):
-                final = await self.play(state)
+                final = await graph.ainvoke(state)
         outcome = TeamOutcome(
             team=team,
             status=_running(team, rounds=len(final["rounds"])).to("completed"),
@@ -91,5 +92,7 @@ def _running(team: TeamConfig, *, rounds: int = 0) -> TeamStatus:
 def _ending(error: BaseException, seconds: int) -> tuple[Ended, str]:
     if isinstance(error, TimeoutError):
         return "timeout", f"not done within {seconds} seconds"
-    known = isinstance(error, ContendError)
-    return "failed", str(error) if known else f"{type(error).__name__}: {error}"
+    if isinstance(error, ContendError):
+        return "failed", str(error)
+    _LOG.error("a team failed for a reason that is not contend's own", exc_info=error)
+    return "failed", f"{type(error).__name__}: {error}"

@@ -49,7 +49,7 @@ class TeamNodes:
                 entry.model_dump(mode="json") for entry in self.services.board.leaderboard(view.execution_id)
             ],
             "brief": self.services.builder(view.options, view.execution_id).build_team_prompt(
-                context, bullets=known["bullets"]
+                context, bullets=known["bullets"], instructions=view.options.instructions
             ),
             "history": [_remembered(past) for past in view.rounds],
             "best_submission": best.submission if best else None,
