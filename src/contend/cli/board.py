@@ -1,0 +1,147 @@
+"""What the events of a run tell so far, as a terminal shows it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from contend.cli.words import WHY_STOPPED, counted
+from contend.models.events import (
+    AnyEvent,
+    Learned,
+    ReportPublished,
+    RoundJudged,
+    RoundScored,
+    RoundStarted,
+    RoundSubmitted,
+    RunDone,
+    RunStarted,
+    SourceOff,
+    StepDone,
+    TeamDone,
+    TeamStarted,
+    WinnerPicked,
+)
+from contend.models.round import LeaderboardEntry
+from contend.models.task import RunUsage, TeamState
+
+
+@dataclass
+class TeamRow:
+    """One team's line. `best` is 0.0 to 1.0; `doing` says what it is at."""
+
+    team_id: str
+    name: str
+    rank: int | None = None
+    best: float | None = None
+    round_number: int = 0
+    doing: str = "waits for a slot"
+    state: TeamState = "pending"
+
+
+@dataclass
+class Board:
+    """A fold over events; nothing else is known of the run."""
+
+    theme: str = ""
+    teams: dict[str, TeamRow] = field(default_factory=dict)
+    sources: list[str] = field(default_factory=list)
+    sources_off: dict[str, str] = field(default_factory=dict)
+    models: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    usage: RunUsage = field(default_factory=RunUsage)
+    stage: str = "Opening"
+    lesson: str = ""
+    began: bool = False
+
+    def rows(self) -> list[TeamRow]:
+        """The teams in rank order; those without a rank last, as they were entered."""
+        last = len(self.teams) + 1
+        return sorted(self.teams.values(), key=lambda row: row.rank or last)
+
+    def rank(self, entries: Iterable[LeaderboardEntry]) -> None:
+        for entry in entries:
+            row = self.team(entry.team_id)
+            row.name, row.rank, row.best = entry.team_name, entry.rank, entry.best_score
+            row.round_number = max(row.round_number, entry.latest_round)
+
+    def team(self, team_id: str) -> TeamRow:
+        return self.teams.setdefault(team_id, TeamRow(team_id, team_id))
+
+    def apply(self, event: AnyEvent) -> None:
+        self.began = True
+        match event:
+            case RunStarted():
+                self._start(event)
+            case WinnerPicked():
+                self.rank(event.leaderboard)
+                self.stage = "Publishing the winner's report"
+            case ReportPublished():
+                self.stage = "Learning from the run"
+            case Learned():
+                self.lesson = f"playbook {event.dataset}, version {event.playbook_version}: {event.summary}"
+            case SourceOff():
+                self.sources_off[event.source] = event.reason
+            case RunDone():
+                self.usage = event.usage
+            case _:
+                self._follow(event)
+
+    def _start(self, event: RunStarted) -> None:
+        self.theme, self.models, self.warnings = event.theme, event.models, event.warnings
+        self.sources, self.sources_off = event.sources, dict(event.sources_off)
+        self.stage = "Competing"
+        for team_id in event.teams:
+            self.team(team_id)
+
+    def _follow(
+        self, event: TeamStarted | RoundStarted | StepDone | RoundSubmitted | RoundScored | RoundJudged | TeamDone
+    ) -> None:
+        self.stage = "Competing"
+        row = self.team(event.team_id)
+        row.doing = doing_after(event) or row.doing
+        match event:
+            case TeamStarted():
+                row.name, row.state = event.team_name, "running"
+            case RoundStarted():
+                row.round_number, row.state = event.round_number, "running"
+            case RoundScored():
+                self.usage += event.usage
+                self.rank(event.leaderboard)
+            case TeamDone():
+                row.state = event.status
+
+
+def doing_after(  # noqa: PLR0911 - a line for each event
+    event: TeamStarted | RoundStarted | StepDone | RoundSubmitted | RoundScored | RoundJudged | TeamDone,
+) -> str:
+    """What a team is at once this has happened; "" where nothing is new."""
+    match event:
+        case TeamStarted():
+            return "starts"
+        case RoundStarted():
+            return "plans"
+        case StepDone():
+            return _after_step(event)
+        case RoundSubmitted():
+            return f"is scored ({counted(event.characters, 'character')})"
+        case RoundScored():
+            return "is judged: is another round worth it?"
+        case RoundJudged():
+            return "goes on" if event.exit_reason is None else f"done: {WHY_STOPPED[event.exit_reason]}"
+        case TeamDone():
+            return _ended(event)
+
+
+def _after_step(event: StepDone) -> str:
+    match event.step:
+        case "plan":
+            return f"searches ({event.detail})"
+        case "search":
+            return f"writes ({event.detail})"
+        case "write":
+            return f"reviews its draft ({event.detail})"
+        case "review":
+            return f"reviewed: {event.detail}"
+
+
+def _ended(event: TeamDone) -> str:
+    return "" if event.status == "completed" else f"{event.status}: {event.error_message or 'no reason given'}"

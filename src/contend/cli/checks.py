@@ -1,0 +1,163 @@
+"""What `contend doctor` looks at. Each check says how it is, and what to do where something is amiss."""
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from typing import Literal, NamedTuple
+
+from contend.cli.probing import NoAnswer, Server, models_at
+from contend.cli.words import counted
+from contend.errors import ContendError, InputError
+from contend.llm.endpoint import OPENAI_URL
+from contend.models.options import RunOptions
+from contend.prompts.library import LANGUAGES
+from contend.services import Services
+from contend.settings import EXTRACTIVE, Config, Settings, resolve_options
+from contend.stores.checkpoints import has_checkpoints, open_checkpointer
+from contend.text import shorten
+
+State = Literal["ok", "off", "warning", "fault"]
+_MODELS_SHOWN = 5
+
+
+class Check(NamedTuple):
+    """One thing looked at. `off` is fine, only less; with a `fault` the main job can't run."""
+
+    name: str
+    state: State
+    said: str
+    remedy: str = ""
+
+
+def workspace_check(settings: Settings) -> Check:
+    """Whether the workspace, or the folder it would be made in, can be written; writes nothing."""
+    folder = settings.folder
+    near = next(path for path in (folder, *folder.parents) if path.exists())
+    if not near.is_dir() or not os.access(near, os.W_OK | os.X_OK):
+        return Check("workspace", "fault", f"{near} cannot be written", "mend its rights, or give --workspace DIR")
+    return Check("workspace", "ok", f"{folder}{'' if near == folder else ' (made by the first run)'}")
+
+
+def prompts_check(services: Services) -> Check:
+    try:
+        for language in LANGUAGES:
+            services.library.check(language)
+    except InputError as error:
+        return Check("prompts", "fault", str(error), "mend the file, or delete it to have the shipped prompt back")
+    count = counted(len(services.library.names()), "prompt")
+    return Check("prompts", "ok", f"{count} render in {' and '.join(LANGUAGES)}")
+
+
+async def model_check(services: Services, servers: Sequence[Server]) -> Check:
+    """Whether the endpoint answers and has the models; without one, what else there is."""
+    settings = services.settings
+    if not settings.has_language_model:
+        said = "no OPENAI_API_KEY or OPENAI_BASE_URL: contend composes by extraction, without a language model"
+        return Check("model", "off", said, _offer(servers))
+    wanted = wanted_models(services.config)
+    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
+    try:
+        address = services.endpoint.address
+        there = await models_at(settings.openai_base_url or OPENAI_URL, key)
+    except InputError as error:
+        return Check("model", "fault", str(error), "set OPENAI_BASE_URL to the server's address with /v1")
+    except NoAnswer as why:
+        remedy = "check OPENAI_BASE_URL, OPENAI_API_KEY and that the server runs"
+        return Check("model", "fault", f"{address} {why}", f"{remedy}; or use --model {EXTRACTIVE}")
+    return _models_there(address, wanted, there)
+
+
+def wanted_models(config: Config) -> list[str]:
+    """The models that a run would call if nothing else is asked for."""
+    resolved = resolve_options(config, RunOptions(), theme="", has_language_model=True)
+    names = {*resolved.options.models.values(), *(name for team in resolved.teams for name in team.models.values())}
+    return sorted(names - {EXTRACTIVE})
+
+
+def _models_there(address: str, wanted: Sequence[str], there: Sequence[str]) -> Check:
+    missing = [name for name in wanted if not any(has == name or has.startswith(f"{name}:") for has in there)]
+    if not there:
+        return Check("model", "warning", f"{address} answers, but lists no models", "see that a model is loaded")
+    if not missing:
+        return Check("model", "ok", f"{address} has {', '.join(wanted)}")
+    said = f"{address} has {_some(there)}, not {', '.join(missing)}"
+    remedy = "give --model NAME, or set `default` in the workspace's config/models.toml"
+    # A server of a single model often answers by whatever name it is asked.
+    return Check("model", "warning" if len(there) == 1 else "fault", said, remedy)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MODELS_SHOWN} more" if len(names) > _MODELS_SHOWN else ""
+    return ", ".join(shorten(name, 80) for name in names[:_MODELS_SHOWN]) + more
+
+
+def _found(server: Server) -> str:
+    return f"{server.kind}'s usual port: {_some(server.models) or 'no models'}"
+
+
+def _offer(servers: Sequence[Server]) -> str:
+    if not servers:
+        return "set OPENAI_API_KEY, or OPENAI_BASE_URL for any OpenAI-compatible server"
+    return "; ".join(
+        f"export OPENAI_BASE_URL={server.url} to use the server found there ({_found(server)})" for server in servers
+    )
+
+
+async def source_checks(services: Services) -> list[Check]:
+    """Each source: on, or why not."""
+    config = services.config
+    resolved = resolve_options(config, RunOptions(), theme="", has_language_model=services.settings.has_language_model)
+    names = list(services.source_factories)
+    return list(await asyncio.gather(*(_source(services, name, resolved.options.documents) for name in names)))
+
+
+async def _source(services: Services, name: str, documents: Sequence[str]) -> Check:
+    try:
+        reason = await services.source(name, documents).check()
+    except InputError as error:
+        return Check(f"source {name}", "fault", str(error), "mend `documents` in config/orchestrator.toml [options]")
+    if reason is None:
+        return Check(f"source {name}", "ok", "on")
+    remedies = {"local": "give --docs PATH to a run", "tavily": "set TAVILY_API_KEY to search the web"}
+    return Check(f"source {name}", "off", reason, remedies.get(name, "runs go on without it"))
+
+
+async def store_checks(services: Services) -> list[Check]:
+    """Record and checkpointer, read where they exist; neither is made."""
+    return [await _record(services), await _checkpointer(services)]
+
+
+async def _record(services: Services) -> Check:
+    try:
+        count = len(await services.record.executions(limit=1000))
+    except ContendError as error:
+        return Check("record", "fault", str(error))
+    return Check("record", "ok", counted(count, "run") if count else "no runs yet")
+
+
+async def _checkpointer(services: Services) -> Check:
+    kind = services.settings.checkpointer
+    if kind == "memory":
+        remedy = "unset CONTEND_CHECKPOINTER to keep them in SQLite"
+        return Check("checkpointer", "warning", "memory: a run that is stopped cannot go on", remedy)
+    if not has_checkpoints(kind, services.folder):
+        return Check("checkpointer", "ok", "SQLite, made by the first run")
+    try:
+        async with open_checkpointer(kind, services.folder) as saver:
+            await saver.aget_tuple({"configurable": {"thread_id": "doctor", "checkpoint_ns": ""}})
+    except sqlite3.Error as error:
+        return Check("checkpointer", "fault", f"{services.folder}: SQLite says {error}", "move checkpoints.sqlite away")
+    return Check("checkpointer", "ok", "SQLite answers")
+
+
+def extra_checks(servers: Sequence[Server]) -> Iterator[Check]:
+    """What is not needed for the main job."""
+    served = find_spec("langgraph_cli") is not None and find_spec("langgraph_api") is not None
+    if served:
+        yield Check("serve", "ok", "`contend serve` opens the graphs in Studio")
+    else:
+        yield Check("serve", "off", "the extra `serve` is not installed", "pip install 'contend[serve]'")
+    for server in servers:
+        yield Check("local server", "ok", f"{server.url} ({_found(server)})")

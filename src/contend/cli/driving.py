@@ -1,0 +1,118 @@
+"""Driving a run from the command line: events to a view, signals to a stop, the outcome to an exit code."""
+
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from uuid import uuid4
+
+from contend import app
+from contend.cli.board import Board
+from contend.cli.closing import show_outcome
+from contend.cli.screen import note, say_json
+from contend.cli.stopping import until_stopped
+from contend.cli.views import view_on
+from contend.errors import InputError
+from contend.models.options import RunOptions
+from contend.settings import Settings, load_settings
+from contend.stores.record import RecordStore
+
+STOPPED = 130
+Job = Callable[[app.OnEvent], Awaitable[app.RunOutcome]]
+
+
+def run_theme(
+    theme: str, options: RunOptions, *, thread: str | None, workspace: Path | None, as_json: bool, out: Path | None
+) -> int:
+    """Run a contest and show it; the exit code.
+
+    Raises:
+        ContendError: nothing was begun, or a store failed.
+    """
+    settings = load_settings(workspace=workspace)
+    named = str(uuid4()) if thread is None else thread
+
+    def job(on_event: app.OnEvent) -> Awaitable[app.RunOutcome]:
+        return app.run(theme, thread_id=named, options=options, settings=settings, on_event=on_event)
+
+    return _drive(named, job, Board(theme=theme), as_json=as_json, out=_checked_out(out))
+
+
+def resume_thread(thread: str, *, force: bool, workspace: Path | None, as_json: bool, out: Path | None) -> int:
+    """Go on with a thread's run and show it; the exit code.
+
+    Raises:
+        ContendError: there is nothing to go on with, or a store failed.
+    """
+    settings = load_settings(workspace=workspace)
+
+    def job(on_event: app.OnEvent) -> Awaitable[app.RunOutcome]:
+        return app.resume(thread, force=force, settings=settings, on_event=on_event)
+
+    board = asyncio.run(_board_of(settings, thread))
+    return _drive(thread, job, board, as_json=as_json, out=_checked_out(out))
+
+
+def _drive(thread: str, job: Job, board: Board, *, as_json: bool, out: Path | None) -> int:
+    with view_on(board, as_json=as_json) as view:
+        work = until_stopped(job(view.show), on_stop=view.stopping, at_once=view.close)
+        outcome = asyncio.run(work)
+    if outcome is None:
+        return _stopped(thread, began=board.began, as_json=as_json)
+    if out is not None:
+        outcome = outcome.model_copy(update={"files": _copied(outcome.files, out)})
+    if as_json:
+        say_json({"type": "outcome", "exit_code": outcome.exit_code, **outcome.model_dump(mode="json")}, indent=None)
+    else:
+        show_outcome(outcome, board)
+    return outcome.exit_code
+
+
+def _stopped(thread: str, *, began: bool, as_json: bool) -> int:
+    message = f"stopped; go on with `contend resume {thread}`" if began else "stopped before the run began"
+    if as_json:
+        outcome = {"type": "outcome", "exit_code": STOPPED, "thread_id": thread, "status": "interrupted"}
+        say_json({**outcome, "message": message}, indent=None)
+    note(message)
+    return STOPPED
+
+
+async def _board_of(settings: Settings, thread: str) -> Board:
+    """What the record knows of a run that goes on: events tell only what comes from now on."""
+    record = RecordStore(settings.folder / "contend.duckdb", lock_seconds=settings.record_lock_seconds)
+    latest = await record.latest_execution(thread)
+    board = Board(stage="Going on")
+    if latest is not None:
+        board.theme, board.models, board.began = latest.theme, latest.models, True
+        for status in await record.team_statuses(latest.execution_id):
+            row = board.team(status.team_id)
+            row.name, row.state, row.doing = status.team_name, status.status, status.error_message or status.status
+        board.rank(await record.leaderboard(latest.execution_id))
+        board.usage = await record.usage(latest.execution_id)
+    await record.close()
+    return board
+
+
+def _checked_out(folder: Path | None) -> Path | None:
+    """The folder for copies, made sure of before anything is spent.
+
+    Raises:
+        InputError: something else has its name.
+    """
+    if folder is None:
+        return None
+    path = folder.expanduser().absolute()
+    taken = next((part for part in (path, *path.parents) if part.exists()), path)
+    if not taken.is_dir():
+        raise InputError(f"--out {folder}: {taken} is a file: name a folder")
+    return path
+
+
+def _copied(files: list[str], folder: Path) -> list[str]:
+    if not files:
+        return []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return [str(shutil.copy2(file, folder)) for file in files]
+    except OSError as error:
+        raise InputError(f"--out {folder}: {error.strerror}; the report is in {Path(files[0]).parent}") from error

@@ -1,0 +1,174 @@
+"""Every value in effect and where it came from."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import SecretStr
+from rich.table import Table
+from rich.text import Text
+
+from contend.cli.screen import say, say_json, show
+from contend.cli.words import plain
+from contend.models.options import RunOptions
+from contend.prompts import PromptBuilderSettings, PromptLibrary
+from contend.resources import resource
+from contend.settings import Config, Settings, load_config, load_settings, resolve_options
+
+_FROM_THEME = "auto"
+
+
+class Value(NamedTuple):
+    """One value: its dotted name, what it is as JSON, where it came from."""
+
+    name: str
+    value: Any
+    origin: str
+
+
+def show_config(*, workspace: Path | None, as_json: bool) -> None:
+    """Raises: InputError where a file or variable is not usable."""
+    settings = load_settings(workspace=workspace)
+    config, templates = load_config(settings.folder), PromptBuilderSettings.load(settings.folder)
+    values = [
+        *_process(settings, workspace),
+        *_options(settings, config, templates),
+        *_models(config),
+        *_templates(templates),
+        *_files(config),
+    ]
+    if as_json:
+        say_json([value._asdict() for value in values])
+        return
+    table = _table("Value", "", "From")
+    for value in values:
+        table.add_row(value.name, Text(plain(_shown(value.value))), Text(value.origin, style="dim"))
+    show(table)
+    say("Next: `contend config show --prompts` shows the prompts; `contend doctor` checks it all.")
+
+
+def show_prompts(*, workspace: Path | None, as_json: bool) -> None:
+    """Raises: InputError where a prompt cannot be read."""
+    folder = load_settings(workspace=workspace).folder
+    rows = PromptLibrary(folder, PromptBuilderSettings.load(folder)).table()
+    if as_json:
+        say_json([row._asdict() for row in rows])
+        return
+    table = _table("Prompt", "", "Variables", "File")
+    for row in rows:
+        table.add_row(row.name, row.language, " ".join(row.variables), Text(_short(row.path), style="dim"))
+    show(table)
+    say(f"A file of the same name under {folder / 'prompts'} takes a prompt's place.")
+
+
+def _process(settings: Settings, workspace: Path | None) -> Iterator[Value]:
+    yield Value("workspace", str(settings.folder), _workspace_origin(settings, workspace))
+    for name, field in Settings.model_fields.items():
+        if name == "workspace":
+            continue
+        variable = str(field.validation_alias or f"CONTEND_{name.upper()}")
+        value = getattr(settings, name)
+        shown = "(set, hidden)" if isinstance(value, SecretStr) else _without_password(value)
+        yield Value(name, shown, _origin(variable, given=name in settings.model_fields_set))
+
+
+def _workspace_origin(settings: Settings, given: Path | None) -> str:
+    if given is not None:
+        return "--workspace"
+    if settings.workspace is not None:
+        return _origin("CONTEND_WORKSPACE", given=True)
+    near = (settings.folder / "config" / "orchestrator.toml").is_file()
+    return "nearest folder with config/orchestrator.toml" if near else "per-user folder"
+
+
+def _origin(variable: str, *, given: bool) -> str:
+    if not given:
+        return "default"
+    return f"environment {variable}" if variable in os.environ else f".env {variable}"
+
+
+def _options(settings: Settings, config: Config, templates: PromptBuilderSettings) -> Iterator[Value]:
+    resolved = resolve_options(config, RunOptions(), theme="", has_language_model=settings.has_language_model)
+    values = resolved.options.model_dump(mode="json")
+    values["round_prompt"] = templates.round_prompt.model_dump(mode="json")
+    origins = dict(resolved.origins)
+    if origins["language"] == "default":
+        values["language"], origins["language"] = _FROM_THEME, "default: the theme's own"
+    if not settings.has_language_model and origins["models"] == "config/models.toml":
+        origins["models"] = "no OPENAI_API_KEY or OPENAI_BASE_URL"
+    values["teams"], origins["teams"] = [team.team_id for team in resolved.teams], "config/orchestrator.toml"
+    for name, value in values.items():
+        yield from _flat(f"run.{name}", value, origins[name])
+
+
+def _models(config: Config) -> Iterator[Value]:
+    yield from _flat("models", config.models.model_dump(mode="json"), "config/models.toml")
+
+
+def _templates(templates: PromptBuilderSettings) -> Iterator[Value]:
+    for name in ("team_user_prompt", "evaluator_user_prompt", "judgment_user_prompt"):
+        own = getattr(templates, name) is not None
+        origin = _origin(f"CONTEND_{name.upper()}", given=True) if f"CONTEND_{name.upper()}" in os.environ else ""
+        origin = origin or ("config/prompt_builder.toml" if own else "prompts/")
+        yield Value(name, "(own template)" if own else "(prompt file)", origin)
+
+
+def _files(config: Config) -> Iterator[Value]:
+    for name, path in config.files.items():
+        shipped = path == _shipped(name)
+        yield Value(f"file {name}", str(path), "shipped" if shipped else "workspace")
+
+
+def _shipped(name: str) -> Path | None:
+    try:
+        return resource(name)
+    except FileNotFoundError:
+        return None
+
+
+def _flat(name: str, value: object, origin: str) -> Iterator[Value]:
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from _flat(f"{name}.{key}", inner, origin)
+    else:
+        yield Value(name, value, origin)
+
+
+def _shown(value: object) -> str:
+    match value:
+        case None:
+            return "–"
+        case bool():
+            return "yes" if value else "no"
+        case list() if all(isinstance(item, dict) for item in value):
+            return ", ".join(str(item.get("name", item)) for item in value) or "–"
+        case list():
+            return ", ".join(str(item) for item in value) or "–"
+        case dict():
+            return "–"
+        case _:
+            return str(value)
+
+
+def _without_password(value: Any) -> Any:  # noqa: ANN401 - any setting
+    from urllib.parse import urlsplit, urlunsplit
+
+    if not isinstance(value, str) or "@" not in value:
+        return value
+    parts = urlsplit(value)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def _short(path: str) -> str:
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except ValueError:
+        return path
+
+
+def _table(*names: str) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in names:
+        table.add_column(name, overflow="fold")
+    return table

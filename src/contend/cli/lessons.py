@@ -1,0 +1,60 @@
+"""A dataset's playbook on the terminal."""
+
+import asyncio
+from collections.abc import Iterable
+from itertools import groupby
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from contend.cli.screen import say, say_json, show
+from contend.cli.words import counted, plain
+from contend.errors import InputError
+from contend.models.playbook import Bullet, Playbook
+from contend.settings import load_settings
+from contend.stores.playbooks import PlaybookStore
+
+
+def show_playbook(dataset: str, *, workspace: Path | None, as_json: bool) -> None:
+    """Bullets by section, the most trusted first.
+
+    Raises:
+        InputError: no run has learned into this dataset yet.
+        PlaybookDamaged: its file cannot be read.
+    """
+    store = PlaybookStore(load_settings(workspace=workspace).folder / "playbooks")
+    playbook = asyncio.run(store.load(dataset))
+    if not playbook.version:
+        known = ", ".join(asyncio.run(store.datasets())) or "none yet"
+        raise InputError(f"dataset {dataset!r} has no playbook; there are: {known}")
+    if as_json:
+        say_json(playbook.model_dump(mode="json"))
+        return
+    show(Group(*_parts(playbook)))
+    say(f"Next: `contend run THEME --dataset {dataset}` starts from it.")
+
+
+def _parts(playbook: Playbook) -> Iterable[RenderableType]:
+    count = counted(len(playbook.bullets), "bullet")
+    yield Text(f"Playbook {playbook.dataset}, version {playbook.version}, {count}", style="bold")
+    by_section = sorted(playbook.bullets, key=lambda bullet: (bullet.section, -bullet.confidence, bullet.id))
+    for section, bullets in groupby(by_section, key=lambda bullet: bullet.section):
+        yield ""
+        yield Text(plain(section), style="bold cyan")
+        yield _table(bullets)
+    yield ""
+
+
+def _table(bullets: Iterable[Bullet]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("Trust", justify="right")
+    table.add_column("Votes", no_wrap=True)
+    table.add_column("Lesson", overflow="fold")
+    for bullet in bullets:
+        lesson = Text(plain(bullet.content))
+        if bullet.status == "quarantined":
+            lesson.append(" (on trial)", style="yellow")
+        table.add_row(f"{bullet.confidence * 100:.0f}%", f"+{bullet.helpful} −{bullet.harmful}", lesson)
+    return table

@@ -1,0 +1,68 @@
+"""A run's events as plain lines: for logs, pipes and terminals that are none."""
+
+from contend.cli.words import counted, plain, points
+from contend.models.events import (
+    AnyEvent,
+    Learned,
+    ReportPublished,
+    RoundJudged,
+    RoundScored,
+    RoundStarted,
+    RoundSubmitted,
+    RunDone,
+    RunStarted,
+    SourceOff,
+    StepDone,
+    TeamDone,
+    TeamStarted,
+    WinnerPicked,
+)
+
+_STEPS = {"plan": "planned", "search": "found", "write": "wrote", "review": "reviewed:"}
+
+
+def line_of(event: AnyEvent) -> str:
+    """One line with the local time, who, and what happened."""
+    who, what = _told(event)
+    return f"{event.at.astimezone():%H:%M:%S}  {plain(who):<10}  {plain(what)}"
+
+
+def _told(event: AnyEvent) -> tuple[str, str]:  # noqa: PLR0911 - a line for each event
+    match event:
+        case RunStarted():
+            off = "".join(f"; {name} is off ({reason})" for name, reason in event.sources_off.items())
+            what = f"{counted(len(event.teams), 'team')} on {', '.join(event.sources)}{off}: {event.theme}"
+            return "contend", what
+        case WinnerPicked(team_id=None):
+            return "contend", "no winner: no team delivered"
+        case WinnerPicked():
+            return "contend", f"{event.team_id} wins with {points(event.score)}"
+        case ReportPublished():
+            return "contend", f"published the report with {counted(event.sources, 'source')}"
+        case Learned():
+            return "contend", f"playbook {event.dataset}, version {event.playbook_version}: {event.summary}"
+        case RunDone():
+            return "contend", f"{event.status}: {event.message}"
+        case SourceOff():
+            return event.team_id, f"source {event.source} is off from here on: {event.reason}"
+        case TeamStarted():
+            return event.team_id, f"{event.team_name} starts"
+        case TeamDone():
+            return event.team_id, event.status + (f": {event.error_message}" if event.error_message else "")
+        case _:
+            return event.team_id, f"round {event.round_number}: {_in_round(event)}"
+
+
+def _in_round(event: RoundStarted | StepDone | RoundSubmitted | RoundScored | RoundJudged) -> str:
+    match event:
+        case RoundStarted():
+            return "begins"
+        case StepDone():
+            return f"{_STEPS[event.step]} {event.detail}"
+        case RoundSubmitted():
+            return f"submitted {counted(event.characters, 'character')}"
+        case RoundScored():
+            metrics = ", ".join(f"{metric.name} {points(metric.score)}" for metric in event.metrics)
+            return f"scored {points(event.score)} ({metrics})"
+        case RoundJudged():
+            return f"{'goes on' if event.exit_reason is None else 'ends'}: {event.reasoning}"

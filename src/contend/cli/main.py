@@ -1,0 +1,119 @@
+"""The command `contend`: its commands, and the one place where errors become a line and an exit code."""
+
+import os
+import signal
+import sys
+import warnings
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from contend.cli import doctor, run, serve, show
+from contend.cli.options import ROOT_WORKSPACE
+from contend.errors import ContendError
+
+BAD_INPUT = 2
+STOPPED = 130
+_DEFAULTS = {
+    "LANGSMITH_TRACING": "false",  # nothing leaves the machine unasked
+    "LANGGRAPH_STRICT_MSGPACK": "true",  # checkpoints hold plain data only
+}
+
+app = typer.Typer(
+    name="contend",
+    help="Research teams answer the same question in competing rounds; the best report wins, its citations checked.",
+    epilog="Begin with `contend doctor`, then `contend run THEME --docs FOLDER`.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+playbook = typer.Typer(help="What the runs of a dataset taught.")
+config = typer.Typer(help="The values in effect.")
+for command in (doctor.doctor, run.run, run.resume, show.status, show.runs, show.leaderboard, show.report):
+    app.command()(command)
+playbook.command("show")(show.playbook)
+config.command("show")(show.config)
+app.add_typer(playbook, name="playbook")
+app.add_typer(config, name="config")
+app.command()(serve.serve)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"contend {version('contend')}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _globals(
+    context: typer.Context,
+    *,
+    workspace: ROOT_WORKSPACE = None,  # noqa: ARG001 - a command reads it from its context
+    verbose: Annotated[bool, typer.Option("--verbose", help="Log what happens on standard error.")] = False,
+    version: Annotated[  # noqa: ARG001 - its callback prints it
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    if verbose:
+        _log_to_stderr()
+    _help_without_command(context)
+
+
+@playbook.callback(invoke_without_command=True)
+@config.callback(invoke_without_command=True)
+def _help_without_command(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main() -> None:
+    """Run the command line. Exit codes: 0 done, 1 partial, 2 no report or bad input, 130 stopped."""
+    for name, value in _DEFAULTS.items():
+        os.environ.setdefault(name, value)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # the interpreter's own streams
+    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGINT, _stop)
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
+    sys.exit(_code())
+
+
+def _code() -> int:
+    try:
+        return int(app(prog_name="contend", standalone_mode=False) or 0)
+    except ContendError as error:
+        return _refuse(str(error))
+    except typer.TyperException as error:
+        return _refuse(f"{error.format_message()} See `{_command(error)} --help`.")
+    except Exception as error:  # noqa: BLE001 - the top: a defect ends in one line too
+        from contend.cli.failing import keep_details
+
+        return _refuse(f"{type(error).__name__}: {error}; a defect of contend's, details in {keep_details(error)}")
+
+
+def _refuse(message: str) -> int:
+    from contend.text import clean
+
+    typer.echo(f"error: {clean(message, single_line=True)}", err=True)
+    return BAD_INPUT
+
+
+def _command(error: typer.TyperException) -> str:
+    context = getattr(error, "ctx", None)
+    return context.command_path if context else "contend"
+
+
+def _stop(*_: int | FrameType | None) -> None:
+    """Before and after a run; while one goes, `stopping` listens instead."""
+    os.write(2, b"stopped\n")
+    os._exit(STOPPED)
+
+
+def _log_to_stderr() -> None:
+    import logging
+
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("contend").setLevel(logging.INFO)

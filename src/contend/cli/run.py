@@ -1,0 +1,126 @@
+"""`contend run` and `contend resume`."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from contend.cli.options import JSON_LINES, OUT, THREAD, WORKSPACE
+
+_LIMITS = "Limits"
+_MODELS = "Models and learning"
+
+
+def run(
+    theme: Annotated[str, typer.Argument(metavar="THEME", help="The question, 1 to 500 characters.")],
+    *,
+    docs: Annotated[
+        list[Path] | None,
+        typer.Option("--docs", metavar="PATH", help="A file or folder of your own documents; may be repeated."),
+    ] = None,
+    instructions: Annotated[
+        Path | None, typer.Option("--instructions", metavar="FILE", help="A text file with further instructions.")
+    ] = None,
+    team: Annotated[
+        list[str] | None,
+        typer.Option("--team", metavar="NAME", help="A team to enter; may be repeated. Default: all that can work."),
+    ] = None,
+    source: Annotated[
+        list[str] | None,
+        typer.Option("--source", metavar="NAME", help="A source to use; may be repeated. Default: all that are on."),
+    ] = None,
+    rounds: Annotated[
+        str | None, typer.Option("--rounds", metavar="MIN:MAX", help="Rounds per team, 1 to 10; `2` for exactly two.")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option("--dataset", metavar="NAME", help="The playbook to start from and to learn into.")
+    ] = None,
+    thread: Annotated[
+        str | None, typer.Option("--thread", metavar="ID", help="The run's thread. Default: a new one.")
+    ] = None,
+    language: Annotated[
+        Literal["auto", "en", "ja"] | None, typer.Option("--language", help="Language of prompts and report.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="NAME", rich_help_panel=_MODELS, help="Model of every role; or `extractive`."),
+    ] = None,
+    no_learn: Annotated[
+        bool, typer.Option("--no-learn", rich_help_panel=_MODELS, help="Write nothing into the playbook.")
+    ] = False,
+    allow_extractive: Annotated[
+        bool,
+        typer.Option(
+            "--allow-extractive",
+            rich_help_panel=_MODELS,
+            help="Publish the control's text if no team with a language model delivers.",
+        ),
+    ] = False,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", metavar="N", rich_help_panel=_LIMITS, help="Tokens of the whole run.")
+    ] = None,
+    max_usd: Annotated[
+        float | None,
+        typer.Option("--max-usd", metavar="N", rich_help_panel=_LIMITS, help="Money of the whole run; needs prices."),
+    ] = None,
+    max_minutes: Annotated[
+        float | None,
+        typer.Option("--max-minutes", metavar="N", rich_help_panel=_LIMITS, help="Active minutes of the whole run."),
+    ] = None,
+    max_calls: Annotated[
+        int | None,
+        typer.Option("--max-calls", metavar="N", rich_help_panel=_LIMITS, help="Model calls of the whole run."),
+    ] = None,
+    out: OUT = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would happen and might cost; spend and write nothing.")
+    ] = False,
+    as_json: JSON_LINES = False,
+    workspace: WORKSPACE = None,
+) -> None:
+    """Let teams compete for the best answer to THEME.
+
+    Exit codes: 0 done, 1 done but partial, 2 no report or bad input, 130 stopped (go on with `contend resume`).
+    """
+    from contend.cli.asking import run_options
+
+    options = run_options(
+        docs=docs,
+        instructions=instructions,
+        rounds=rounds,
+        teams=team,
+        sources=source,
+        dataset=dataset,
+        language=language,
+        model=model,
+        max_tokens=max_tokens,
+        max_usd=max_usd,
+        max_minutes=max_minutes,
+        max_calls=max_calls,
+        learn=False if no_learn else None,
+        allow_extractive=True if allow_extractive else None,
+    )
+    if dry_run:
+        from contend.cli.dry_run import show_dry_run
+
+        show_dry_run(theme, options, workspace=workspace, as_json=as_json)
+        return
+    from contend.cli.driving import run_theme
+
+    raise typer.Exit(run_theme(theme, options, thread=thread, workspace=workspace, as_json=as_json, out=out))
+
+
+def resume(
+    thread: THREAD,
+    *,
+    force: Annotated[
+        bool, typer.Option("--force", help="Go on although config or prompts changed since the run began.")
+    ] = False,
+    out: OUT = None,
+    as_json: JSON_LINES = False,
+    workspace: WORKSPACE = None,
+) -> None:
+    """Go on with THREAD's run after a crash or a stop; calls that were finished are not made again."""
+    from contend.cli.driving import resume_thread
+
+    raise typer.Exit(resume_thread(thread, force=force, workspace=workspace, as_json=as_json, out=out))

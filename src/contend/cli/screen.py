@@ -1,0 +1,57 @@
+"""The terminal: outside text is shown as it is, never as markup."""
+
+import json
+import sys
+from collections.abc import Iterable
+
+import typer
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from contend.cli.words import plain
+
+_PIPED_WIDTH = 160
+_WIDEST = 120
+
+
+def screen() -> Console:
+    """Standard output. A pipe gets long lines, so that a row stays one."""
+    width = None if sys.stdout.isatty() else _PIPED_WIDTH
+    return Console(markup=False, highlight=False, emoji=False, width=width)
+
+
+def show(shown: RenderableType) -> None:
+    """Print a table or text; into a pipe without the padding that fills a screen's lines."""
+    console = screen()
+    if console.is_terminal:
+        console.print(shown, width=min(console.width, _WIDEST))
+        return
+    with console.capture() as capture:
+        console.print(shown)
+    say("\n".join(line.rstrip() for line in capture.get().splitlines()))
+
+
+def say(line: str = "") -> None:
+    typer.echo(line)
+
+
+def note(line: str) -> None:
+    """For the person who waits, also where standard output goes to a program."""
+    typer.echo(line, err=True)
+
+
+def say_json(value: object, *, indent: int | None = 2) -> None:
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def facts_table(facts: Iterable[tuple[str, str | Text]], *, no_wrap: bool = False) -> Table:
+    """Names and values; a name that repeats is shown once."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="ellipsis" if no_wrap else "fold", no_wrap=no_wrap)
+    before = ""
+    for name, value in facts:
+        table.add_row("" if name == before else name, value if isinstance(value, Text) else Text(plain(value)))
+        before = name
+    return table

@@ -1,0 +1,80 @@
+"""How things are said on a terminal: scores, money, times; outside text on one line and without control characters."""
+
+from collections.abc import Mapping
+
+from contend.models.options import Role
+from contend.models.round import ExitReason
+from contend.models.task import RunStatus, RunUsage
+from contend.settings import EXTRACTIVE
+from contend.text import clean
+
+WHY_STOPPED: Mapping[ExitReason, str] = {
+    "cancelled": "cancelled",
+    "max_tokens": "the tokens are used up",
+    "max_usd": "the money is used up",
+    "max_minutes": "the minutes are used up",
+    "max_calls": "the calls are used up",
+    "deadline": "its time is over",
+    "max_rounds": "all rounds played",
+    "target_score": "target score reached",
+    "plateau": "no gain any more",
+    "budget_reserve": "the budget's reserve is reached",
+    "judge": "the judge sees no gain in another round",
+    "one_round": "a control plays one round",
+    "failed": "failed",
+}
+STATUS: Mapping[RunStatus, str] = {
+    "running": "Running",
+    "completed": "Completed",
+    "partial": "Partly done",
+    "failed": "Failed",
+    "interrupted": "Stopped",
+}
+STYLE: Mapping[str, str] = {
+    "running": "cyan",
+    "completed": "green",
+    "partial": "yellow",
+    "failed": "red",
+    "timeout": "red",
+    "interrupted": "yellow",
+    "pending": "dim",
+}
+_MINUTE = 60
+
+
+def plain(text: str) -> str:
+    """Outside text on one line, without what a terminal would obey."""
+    return clean(text, single_line=True)
+
+
+def points(score: float | None) -> str:
+    """A score of 0.0 to 1.0 as `86.8/100`."""
+    return "unscored" if score is None else f"{score * 100:.1f}/100"
+
+
+def said_usage(usage: RunUsage) -> str:
+    """Calls, tokens and cost."""
+    if not usage.requests:
+        return "no model calls"
+    cost = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:,.4f}"
+    tokens = usage.input_tokens + usage.output_tokens
+    return f"{counted(usage.requests, 'model call')} · {tokens:,} tokens · {cost}"
+
+
+def said_models(models: Mapping[Role, str] | Mapping[str, str]) -> str:
+    """The models by role; one word where all roles share one."""
+    names = set(models.values())
+    if names == {EXTRACTIVE}:
+        return "extractive (no language model)"
+    if len(names) == 1:
+        return plain(names.pop())
+    return ", ".join(f"{role} {plain(name)}" for role, name in models.items())
+
+
+def duration(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), _MINUTE)
+    return f"{minutes}:{rest:02d}"
+
+
+def counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
