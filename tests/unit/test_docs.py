@@ -1,0 +1,171 @@
+"""The guide, README and architecture page say what is so: links, commands, config and code in them are tried."""
+
+import re
+import runpy
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from contend.cli.main import app
+from contend.learning.sections import SectionFile
+from contend.models.options import RunOptions
+from contend.prompts.settings import PromptBuilderSettings
+from contend.resources import resource
+from contend.services import Services
+from contend.settings import Settings, load_settings
+from contend.sources.readers import read_document
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "ARCHITECTURE.md"])
+
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_INLINE = re.compile(r"`([^`\n]+)`")
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+
+_VARIABLE = re.compile(r"\b(?:CONTEND|OPENAI|TAVILY)_[A-Z_]+\b")
+_FILE = re.compile(r"`((?:\w+/)*(?:\w+\.py|\w+/))`(?: \(`(\w+)`\))?")
+
+
+def _shown(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=_shown)
+
+
+def _blocks(page: Path, language: str) -> list[str]:
+    return [text for kind, text in _BLOCK.findall(page.read_text("utf-8")) if kind == language]
+
+
+def _commands(page: Path) -> list[str]:
+    """Command lines: whole lines of shell blocks, and inline code."""
+    text = page.read_text("utf-8")
+    lines = [line.partition(" #")[0].strip() for block in _blocks(page, "sh") for line in block.splitlines()]
+    return [*lines, *_INLINE.findall(_BLOCK.sub("", text))]
+
+
+def _named(line: str) -> tuple[TyperCommand | TyperGroup, list[str]] | None:
+    """The command that a line calls, and the words after its name; None where it calls none of contend's."""
+    words = line.split()
+    if words[:1] != ["contend"] or len(words) == 1:
+        return None
+    command: TyperCommand | TyperGroup = typer.main.get_command(app)
+    rest = words[1:]
+    while isinstance(command, TyperGroup):
+        assert rest, f"{line!r} names a group of commands and none of its commands"
+        assert rest[0] in command.commands, f"{line!r} names no command of contend"
+        command, rest = command.commands[rest[0]], rest[1:]
+    return command, rest
+
+
+def _options(command: TyperCommand | TyperGroup) -> set[str]:
+    own = {name for parameter in command.params for name in parameter.opts}
+    nested = command.commands.values() if isinstance(command, TyperGroup) else []
+    return own.union({"--help"}, *(_options(inner) for inner in nested))
+
+
+@each_page
+def test_every_link_within_the_repository_leads_somewhere(page: Path) -> None:
+    links = [link for link in _LINK.findall(_BLOCK.sub("", page.read_text("utf-8"))) if "://" not in link]
+
+    missing = [link for link in links if not (page.parent / unquote(link.partition("#")[0])).exists()]
+
+    assert missing == []
+
+
+@each_page
+def test_every_command_that_a_page_names_exists_with_its_options(page: Path) -> None:
+    known = _options(typer.main.get_command(app))
+    for line in _commands(page):
+        called = _named(line)
+        if called is not None:
+            command, rest = called
+            assert {word.partition("=")[0] for word in rest if word.startswith("--")} <= _options(command), line
+        elif line.startswith("--"):
+            assert set(_OPTION.findall(line)) <= known, line
+
+
+@each_page
+def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+
+    named = {line.split()[1] for line in _commands(page) if line.startswith("make ")}
+
+    assert named <= targets
+
+
+@each_page
+def test_every_environment_variable_that_a_page_names_is_read(page: Path) -> None:
+    settings = Settings.model_fields.items()
+    process = {str(field.validation_alias or f"CONTEND_{name.upper()}") for name, field in settings}
+    options = {f"CONTEND_{name.upper()}" for name in [*RunOptions.model_fields, *PromptBuilderSettings.model_fields]}
+
+    named = set(_VARIABLE.findall(page.read_text("utf-8"))) - {"CONTEND_"}
+
+    assert named <= process | options
+
+
+def test_every_file_and_function_of_the_architecture_page_is_there() -> None:
+    for name, function in _FILE.findall((ROOT / "ARCHITECTURE.md").read_text("utf-8")):
+        found = [path for root in (ROOT / "src" / "contend", ROOT) if (path := root / name).exists()]
+        assert found, name
+        assert not function or re.search(rf"\b{function}\b", found[0].read_text("utf-8")), f"{name}: {function}"
+
+
+def _write_config(page: Path, workspace: Path) -> set[str]:
+    """The page's config examples as a workspace's files, each named by its first line; the names."""
+    names = set()
+    for block in [*_blocks(page, "toml"), *_blocks(page, "yaml")]:
+        name = block.splitlines()[0].removeprefix("# ")
+        assert name.startswith("config/"), f"{page.name}: the first line of a config example names its file: {name!r}"
+        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / name).write_text(block, "utf-8")
+        names.add(name)
+    return names
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "# config/" in page.read_text("utf-8")], ids=_shown)
+def test_every_config_example_loads(page: Path, workspace: Path) -> None:
+    names = _write_config(page, workspace)
+
+    services = Services(load_settings(workspace=workspace))
+
+    services.library.check("en")
+    SectionFile(services.config.files["config/sections.yaml"]).of("default")
+    assert {name for name, path in services.config.files.items() if path.is_relative_to(workspace)} == names
+
+
+@each_page
+def test_every_python_example_compiles(page: Path) -> None:
+    for block in _blocks(page, "python"):
+        compile(block, page.name, "exec")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "asyncio.run(" in page.read_text("utf-8")], ids=_shown)
+def test_every_whole_python_example_ends_with_a_report(
+    page: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    _write_config(page, workspace)
+    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    monkeypatch.setenv("CONTEND_WORKSPACE", str(workspace))
+    for number, block in enumerate(text for text in _blocks(page, "python") if "asyncio.run(" in text):
+        (tmp_path / f"example{number}.py").write_text(block, "utf-8")
+
+        runpy.run_path(str(tmp_path / f"example{number}.py"), run_name="__main__")
+
+        said = capsys.readouterr().out
+        assert "completed" in said
+        assert "## References" in said
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.name)
+def test_every_page_of_the_guide_is_found_by_a_title_that_names_contend(page: Path) -> None:
+    assert "contend" in read_document(page).title
+
+
+def test_the_guide_is_what_the_package_ships() -> None:
+    assert resource("docs").samefile(ROOT / "docs")

@@ -1,0 +1,28 @@
+"""The README's example does what the README says of it."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_python_example_answers_its_question_from_the_guide(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = re.search(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    assert found is not None
+    example = tmp_path / "example.py"
+    example.write_text(found[1], "utf-8")
+    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    monkeypatch.setenv("CONTEND_WORKSPACE", str(tmp_path / "workspace"))
+
+    runpy.run_path(str(example), run_name="__main__")
+
+    said = capsys.readouterr().out
+    assert said.startswith("completed in thread ")
+    assert "last checkpoint" in said
+    assert "/docs/resume.md" in said
+    assert "composed by extraction; no language model" in said
