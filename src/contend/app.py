@@ -1,7 +1,7 @@
 """contend from code: run, resume, status. The command line and the API stand on these."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
@@ -10,18 +10,21 @@ from uuid import uuid4
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command
 from pydantic import Field
 
 from contend.contest.closing import usage_of
 from contend.contest.graph import build_contest_graph
 from contend.contest.state import ContestState
 from contend.errors import InputError, UnknownThread
-from contend.models.events import ANY_EVENT, AnyEvent
+from contend.models.events import ANY_EVENT, AnyEvent, QuestionAsked
 from contend.models.options import RunOptions
+from contend.models.questions import Question
 from contend.models.record import Record
 from contend.models.research import ResearchReport
 from contend.models.task import ExecutionSummary, RunStatus, RunUsage
 from contend.preflight import Opening, open_run
+from contend.questions import chosen_answers, open_questions, waiting_line
 from contend.run_guard import check_resumable, is_finished, run_guard
 from contend.services import Services
 from contend.settings import Settings, load_settings
@@ -38,6 +41,10 @@ EXIT_CODES: Mapping[RunStatus, int] = {
 }
 
 
+WAITING = 3
+"""The exit code of a run that waits for a person."""
+
+
 class RunOutcome(Record):
     """A run at its end. `markdown` is the report with the facts of the run; None where there is no report."""
 
@@ -51,12 +58,14 @@ class RunOutcome(Record):
     summary: ExecutionSummary | None = None
     files: list[str] = Field(default_factory=list)
     usage: RunUsage = Field(default_factory=RunUsage)
+    questions: list[Question] = Field(default_factory=list)
+    """What waits for a person; answered by `resume`."""
     went_on: bool = True
     """False where a resume found the run finished and did nothing."""
 
     @property
     def exit_code(self) -> int:
-        return EXIT_CODES[self.status]
+        return WAITING if self.questions else EXIT_CODES[self.status]
 
 
 async def run(
@@ -90,15 +99,21 @@ async def run(
 
 async def resume(
     thread_id: str,
+    decision: object = None,
     *,
+    answers: Mapping[str, object] | None = None,
     force: bool = False,
     services: Services | None = None,
     settings: Settings | None = None,
     on_event: OnEvent | None = None,
 ) -> RunOutcome:
-    """Go on with a thread's run after a crash or a stop; with a finished run, nothing happens.
+    """Go on with a thread's run after a crash, a stop or a question; with a finished run, nothing happens.
+
+    `decision` answers the one open question: "approve", or a `Decision`, or what a front end sends. `answers` gives
+    decisions by question id where several wait; those left out wait on.
 
     Raises:
+        InputError: an answer is not usable, or its question is not open any more.
         UnknownThread: no run is known under this thread.
         ThreadBusy: somebody works on it.
         RunChanged: config or prompts changed since it began, and `force` is not given.
@@ -114,7 +129,9 @@ async def resume(
                 return _outcome(thread, before, went_on=False)
             check_resumable(live, thread, before, force=force)
             async with run_guard(live, thread):
-                return await going.drive(None, RunOptions())
+                given = chosen_answers(await going.questions(), decision, answers)
+                await live.record.set_execution_status(before["execution_id"], "running")
+                return await going.drive(Command(resume=given) if given else None, RunOptions())
 
 
 async def status(thread_id: str, *, services: Services | None = None, settings: Settings | None = None) -> RunOutcome:
@@ -128,10 +145,11 @@ async def status(thread_id: str, *, services: Services | None = None, settings: 
         if not has_checkpoints(live.settings.checkpointer, live.folder):
             raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
         async with _graph(live) as graph:
-            state = await _Run(live, graph, thread).state()
+            going = _Run(live, graph, thread)
+            state, questions = await going.state(), await going.questions()
     if not state.get("execution_id"):
         raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
-    return _outcome(thread, state, went_on=False)
+    return _outcome(thread, state, questions=questions, went_on=False)
 
 
 class DryRun(NamedTuple):
@@ -211,7 +229,11 @@ class _Run:
         """The thread's state; empty if there is none."""
         return cast("ContestState", (await self.graph.aget_state(self.config)).values)
 
-    async def drive(self, asked: Mapping[str, Any] | None, context: RunOptions) -> RunOutcome:
+    async def questions(self) -> list[Question]:
+        """What waits for a person, in the order in which the teams were entered."""
+        return open_questions((await self.graph.aget_state(self.config)).interrupts)
+
+    async def drive(self, asked: Mapping[str, Any] | Command[Any] | None, context: RunOptions) -> RunOutcome:
         """Run to the end, or on from the last checkpoint where nothing new is asked."""
         try:
             async for _, _, event in self.graph.astream(
@@ -222,7 +244,29 @@ class _Run:
         except asyncio.CancelledError:
             await _note_interruption(self.services, self.thread_id)
             raise
-        return _outcome(self.thread_id, await self.state())
+        questions = await self.questions()
+        if questions:
+            await self._wait(questions)
+        return _outcome(self.thread_id, await self.state(), questions=questions)
+
+    async def _wait(self, questions: Sequence[Question]) -> None:
+        """The run pauses: its clocks stop, and whoever listens is told what is asked."""
+        execution_id = questions[0].execution_id
+        await self.services.record.set_execution_status(execution_id, "interrupted", waiting_line(questions))
+        self.services.forget(execution_id)
+        if self.on_event is None:
+            return
+        for question in questions:
+            self.on_event(
+                QuestionAsked(
+                    execution_id=execution_id,
+                    question_id=question.id,
+                    asked=question.asked,
+                    team_id=question.team_id,
+                    description=question.description,
+                    problem=question.problem,
+                )
+            )
 
 
 async def _note_interruption(services: Services, thread: str) -> None:
@@ -233,18 +277,21 @@ async def _note_interruption(services: Services, thread: str) -> None:
         services.forget(latest.execution_id)
 
 
-def _outcome(thread_id: str, state: ContestState, *, went_on: bool = True) -> RunOutcome:
+def _outcome(
+    thread_id: str, state: ContestState, *, questions: Sequence[Question] = (), went_on: bool = True
+) -> RunOutcome:
     said = state.get("messages", [])
     return RunOutcome(
         thread_id=thread_id,
         execution_id=state["execution_id"],
-        status=state["status"],
-        message=state.get("message", ""),
+        status="interrupted" if questions else state["status"],
+        message=waiting_line(questions) if questions else state.get("message", ""),
         theme=state["theme"],
         report=ResearchReport.model_validate(report) if (report := state.get("report")) else None,
         markdown=str(said[-1].text) if state.get("report") and said else None,
         summary=ExecutionSummary.model_validate(summary) if (summary := state.get("summary")) else None,
         files=state.get("files", []),
         usage=usage_of(state),
+        questions=list(questions),
         went_on=went_on,
     )

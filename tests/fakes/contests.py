@@ -1,5 +1,6 @@
 """A contest for tests: a workspace with two plain teams, each with a model name of its own, on loopback vendors."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -70,9 +71,23 @@ class Contest:
         finally:
             await services.aclose()
 
-    async def resume(self, thread_id: str, *, force: bool = False) -> RunOutcome:
+    async def resume(
+        self,
+        thread_id: str,
+        decision: object = None,
+        *,
+        answers: Mapping[str, object] | None = None,
+        force: bool = False,
+    ) -> RunOutcome:
         services = self.services()
         try:
-            return await contend.resume(thread_id, force=force, services=services, on_event=self.events.append)
+            return await contend.resume(
+                thread_id,
+                decision,
+                answers=answers,
+                force=force,
+                services=services,
+                on_event=self.events.append,
+            )
         finally:
             await services.aclose()

@@ -6,10 +6,11 @@ from typing import Literal
 
 from langchain_core.messages import AIMessage
 from langgraph.errors import NodeError
-from langgraph.types import Command
+from langgraph.types import Command, interrupt
 
 from contend.citations import check_support, cited_in_draft
-from contend.contest.outcomes import TeamOutcome, standings, status_of, summary_of, winner_of
+from contend.contest.approval import answered, report_question
+from contend.contest.outcomes import BUDGETS, TeamOutcome, standings, status_of, summary_of, winner_of
 from contend.contest.publishing import head_of, publish
 from contend.contest.state import ContestState, ContestUpdate
 from contend.models.events import ReportPublished, RunDone, WinnerPicked
@@ -47,17 +48,23 @@ class ClosingNodes:
         )
         return {
             "winner": winner.team.team_id if winner else None,
+            "submission": best.submission if best else None,
             "notes": notes,
             "message": "; ".join(notes),
             "status": "running" if winner else status,
             "summary": summary_of(state["task"], outcomes, winner, texts).model_dump(mode="json"),
         }
 
+    async def approve_report(self, state: ContestState) -> ContestUpdate:
+        """A person approves the report, edits it or rejects it; the run waits here."""
+        submission = await self.services.require_submission(state["submission"])
+        return await answered(self.services, state, submission, interrupt(report_question(state, submission)))
+
     async def publish(self, state: ContestState) -> ContestUpdate:
         """Check the winner's citations and write its report; from here on the report is done."""
         outcomes, options = outcomes_of(state), ResolvedOptions.model_validate(state["options"])
         winner = next(outcome for outcome in outcomes if outcome.team.team_id == state["winner"])
-        submission = await self.services.require_submission(winner.best.submission if winner.best else None)
+        submission = await self.services.require_submission(state["submission"])
         status, notes = status_of(outcomes, winner)
         off = state["sources_off"] | {name: why for outcome in outcomes for name, why in outcome.sources_off.items()}
         head = head_of(
@@ -95,7 +102,7 @@ class ClosingNodes:
     async def finish_run(self, state: ContestState) -> ContestUpdate:
         """The terminal status, in state and record."""
         outcomes = outcomes_of(state)
-        status: RunStatus = "failed" if state["winner"] is None else "partial" if state["notes"] else "completed"
+        status: RunStatus = "failed" if state["submission"] is None else "partial" if state["notes"] else "completed"
         message = "; ".join(state["notes"]) or "all teams delivered"
         winner = next((outcome for outcome in outcomes if outcome.team.team_id == state["winner"]), None)
         await self.services.record.set_execution_status(
@@ -123,12 +130,22 @@ class ClosingNodes:
         return [check.text for check in checks if not check.verified]
 
 
-def route_after_pick(state: ContestState) -> Literal["publish", "finish_run"]:
-    return "finish_run" if state["winner"] is None else "publish"
+def route_after_pick(state: ContestState) -> Literal["approve_report", "publish", "finish_run"]:
+    if state["winner"] is None:
+        return "finish_run"
+    return "approve_report" if "report" in state["options"]["approve"] else "publish"
+
+
+def route_after_approval(state: ContestState) -> Literal["approve_report", "publish", "finish_run"]:
+    if state["problem"]:
+        return "approve_report"
+    return "publish" if state["submission"] else "finish_run"
 
 
 def route_after_publish(state: ContestState) -> Literal["learn", "finish_run"]:
-    return "learn" if state["options"]["learn"] else "finish_run"
+    """Learning costs calls too: not after a budget has ended."""
+    ended = any(outcome.exit_reason in BUDGETS for outcome in outcomes_of(state))
+    return "learn" if state["options"]["learn"] and not ended else "finish_run"
 
 
 def outcomes_of(state: ContestState) -> list[TeamOutcome]:

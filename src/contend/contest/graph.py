@@ -1,8 +1,8 @@
-"""The contest graph: open_run → Send × teams → team → pick_winner → publish → learn → finish_run."""
+"""The contest graph: open_run → Send × teams → team → pick_winner → (approve_report) → publish → learn → finish_run."""
 
 from langgraph.graph import END, START, StateGraph
 
-from contend.contest.closing import ClosingNodes, route_after_pick, route_after_publish
+from contend.contest.closing import ClosingNodes, route_after_approval, route_after_pick, route_after_publish
 from contend.contest.learning import LearnNode
 from contend.contest.opening import OpeningNode, route_to_teams
 from contend.contest.state import ContestInput, ContestOutput, ContestState, ContestUpdate
@@ -40,13 +40,15 @@ def build_contest_graph(services: Services) -> ContestGraph:
     graph.add_node("open_run", opening.open_run, error_handler=opening.refuse)
     graph.add_node("team", team, input_schema=TeamInput, error_handler=teams.forfeit)
     graph.add_node("pick_winner", closing.pick_winner)
+    graph.add_node("approve_report", closing.approve_report)
     graph.add_node("publish", closing.publish)
     graph.add_node("learn", learn, error_handler=closing.learning_failed)
     graph.add_node("finish_run", closing.finish_run)
     graph.add_edge(START, "open_run")
     graph.add_conditional_edges("open_run", route_to_teams, ["team"])
     graph.add_edge("team", "pick_winner")
-    graph.add_conditional_edges("pick_winner", route_after_pick, ["publish", "finish_run"])
+    graph.add_conditional_edges("pick_winner", route_after_pick, ["approve_report", "publish", "finish_run"])
+    graph.add_conditional_edges("approve_report", route_after_approval, ["approve_report", "publish", "finish_run"])
     graph.add_conditional_edges("publish", route_after_publish, ["learn", "finish_run"])
     graph.add_edge("learn", "finish_run")
     graph.add_edge("finish_run", END)

@@ -35,6 +35,7 @@ class LearnNode:
             theme=state["theme"],
             rounds=[played.model_dump(mode="json") for outcome in outcomes for played in _played(outcome)],
             bullets=[bullet["id"] for bullet in state["bullets"]],
+            approve="playbook" in options.approve,
             sources=await self._read(outcomes),
         )
         learned = await graph.ainvoke(given)

@@ -25,6 +25,8 @@ from contend.team.state import TeamInput
 EMPTY: ContestUpdate = {
     "outcomes": Overwrite([]),
     "winner": None,
+    "submission": None,
+    "problem": "",
     "notes": [],
     "lessons": None,
     "status": "running",

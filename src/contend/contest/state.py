@@ -29,7 +29,7 @@ class ContestOutput(TypedDict, total=False):
 
 
 class ContestState(ContestInput, ContestOutput, total=False):
-    """`outcomes` grows by parallel teams and is emptied by `open_run`; `given` is what the caller set."""
+    """`outcomes` grows by parallel teams and is emptied by `open_run`; `submission` is what will be published."""
 
     thread_id: str
     given: dict[str, Any]
@@ -43,6 +43,8 @@ class ContestState(ContestInput, ContestOutput, total=False):
     bullets: list[dict[str, Any]]
     outcomes: Annotated[list[dict[str, Any]], operator.add]
     winner: str | None
+    submission: str | None
+    problem: str
     notes: list[str]
     lessons: dict[str, Any] | None
 
@@ -69,5 +71,7 @@ class ContestUpdate(TypedDict, total=False):
     bullets: list[dict[str, Any]]
     outcomes: object
     winner: str | None
+    submission: str | None
+    problem: str
     notes: list[str]
     lessons: dict[str, Any] | None

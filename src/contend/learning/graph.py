@@ -1,4 +1,6 @@
-"""The learning graph: reflect, curate, apply."""
+"""The learning graph: reflect → curate → (approve_delta) → apply_delta."""
+
+from typing import Literal
 
 from langgraph.graph import END, START, StateGraph
 
@@ -9,13 +11,20 @@ LearnGraph = StateGraph[LearningState, None, LearnInput, LearnOutput]
 
 
 def build_learn_graph(nodes: LearnNodes) -> LearnGraph:
-    """The graph, not compiled. What a person has to approve goes between `curate` and `apply_delta`."""
+    """The graph, not compiled: its parent or its server brings the checkpointer."""
     graph: LearnGraph = StateGraph(LearningState, input_schema=LearnInput, output_schema=LearnOutput)
     graph.add_node("reflect", nodes.reflect)
     graph.add_node("curate", nodes.curate)
+    graph.add_node("approve_delta", nodes.approve_delta)
     graph.add_node("apply_delta", nodes.apply_delta)
     graph.add_edge(START, "reflect")
     graph.add_edge("reflect", "curate")
-    graph.add_edge("curate", "apply_delta")
+    graph.add_conditional_edges("curate", route_to_approval, ["approve_delta", "apply_delta"])
+    graph.add_conditional_edges("approve_delta", route_to_approval, ["approve_delta", "apply_delta"])
     graph.add_edge("apply_delta", END)
     return graph
+
+
+def route_to_approval(state: LearningState) -> Literal["approve_delta", "apply_delta"]:
+    """To a person, where one wants to see the delta and there is one; an answer takes the wish away."""
+    return "approve_delta" if state.get("approve") and state["delta"] else "apply_delta"

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import uuid4
 
+from langgraph.types import interrupt
 from pydantic import BaseModel
 
+from contend.learning.approval import answered, delta_question
 from contend.learning.curator import CuratorAgent
 from contend.learning.reflector import PlayedRound, ReflectorAgent
-from contend.learning.state import ApplyUpdate, CurateUpdate, LearningState, ReflectUpdate
+from contend.learning.state import ApplyUpdate, ApproveUpdate, CurateUpdate, LearningState, ReflectUpdate
 from contend.models.playbook import DeltaContextItem, ReflectionResult, Skipped
 from contend.stores.playbooks import PlaybookStore
 
@@ -67,6 +69,10 @@ class LearnNodes:
             "skipped": [_plain(skipped) for skipped in proposal.skipped],
             "usage": [*state.get("usage", []), *(_plain(call) for call in proposal.usage)],
         }
+
+    async def approve_delta(self, state: LearningState) -> ApproveUpdate:
+        """A person approves the operations, edits them or rejects them; the loop waits here."""
+        return answered(state, interrupt(delta_question(state)))
 
     async def apply_delta(self, state: LearningState) -> ApplyUpdate:
         """The votes and operations carried out on the newest playbook."""

@@ -18,6 +18,8 @@ class LearnInput(TypedDict, total=False):
     """Of `PlayedRound`."""
     bullets: list[str]
     """Ids of the bullets that the teams had."""
+    approve: bool
+    """Whether a person sees the delta before it is applied."""
     sources: list[str]
     """Ids of the documents that the teams read: lessons may not copy from them."""
 
@@ -33,6 +35,8 @@ class LearningState(LearnInput, total=False):
     """A `CurationResult`."""
     usage: list[dict[str, Any]]
     """Of `CallUsage`."""
+    problem: str
+    """Why a person's last answer was not usable."""
 
 
 class LearnOutput(TypedDict, total=False):
@@ -50,6 +54,14 @@ class CurateUpdate(TypedDict, total=False):
     delta: list[dict[str, Any]]
     skipped: list[dict[str, Any]]
     usage: list[dict[str, Any]]
+
+
+class ApproveUpdate(TypedDict, total=False):
+    delta: list[dict[str, Any]]
+    skipped: list[dict[str, Any]]
+    reflection: dict[str, Any]
+    approve: bool
+    problem: str
 
 
 class ApplyUpdate(TypedDict):

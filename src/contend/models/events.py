@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from contend.models.evaluation import MetricScore
+from contend.models.options import Approval
 from contend.models.record import Record, Score, UtcDatetime, utc_now
 from contend.models.round import ExitReason, LeaderboardEntry
 from contend.models.task import RunStatus, RunUsage, TeamState
@@ -113,6 +114,17 @@ class Learned(Event):
     summary: str
 
 
+class QuestionAsked(Event):
+    """A question waits for a person: the run pauses until it is answered."""
+
+    type: Literal["question_asked"] = "question_asked"
+    question_id: str
+    asked: Approval
+    team_id: str
+    description: str
+    problem: str = ""
+
+
 class RunDone(Event):
     type: Literal["run_done"] = "run_done"
     status: RunStatus
@@ -133,6 +145,7 @@ AnyEvent = Annotated[
     | WinnerPicked
     | ReportPublished
     | Learned
+    | QuestionAsked
     | RunDone,
     Field(discriminator="type"),
 ]

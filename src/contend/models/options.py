@@ -9,6 +9,7 @@ from contend.models.round import RoundPromptConfig
 
 Role = Literal["supervisor", "writer", "reviewer", "evaluator", "judge", "reflector", "curator"]
 Instructions = Annotated[str, StringConstraints(strip_whitespace=True, max_length=20_000)]
+Approval = Literal["plan", "report", "playbook"]
 Rounds = Annotated[int, Field(ge=1, le=10)]
 
 
@@ -31,6 +32,7 @@ class RunOptions(Record):
     max_minutes: float | None = Field(None, gt=0, description="Active minutes the whole run may take.")
     max_calls: int | None = Field(None, ge=1, description="Model calls the whole run may make.")
     target_score: Score | None = Field(None, description="A team stops when it reaches this score (0-1).")
+    approve: list[Approval] | None = Field(None, description="What a person approves first: plan, report, playbook.")
     learn: bool | None = Field(None, description="Write lessons into the playbook at the end.")
     allow_extractive: bool | None = Field(None, description="Publish the control's text if no other team delivers.")
 
@@ -108,6 +110,7 @@ class ResolvedOptions(Record):
     max_usd: float | None = None
     max_minutes: float | None = None
     max_calls: int | None = None
+    approve: list[Approval] = Field(default_factory=list)
     learn: bool = True
     allow_extractive: bool = False
     timeout_per_team_seconds: int = Field(default=600, gt=0)

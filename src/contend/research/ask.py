@@ -7,6 +7,7 @@ from contend.llm.model import Model, Scope
 from contend.models.options import ResolvedOptions, TeamConfig
 from contend.models.research import Passage
 from contend.prompts import Untrusted
+from contend.research.approval import refusal_reason
 from contend.research.state import ResearchState
 from contend.services import Services
 
@@ -90,7 +91,7 @@ def _planning(state: ResearchState) -> dict[str, object]:
     ]
     return {
         "query_hints": team.query_hints,
-        "feedback": Untrusted(history[-1]["feedback"] if history else "", label="feedback"),
+        "feedback": Untrusted(refusal_reason(state) or (history[-1]["feedback"] if history else ""), label="feedback"),
         "sources": [name for name in team.sources if name in state["options"]["sources"]],
         "round_number": state["round_number"],
         "history": history,

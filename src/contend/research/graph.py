@@ -1,9 +1,13 @@
-"""The research graph: supervise → Send × queries → search → collect → write → review → supervise, or end."""
+"""The research graph.
+
+supervise → (approve_plan) → Send × queries → search → collect → write → review → supervise, or end.
+"""
 
 from langgraph.graph import START, StateGraph
 
 from contend.models.options import RunOptions
-from contend.research.nodes import ResearchNodes, ResearchRoutes
+from contend.research.nodes import ResearchNodes
+from contend.research.routes import ResearchRoutes
 from contend.research.state import ResearchInput, ResearchOutput, ResearchState, SearchTask
 from contend.services import Services
 
@@ -17,14 +21,18 @@ def build_research_graph(services: Services) -> ResearchGraph:
         ResearchState, context_schema=RunOptions, input_schema=ResearchInput, output_schema=ResearchOutput
     )
     graph.add_node("supervise", nodes.supervise)
-    graph.add_node("search", nodes.search, input_schema=SearchTask, error_handler=nodes.turn_off)  # type: ignore[call-overload]  # handlers take a NodeError
+    graph.add_node("approve_plan", nodes.approve_plan)
+    graph.add_node("search", nodes.search, input_schema=SearchTask, error_handler=nodes.turn_off)  # type: ignore[arg-type]  # handlers take a NodeError
     graph.add_node("collect", nodes.collect)
     graph.add_node("write", nodes.write)
     graph.add_node("review", nodes.review)
     graph.add_edge(START, "supervise")
     routes = ResearchRoutes(services)
     graph.add_conditional_edges(
-        "supervise", routes.route_after_supervise, ["search", "collect", "write", "review", "__end__"]
+        "supervise", routes.route_after_supervise, ["approve_plan", "search", "collect", "write", "review", "__end__"]
+    )
+    graph.add_conditional_edges(
+        "approve_plan", routes.route_after_approval, ["approve_plan", "supervise", "search", "collect"]
     )
     graph.add_edge("search", "collect")
     graph.add_edge("collect", "write")

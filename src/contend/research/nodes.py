@@ -6,7 +6,7 @@ from typing import Literal
 from langchain_core.messages import AIMessage
 from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
-from langgraph.types import Command, Overwrite, Send
+from langgraph.types import Command, Overwrite, interrupt
 
 from contend.errors import SourceError
 from contend.models.events import SourceOff, StepDone
@@ -14,6 +14,7 @@ from contend.models.options import RunOptions
 from contend.models.replies import PlanReply, ReviewReply, draft_reply
 from contend.models.research import ResearchPlan
 from contend.report import state_to_report
+from contend.research.approval import answered, plan_question, wants_approval
 from contend.research.ask import asked, scope, team_of, values_for
 from contend.research.opening import opened_alone
 from contend.research.reading import reading_list
@@ -45,6 +46,10 @@ class ResearchNodes:
             return {"next_action": "review"}
         again: Literal["research", "write"] = "research" if known.get("more_queries") else "write"
         return {"next_action": again, "iteration_count": known["iteration_count"] + 1}
+
+    async def approve_plan(self, state: ResearchState) -> ResearchUpdate:
+        """A person approves the plan, edits it or rejects it; the run waits here."""
+        return answered(state, interrupt(plan_question(state)))
 
     async def search(self, task: SearchTask) -> ResearchUpdate:
         """One query to one source; texts go to the document store, state gets their ids."""
@@ -132,7 +137,7 @@ class ResearchNodes:
             "supervisor/plan",
             PlanReply,
             await values_for(self.services, state, "supervisor"),
-            scope=scope(state, "supervisor"),
+            scope=scope(state, "supervisor", step="again" if state.get("human_input") else ""),
         )
         plan = ResearchPlan(
             theme=state["theme"],
@@ -145,6 +150,7 @@ class ResearchNodes:
         return {
             "task_plan": plan.model_dump(mode="json"),
             "next_action": "research",
+            "human_input_required": wants_approval(state),
             "iteration_count": 1,
             "calls": latest_calls(state, answer.usage.model_dump(mode="json")),
         }
@@ -156,44 +162,6 @@ class ResearchNodes:
             "report": submission.report.model_dump(mode="json"),
             "messages": [AIMessage(submission.content)],
         }
-
-
-@dataclass(frozen=True)
-class ResearchRoutes:
-    """Where the research goes next: the supervisor's word, and a search for each query and source."""
-
-    services: Services
-
-    def route_after_supervise(
-        self, state: ResearchState
-    ) -> list[Send] | Literal["collect", "write", "review", "__end__"]:
-        match state["next_action"]:
-            case "research":
-                # A router that returns no Send at all ends the graph silently.
-                return self._searches(state) or "collect"
-            case "write" | "review" as step:
-                return step
-            case _:
-                return "__end__"
-
-    def _searches(self, state: ResearchState) -> list[Send]:
-        queries = state.get("more_queries") or (state["task_plan"] or {})["search_queries"]
-        off = self.services.sources_off(state["execution_id"]) | state.get("sources_off", {})
-        wanted = [name for name in team_of(state).sources if name in state["options"]["sources"] and name not in off]
-        return [
-            Send(
-                "search",
-                SearchTask(
-                    query=query,
-                    source=source,
-                    documents=state["options"]["documents"],
-                    execution_id=state["execution_id"],
-                    team_id=team_of(state).team_id,
-                ),
-            )
-            for query in queries
-            for source in wanted
-        ]
 
 
 def _max_iterations(state: ResearchState) -> int:

@@ -38,7 +38,7 @@ class ResearchOutput(TypedDict, total=False):
 
 
 class ResearchState(ResearchInput, ResearchOutput, total=False):
-    """`found` and `failed` grow by parallel searches; `research_data` holds SearchResults."""
+    """`found` and `failed` grow by parallel searches; `problem`: why an answer was not usable."""
 
     task_plan: dict[str, Any] | None
     research_data: list[dict[str, Any]]
@@ -54,6 +54,7 @@ class ResearchState(ResearchInput, ResearchOutput, total=False):
     passages: list[dict[str, Any]]
     more_queries: list[str]
     accepted: bool
+    problem: str
 
 
 class SearchTask(TypedDict):
@@ -86,6 +87,8 @@ class ResearchUpdate(TypedDict, total=False):
     iteration_count: int
     next_action: NextAction
     human_input_required: bool
+    human_input: str | None
+    problem: str
     found: object
     failed: object
     passages: list[dict[str, Any]]

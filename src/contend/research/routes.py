@@ -1,0 +1,57 @@
+"""Where the research goes next: the supervisor's word, a person's answer, and a search for each query and source."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from langgraph.types import Send
+
+from contend.research.ask import team_of
+from contend.research.state import ResearchState, SearchTask
+from contend.services import Services
+
+
+@dataclass(frozen=True)
+class ResearchRoutes:
+    """Where the research goes next: the supervisor's word, and a search for each query and source."""
+
+    services: Services
+
+    def route_after_supervise(
+        self, state: ResearchState
+    ) -> list[Send] | Literal["approve_plan", "collect", "write", "review", "__end__"]:
+        if state.get("human_input_required"):
+            return "approve_plan"
+        match state["next_action"]:
+            case "research":
+                # A router that returns no Send at all ends the graph silently.
+                return self._searches(state) or "collect"
+            case "write" | "review" as step:
+                return step
+            case _:
+                return "__end__"
+
+    def route_after_approval(
+        self, state: ResearchState
+    ) -> list[Send] | Literal["approve_plan", "supervise", "collect"]:
+        if state.get("human_input_required"):
+            return "approve_plan"
+        return self._searches(state) or "collect" if state.get("task_plan") else "supervise"
+
+    def _searches(self, state: ResearchState) -> list[Send]:
+        queries = state.get("more_queries") or (state["task_plan"] or {})["search_queries"]
+        off = self.services.sources_off(state["execution_id"]) | state.get("sources_off", {})
+        wanted = [name for name in team_of(state).sources if name in state["options"]["sources"] and name not in off]
+        return [
+            Send(
+                "search",
+                SearchTask(
+                    query=query,
+                    source=source,
+                    documents=state["options"]["documents"],
+                    execution_id=state["execution_id"],
+                    team_id=team_of(state).team_id,
+                ),
+            )
+            for query in queries
+            for source in wanted
+        ]

@@ -1,0 +1,227 @@
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import contend
+from contend.app import RunOutcome
+from contend.errors import InputError, ThreadBusy
+from contend.models.events import RoundScored
+from contend.models.questions import Decision, Question, Unusable, decision_of
+from fakes.contests import Contest, write_workspace
+from fakes.vendors import Vendors
+
+THEME = "How does resume work after a crash, and what is a team?"
+
+
+@pytest.fixture
+def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
+    write_workspace(workspace, ("alpha", "beta", "gamma"))
+    return Contest(workspace, documents, vendors.base_url)
+
+
+def _by_team(outcome: RunOutcome) -> dict[str, Question]:
+    return {question.team_id: question for question in outcome.questions}
+
+
+async def _asked(contest: Contest, **given: object) -> RunOutcome:
+    return await contest.run(THEME, thread_id="asked", max_rounds=1, learn=False, approve=["plan"], **given)
+
+
+async def test_three_teams_ask_at_once_and_are_approved_edited_and_rejected(contest: Contest, vendors: Vendors) -> None:
+    waiting = await _asked(contest)
+
+    assert waiting.exit_code == 3
+    assert not [call for call in vendors.calls if call.prompt != "supervisor/plan"]
+    questions = _by_team(waiting)
+    assert set(questions) == {"alpha", "beta", "gamma"}
+
+    points = ["Which calls are repeated after a kill?"]
+    outcome = await contest.resume(
+        "asked",
+        answers={
+            questions["alpha"].id: "approve",
+            questions["beta"].id: {"type": "edit", "args": {"investigation_points": points}},
+            questions["gamma"].id: {"type": "reject", "reason": "look at the leases instead"},
+        },
+    )
+
+    assert outcome.status == "completed"
+    plans = {model: _plans(vendors, model) for model in ("alpha", "beta", "gamma")}
+    assert [len(plans[model]) for model in ("alpha", "beta", "gamma")] == [1, 1, 2]
+    assert "look at the leases instead" in plans["gamma"][1]
+    drafts = [call.user for call in vendors.calls if call.model == "beta" and call.prompt == "writer/write"]
+    assert drafts
+    assert all(points[0] in draft for draft in drafts)
+
+
+def _plans(vendors: Vendors, model: str) -> list[str]:
+    return [call.user for call in vendors.calls if call.model == model and call.prompt == "supervisor/plan"]
+
+
+async def test_questions_may_be_answered_one_by_one(contest: Contest) -> None:
+    questions = _by_team(await _asked(contest))
+
+    waiting = await contest.resume("asked", answers={questions["beta"].id: "approve"})
+
+    assert {question.team_id for question in waiting.questions} == {"alpha", "gamma"}
+    outcome = await contest.resume(
+        "asked", answers={questions["alpha"].id: "approve", questions["gamma"].id: "approve"}
+    )
+    assert outcome.status == "completed"
+
+
+async def test_an_answer_to_a_question_that_was_answered_is_refused_by_its_id(contest: Contest) -> None:
+    questions = _by_team(await _asked(contest))
+    await contest.resume("asked", answers={questions["beta"].id: "approve"})
+
+    with pytest.raises(InputError, match=f"{questions['beta'].id}.*not open"):
+        await contest.resume("asked", answers={questions["beta"].id: "approve"})
+
+
+async def test_one_answer_for_several_questions_is_refused(contest: Contest) -> None:
+    await _asked(contest)
+
+    with pytest.raises(InputError, match="3 questions are open"):
+        await contest.resume("asked", "approve")
+
+
+async def test_of_two_clients_answering_at_once_one_wins_and_the_other_is_told(
+    contest: Contest, vendors: Vendors
+) -> None:
+    questions = _by_team(await _asked(contest))
+    answers = {question.id: "approve" for question in questions.values()}
+    vendors.latency = 0.05
+
+    results = await asyncio.gather(
+        contest.resume("asked", answers=answers), contest.resume("asked", answers=answers), return_exceptions=True
+    )
+
+    won = [result for result in results if isinstance(result, RunOutcome)]
+    told = [result for result in results if isinstance(result, ThreadBusy | InputError)]
+    assert len(won) == len(told) == 1
+    assert won[0].status == "completed"
+    drafts = [call for call in vendors.calls if call.prompt == "writer/write"]
+    assert len(drafts) == len(questions)
+
+
+async def test_an_edit_that_is_no_plan_leaves_the_question_open_and_says_why(contest: Contest) -> None:
+    question = _by_team(await _asked(contest, teams=["alpha"]))["alpha"]
+
+    waiting = await contest.resume("asked", {"type": "edit", "args": {"search_queries": []}})
+
+    assert waiting.exit_code == 3
+    assert "search_queries" in waiting.questions[0].problem
+    assert waiting.questions[0].asked == question.asked
+
+
+async def test_a_run_that_waits_survives_its_process_and_says_so(contest: Contest) -> None:
+    await _asked(contest)
+    services = contest.services()
+
+    standing = await contend.status("asked", services=services)
+    row = await services.record.latest_execution("asked")
+
+    await services.aclose()
+    assert standing.status == "interrupted"
+    assert len(standing.questions) == 3
+    assert row is not None
+    assert row.message.startswith("waiting for a person")
+
+
+async def test_plans_are_asked_for_in_round_one_only(contest: Contest) -> None:
+    waiting = await contest.run(
+        THEME, thread_id="asked", min_rounds=2, max_rounds=2, learn=False, approve=["plan"], teams=["alpha"]
+    )
+
+    outcome = await contest.resume("asked", "approve")
+
+    assert len(waiting.questions) == 1
+    assert outcome.status == "completed"
+    assert max(event.round_number for event in contest.events if isinstance(event, RoundScored)) == 2
+
+
+async def test_an_edited_report_is_published_and_may_not_cite_what_was_not_retrieved(contest: Contest) -> None:
+    waiting = await contest.run(THEME, thread_id="asked", max_rounds=1, learn=False, approve=["report"])
+    assert [question.asked for question in waiting.questions] == ["report"]
+    assert waiting.report is None
+
+    invented = await contest.resume("asked", {"type": "edit", "args": {"key_findings": ["Teams never sleep [99]."]}})
+    assert "[99]" in invented.questions[0].problem
+
+    finding = "A person looked at this finding [1]."
+    outcome = await contest.resume("asked", {"type": "edit", "args": {"key_findings": [finding]}})
+
+    assert outcome.status == "completed"
+    assert outcome.report is not None
+    assert outcome.report.key_findings == [finding]
+    assert finding in (outcome.markdown or "")
+
+
+async def test_a_rejected_report_is_not_published(contest: Contest, workspace: Path) -> None:
+    await contest.run(THEME, thread_id="asked", max_rounds=1, approve=["report"])
+
+    outcome = await contest.resume("asked", {"type": "reject", "reason": "too thin"})
+
+    assert outcome.report is None
+    assert outcome.exit_code == 2
+    assert "a person rejected the report: too thin" in outcome.message
+    assert not (workspace / "results").exists()
+
+
+@pytest.mark.parametrize(("answer", "bullets"), [("approve", True), ({"type": "reject", "reason": "no"}, False)])
+async def test_the_playbook_changes_only_with_a_persons_word(contest: Contest, answer: object, bullets: bool) -> None:
+    waiting = await contest.run(THEME, thread_id="asked", max_rounds=1, approve=["playbook"])
+    assert [question.asked for question in waiting.questions] == ["playbook"]
+    assert waiting.questions[0].args["operations"]
+
+    outcome = await contest.resume("asked", answer)
+
+    services = contest.services()
+    playbook = await services.playbooks.load("default")
+    await services.aclose()
+    assert outcome.status == "completed"
+    assert bool(playbook.bullets) is bullets
+
+
+@pytest.mark.parametrize(
+    ("answer", "decision"),
+    [
+        ("approve", Decision(type="approve")),
+        ({"decisions": [{"type": "approve"}]}, Decision(type="approve")),
+        (
+            {"decisions": [{"type": "edit", "edited_action": {"name": "approve_plan", "args": {"plan_text": "x"}}}]},
+            Decision(type="edit", args={"plan_text": "x"}),
+        ),
+        ({"decisions": [{"type": "reject", "message": "why"}]}, Decision(type="reject", reason="why")),
+        ([{"type": "accept", "args": None}], Decision(type="approve")),
+        (
+            [{"type": "edit", "args": {"action": "approve_plan", "args": {"search_queries": '["a", "b"]'}}}],
+            Decision(type="edit", args={"search_queries": ["a", "b"]}),
+        ),
+        ([{"type": "response", "args": "why"}], Decision(type="reject", reason="why")),
+        ([{"type": "ignore", "args": None}], Decision(type="reject")),
+    ],
+)
+def test_answers_of_both_front_ends_are_understood(answer: object, decision: Decision) -> None:
+    assert decision_of(answer) == decision
+
+
+@pytest.mark.parametrize("answer", [None, 7, "maybe", {}, [], {"type": "edit"}, {"decisions": []}])
+def test_an_answer_in_no_known_shape_is_unusable(answer: object) -> None:
+    assert isinstance(decision_of(answer), Unusable)
+
+
+async def test_the_payload_serves_both_front_ends(contest: Contest, snapshot: Any) -> None:  # noqa: ANN401 - syrupy's
+    from contend.contest.graph import build_contest_graph  # noqa: PLC0415 - slow to import
+    from contend.stores.checkpoints import open_checkpointer  # noqa: PLC0415 - the same
+
+    await _asked(contest, teams=["alpha"])
+    services = contest.services()
+    async with open_checkpointer("sqlite", contest.workspace) as saver:
+        graph = build_contest_graph(services).compile(checkpointer=saver)
+        state = await graph.aget_state({"configurable": {"thread_id": "asked"}})
+    await services.aclose()
+    shown = {**state.interrupts[0].value, "execution_id": "…"}
+    assert shown == snapshot
