@@ -8,6 +8,7 @@ from langchain_core.messages import AnyMessage
 from pydantic import TypeAdapter
 
 from contend.errors import InputError
+from contend.llm.budget import require_price
 from contend.models.evaluation import CODE_METRIC_NAMES
 from contend.models.options import EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig
 from contend.models.record import Theme
@@ -99,6 +100,16 @@ def _check_files(services: Services, resolved: Resolved) -> None:
     services.source("local", resolved.options.documents)
     services.library.check(resolved.options.language)
     _check_metrics(services, resolved.options.evaluator)
+    _check_prices(services, resolved)
+
+
+def _check_prices(services: Services, resolved: Resolved) -> None:
+    options = resolved.options
+    if options.max_usd is None:
+        return
+    metrics = [metric.model for metric in options.evaluator.metrics if metric.model]
+    teams = [name for team in resolved.teams if team.kind != "extractive" for name in team.models.values()]
+    require_price([*options.models.values(), *teams, *metrics], services.config.models.prices)
 
 
 def _check_metrics(services: Services, evaluator: EvaluatorConfig) -> None:
