@@ -7,6 +7,7 @@ from contend.cli.words import WHY_STOPPED, counted
 from contend.models.events import (
     AnyEvent,
     Learned,
+    QuestionAsked,
     ReportPublished,
     RoundJudged,
     RoundScored,
@@ -82,6 +83,10 @@ class Board:
                 self.sources_off[event.source] = event.reason
             case RunDone():
                 self.usage = event.usage
+            case QuestionAsked():
+                self.stage = "Waiting for a person"
+                if event.team_id:
+                    self.team(event.team_id).doing = f"asks a person: {event.asked}"
             case _:
                 self._follow(event)
 

@@ -19,7 +19,7 @@ from contend.cli.checks import (
     workspace_check,
 )
 from contend.cli.probing import local_servers
-from contend.cli.screen import say, say_json, show
+from contend.cli.screen import advise, say, say_json, show
 from contend.cli.words import counted, plain
 from contend.errors import InputError, StoreError
 from contend.services import Services
@@ -41,7 +41,7 @@ def show_checkup(*, workspace: Path | None, as_json: bool) -> int:
         say_json({"ready": not faults, "checks": [check._asdict() for check in checks]})
     else:
         show(Group(_table(checks), ""))
-        say(_verdict(faults))
+        _advise(faults)
     return _NOT_READY if faults else 0
 
 
@@ -78,7 +78,10 @@ def _table(checks: Sequence[Check]) -> Table:
     return table
 
 
-def _verdict(faults: Sequence[Check]) -> str:
+def _advise(faults: Sequence[Check]) -> None:
     if faults:
-        return f"Not ready: mend {', '.join(check.name for check in faults)}, then run `contend doctor` again."
-    return "Ready: `contend run THEME --docs FOLDER`."
+        say(f"Not ready: mend {', '.join(check.name for check in faults)}.")
+        advise("contend doctor")
+    else:
+        say("Ready.")
+        advise("contend run THEME --docs FOLDER")

@@ -1,13 +1,14 @@
 """What a run leaves on the terminal: how it ended, who won, the summary, the files, what to do next."""
 
 from rich.console import Group, RenderableType
+from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from contend.app import RunOutcome
 from contend.cli.board import Board, TeamRow
-from contend.cli.screen import say, show
+from contend.cli.screen import advise, say, show
 from contend.cli.words import STATUS, STYLE, plain, points, said_models, said_usage
 
 
@@ -17,9 +18,10 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
         say(f"Nothing to do: thread {outcome.thread_id} is {outcome.status} ({plain(outcome.message)}).")
         _next(outcome)
         return
-    parts: list[RenderableType] = ["", _headline(outcome), "", _table(board.rows()), ""]
+    parts: list[RenderableType] = ["", _headline(outcome, board.rows()), "", _table(board.rows(), outcome.message), ""]
     if outcome.report is not None:
-        parts += [_block("Summary", plain(outcome.report.executive_summary)), ""]
+        summary = Markdown(plain(outcome.report.executive_summary), hyperlinks=False)
+        parts += [Text("Summary", style="bold"), Padding(summary, (0, 0, 0, 2)), ""]
     if outcome.files:
         parts += [Text("Files", style="bold"), *(_indented(plain(file)) for file in outcome.files), ""]
     used = f"{said_models(board.models)} · {said_usage(outcome.usage)}"
@@ -28,18 +30,21 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
     _next(outcome)
 
 
-def _headline(outcome: RunOutcome) -> Text:
+def _headline(outcome: RunOutcome, rows: list[TeamRow]) -> Text:
     summary = outcome.summary
-    said = Text(STATUS[outcome.status], style=f"bold {STYLE[outcome.status]}")
+    status = "Waiting" if outcome.questions else STATUS[outcome.status]
+    said = Text(status, style=f"bold {STYLE[outcome.status]}")
     if summary is not None and summary.best_team_id is not None:
         names = {status.team_id: status.team_name for status in summary.team_statuses}
         said.append(f": {plain(names[summary.best_team_id])} wins with {points(summary.best_score)}", style="bold")
     if outcome.status != "completed":
         said.append(f"\n{plain(outcome.message)}", style="default not bold")
+    if outcome.status == "failed" and any(row.rank for row in rows):
+        said.append("\nOnly the control delivered: --allow-extractive publishes its text.", style="default not bold")
     return said
 
 
-def _table(rows: list[TeamRow]) -> Table:
+def _table(rows: list[TeamRow], message: str) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("#", justify="right")
     table.add_column("Team", no_wrap=True, overflow="ellipsis", max_width=24)
@@ -48,13 +53,10 @@ def _table(rows: list[TeamRow]) -> Table:
     table.add_column("End", overflow="fold")
     for row in rows:
         best = "–" if row.rank is None else points(row.best)
-        ended = Text(plain(row.doing), style=STYLE[row.state])
+        said_above = row.doing.removeprefix(f"{row.state}: ") in message
+        ended = Text(row.state if said_above else plain(row.doing), style=STYLE[row.state])
         table.add_row(str(row.rank or "–"), Text(plain(row.name)), best, str(row.round_number or "–"), ended)
     return table
-
-
-def _block(title: str, text: str) -> Group:
-    return Group(Text(title, style="bold"), _indented(text))
 
 
 def _indented(text: str) -> Padding:
@@ -62,10 +64,12 @@ def _indented(text: str) -> Padding:
 
 
 def _next(outcome: RunOutcome) -> None:
-    thread = outcome.thread_id
-    if outcome.report is not None:
-        say(f"Next: `contend report {thread}` prints the report, `contend leaderboard {thread}` its rounds.")
+    if outcome.questions:
+        say("Answer in Studio, or from Python by contend.resume(thread, decision).")
+        advise("contend serve", f"contend status {outcome.thread_id}")
+    elif outcome.report is not None:
+        advise(f"contend report {outcome.thread_id}", f"contend leaderboard {outcome.thread_id}")
     elif outcome.status == "failed":
-        say(f"Next: `contend status {thread}` says why; `contend doctor` what to mend; then run again.")
+        advise(f"contend status {outcome.thread_id}", "contend doctor")
     else:
-        say(f"Next: `contend resume {thread}`.")
+        advise(f"contend resume {outcome.thread_id}")

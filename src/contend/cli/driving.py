@@ -12,7 +12,7 @@ from contend.cli.closing import show_outcome
 from contend.cli.screen import note, say_json
 from contend.cli.stopping import until_stopped
 from contend.cli.views import view_on
-from contend.errors import InputError
+from contend.errors import ContendError, InputError
 from contend.models.options import RunOptions
 from contend.settings import Settings, load_settings
 from contend.stores.record import RecordStore
@@ -56,7 +56,12 @@ def resume_thread(thread: str, *, force: bool, workspace: Path | None, as_json: 
 def _drive(thread: str, job: Job, board: Board, *, as_json: bool, out: Path | None) -> int:
     with view_on(board, as_json=as_json) as view:
         work = until_stopped(job(view.show), on_stop=view.stopping, at_once=view.close)
-        outcome = asyncio.run(work)
+        try:
+            outcome = asyncio.run(work)
+        except ContendError as error:
+            if isinstance(error, InputError) or not board.began:
+                raise
+            raise ContendError(f"{error}; then go on with `contend resume {thread}`") from error
     if outcome is None:
         return _stopped(thread, began=board.began, as_json=as_json)
     if out is not None:

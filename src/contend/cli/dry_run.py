@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.text import Text
 
 from contend.app import DryRun, dry_run
-from contend.cli.screen import facts_table, say, say_json, show
+from contend.cli.screen import advise, facts_table, say_json, show
 from contend.cli.words import plain, said_models
 from contend.llm.budget import Limits, cost_usd
 from contend.models.options import RunOptions
@@ -44,7 +44,7 @@ def show_dry_run(theme: str, options: RunOptions, *, workspace: Path | None, as_
     title = Text(plain(planned.opening.theme), style="bold")
     done = Text("Dry run: nothing was spent or written.", style="cyan")
     show(Group(title, done, "", facts_table(_facts(planned, estimate)), ""))
-    say("Next: the same command without --dry-run.")
+    advise("the same command without --dry-run")
 
 
 def estimated(planned: DryRun, models: ModelsConfig) -> Estimate:

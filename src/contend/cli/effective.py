@@ -1,7 +1,7 @@
 """Every value in effect and where it came from."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ from pydantic import SecretStr
 from rich.table import Table
 from rich.text import Text
 
-from contend.cli.screen import say, say_json, show
+from contend.cli.screen import advise, say, say_json, show
 from contend.cli.words import plain
 from contend.models.options import RunOptions
 from contend.prompts import PromptBuilderSettings, PromptLibrary
@@ -45,7 +45,8 @@ def show_config(*, workspace: Path | None, as_json: bool) -> None:
     for value in values:
         table.add_row(value.name, Text(plain(_shown(value.value))), Text(value.origin, style="dim"))
     show(table)
-    say("Next: `contend config show --prompts` shows the prompts; `contend doctor` checks it all.")
+    say()
+    advise("contend config show --prompts", "contend doctor")
 
 
 def show_prompts(*, workspace: Path | None, as_json: bool) -> None:
@@ -91,15 +92,33 @@ def _origin(variable: str, *, given: bool) -> str:
 def _options(settings: Settings, config: Config, templates: PromptBuilderSettings) -> Iterator[Value]:
     resolved = resolve_options(config, RunOptions(), theme="", has_language_model=settings.has_language_model)
     values = resolved.options.model_dump(mode="json")
-    values["round_prompt"] = templates.round_prompt.model_dump(mode="json")
-    origins = dict(resolved.origins)
-    if origins["language"] == "default":
-        values["language"], origins["language"] = _FROM_THEME, "default: the theme's own"
-    if not settings.has_language_model and origins["models"] == "config/models.toml":
-        origins["models"] = "no OPENAI_API_KEY or OPENAI_BASE_URL"
-    values["teams"], origins["teams"] = [team.team_id for team in resolved.teams], "config/orchestrator.toml"
+    origins = _option_origins(settings, resolved.origins)
+    if resolved.origins["language"] == "default":
+        values["language"] = _FROM_THEME
+    values["teams"] = [team.team_id for team in resolved.teams]
     for name, value in values.items():
-        yield from _flat(f"run.{name}", value, origins[name])
+        if name != "round_prompt":
+            yield from _flat(f"run.{name}", value, origins[name])
+    for name, value in templates.round_prompt.model_dump(mode="json").items():
+        given = name in templates.round_prompt.model_fields_set
+        yield Value(f"run.round_prompt.{name}", value, _template_origin(f"ROUND_PROMPT__{name}", given=given))
+
+
+def _option_origins(settings: Settings, found: Mapping[str, str]) -> dict[str, str]:
+    origins = {"teams": "config/orchestrator.toml", **found}
+    if "model" in origins and origins["models"] == "config/models.toml":
+        origins["models"] = origins["model"]
+    elif not settings.has_language_model and origins["models"] == "config/models.toml":
+        origins["models"] = "no OPENAI_API_KEY or OPENAI_BASE_URL"
+    if origins["language"] == "default":
+        origins["language"] = "default: the theme's own"
+    return {name: f"{origin} CONTEND_*" if origin == "environment" else origin for name, origin in origins.items()}
+
+
+def _template_origin(name: str, *, given: bool) -> str:
+    if (variable := f"CONTEND_{name.upper()}") in os.environ:
+        return f"environment {variable}"
+    return "config/prompt_builder.toml" if given else "default"
 
 
 def _models(config: Config) -> Iterator[Value]:
@@ -109,9 +128,7 @@ def _models(config: Config) -> Iterator[Value]:
 def _templates(templates: PromptBuilderSettings) -> Iterator[Value]:
     for name in ("team_user_prompt", "evaluator_user_prompt", "judgment_user_prompt"):
         own = getattr(templates, name) is not None
-        origin = _origin(f"CONTEND_{name.upper()}", given=True) if f"CONTEND_{name.upper()}" in os.environ else ""
-        origin = origin or ("config/prompt_builder.toml" if own else "prompts/")
-        yield Value(name, "(own template)" if own else "(prompt file)", origin)
+        yield Value(name, "(own template)" if own else "(prompt file)", _template_origin(name, given=own))
 
 
 def _files(config: Config) -> Iterator[Value]:

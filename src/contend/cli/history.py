@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from contend.cli.screen import say, say_json, show
+from contend.cli.screen import advise, say, say_json, show
 from contend.cli.words import STATUS, STYLE, WHY_STOPPED, plain, points, said_models, said_usage
 from contend.errors import UnknownThread
 from contend.models.record import Record
@@ -46,10 +46,11 @@ def show_status(thread: str, *, workspace: Path | None, as_json: bool) -> None:
     execution = standing.execution
     head = Text(plain(execution.theme), style="bold")
     head.append(f"\n{STATUS[standing.status]}", style=f"bold {STYLE[standing.status]}")
-    head.append(f" · {plain(standing.message)}" if standing.message else "", style="not bold")
+    if standing.message and "contend resume" not in standing.message:
+        head.append(f" · {plain(standing.message)}", style="not bold")
     facts = f"{said_models(execution.models)} · {said_usage(standing.usage)} · playbook {execution.dataset}"
     show(Group(head, Text(facts, style="dim"), "", _teams(standing), ""))
-    say(_next(standing))
+    _advise(standing)
 
 
 def show_runs(limit: int, *, workspace: Path | None, as_json: bool) -> None:
@@ -61,7 +62,8 @@ def show_runs(limit: int, *, workspace: Path | None, as_json: bool) -> None:
         say_json([row.model_dump(mode="json") for row in current])
         return
     if not current:
-        say(f"No runs yet in {settings.folder}. Begin with `contend run THEME --docs FOLDER`.")
+        say(f"No runs yet in {settings.folder}.")
+        advise("contend run THEME --docs FOLDER")
         return
     table = _plain_table("Thread", "Started", "Status", "Best", "Theme")
     for row in current:
@@ -70,7 +72,8 @@ def show_runs(limit: int, *, workspace: Path | None, as_json: bool) -> None:
         best = "–" if row.winner_team_id is None else points(row.best_score)
         table.add_row(row.thread_id, started, status, best, Text(plain(shorten(row.theme, _THEME_SHOWN))))
     show(table)
-    say("Next: `contend status THREAD`, `contend report THREAD`.")
+    say()
+    advise("contend status THREAD", "contend report THREAD")
 
 
 def show_leaderboard(thread: str | None, *, workspace: Path | None, as_json: bool) -> None:
@@ -82,7 +85,7 @@ def show_leaderboard(thread: str | None, *, workspace: Path | None, as_json: boo
         say_json({"thread_id": standing.execution.thread_id, "leaderboard": entries, "rounds": rounds})
         return
     show(Group(Text(plain(standing.execution.theme), style="bold"), "", _ranking(standing), ""))
-    say(f"Next: `contend report {standing.execution.thread_id}` prints the winner's report.")
+    _advise(standing)
 
 
 def _standing(thread: str | None, workspace: Path | None) -> Standing:
@@ -137,19 +140,29 @@ def _teams(standing: Standing) -> Table:
         table.add_row(
             str(entry.rank or "–") if entry else "–",
             Text(plain(status.team_name)),
-            Text(status.status, style=STYLE[status.status]),
+            Text(*_state(status, standing.status)),
             str(len(rounds)),
             points(entry.best_score) if entry and entry.rank else "–",
-            Text(plain(status.error_message or _why(rounds))),
+            Text(plain(_why(status, rounds, standing.message))),
         )
     return table
+
+
+def _state(team: TeamStatus, run: RunStatus) -> tuple[str, str]:
+    """The word and its style: in a run that stopped no team runs."""
+    if run == "interrupted" and team.status == "running":
+        return "stopped", STYLE["interrupted"]
+    return team.status, STYLE[team.status]
 
 
 def _place(entry: LeaderboardEntry | None) -> int:
     return entry.rank if entry and entry.rank else 1_000_000
 
 
-def _why(rounds: list[RoundRow]) -> str:
+def _why(status: TeamStatus, rounds: list[RoundRow], message: str) -> str:
+    """Why a team ended, where the run's message has not said it."""
+    if status.error_message:
+        return "" if status.error_message in message else status.error_message
     reason = rounds[-1].exit_reason if rounds else None
     return "" if reason is None else WHY_STOPPED[reason]
 
@@ -175,14 +188,14 @@ def _plain_table(*names: str) -> Table:
     return table
 
 
-def _next(standing: Standing) -> str:
+def _advise(standing: Standing) -> None:
     thread = standing.execution.thread_id
     match standing.status:
         case "running":
-            return "A process works on it."
+            say("A process works on it.")
         case "interrupted":
-            return f"Next: `contend resume {thread}` goes on with it."
+            advise(f"contend resume {thread}")
         case "failed":
-            return "Next: `contend doctor` says what to mend; then run again."
+            advise("contend doctor")
         case _:
-            return f"Next: `contend report {thread}` prints the report, `contend leaderboard {thread}` its rounds."
+            advise(f"contend report {thread}")

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from contend.cli.screen import say, say_json, show
+from contend.cli.screen import advise, say_json, show
 from contend.cli.words import counted, plain
 from contend.errors import InputError
 from contend.models.playbook import Bullet, Playbook
@@ -33,7 +33,7 @@ def show_playbook(dataset: str, *, workspace: Path | None, as_json: bool) -> Non
         say_json(playbook.model_dump(mode="json"))
         return
     show(Group(*_parts(playbook)))
-    say(f"Next: `contend run THEME --dataset {dataset}` starts from it.")
+    advise(f"contend run THEME --dataset {dataset}")
 
 
 def _parts(playbook: Playbook) -> Iterable[RenderableType]:

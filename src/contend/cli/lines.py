@@ -4,6 +4,7 @@ from contend.cli.words import counted, plain, points
 from contend.models.events import (
     AnyEvent,
     Learned,
+    QuestionAsked,
     ReportPublished,
     RoundJudged,
     RoundScored,
@@ -27,30 +28,41 @@ def line_of(event: AnyEvent) -> str:
     return f"{event.at.astimezone():%H:%M:%S}  {plain(who):<10}  {plain(what)}"
 
 
-def _told(event: AnyEvent) -> tuple[str, str]:  # noqa: PLR0911 - a line for each event
+def _told(event: AnyEvent) -> tuple[str, str]:
+    match event:
+        case TeamStarted() | TeamDone() | SourceOff():
+            return event.team_id, _of_team(event)
+        case RoundStarted() | StepDone() | RoundSubmitted() | RoundScored() | RoundJudged():
+            return event.team_id, f"round {event.round_number}: {_in_round(event)}"
+        case QuestionAsked():
+            return event.team_id or "contend", f"asks a person ({event.asked}): {event.description}"
+        case _:
+            return "contend", _of_run(event)
+
+
+def _of_run(event: RunStarted | WinnerPicked | ReportPublished | Learned | RunDone) -> str:
     match event:
         case RunStarted():
             off = "".join(f"; {name} is off ({reason})" for name, reason in event.sources_off.items())
-            what = f"{counted(len(event.teams), 'team')} on {', '.join(event.sources)}{off}: {event.theme}"
-            return "contend", what
-        case WinnerPicked(team_id=None):
-            return "contend", "no winner: no team delivered"
+            return f"{counted(len(event.teams), 'team')} on {', '.join(event.sources)}{off}: {event.theme}"
         case WinnerPicked():
-            return "contend", f"{event.team_id} wins with {points(event.score)}"
+            return f"{event.team_id} wins with {points(event.score)}" if event.team_id else "no winner"
         case ReportPublished():
-            return "contend", f"published the report with {counted(event.sources, 'source')}"
+            return f"published the report with {counted(event.sources, 'source')}"
         case Learned():
-            return "contend", f"playbook {event.dataset}, version {event.playbook_version}: {event.summary}"
+            return f"playbook {event.dataset}, version {event.playbook_version}: {event.summary}"
         case RunDone():
-            return "contend", f"{event.status}: {event.message}"
-        case SourceOff():
-            return event.team_id, f"source {event.source} is off from here on: {event.reason}"
+            return f"{event.status}: {event.message}"
+
+
+def _of_team(event: TeamStarted | TeamDone | SourceOff) -> str:
+    match event:
         case TeamStarted():
-            return event.team_id, f"{event.team_name} starts"
+            return f"{event.team_name} starts"
         case TeamDone():
-            return event.team_id, event.status + (f": {event.error_message}" if event.error_message else "")
-        case _:
-            return event.team_id, f"round {event.round_number}: {_in_round(event)}"
+            return event.status + (f": {event.error_message}" if event.error_message else "")
+        case SourceOff():
+            return f"source {event.source} is off from here on: {event.reason}"
 
 
 def _in_round(event: RoundStarted | StepDone | RoundSubmitted | RoundScored | RoundJudged) -> str:

@@ -87,8 +87,10 @@ def team_table(rows: list[TeamRow], *, most: int) -> Table:
 
 def _facts(board: Board) -> Iterator[tuple[str, str | Text]]:
     on = [name for name in board.sources if name not in board.sources_off]
-    yield "Model", said_models(board.models) if board.models else "…"
-    yield "Sources", ", ".join(on) or "…"
+    if board.models:
+        yield "Model", said_models(board.models)
+    if on:
+        yield "Sources", ", ".join(on)
     for name, reason in list(board.sources_off.items())[:_MOST_OFF]:
         yield "Off", Text(plain(f"{name}: {reason}"), style="yellow")
     yield "Used", said_usage(board.usage)

@@ -1,9 +1,11 @@
 """The command `contend`: its commands, and the one place where errors become a line and an exit code."""
 
+import logging
 import os
 import signal
 import sys
 import warnings
+from collections.abc import Sequence
 from types import FrameType
 from typing import Annotated
 
@@ -56,8 +58,7 @@ def _globals(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    if verbose:
-        _log_to_stderr()
+    _log(verbose=verbose)
     _help_without_command(context)
 
 
@@ -78,12 +79,13 @@ def main() -> None:
     signal.signal(signal.SIGINT, _stop)
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
-    sys.exit(_code())
+    sys.exit(run_command(sys.argv[1:]))
 
 
-def _code() -> int:
+def run_command(arguments: Sequence[str]) -> int:
+    """Run one command in this process; its exit code. Errors are told on standard error, in one line."""
     try:
-        return int(app(prog_name="contend", standalone_mode=False) or 0)
+        return int(app(args=list(arguments), prog_name="contend", standalone_mode=False) or 0)
     except ContendError as error:
         return _refuse(str(error))
     except typer.TyperException as error:
@@ -112,8 +114,10 @@ def _stop(*_: int | FrameType | None) -> None:
     os._exit(STOPPED)
 
 
-def _log_to_stderr() -> None:
-    import logging
-
+def _log(*, verbose: bool) -> None:
+    """Silent unless asked: what a person must know is said by the commands themselves."""
+    if not verbose:
+        logging.getLogger().addHandler(logging.NullHandler())
+        return
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("contend").setLevel(logging.INFO)

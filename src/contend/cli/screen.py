@@ -36,6 +36,12 @@ def say(line: str = "") -> None:
     typer.echo(line)
 
 
+def advise(*commands: str) -> None:
+    """What to do next."""
+    for number, command in enumerate(commands):
+        say(f"{'    ' if number else 'Next'}  {command}")
+
+
 def note(line: str) -> None:
     """For the person who waits, also where standard output goes to a program."""
     typer.echo(line, err=True)

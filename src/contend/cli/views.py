@@ -1,6 +1,7 @@
 """Who shows a run's events: a live view on a terminal, plain lines elsewhere, JSON lines for programs."""
 
 import json
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -48,9 +49,10 @@ class Lines:
 
 @contextmanager
 def view_on(board: Board, *, as_json: bool) -> Iterator[View]:
-    """The view that fits standard output."""
+    """The view that fits standard output; log lines and a live view would draw over each other."""
     console = screen()
-    if as_json or not console.is_terminal:
+    logs = logging.getLogger("contend").isEnabledFor(logging.INFO)
+    if as_json or logs or not console.is_terminal:
         yield Lines(board, as_json=as_json)
         return
     from contend.cli.live import LiveView
