@@ -14,13 +14,17 @@ from contend.models.options import EvaluatorConfig, ResolvedOptions, RunOptions,
 from contend.models.record import Theme
 from contend.services import Services
 from contend.settings import EXTRACTIVE, Resolved, fingerprint, resolve_options
+from contend.stores.checkpoints import check_checkpointer
 from contend.text import clean
 
 THEME_CHARACTERS = 500
 
 
 class Opening(NamedTuple):
-    """A run that may begin. `given` is what the caller set; `sources_off` gives each absent source's reason."""
+    """A run that may begin. `given` is what the caller set; `sources_off` gives each absent source's reason.
+
+    `left_out` are lines on documents that will not be searched, as far as a listing tells.
+    """
 
     theme: str
     given: RunOptions
@@ -30,6 +34,7 @@ class Opening(NamedTuple):
     sources_off: dict[str, str]
     warnings: list[str]
     fingerprint: dict[str, str]
+    left_out: list[str]
 
 
 async def open_run(
@@ -39,6 +44,7 @@ async def open_run(
 
     Raises:
         InputError: names the field, the value and the remedy.
+        StoreError: checkpoints couldn't be kept.
     """
     given = context or RunOptions()
     settled_theme, more = settled(theme, messages)
@@ -48,11 +54,20 @@ async def open_run(
         services.config, given, theme=settled_theme, has_language_model=services.settings.has_language_model
     )
     await asyncio.to_thread(_check_files, services, resolved)
+    store_warnings = await check_checkpointer(services.settings)
     on, off = await _checked_sources(services, resolved)
     options = resolved.options.model_copy(update={"sources": on, "round_prompt": services.templates.round_prompt})
     teams = _teams_with_sources(resolved.teams, on, named=given.teams is not None)
     return Opening(
-        settled_theme, given, options, teams, on, off, _warnings(options), config_fingerprint(services, options)
+        theme=settled_theme,
+        given=given,
+        options=options,
+        teams=teams,
+        sources=on,
+        sources_off=off,
+        warnings=[*_warnings(options), *store_warnings],
+        fingerprint=config_fingerprint(services, options),
+        left_out=await services.left_out(options.documents, read=False) if "local" in on else [],
     )
 
 

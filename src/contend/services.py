@@ -224,6 +224,18 @@ class Services:
     def _local_documents(self, paths: Sequence[Path]) -> Source:
         return LocalDocuments(paths, cache=self.folder / "documents" / "index")
 
+    async def left_out(self, documents: Sequence[str], *, read: bool) -> list[str]:
+        """The documents that are not searched, a line for each reason. Without `read`, as far as a listing tells."""
+        try:
+            source = self.source("local", documents)
+        except InputError as error:  # they are gone since the run began
+            return [str(error)]
+        if not isinstance(source, LocalDocuments):
+            return []
+        if read:
+            await source.read_all()
+        return source.told_left_out()
+
     def turn_off(self, execution_id: str, source: str, reason: str) -> bool:
         """A source is off for the rest of a run; True the first time."""
         off = self._off.setdefault(execution_id, {})
@@ -280,7 +292,8 @@ class Services:
         if self.board.leaderboard(execution_id):
             return
         self.board.load(execution_id, await self.record.leaderboard(execution_id))
-        self.ledgers.of(execution_id).seed(await self.record.usage(execution_id), 0.0)
+        calls, seconds = await self.record.calls(execution_id), await self.record.active_seconds(execution_id)
+        self.ledgers.of(execution_id).seed(calls, seconds)
 
     def slots(self, execution_id: str, limit: int) -> asyncio.Semaphore:
         """The run's cap on teams in flight."""

@@ -15,9 +15,9 @@ class Clock:
         return self.seconds
 
 
-def usage(tokens: int = 0, usd: float | None = 0.0) -> CallUsage:
+def usage(tokens: int = 0, usd: float | None = 0.0, *, key: str = "k") -> CallUsage:
     return CallUsage(
-        call_key="k", role="writer", model="m", input_tokens=tokens, output_tokens=0, cost_usd=usd, milliseconds=1
+        call_key=key, role="writer", model="m", input_tokens=tokens, output_tokens=0, cost_usd=usd, milliseconds=1
     )
 
 
@@ -88,7 +88,9 @@ def test_a_resumed_run_goes_on_with_what_it_had_used() -> None:
     clock.seconds = 5000
     ledger = Ledger(Limits(max_tokens=100, max_minutes=10), clock=clock)
 
-    ledger.seed(RunUsage(requests=3, input_tokens=40, output_tokens=20, cost_usd=None), seconds=120)
+    calls = [usage(tokens=20, key=f"call {number}") for number in range(3)]
+    ledger.seed(calls[:2], seconds=120)
+    ledger.know(calls)
 
     assert ledger.share_left() == pytest.approx(0.4)
     assert ledger.seconds == pytest.approx(120)

@@ -60,6 +60,7 @@ class Ledger:
         self._clock = clock
         self._started = clock()
         self._used = RunUsage()
+        self._known: set[str] = set()
         self._held: set[Reservation] = set()
         self._refused: Limit | None = None
 
@@ -78,10 +79,17 @@ class Ledger:
         """Whether a call's size decides anything: estimating it costs time."""
         return self.limits.max_tokens is not None or self.limits.max_usd is not None
 
-    def seed(self, usage: RunUsage, seconds: float) -> None:
+    def seed(self, calls: Iterable[CallUsage], seconds: float) -> None:
         """Carry over what the execution used before a resume, in place of what the ledger knew."""
-        self._used = usage
+        self._used, self._known = RunUsage(), set()
+        self.know(calls)
         self._started = self._clock() - seconds
+
+    def know(self, calls: Iterable[CallUsage]) -> None:
+        """Count calls of an earlier process; those that are counted already change nothing."""
+        new = {call.call_key: call for call in calls if call.call_key not in self._known}
+        self._known |= new.keys()
+        self._used += RunUsage.of([*new.values()])
 
     def reserve(self, *, input_tokens: int, output_tokens: int, price: ModelPrice | None = None) -> Reservation:
         """Hold what a call may cost at most.
@@ -104,6 +112,7 @@ class Ledger:
     def settle(self, reservation: Reservation, usage: CallUsage) -> None:
         """Replace what was held by what the call cost."""
         self._held.discard(reservation)
+        self._known.add(usage.call_key)
         self._used += RunUsage.of([usage])
 
     def release(self, reservation: Reservation) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from contend.llm.model import Model, Scope
 from contend.models.options import ResolvedOptions, TeamConfig
 from contend.models.research import Passage
+from contend.models.task import CallUsage
 from contend.prompts import Untrusted
 from contend.research.approval import refusal_reason
 from contend.research.state import ResearchState
@@ -20,8 +21,11 @@ def team_of(state: ResearchState) -> TeamConfig:
 
 def asked(services: Services, state: ResearchState, role: Asked) -> Model:
     """The model that plays a role for this team."""
-    options = ResolvedOptions.model_validate(state["options"])
-    return services.model(role, options, state["execution_id"], team=team_of(state))
+    options, execution_id = ResolvedOptions.model_validate(state["options"]), state["execution_id"]
+    model = services.model(role, options, execution_id, team=team_of(state))
+    # In a process that goes on with the run, the calls of the unfinished round are known from the state alone.
+    services.ledgers.of(execution_id).know(CallUsage.model_validate(call) for call in state.get("calls", []))
+    return model
 
 
 def scope(state: ResearchState, role: Asked, *, step: str = "") -> Scope:

@@ -139,7 +139,15 @@ class RecordStore:
         return next((entry.rank for entry in entries if entry.team_id == team_id), None)
 
     async def usage(self, execution_id: str) -> RunUsage:
-        return await self._read(partial(queries.usage, execution_id=execution_id), missing=RunUsage())
+        return RunUsage.of(await self.calls(execution_id))
+
+    async def calls(self, execution_id: str) -> list[CallUsage]:
+        """The model calls of finished rounds and of the learning loop."""
+        return await self._read(partial(queries.calls, execution_id=execution_id), missing=[])
+
+    async def active_seconds(self, execution_id: str) -> float:
+        """What the finished rounds took; teams play at the same time, so the longest team's time."""
+        return await self._read(partial(queries.active_seconds, execution_id=execution_id), missing=0.0)
 
     async def close(self) -> None:
         """Commits what is queued and lets go of the file; the store opens it again when it is used again.
@@ -152,12 +160,12 @@ class RecordStore:
         await asyncio.wrap_future(done)
 
     async def _write(self, table: Upsert, row: Mapping[str, Any], *, what: str) -> None:
-        work = partial(writes.upsert, table, [self._values(table, row, what)])
+        work = writes.Rows(table, [self._values(table, row, what)])
         await self._done(what, work, creates=True, missing=None)
 
     def _queue(self, table: Upsert, rows: Sequence[Mapping[str, Any]], *, what: str) -> None:
         if rows:
-            work = partial(writes.upsert, table, [self._values(table, row, what) for row in rows])
+            work = writes.Rows(table, [self._values(table, row, what) for row in rows])
             self._thread.submit(Job(what=what, work=work, writes=True, creates=True))
 
     def _values(self, table: Upsert, row: Mapping[str, Any], what: str) -> list[Any]:

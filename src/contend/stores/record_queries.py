@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from contend.models.round import LeaderboardEntry, RoundState
 from contend.models.rows import EvaluationRow, ExecutionRow, RoundRow, SubmissionRow
-from contend.models.task import CallUsage, RunUsage, TeamStatus
+from contend.models.task import CallUsage, TeamStatus
 from contend.stores.leaderboard import LiveLeaderboard
 from contend.stores.record_schema import fetch
 
@@ -45,6 +45,10 @@ LEFT JOIN leader_board USING (execution_id, team_id, round_number) WHERE executi
 """
 _NAMES = "SELECT team_id, team_name FROM team_status WHERE execution_id = ?"
 _PAIRWISE = "SELECT team_id, pairwise_key FROM pairwise WHERE execution_id = ?"
+_ACTIVE_SECONDS = """
+SELECT coalesce(max(seconds), 0.0) AS seconds
+FROM (SELECT sum(active_seconds) AS seconds FROM round_status WHERE execution_id = ? GROUP BY team_id)
+"""
 _USAGE = "SELECT * EXCLUDE (execution_id, team_id, round_number) FROM usage WHERE execution_id = ? ORDER BY call_key"
 
 
@@ -98,5 +102,10 @@ def leaderboard(connection: "DuckDBPyConnection", execution_id: str) -> list[Lea
     return live.leaderboard(execution_id)
 
 
-def usage(connection: "DuckDBPyConnection", execution_id: str) -> RunUsage:
-    return RunUsage.of([CallUsage.model_validate(row) for row in fetch(connection, _USAGE, execution_id)])
+def calls(connection: "DuckDBPyConnection", execution_id: str) -> list[CallUsage]:
+    return [CallUsage.model_validate(row) for row in fetch(connection, _USAGE, execution_id)]
+
+
+def active_seconds(connection: "DuckDBPyConnection", execution_id: str) -> float:
+    (row,) = fetch(connection, _ACTIVE_SECONDS, execution_id)
+    return float(row["seconds"])

@@ -95,6 +95,7 @@ class TeamNodes:
             calls=_calls(state),
             seconds=max(0.001, time_used - sum(past.seconds for past in before)),
         )
+        self.services.ledgers.of(view.execution_id).know(done.calls)
         await keep_evaluation(self.services, view, result, done)
         decision = decide([*before, done], view.options, standing(self.services, view, time_used))
         if decision.step != "ask_judge":

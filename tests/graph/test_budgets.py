@@ -1,0 +1,86 @@
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from contend.errors import InputError
+from fakes.contests import Contest, write_workspace
+from fakes.vendors import Vendors
+
+THEME = "How does resume work after a crash, and what is a team?"
+TEAMS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta")
+LIMIT = 60_000
+
+
+@pytest.fixture
+def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
+    write_workspace(workspace, TEAMS)
+    (workspace / "config" / "models.toml").write_text(
+        'default = "m"\n\n[max_output_tokens]\n'
+        + "".join(
+            f"{role} = 400\n" for role in ("supervisor", "reviewer", "evaluator", "judge", "reflector", "curator")
+        )
+        + "writer = 1500\n",
+        "utf-8",
+    )
+    return Contest(workspace, documents, vendors.base_url)
+
+
+async def test_eight_teams_at_once_never_exceed_the_tokens_and_the_best_until_then_is_published(
+    contest: Contest,
+) -> None:
+    outcome = await contest.run(THEME, max_tokens=LIMIT, min_rounds=5, max_rounds=5)
+
+    spent = outcome.usage.input_tokens + outcome.usage.output_tokens
+    assert LIMIT / 2 < spent <= LIMIT
+    assert outcome.status == "partial"
+    assert outcome.report is not None
+    assert "max_tokens was reached" in outcome.message
+    assert "max_tokens was reached" in (outcome.markdown or "")
+
+
+async def test_calls_are_counted_over_a_resume(contest: Contest, vendors: Vendors) -> None:
+    vendors.hang(prompt="writer/write", after=10)
+    task = asyncio.create_task(contest.run(THEME, thread_id="stopped", max_calls=90, min_rounds=5, max_rounds=5))
+    while sum(call.prompt == "writer/write" for call in vendors.calls) < 10:
+        await asyncio.sleep(0.02)
+        assert not task.done()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    vendors.heal()
+    before = len(vendors.calls)
+
+    outcome = await contest.resume("stopped")
+
+    assert outcome.status == "partial"
+    assert "max_calls was reached" in outcome.message
+    assert outcome.usage.requests <= 90
+    in_flight_when_stopped = len(TEAMS) * 3
+    assert before + 10 < len(vendors.calls) <= 90 + in_flight_when_stopped
+
+
+async def test_a_limit_in_dollars_without_a_price_is_refused_before_anything_is_spent(
+    contest: Contest, vendors: Vendors, workspace: Path
+) -> None:
+    with pytest.raises(InputError, match="max_usd needs the price of"):
+        await contest.run(THEME, max_usd=1.0)
+
+    assert not vendors.calls
+    assert not (workspace / "contend.duckdb").exists()
+
+
+async def test_minutes_end_a_run_with_the_best_until_then(contest: Contest, vendors: Vendors) -> None:
+    vendors.latency = 0.3
+
+    outcome = await contest.run(THEME, max_minutes=0.06, min_rounds=10, max_rounds=10, teams=["alpha"])
+
+    assert outcome.status == "partial"
+    assert "max_minutes was reached" in outcome.message
+    assert outcome.report is not None
+
+
+async def test_nothing_is_learned_after_a_budget_has_ended(contest: Contest, vendors: Vendors) -> None:
+    await contest.run(THEME, max_calls=20, min_rounds=5, max_rounds=5, teams=["alpha"])
+
+    assert "reflector/reflect" not in {call.prompt for call in vendors.calls}
