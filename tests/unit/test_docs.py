@@ -2,7 +2,9 @@
 
 import re
 import runpy
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import get_args
 from urllib.parse import unquote
 
 import pytest
@@ -11,12 +13,14 @@ from typer.core import TyperCommand, TyperGroup
 
 from contend.cli.main import app
 from contend.learning.sections import SectionFile
-from contend.models.options import RunOptions
+from contend.models.options import Approval, JudgmentConfig, Role, RunOptions
+from contend.models.round import ExitReason
+from contend.models.task import RunStatus
 from contend.prompts.settings import PromptBuilderSettings
 from contend.resources import resource
 from contend.services import Services
-from contend.settings import Settings, load_settings
-from contend.sources.readers import read_document
+from contend.settings import Settings, load_config, load_settings
+from contend.sources.readers import READERS, read_document
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "ARCHITECTURE.md"])
@@ -137,6 +141,34 @@ def test_every_config_example_loads(page: Path, workspace: Path) -> None:
     services.library.check("en")
     SectionFile(services.config.files["config/sections.yaml"]).of("default")
     assert {name for name, path in services.config.files.items() if path.is_relative_to(workspace)} == names
+
+
+_NAMES: dict[str, Callable[[], Iterable[str]]] = {
+    "approvals": lambda: get_args(Approval),
+    "configuration": lambda: RunOptions.model_fields,
+    "failures": lambda: {*get_args(RunStatus)} - {"running"},
+    "how-a-run-works": lambda: [node for room in ("contest", "team", "research", "learning") for node in _nodes(room)],
+    "models-and-endpoints": lambda: get_args(Role),
+    "rounds-and-stopping": lambda: [*{*get_args(ExitReason)} - {"cancelled"}, *JudgmentConfig.model_fields],
+    "scores-and-ranking": lambda: [metric.name for metric in load_config(ROOT).evaluator.metrics],
+    "sources-and-documents": lambda: [*READERS, *Services(load_settings(workspace=ROOT)).source_factories],
+    "teams": lambda: load_config(ROOT).teams,
+}
+"""What a reader looks up on a page; nothing sets the exit reason `cancelled` yet."""
+
+
+def _nodes(room: str) -> list[str]:
+    text = (ROOT / "src" / "contend" / room / "graph.py").read_text("utf-8")
+    return re.findall(r'add_node\("(\w+)"', text)
+
+
+@pytest.mark.parametrize("page", _NAMES)
+def test_a_page_names_all_there_is(page: str) -> None:
+    text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
+
+    missing = [name for name in _NAMES[page]() if not re.search(rf"(?<![\w.]){re.escape(name)}(?![\w])", text)]
+
+    assert missing == []
 
 
 @each_page
