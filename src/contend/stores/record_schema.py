@@ -68,12 +68,17 @@ class Upsert(NamedTuple):
         """A row as parameters; lists and dicts as JSON text, where NaN and infinities become null."""
         return [_as_parameter(row[column]) for column in self.columns]
 
-    def statement(self) -> str:
+    def key_of(self, values: list[Any]) -> tuple[Any, ...]:
+        """A row's natural key, from its parameters."""
+        return tuple(values[self.columns.index(column)] for column in self.key)
+
+    def statement(self, rows: int = 1) -> str:
+        """Writes so many rows, whose keys differ."""
         fixed = {*self.key, *self.kept}
         updates = ", ".join(f"{column} = excluded.{column}" for column in self.columns if column not in fixed)
-        marks = ", ".join("?" for _ in self.columns)
+        marks = f"({', '.join('?' for _ in self.columns)})"
         return (
-            f"INSERT INTO {self.table} ({', '.join(self.columns)}) VALUES ({marks}) "  # noqa: S608 - names from this file
+            f"INSERT INTO {self.table} ({', '.join(self.columns)}) VALUES {', '.join([marks] * rows)} "  # noqa: S608 - names from this file
             f"ON CONFLICT ({', '.join(self.key)}) DO UPDATE SET {updates}"
         )
 

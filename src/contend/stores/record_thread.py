@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from itertools import groupby
 from threading import Condition, Thread
 from typing import Any, TypeVar
 
@@ -11,6 +12,7 @@ import duckdb
 
 from contend.errors import StoreError
 from contend.stores.record_file import RecordFile
+from contend.stores.record_writes import Rows, together
 
 logger = logging.getLogger(__name__)
 
@@ -53,8 +55,8 @@ class Job:
 class RecordThread:
     """Takes jobs from any thread. Its own thread begins with a job and ends, letting go of the file, when idle.
 
-    All writes that are queued are committed at once; reads come after them. Jobs that nobody waits for stay queued
-    while the file cannot be written.
+    All writes that are queued are committed at once; reads come after them. Jobs that nobody waits for go with the next
+    that somebody waits for, or after a moment, and stay queued while the file cannot be written.
     """
 
     def __init__(self, file: RecordFile) -> None:
@@ -90,7 +92,8 @@ class RecordThread:
 
     def _take(self) -> bool:
         with self._wake:
-            self._wake.wait_for(lambda: self._queue, timeout=_IDLE_SECONDS if self._file.is_open else 0)
+            moment = _IDLE_SECONDS if self._file.is_open or self._queue else 0
+            self._wake.wait_for(lambda: any(job.done is not None for job in self._queue), timeout=moment)
             taken, self._queue = self._queue, []
         self._at_work = [job for job in taken if job.taken()]
         return bool(taken)
@@ -141,7 +144,7 @@ class RecordThread:
             return
         try:
             with self._file.transaction() as connection:
-                values = [job.work(connection) for job in jobs if job.work]
+                values = _done(jobs, connection)
         except StoreError as error:
             self._refuse(jobs, error)
         except duckdb.Error as error:
@@ -189,3 +192,14 @@ class RecordThread:
                 job.fail(self._refusal)
             else:
                 job.settle(None)
+
+
+def _done(jobs: list[Job], connection: duckdb.DuckDBPyConnection) -> list[Any]:
+    """What each job's work gave, in turn; rows for the same table that follow each other are written as one."""
+    values: list[Any] = []
+    for of_rows, run in groupby((job.work for job in jobs), key=lambda work: isinstance(work, Rows)):
+        works = list(run)
+        for rows in together(works) if of_rows else []:
+            rows(connection)
+        values += [None if of_rows or work is None else work(connection) for work in works]
+    return values

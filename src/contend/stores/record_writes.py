@@ -1,7 +1,7 @@
 """What changes the record. Each function runs inside the transaction of the connection it is given."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from contend.stores.record_schema import TABLES, Upsert
 
@@ -15,9 +15,35 @@ WHERE execution_id = ?
 """
 
 
-def upsert(table: Upsert, rows: list[list[Any]], connection: "DuckDBPyConnection") -> None:
-    for values in rows:
-        connection.execute(table.statement(), values)
+class Rows(NamedTuple):
+    """Rows for one table, as parameters."""
+
+    table: Upsert
+    rows: list[list[Any]]
+
+    def __call__(self, connection: "DuckDBPyConnection") -> None:
+        """One statement for all: planning it costs more than a row."""
+        for batch in self._batches():
+            connection.execute(self.table.statement(len(batch)), [value for row in batch for value in row])
+
+    def _batches(self) -> Iterator[list[list[Any]]]:
+        """The rows in turn, none twice in a batch: one statement cannot change a row twice."""
+        batch: dict[tuple[Any, ...], list[Any]] = {}
+        for row in self.rows:
+            key = self.table.key_of(row)
+            if key in batch:
+                yield list(batch.values())
+                batch = {}
+            batch[key] = row
+        yield list(batch.values())
+
+
+def together(writes: Iterable[Rows]) -> list[Rows]:
+    """The same rows in the same order, those of a table as one."""
+    by_table: dict[Upsert, list[list[Any]]] = {}
+    for write in writes:
+        by_table.setdefault(write.table, []).extend(write.rows)
+    return [Rows(table, rows) for table, rows in by_table.items()]
 
 
 def set_status(values: list[Any], connection: "DuckDBPyConnection") -> None:

@@ -41,6 +41,8 @@ async def keep_submission(
 
 
 async def keep_evaluation(services: Services, view: TeamView, result: EvaluationResult, done: FinishedRound) -> None:
+    # First, because it waits for nobody: it is committed with the evaluation.
+    await services.record.save_usage(view.execution_id, view.team.team_id, view.round_number, done.calls)
     await services.record.save_evaluation(
         EvaluationRow.of(
             result,
@@ -50,7 +52,6 @@ async def keep_evaluation(services: Services, view: TeamView, result: Evaluation
             round_number=view.round_number,
         )
     )
-    await services.record.save_usage(view.execution_id, view.team.team_id, view.round_number, done.calls)
     services.board.scored(view.execution_id, view.team.team_id, view.round_number, result.overall)
     tell(
         RoundScored(
