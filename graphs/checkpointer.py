@@ -12,7 +12,6 @@ from contend.stores.checkpoints import open_checkpointer
 
 @asynccontextmanager
 async def checkpointer() -> AsyncIterator[BaseCheckpointSaver[Any]]:
-    """Of the kind that the settings name."""
-    settings = load_settings()
-    async with open_checkpointer(settings.checkpointer, settings.folder) as saver:
+    """Redis where `CONTEND_REDIS_URL` is set, else SQLite, unless the settings name another."""
+    async with open_checkpointer(load_settings()) as saver:
         yield saver

@@ -16,7 +16,7 @@ from pydantic import Field
 from contend.contest.closing import usage_of
 from contend.contest.graph import build_contest_graph
 from contend.contest.state import ContestState
-from contend.errors import InputError, UnknownThread
+from contend.errors import CheckpointError, InputError, UnknownThread
 from contend.models.events import ANY_EVENT, AnyEvent, QuestionAsked
 from contend.models.options import RunOptions
 from contend.models.questions import Question
@@ -25,11 +25,11 @@ from contend.models.research import ResearchReport
 from contend.models.task import ExecutionSummary, RunStatus, RunUsage
 from contend.preflight import Opening, open_run
 from contend.questions import chosen_answers, open_questions, waiting_line
-from contend.run_guard import check_resumable, is_finished, run_guard
+from contend.run_guard import check_kept, check_resumable, is_finished, run_guard
 from contend.services import Services
 from contend.settings import Settings, load_settings
 from contend.stores.checkpoints import has_checkpoints, open_checkpointer
-from contend.stores.leases import checked_thread
+from contend.stores.leases import Lease, checked_thread
 
 OnEvent = Callable[[AnyEvent], None]
 EXIT_CODES: Mapping[RunStatus, int] = {
@@ -60,6 +60,8 @@ class RunOutcome(Record):
     usage: RunUsage = Field(default_factory=RunUsage)
     questions: list[Question] = Field(default_factory=list)
     """What waits for a person; answered by `resume`."""
+    notices: list[str] = Field(default_factory=list)
+    """What befell the checkpoints' server while the run went."""
     went_on: bool = True
     """False where a resume found the run finished and did nothing."""
 
@@ -84,17 +86,20 @@ async def run(
 
     Raises:
         InputError: the theme, an option, a config file or the thread is not usable; nothing was spent or written.
+        StoreError: a store can't be used.
     """
     thread = checked_thread(thread_id or str(uuid4()))
     async with _services(services, settings) as live:
         await open_run(live, theme, [], options)
-        async with _graph(live) as graph, run_guard(live, thread):
+        async with _graph(live) as graph:
             going = _Run(live, graph, thread, on_event)
-            before = await going.state()
-            if before.get("execution_id") and not is_finished(before):
-                raise InputError(f"thread {thread!r} has an unfinished run: go on with `contend resume {thread}`")
-            asked = {"theme": theme, "messages": [HumanMessage(theme)]}
-            return await going.drive(asked, options or RunOptions())
+            async with run_guard(live, thread) as held:
+                before = await going.state()
+                if before.get("execution_id") and not is_finished(before):
+                    raise InputError(f"thread {thread!r} has an unfinished run: go on with `contend resume {thread}`")
+                asked = {"theme": theme, "messages": [HumanMessage(theme)]}
+                outcome = await going.drive(asked, options or RunOptions(), held)
+        return outcome.model_copy(update={"notices": held.notices})
 
 
 async def resume(
@@ -117,21 +122,24 @@ async def resume(
         UnknownThread: no run is known under this thread.
         ThreadBusy: somebody works on it.
         RunChanged: config or prompts changed since it began, and `force` is not given.
+        StoreError: the checkpoints can't be read, or are gone.
     """
     thread = checked_thread(thread_id)
     async with _services(services, settings) as live:
-        if not has_checkpoints(live.settings.checkpointer, live.folder):
+        if not has_checkpoints(live.settings):
             raise UnknownThread(f"thread {thread!r} has no run to go on with: see `contend runs`")
         async with _graph(live) as graph:
             going = _Run(live, graph, thread, on_event)
             before = await going.state()
             if is_finished(before):
                 return _outcome(thread, before, went_on=False)
+            await check_kept(live, thread, before)
             check_resumable(live, thread, before, force=force)
-            async with run_guard(live, thread):
+            async with run_guard(live, thread) as held:
                 given = chosen_answers(await going.questions(), decision, answers)
                 await live.record.set_execution_status(before["execution_id"], "running")
-                return await going.drive(Command(resume=given) if given else None, RunOptions())
+                outcome = await going.drive(Command(resume=given) if given else None, RunOptions(), held)
+        return outcome.model_copy(update={"notices": held.notices})
 
 
 async def status(thread_id: str, *, services: Services | None = None, settings: Settings | None = None) -> RunOutcome:
@@ -142,7 +150,7 @@ async def status(thread_id: str, *, services: Services | None = None, settings: 
     """
     thread = checked_thread(thread_id)
     async with _services(services, settings) as live:
-        if not has_checkpoints(live.settings.checkpointer, live.folder):
+        if not has_checkpoints(live.settings):
             raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
         async with _graph(live) as graph:
             going = _Run(live, graph, thread)
@@ -208,7 +216,7 @@ async def _services(given: Services | None, settings: Settings | None) -> AsyncI
 
 @asynccontextmanager
 async def _graph(services: Services) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
-    async with open_checkpointer(services.settings.checkpointer, services.folder) as saver:
+    async with open_checkpointer(services.settings) as saver:
         yield build_contest_graph(services).compile(checkpointer=saver, name="contend")
 
 
@@ -233,7 +241,9 @@ class _Run:
         """What waits for a person, in the order in which the teams were entered."""
         return open_questions((await self.graph.aget_state(self.config)).interrupts)
 
-    async def drive(self, asked: Mapping[str, Any] | Command[Any] | None, context: RunOptions) -> RunOutcome:
+    async def drive(
+        self, asked: Mapping[str, Any] | Command[Any] | None, context: RunOptions, held: Lease
+    ) -> RunOutcome:
         """Run to the end, or on from the last checkpoint where nothing new is asked."""
         try:
             async for _, _, event in self.graph.astream(
@@ -241,8 +251,10 @@ class _Run:
             ):
                 if self.on_event is not None:
                     self.on_event(ANY_EVENT.validate_python(event))
-        except asyncio.CancelledError:
-            await _note_interruption(self.services, self.thread_id)
+        except (asyncio.CancelledError, CheckpointError):
+            # Whoever took the run over says how it stands.
+            if held.taken_by is None:
+                await _note_interruption(self.services, self.thread_id)
             raise
         questions = await self.questions()
         if questions:

@@ -12,6 +12,7 @@
     + BudgetExhausted     (a hard budget would be exceeded by the call)
   + DraftError            (there is no draft to make a report of, or too little text in it)
   + StoreError            (a store could not be read or written)
+    + CheckpointError     (checkpoints could not be saved or read; the run stands at its last saved step)
     + StoreLocked         (another process holds it; names its PID where known)
     + PlaybookDamaged     (names the file and the last good version)
 
@@ -73,6 +74,10 @@ class DraftError(ContendError):
 
 class StoreError(ContendError):
     """A store could not be read or written."""
+
+
+class CheckpointError(StoreError):
+    """A run's checkpoints could not be saved or read; the run stands at its last saved step."""
 
 
 class StoreLocked(StoreError):  # noqa: N818 - named by what the caller meets

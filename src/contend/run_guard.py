@@ -1,6 +1,7 @@
 """What both doors, the app and the Agent Server, pass before a run goes: one worker a thread, and no changed rules."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -10,28 +11,46 @@ from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph_sdk.runtime import ServerRuntime
 
-from contend.errors import RunChanged, UnknownThread
+from contend.errors import CheckpointError, RunChanged, UnknownThread
 from contend.models.options import ResolvedOptions
 from contend.preflight import config_fingerprint
 from contend.services import Services
 from contend.settings import load_settings
-from contend.stores.leases import checked_thread, lease
+from contend.stores.checkpoints import checkpoints_place
+from contend.stores.leases import Lease, checked_thread, lease
 
+_LOG = logging.getLogger(__name__)
 Build = Callable[[Services], StateGraph[Any, Any, Any, Any]]
 Compiled = CompiledStateGraph[Any, Any, Any, Any]
 TERMINAL = frozenset({"completed", "partial", "failed"})
 
 
 @asynccontextmanager
-async def run_guard(services: Services, thread_id: str) -> AsyncIterator[None]:
+async def run_guard(services: Services, thread_id: str) -> AsyncIterator[Lease]:
     """Hold the thread's lease while a run goes.
 
     Raises:
         InputError: the thread id can't be a file name.
         ThreadBusy: somebody else works on the thread.
+        StoreError: the lease's server can't be used.
     """
-    async with lease(services.folder, checked_thread(thread_id)):
-        yield
+    async with lease(services.settings, checked_thread(thread_id)) as held:
+        yield held
+
+
+async def check_kept(services: Services, thread_id: str, state: Mapping[str, Any]) -> None:
+    """Whether a run that the record calls unfinished has its checkpoints still.
+
+    Raises:
+        CheckpointError: they are gone.
+    """
+    latest = await services.record.latest_execution(thread_id)
+    if state.get("execution_id") or latest is None or latest.status not in {"running", "interrupted"}:
+        return
+    raise CheckpointError(
+        f"thread {thread_id!r}: its checkpoints are gone from {checkpoints_place(services.settings)}; what its teams "
+        "handed in stands in the record: see `contend leaderboard`, and ask the question anew"
+    )
 
 
 def check_resumable(services: Services, thread_id: str, state: Mapping[str, Any], *, force: bool = False) -> None:
@@ -94,5 +113,7 @@ async def served(build: Build, config: RunnableConfig, runtime: ServerRuntime[An
     if runtime.execution_runtime is None or thread_id is None:
         yield graph
         return
-    async with run_guard(await _PROCESS.services(), str(thread_id)):
+    async with run_guard(await _PROCESS.services(), str(thread_id)) as held:
         yield graph
+    for notice in held.notices:
+        _LOG.warning(notice)

@@ -50,10 +50,13 @@ class Contest:
     workspace: Path
     documents: Path
     base_url: str | None
+    redis_url: str | None = None
     events: list[AnyEvent] = field(default_factory=list)
 
     def services(self) -> Services:
-        return Services(load_settings(workspace=self.workspace, OPENAI_BASE_URL=self.base_url))
+        return Services(
+            load_settings(workspace=self.workspace, OPENAI_BASE_URL=self.base_url, redis_url=self.redis_url)
+        )
 
     def options(self, **given: object) -> RunOptions:
         return RunOptions.model_validate({"documents": [str(self.documents)], "sources": ["local"], **given})

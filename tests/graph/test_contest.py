@@ -293,11 +293,11 @@ async def test_a_new_question_on_an_unfinished_thread_is_refused(contest: Contes
         await contest.run("What is a team?", thread_id="stopped")
 
 
-async def test_state_holds_plain_json_only(contest: Contest, workspace: Path) -> None:
+async def test_state_holds_plain_json_only(contest: Contest) -> None:
     await contest.run(THEME, thread_id="plain")
 
     services = contest.services()
-    async with open_checkpointer("sqlite", workspace) as saver:
+    async with open_checkpointer(services.settings) as saver:
         graph = build_contest_graph(services).compile(checkpointer=saver)
         walked = 0
         async for checkpoint in saver.alist({"configurable": {"thread_id": "plain"}}):

@@ -219,7 +219,7 @@ async def test_the_payload_serves_both_front_ends(contest: Contest, snapshot: An
 
     await _asked(contest, teams=["alpha"])
     services = contest.services()
-    async with open_checkpointer("sqlite", contest.workspace) as saver:
+    async with open_checkpointer(services.settings) as saver:
         graph = build_contest_graph(services).compile(checkpointer=saver)
         state = await graph.aget_state({"configurable": {"thread_id": "asked"}})
     await services.aclose()

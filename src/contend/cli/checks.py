@@ -9,13 +9,13 @@ from typing import Literal, NamedTuple
 
 from contend.cli.probing import NoAnswer, Server, models_at
 from contend.cli.words import counted
-from contend.errors import ContendError, InputError
+from contend.errors import ContendError, InputError, StoreError
 from contend.llm.endpoint import OPENAI_URL
 from contend.models.options import RunOptions
 from contend.prompts.library import LANGUAGES
 from contend.services import Services
 from contend.settings import EXTRACTIVE, Config, Settings, resolve_options
-from contend.stores.checkpoints import has_checkpoints, open_checkpointer
+from contend.stores.checkpoints import check_checkpointer, has_checkpoints, open_checkpointer
 from contend.text import shorten
 
 State = Literal["ok", "off", "warning", "fault"]
@@ -142,14 +142,27 @@ async def _checkpointer(services: Services) -> Check:
     if kind == "memory":
         remedy = "unset CONTEND_CHECKPOINTER to keep them in SQLite"
         return Check("checkpointer", "warning", "memory: a run that is stopped cannot go on", remedy)
-    if not has_checkpoints(kind, services.folder):
+    if kind == "redis":
+        return await _redis(services)
+    if not has_checkpoints(services.settings):
         return Check("checkpointer", "ok", "SQLite, made by the first run")
     try:
-        async with open_checkpointer(kind, services.folder) as saver:
+        async with open_checkpointer(services.settings) as saver:
             await saver.aget_tuple({"configurable": {"thread_id": "doctor", "checkpoint_ns": ""}})
     except sqlite3.Error as error:
         return Check("checkpointer", "fault", f"{services.folder}: SQLite says {error}", "move checkpoints.sqlite away")
     return Check("checkpointer", "ok", "SQLite answers")
+
+
+async def _redis(services: Services) -> Check:
+    settings = services.settings
+    try:
+        warnings = await check_checkpointer(settings)
+    except StoreError as error:
+        return Check("checkpointer", "fault", str(error))
+    if warnings:
+        return Check("checkpointer", "warning", "; ".join(warnings))
+    return Check("checkpointer", "ok", f"Redis at {settings.redis_address} answers, with search and JSON")
 
 
 def extra_checks(servers: Sequence[Server]) -> Iterator[Check]:

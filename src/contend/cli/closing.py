@@ -39,6 +39,8 @@ def _headline(outcome: RunOutcome, rows: list[TeamRow]) -> Text:
         said.append(f": {plain(names[summary.best_team_id])} wins with {points(summary.best_score)}", style="bold")
     if outcome.status != "completed":
         said.append(f"\n{plain(outcome.message)}", style="default not bold")
+    for notice in outcome.notices:
+        said.append(f"\n{plain(notice)}", style="yellow not bold")
     if outcome.status == "failed" and any(row.rank for row in rows):
         said.append("\nOnly the control delivered: --allow-extractive publishes its text.", style="default not bold")
     return said

@@ -56,8 +56,7 @@ def show_status(thread: str, *, workspace: Path | None, as_json: bool) -> None:
 def show_runs(limit: int, *, workspace: Path | None, as_json: bool) -> None:
     """The newest first."""
     settings = load_settings(workspace=workspace)
-    executions = _asked(settings, lambda record: record.executions(limit))
-    current = [row.model_copy(update={"status": _status(settings, row)}) for row in executions]
+    current = _asked(settings, lambda record: _current(record, settings, limit))
     if as_json:
         say_json([row.model_dump(mode="json") for row in current])
         return
@@ -103,7 +102,7 @@ async def _read(record: RecordStore, settings: Settings, thread: str | None) -> 
     execution = next(iter(latest), None)
     if execution is None:
         return None
-    status = _status(settings, execution)
+    status = await _status(settings, execution)
     return Standing(
         execution=execution,
         status=status,
@@ -115,8 +114,13 @@ async def _read(record: RecordStore, settings: Settings, thread: str | None) -> 
     )
 
 
-def _status(settings: Settings, execution: ExecutionRow) -> RunStatus:
-    if execution.status == "running" and not is_leased(settings.folder, execution.thread_id):
+async def _current(record: RecordStore, settings: Settings, limit: int) -> list[ExecutionRow]:
+    rows = await record.executions(limit)
+    return [row.model_copy(update={"status": await _status(settings, row)}) for row in rows]
+
+
+async def _status(settings: Settings, execution: ExecutionRow) -> RunStatus:
+    if execution.status == "running" and not await is_leased(settings, execution.thread_id):
         return "interrupted"
     return execution.status
 

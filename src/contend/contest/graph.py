@@ -7,6 +7,7 @@ from contend.contest.learning import LearnNode
 from contend.contest.opening import OpeningNode, route_to_teams
 from contend.contest.state import ContestInput, ContestOutput, ContestState, ContestUpdate
 from contend.contest.teams import Teams
+from contend.contest.unsaved import stopping_if_unsaved
 from contend.learning.graph import build_learn_graph
 from contend.models.options import RunOptions
 from contend.services import Services
@@ -29,10 +30,12 @@ def build_contest_graph(services: Services) -> ContestGraph:
 
     # Closures over the compiled graphs: so Studio finds the parts and draws them.
     async def team(state: TeamInput) -> ContestUpdate:
-        return await teams.team(state, team_graph)
+        with stopping_if_unsaved():
+            return await teams.team(state, team_graph)
 
     async def learn(state: ContestState) -> ContestUpdate:
-        return await learning.learn(state, learn_graph)
+        with stopping_if_unsaved():
+            return await learning.learn(state, learn_graph)
 
     graph: ContestGraph = StateGraph(
         ContestState, context_schema=RunOptions, input_schema=ContestInput, output_schema=ContestOutput

@@ -1,16 +1,16 @@
-"""Checkpointers: where a run's state is kept between steps. Memory or SQLite."""
+"""Checkpointers: where a run's state is kept between steps. Memory, SQLite or Redis."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-Kind = Literal["memory", "sqlite"]
+from contend.settings import Settings
 
 
 class PlainSerializer(JsonPlusSerializer):
@@ -34,11 +34,26 @@ def checkpoint_file(folder: Path) -> Path:
 
 
 @asynccontextmanager
-async def open_checkpointer(kind: Kind, folder: Path) -> AsyncIterator[BaseCheckpointSaver[Any]]:
-    """The saver of a workspace. `memory` is shared by the process and gone with it."""
-    if kind == "memory":
+async def open_checkpointer(settings: Settings) -> AsyncIterator[BaseCheckpointSaver[Any]]:
+    """The saver that the settings name. `memory` is shared by the process and gone with it.
+
+    Raises:
+        StoreError: the Redis server can't be used; says why.
+    """
+    if settings.checkpointer == "memory":
         yield _MEMORY
-        return
+    elif settings.checkpointer == "redis":
+        from contend.stores.redis_saver import open_redis_saver  # noqa: PLC0415 - only where it is used
+
+        async with open_redis_saver(settings) as saver:
+            yield saver
+    else:
+        async with _sqlite(settings.folder) as saver:
+            yield saver
+
+
+@asynccontextmanager
+async def _sqlite(folder: Path) -> AsyncIterator[BaseCheckpointSaver[Any]]:
     import aiosqlite  # noqa: PLC0415 - only where it is used
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver  # noqa: PLC0415 - the same
 
@@ -51,6 +66,29 @@ async def open_checkpointer(kind: Kind, folder: Path) -> AsyncIterator[BaseCheck
         yield AsyncSqliteSaver(connection, serde=PlainSerializer())
 
 
-def has_checkpoints(kind: Kind, folder: Path) -> bool:
-    """Whether there is anything to read, without creating it."""
-    return kind == "memory" or checkpoint_file(folder).is_file()
+def has_checkpoints(settings: Settings) -> bool:
+    """Whether there may be anything to read, without creating it."""
+    return settings.checkpointer != "sqlite" or checkpoint_file(settings.folder).is_file()
+
+
+def checkpoints_place(settings: Settings) -> str:
+    """Where checkpoints lie, and how they get lost there, in words."""
+    if settings.checkpointer == "memory":
+        return "memory (they end with the process)"
+    if settings.checkpointer == "sqlite":
+        return str(checkpoint_file(settings.folder))
+    lost = "FLUSHALL, eviction, its time to live, or a restart without persistence"
+    return f"Redis at {settings.redis_address} ({lost})"
+
+
+async def check_checkpointer(settings: Settings) -> list[str]:
+    """Whether a run can keep its checkpoints; warnings, a line each, where they may be lost.
+
+    Raises:
+        StoreError: the Redis server is unreachable, refuses, or lacks what the checkpoints need.
+    """
+    if settings.checkpointer != "redis":
+        return []
+    from contend.stores.redis_server import check_redis  # noqa: PLC0415 - only where it is used
+
+    return await check_redis(settings)

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -11,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from contend.errors import InputError, ThreadBusy
 from contend.models.record import Identifier
+from contend.settings import Settings
 
 _THREAD_ID: TypeAdapter[str] = TypeAdapter(Identifier)
 
@@ -27,22 +29,46 @@ def checked_thread(thread_id: str) -> str:
         raise InputError(f"thread {thread_id[:80]!r}: use 1 to 64 letters, digits, '_' or '-' (a UUID fits)") from error
 
 
+@dataclass
+class Lease:
+    """A thread that is held. `notices` says, a line each, what befell the checkpoints' server meanwhile."""
+
+    notices: list[str] = field(default_factory=list)
+    taken_by: str | None = None
+    """Who took the thread over, where the lease was lost to another."""
+
+
 @asynccontextmanager
-async def lease(folder: Path, thread_id: str) -> AsyncIterator[None]:
-    """Hold the thread while the block runs.
+async def lease(settings: Settings, thread_id: str) -> AsyncIterator[Lease]:
+    """Hold the thread while the block runs: in Redis where the checkpoints lie there, else by a locked file.
 
     Raises:
         ThreadBusy: another process or task holds it; names its PID.
+        StoreError: the Redis server can't be used.
     """
-    lock = await asyncio.to_thread(_acquire, folder, thread_id)
+    if settings.checkpointer == "redis":
+        from contend.stores.redis_leases import redis_lease  # noqa: PLC0415 - only where it is used
+
+        async with redis_lease(settings, thread_id) as held:
+            yield held
+        return
+    lock = await asyncio.to_thread(_acquire, settings.folder, thread_id)
     try:
-        yield
+        yield Lease()
     finally:
         await asyncio.to_thread(_release, lock)
 
 
-def is_leased(folder: Path, thread_id: str) -> bool:
+async def is_leased(settings: Settings, thread_id: str) -> bool:
     """Whether somebody works on the thread now."""
+    if settings.checkpointer == "redis":
+        from contend.stores.redis_leases import is_redis_leased  # noqa: PLC0415 - only where it is used
+
+        return await is_redis_leased(settings, thread_id)
+    return await asyncio.to_thread(_is_locked, settings.folder, thread_id)
+
+
+def _is_locked(folder: Path, thread_id: str) -> bool:
     path = _path(folder, thread_id)
     if not path.exists():
         return False

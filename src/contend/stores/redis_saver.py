@@ -1,0 +1,129 @@
+"""LangGraph's Redis saver as contend uses it: plain values, one client, errors in one line."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, Self
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+from langgraph.checkpoint.redis.aio import AsyncRedisSaver
+from langgraph.checkpoint.redis.jsonplus_redis import JsonPlusRedisSerializer
+from redis.asyncio import Redis
+from redisvl.exceptions import RedisSearchError
+
+from contend.settings import Settings
+from contend.stores.redis_server import check_redis, open_redis, redis_errors
+
+CONNECTIONS = 32
+OPERATION_SECONDS = 40.0
+"""How long one save or read may take, waiting for a connection and trying again included."""
+
+_REVIVED = (("langchain_core", "messages"), ("langgraph", "types"), ("langchain", "schema", "messages"))
+_SET = ("builtins", "set")
+
+
+class PlainRedisSerializer(JsonPlusRedisSerializer):
+    """Revives nothing from a checkpoint but plain values, messages and LangGraph's own types: state holds no others."""
+
+    def __init__(self) -> None:
+        super().__init__(allowed_msgpack_modules=None)
+
+    def with_msgpack_allowlist(self, extra_allowlist: Iterable[tuple[str, ...] | type]) -> Self:  # noqa: ARG002 - nothing is added
+        # The same reason as for the other savers: LangGraph would copy this one.
+        return self
+
+    def _default_handler(self, obj: Any) -> Any:  # noqa: ANN401 - the library's signature
+        # An error as a constructor's call would come back without its words.
+        return repr(obj) if isinstance(obj, BaseException) else super()._default_handler(obj)
+
+    def _revive_if_needed(self, obj: Any) -> Any:  # noqa: ANN401 - the library's signature
+        # The library would import whatever module a stored dict names.
+        if isinstance(obj, dict) and obj.get("type") == "constructor" and not _may_revive(obj.get("id")):
+            return {name: self._revive_if_needed(value) for name, value in obj.items()}
+        return super()._revive_if_needed(obj)
+
+
+def _may_revive(name: object) -> bool:
+    if not isinstance(name, list) or not all(isinstance(part, str) for part in name):
+        return False
+    return tuple(name) == _SET or any(tuple(name[: len(known)]) == known for known in _REVIVED)
+
+
+class RedisSaver(AsyncRedisSaver):
+    """Each operation is bounded in time and fails with a CheckpointError."""
+
+    def __init__(self, client: Redis, settings: Settings) -> None:
+        minutes = settings.checkpoint_ttl_minutes
+        super().__init__(
+            redis_client=client, ttl={"default_ttl": minutes, "refresh_on_read": True} if minutes else None
+        )
+        self.serde = PlainRedisSerializer()
+        self._address = settings.redis_address
+
+    async def asetup(self) -> None:
+        with redis_errors(self._address):
+            try:
+                await super().asetup()
+            except RedisSearchError as error:
+                # Two processes that set it up at once: one of them finds the index made.
+                if "already exists" not in str(error):
+                    raise
+                await super().asetup()
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        with self._told(config):
+            async with asyncio.timeout(OPERATION_SECONDS):
+                return await super().aget_tuple(config)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 - the library's name
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        with self._told(config):
+            async for found in super().alist(config, filter=filter, before=before, limit=limit):
+                yield found
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+        stream_mode: str = "values",
+    ) -> RunnableConfig:
+        with self._told(config):
+            async with asyncio.timeout(OPERATION_SECONDS):
+                return await super().aput(config, checkpoint, metadata, new_versions, stream_mode)
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        with self._told(config):
+            async with asyncio.timeout(OPERATION_SECONDS):
+                await super().aput_writes(config, writes, task_id, task_path)
+
+    @contextmanager
+    def _told(self, config: RunnableConfig | None) -> Iterator[None]:
+        thread = (config or {}).get("configurable", {}).get("thread_id")
+        then = f"; the run stands at its last saved step: go on with `contend resume {thread}`" if thread else ""
+        with redis_errors(self._address, then):
+            yield
+
+
+@asynccontextmanager
+async def open_redis_saver(settings: Settings) -> AsyncIterator[RedisSaver]:
+    """The saver on the server that the settings name, indexes made.
+
+    Raises:
+        StoreError: the server can't be used; says why.
+    """
+    await check_redis(settings)
+    async with open_redis(settings, connections=CONNECTIONS) as client:
+        saver = RedisSaver(client, settings)
+        await saver.asetup()
+        yield saver

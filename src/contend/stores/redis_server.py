@@ -1,0 +1,171 @@
+"""The Redis server that keeps checkpoints: clients for it, what must hold before a run, its errors in one line."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+from uuid import uuid4
+
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import ExponentialBackoff
+from redis.exceptions import (
+    AuthenticationError,
+    AuthorizationError,
+    BusyLoadingError,
+    ConnectionError,  # noqa: A004 - the library's name
+    NoPermissionError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    RedisError,
+    TimeoutError,  # noqa: A004 - the library's name
+)
+from redisvl.exceptions import RedisVLError
+
+from contend.errors import CheckpointError
+from contend.settings import Settings
+from contend.text import shorten
+
+EPOCH = "contend:epoch"
+"""A key that nobody deletes: when it is gone or another, the server has lost what it kept."""
+
+CHECK_SECONDS = 5.0
+_LONGEST_REASON = 200
+_REMEDIES: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...] = (
+    (
+        (AuthenticationError, AuthorizationError),
+        "refused the user name or password: mend CONTEND_REDIS_URL",
+    ),
+    (ReadOnlyError, "is a read-only replica: give its primary's address in CONTEND_REDIS_URL"),
+    (OutOfMemoryError, "is out of memory: raise its maxmemory or free space"),
+    (BusyLoadingError, "is still loading its data: wait until it is ready"),
+    ((TimeoutError, asyncio.TimeoutError), "gives no answer: see that it runs and is not overloaded"),
+    ((ConnectionError, OSError), "cannot be reached: start it, or mend CONTEND_REDIS_URL"),
+)
+_MODULES_MISSING = (
+    "has no search and JSON modules, which the checkpoints need: use Redis 8 or Redis Stack, "
+    "or unset CONTEND_REDIS_URL to keep checkpoints in SQLite"
+)
+
+
+@asynccontextmanager
+async def open_redis(settings: Settings, *, connections: int = 1, patient: bool = True) -> AsyncIterator[Redis]:
+    """A client with at most `connections` connections; whoever wants more waits. Opens none before the first command.
+
+    A patient one outlasts a server's restart of a few seconds.
+    """
+    retry = Retry(ExponentialBackoff(cap=2, base=0.25), 4) if patient else Retry(ExponentialBackoff(), 0)
+    # The default pool fails when about 48 branches want a connection at once; this one lets them wait.
+    pool: BlockingConnectionPool = BlockingConnectionPool.from_url(
+        settings.redis_location,
+        max_connections=connections,
+        timeout=30,
+        socket_timeout=CHECK_SECONDS,
+        socket_connect_timeout=3,
+        retry=retry,
+    )
+    client = Redis(connection_pool=pool)
+    try:
+        yield client
+    finally:
+        await client.aclose()
+        await pool.disconnect()
+
+
+@contextmanager
+def redis_errors(address: str, then: str = "") -> Iterator[None]:
+    """Errors of Redis become one line, which ends with `then`.
+
+    Raises:
+        CheckpointError: whatever failed.
+    """
+    try:
+        yield
+    except (RedisError, RedisVLError, OSError) as error:
+        raise CheckpointError(f"Redis at {address} {_said(error)}{then}") from error
+
+
+def _said(error: BaseException) -> str:
+    cause = error
+    # redisvl wraps the server's answer.
+    while isinstance(cause, RedisVLError) and cause.__cause__ is not None:
+        cause = cause.__cause__
+    for kinds, remedy in _REMEDIES:
+        if isinstance(cause, kinds):
+            return remedy
+    said = " ".join(str(cause).split())
+    if "unknown command" in said:
+        return _MODULES_MISSING
+    if said.startswith("MISCONF"):
+        return "cannot save to its own disk, so it takes no writes: free space there"
+    return f"refused: {shorten(said, _LONGEST_REASON)}"
+
+
+async def check_redis(settings: Settings) -> list[str]:
+    """Whether runs can keep their checkpoints on the server; warnings where they may be lost. Within seconds.
+
+    Raises:
+        StoreError: unreachable, refused, without search and JSON, or not taking writes.
+    """
+    address = settings.redis_address
+    async with open_redis(settings, patient=False) as client:
+        with redis_errors(address):
+            async with asyncio.timeout(CHECK_SECONDS):
+                needed, told = await _asked(client)
+            for answer in needed:
+                _refuse(answer)
+    return _warnings(address, told)
+
+
+async def _asked(client: Redis) -> tuple[list[Any], list[Any]]:
+    """Answers, or errors in their place: to what a run needs, and to how the server keeps its data."""
+    asked = client.pipeline(transaction=False)
+    # A write: replicas and full servers refuse it.
+    asked.set(EPOCH, uuid4().hex, nx=True)
+    asked.execute_command("FT.INFO", "contend:none")
+    asked.execute_command("JSON.GET", "contend:none")
+    for name in ("appendonly", "save", "maxmemory-policy"):
+        asked.config_get(name)
+    answers = await asked.execute(raise_on_error=False)
+    return answers[:3], answers[3:]
+
+
+def _refuse(answer: object) -> None:
+    # That an index is not there is the right answer.
+    fatal = (ReadOnlyError, OutOfMemoryError, NoPermissionError, ConnectionError)
+    if isinstance(answer, fatal) or (isinstance(answer, RedisError) and _is_refusal(str(answer))):
+        raise answer
+
+
+def _is_refusal(said: str) -> bool:
+    return "unknown command" in said or said.startswith("MISCONF")
+
+
+def _warnings(address: str, told: list[Any]) -> list[str]:
+    """Of a server that does not tell its configuration, as hosted ones do, nothing is said."""
+    known: dict[str, str] = {}
+    for answer in told:
+        if isinstance(answer, dict):
+            known |= {_text(name): _text(value) for name, value in answer.items()}
+    warnings = []
+    if known.get("appendonly") == "no" and known.get("save") == "":
+        warnings.append(
+            f"Redis at {address} keeps nothing on disk: when it restarts, runs cannot be resumed (set appendonly yes)"
+        )
+    policy = known.get("maxmemory-policy", "noeviction")
+    if policy != "noeviction":
+        warnings.append(
+            f"Redis at {address} may drop checkpoints when its memory is full "
+            f"(maxmemory-policy {policy}; set noeviction)"
+        )
+    return warnings
+
+
+async def epoch_of(client: Redis) -> str:
+    """The server's epoch; a new one where there is none."""
+    await client.set(EPOCH, uuid4().hex, nx=True)
+    return _text(await client.get(EPOCH))
+
+
+def _text(value: object) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
