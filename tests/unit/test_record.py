@@ -191,6 +191,12 @@ async def test_a_call_told_again_counts_once(store: RecordStore) -> None:
     assert await store.usage(RUN) == RunUsage(requests=2, input_tokens=25, output_tokens=2, cost_usd=1.0)
 
 
+async def test_calls_told_at_once_count_once_by_key_and_the_last_word_holds(store: RecordStore) -> None:
+    await store.save_usage(RUN, "a", 1, [call("k", tokens=1), call("other"), call("k", tokens=5)])
+
+    assert {told.call_key: told.input_tokens for told in await store.calls(RUN)} == {"k": 5, "other": 10}
+
+
 async def test_one_unknown_price_makes_the_cost_unknown(store: RecordStore) -> None:
     await store.save_usage(RUN, "a", 1, [call("one"), call("two", cost_usd=None)])
 

@@ -94,6 +94,22 @@ async def test_queued_writes_reach_the_file_without_anybody_asking(store: Record
     assert await asyncio.to_thread(seen_by_another_process, path, "usage", seconds=10)
 
 
+async def test_a_write_that_nobody_waits_for_goes_with_the_next_one(path: Path) -> None:
+    thread, done = RecordThread(RecordFile(path, lock_seconds=5.0)), Future[None]()
+    transactions: list[object] = []
+
+    def note(connection: duckdb.DuckDBPyConnection) -> None:
+        transactions.append(connection.execute("SELECT txid_current()").fetchone())
+
+    thread.submit(Job(what="one that nobody waits for", work=note, writes=True, creates=True))
+    await asyncio.sleep(0.05)
+    thread.submit(Job(what="the next", work=note, done=done, writes=True, creates=True))
+    await asyncio.wrap_future(done)
+
+    first, second = transactions
+    assert first == second
+
+
 def test_a_store_serves_one_event_loop_after_another(path: Path) -> None:
     store = RecordStore(path)
     asyncio.run(store.start_execution(execution()))

@@ -197,9 +197,9 @@ class RecordThread:
 def _done(jobs: list[Job], connection: duckdb.DuckDBPyConnection) -> list[Any]:
     """What each job's work gave, in turn; rows for the same table that follow each other are written as one."""
     values: list[Any] = []
-    for of_rows, run in groupby((job.work for job in jobs), key=lambda work: isinstance(work, Rows)):
+    for _, run in groupby((job.work for job in jobs), key=lambda work: isinstance(work, Rows)):
         works = list(run)
-        for rows in together(works) if of_rows else []:
+        for rows in together(work for work in works if isinstance(work, Rows)):
             rows(connection)
-        values += [None if of_rows or work is None else work(connection) for work in works]
+        values += [None if work is None or isinstance(work, Rows) else work(connection) for work in works]
     return values

@@ -1,7 +1,8 @@
 """What changes the record. Each function runs inside the transaction of the connection it is given."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from contend.stores.record_schema import TABLES, Upsert
 
@@ -15,7 +16,8 @@ WHERE execution_id = ?
 """
 
 
-class Rows(NamedTuple):
+@dataclass(frozen=True)
+class Rows:
     """Rows for one table, as parameters."""
 
     table: Upsert
