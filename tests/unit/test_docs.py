@@ -104,13 +104,11 @@ def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
 
 @each_page
 def test_every_environment_variable_that_a_page_names_is_read(page: Path) -> None:
-    settings = Settings.model_fields.items()
-    process = {str(field.validation_alias or f"CONTEND_{name.upper()}") for name, field in settings}
     options = {f"CONTEND_{name.upper()}" for name in [*RunOptions.model_fields, *PromptBuilderSettings.model_fields]}
 
     named = set(_VARIABLE.findall(page.read_text("utf-8"))) - {"CONTEND_"}
 
-    assert named <= process | options
+    assert named <= _variables() | options
 
 
 def test_every_file_and_function_of_the_architecture_page_is_there() -> None:
@@ -145,7 +143,7 @@ def test_every_config_example_loads(page: Path, workspace: Path) -> None:
 
 _NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "approvals": lambda: get_args(Approval),
-    "configuration": lambda: RunOptions.model_fields,
+    "configuration": lambda: [*RunOptions.model_fields, *_variables()],
     "failures": lambda: {*get_args(RunStatus)} - {"running"},
     "how-a-run-works": lambda: [node for room in ("contest", "team", "research", "learning") for node in _nodes(room)],
     "models-and-endpoints": lambda: get_args(Role),
@@ -155,6 +153,12 @@ _NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "teams": lambda: load_config(ROOT).teams,
 }
 """What a reader looks up on a page; nothing sets the exit reason `cancelled` yet."""
+
+
+def _variables() -> set[str]:
+    """What the process reads from its environment beside run options and prompts."""
+    fields = Settings.model_fields.items()
+    return {str(field.validation_alias or f"CONTEND_{name.upper()}") for name, field in fields}
 
 
 def _nodes(room: str) -> list[str]:
