@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, get_origin
 from urllib.parse import urlsplit
 
+from dotenv import dotenv_values
 from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -252,17 +253,17 @@ def load_config(folder: Path) -> Config:
     )
 
 
-def environment_options(environment: Mapping[str, str] | None = None) -> RunOptions:
-    """Run options from `CONTEND_<NAME>`; lists may be comma-separated.
+def environment_options(environment: Mapping[str, str | None] | None = None) -> RunOptions:
+    """Run options from `CONTEND_<NAME>`, in the environment or the `.env` file; lists may be comma-separated.
 
     Raises:
         InputError: a value is not usable; names the variable.
     """
-    given = os.environ if environment is None else environment
+    given = {**dotenv_values(".env"), **os.environ} if environment is None else environment
     values = {
-        name: _from_text(given[variable], field.annotation)
+        name: _from_text(value, field.annotation)
         for name, field in RunOptions.model_fields.items()
-        if given.get(variable := f"CONTEND_{name.upper()}")
+        if (value := given.get(f"CONTEND_{name.upper()}"))
     }
     return checked(RunOptions, values, "environment CONTEND_")
 

@@ -1,0 +1,104 @@
+from pathlib import Path
+
+import pytest
+
+from contend.errors import InputError
+from contend.models.options import RunOptions
+from contend.settings import Config, Resolved, environment_options, load_config, resolve_options
+from fakes.contests import write_workspace
+
+
+@pytest.fixture
+def config(workspace: Path) -> Config:
+    write_workspace(workspace)
+    return load_config(workspace)
+
+
+def _resolved(config: Config, given: RunOptions, environment: RunOptions, *, model: bool = False) -> Resolved:
+    return resolve_options(config, given, theme="What is a team?", has_language_model=model, environment=environment)
+
+
+def test_a_caller_wins_over_the_environment_and_that_over_toml(config: Config, workspace: Path) -> None:
+    path = workspace / "config" / "orchestrator.toml"
+    path.write_text(
+        f'{path.read_text("utf-8")}\n[options]\ndataset = "toml"\nlanguage = "ja"\nmax_calls = 9\n', "utf-8"
+    )
+
+    resolved = _resolved(
+        load_config(workspace),
+        RunOptions(dataset="caller"),
+        RunOptions(dataset="environment", language="en"),
+    )
+
+    assert (resolved.options.dataset, resolved.options.language, resolved.options.max_calls) == ("caller", "en", 9)
+    assert resolved.origins["dataset"] == "caller"
+    assert resolved.origins["language"] == "environment"
+    assert "orchestrator.toml" in resolved.origins["max_calls"]
+    assert resolved.origins["max_tokens"] == "default"
+    assert config.options == RunOptions()
+
+
+def test_run_options_come_from_the_env_file_and_the_environment_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path(".env").write_text("CONTEND_MODEL=small\nCONTEND_SOURCES=local, arxiv\n", "utf-8")
+    monkeypatch.setenv("CONTEND_MODEL", "large")
+
+    options = environment_options()
+
+    assert options.model == "large"
+    assert options.sources == ["local", "arxiv"]
+
+
+def test_an_unusable_environment_value_names_its_variable_and_value() -> None:
+    with pytest.raises(InputError, match="max_rounds = 'many'"):
+        environment_options({"CONTEND_MAX_ROUNDS": "many"})
+
+
+def test_a_maximum_below_the_configured_minimum_lowers_the_minimum(config: Config) -> None:
+    resolved = _resolved(config, RunOptions(max_rounds=1), RunOptions(min_rounds=None))
+
+    assert (resolved.options.min_rounds, resolved.options.max_rounds) == (1, 1)
+
+
+def test_rounds_that_contradict_each_other_are_refused(config: Config) -> None:
+    with pytest.raises(InputError, match="min_rounds 5 is above max_rounds 2"):
+        _resolved(config, RunOptions(min_rounds=5, max_rounds=2), RunOptions())
+
+
+def test_an_unknown_team_is_refused_with_the_known_ones(config: Config) -> None:
+    with pytest.raises(InputError, match="no team 'gamma'; choose from alpha, beta"):
+        _resolved(config, RunOptions(teams=["gamma"]), RunOptions())
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("orchestrator.toml", "[orchestrator\n", "not valid TOML"),
+        (
+            "orchestrator.toml",
+            "[orchestrator]\nrounds = 3\nteams = [{config = 'x'}]\n",
+            "unknown key 'orchestrator.rounds'",
+        ),
+        ("orchestrator.toml", "[orchestrator]\nmax_rounds = 11\nteams = [{config = 'x'}]\n", "max_rounds = 11"),
+        ("orchestrator.toml", "[orchestrator]\nteams = []\n", "teams"),
+        ("teams/alpha.toml", 'team_id = "../x"\nname = "X"\nsources = ["local"]\n', "team_id"),
+        ("teams/alpha.toml", 'team_id = "beta"\nname = "X"\nsources = ["local"]\n', "is taken by another team"),
+    ],
+)
+def test_a_config_file_with_a_fault_is_named_with_its_fault(workspace: Path, name: str, text: str, said: str) -> None:
+    write_workspace(workspace)
+    (workspace / "config" / name).write_text(text, "utf-8")
+
+    with pytest.raises(InputError, match=r"\.toml: ") as caught:
+        load_config(workspace)
+
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_weights_that_do_not_add_up_are_refused(workspace: Path) -> None:
+    write_workspace(workspace)
+    metrics = "".join(f'[[evaluator.metrics]]\nname = "{name}"\nweight = 0.4\n' for name in ("coverage", "relevance"))
+    (workspace / "config" / "evaluator.toml").write_text(metrics, "utf-8")
+
+    with pytest.raises(InputError, match=r"weights sum to 0\.8, not to 1"):
+        load_config(workspace)
