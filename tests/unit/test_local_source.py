@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from contend.errors import InputError
 from contend.models.research import Found
+from contend.sources.document import Unreadable
+from contend.sources.encodings import decode
 from contend.sources.folders import list_files, validate_paths
 from contend.sources.local import LocalDocuments
 from contend.sources.pages import html_to_markdown
 from contend.sources.passages import split_passages
-from contend.sources.readers import Unreadable, decode, read_document
+from contend.sources.readers import read_document
 from contend.sources.titles import TitleMentions
 from contend.text import split_sentences
 

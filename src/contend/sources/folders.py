@@ -1,6 +1,7 @@
 """Which files local documents are made of."""
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +11,8 @@ from contend.sources.readers import READERS
 
 MOST_FILES = 10_000
 MOST_BYTES = 50_000_000
+_MOST_LINES = 10
+_MOST_NAMES = 5
 
 
 class LeftOut(NamedTuple):
@@ -48,17 +51,35 @@ def list_files(paths: Sequence[Path], *, most: int = MOST_FILES) -> tuple[list[L
     files: dict[Path, Listed] = {}
     left_out: list[LeftOut] = []
     for path, reason in _candidates(paths):
-        refused = reason or _refused(path)
-        if refused:
-            left_out.append(LeftOut(path, refused))
-            continue
-        real = path.resolve()
-        if real not in files and len(files) == most:
+        found = reason or _examined(path)
+        if isinstance(found, str):
+            left_out.append(LeftOut(path, found))
+        elif found.path not in files and len(files) == most:
             left_out.append(LeftOut(path, f"over {most:,} files: give fewer folders"))
             break
-        status = real.stat()
-        files[real] = Listed(real, status.st_mtime_ns, status.st_size)
+        else:
+            files[found.path] = found
     return list(files.values()), left_out
+
+
+def told(left_out: Sequence[LeftOut], paths: Sequence[Path]) -> list[str]:
+    """A line for each reason, with names as they stand within `paths`: `a.pdf, b.pdf and 3 more (broken)`."""
+    names: dict[str, list[str]] = {}
+    for each in left_out:
+        names.setdefault(each.reason, []).append(_name(each.path, paths))
+    lines = [f"{_some(found)} ({reason})" for reason, found in names.items()]
+    more = len(lines) - _MOST_LINES
+    return lines if more <= 0 else [*lines[:_MOST_LINES], f"files left out for {more:,} more reasons"]
+
+
+def _name(path: Path, paths: Sequence[Path]) -> str:
+    folders = [each for given in paths for each in (given, given.resolve()) if path != each]
+    return next((str(path.relative_to(folder)) for folder in folders if path.is_relative_to(folder)), path.name)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _candidates(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
@@ -86,13 +107,20 @@ def _within(path: Path, root: Path) -> bool:
     return not path.is_symlink() or path.resolve().is_relative_to(root)
 
 
-def _refused(path: Path) -> str:
+def _examined(path: Path) -> Listed | str:
+    """The file, or why it is left out."""
     if path.suffix.lower() not in READERS:
-        return f"of no known kind (read are {_kinds()})"
-    if not path.is_file():
+        return f"of no known kind: read are {_kinds()}"
+    try:
+        real = path.resolve()
+        status = real.stat()
+    except OSError as error:
+        return f"cannot be opened: {error.strerror}"
+    if not stat.S_ISREG(status.st_mode):
         return "no plain file"
-    size = path.stat().st_size
-    return f"{size / 1e6:.0f} MB, over {MOST_BYTES / 1e6:.0f} MB" if size > MOST_BYTES else ""
+    if status.st_size > MOST_BYTES:
+        return f"{status.st_size / 1e6:.0f} MB, over {MOST_BYTES / 1e6:.0f} MB"
+    return Listed(real, status.st_mtime_ns, status.st_size)
 
 
 def _kinds() -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from contend.retrieval import Embedder
+from contend.sources.document import without_page
 from contend.sources.folders import Listed
 from contend.sources.passages import Piece, split_passages
 from contend.sources.readers import read_document
@@ -16,17 +17,18 @@ from contend.sources.readers import read_document
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
 
-_FORMAT = "1"
+_FORMAT = "2"
 
 
 @dataclass(frozen=True)
 class IndexedFile:
-    """A document's passages, with one vector for each."""
+    """A document's passages, with one vector for each. `note` says what of it was not read."""
 
     path: Path
     title: str
     pieces: list[Piece]
     vectors: "Vectors"
+    note: str = ""
 
     def searchable(self) -> list[str]:
         """Each passage under its title and headings, which are searched with it and not quoted."""
@@ -34,7 +36,7 @@ class IndexedFile:
 
 
 def _searchable(title: str, piece: Piece) -> str:
-    heading = piece.heading.removeprefix(title).removeprefix(" › ")
+    heading = without_page(piece.heading).removeprefix(title).removeprefix(" › ")
     return f"{title} › {heading}\n{piece.text}" if heading else f"{title}\n{piece.text}"
 
 
@@ -42,7 +44,7 @@ def index_file(file: Listed, embedder: Embedder, cache: Path | None) -> IndexedF
     """The file's passages and vectors, from the cache folder where it has them.
 
     Raises:
-        Unreadable: there is no text in it.
+        Unreadable: it cannot be read, or there is no text in it.
         OSError: it cannot be opened.
     """
     kept = cache / _key(file, embedder) if cache else None
@@ -51,7 +53,7 @@ def index_file(file: Listed, embedder: Embedder, cache: Path | None) -> IndexedF
         document = read_document(file.path)
         pieces = split_passages(document.text)
         vectors = embedder.embed([_searchable(document.title, piece) for piece in pieces])
-        indexed = IndexedFile(file.path, document.title, pieces, vectors)
+        indexed = IndexedFile(file.path, document.title, pieces, vectors, document.note)
         if kept:
             _save(kept, indexed)
     return indexed
@@ -68,17 +70,17 @@ def _load(kept: Path, path: Path) -> IndexedFile | None:
 
     try:
         with kept.open("rb") as file, np.load(file, allow_pickle=False) as content:
-            title, pieces = json.loads(content["words"].tobytes())
+            title, pieces, note = json.loads(content["words"].tobytes())
             vectors: Vectors = content["vectors"].astype(np.float32)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
-    return IndexedFile(path, title, [Piece(*piece) for piece in pieces], vectors)
+    return IndexedFile(path, title, [Piece(*piece) for piece in pieces], vectors, note)
 
 
 def _save(kept: Path, indexed: IndexedFile) -> None:
     import numpy as np  # noqa: PLC0415 - see above
 
-    words = np.frombuffer(json.dumps([indexed.title, indexed.pieces]).encode(), dtype=np.uint8)
+    words = np.frombuffer(json.dumps([indexed.title, indexed.pieces, indexed.note]).encode(), dtype=np.uint8)
     temporary = kept.with_name(f".{uuid4().hex}.tmp")
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)

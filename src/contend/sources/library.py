@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from contend.retrieval import Embedder, HybridIndex, default_embedder
+from contend.sources.document import Unreadable
 from contend.sources.folders import LeftOut, Listed
 from contend.sources.indexed import IndexedFile, index_file
-from contend.sources.readers import Unreadable
 from contend.sources.titles import TitleMentions
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Library:
         self._shelf: _Shelf | None = None
 
     def update(self, files: list[Listed], *, wanted: Callable[[], bool] = lambda: True) -> list[LeftOut]:
-        """Reads what is new or changed, forgets what is gone; returns what cannot be read.
+        """Reads what is new or changed, forgets what is gone; returns what of them could not be read.
 
         Raises:
             Unwanted: `wanted` said between two files that nobody waits any more.
@@ -58,7 +58,7 @@ class Library:
             self._files = read
             indexed = [each for each in read.values() if isinstance(each, IndexedFile)]
             self._shelf = _Shelf.of(indexed, embedder) if indexed else None
-        return [each for each in self._files.values() if isinstance(each, LeftOut)]
+        return [left for each in self._files.values() if (left := _unread(each))]
 
     def _read(self, file: Listed, embedder: Embedder) -> IndexedFile | LeftOut:
         try:
@@ -71,6 +71,12 @@ class Library:
     def search(self, query: str, limit: int) -> list[Hit]:
         """At most `limit` passages, best first. A document that one of the first hits names by its title moves up."""
         return self._shelf.search(query, limit) if self._shelf else []
+
+
+def _unread(file: IndexedFile | LeftOut) -> LeftOut | None:
+    if isinstance(file, LeftOut):
+        return file
+    return LeftOut(file.path, file.note) if file.note else None
 
 
 @dataclass(frozen=True)

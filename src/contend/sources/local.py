@@ -1,25 +1,27 @@
-"""Local documents: Markdown, text and HTML in files and folders, searched by passage."""
+"""Local documents: files of all kinds that are read, in folders or given by name, searched by passage."""
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 from contend.models.research import Found, SearchResult
 from contend.retrieval import Embedder
-from contend.sources.folders import LeftOut, list_files, validate_paths
+from contend.sources.folders import LeftOut, list_files, told, validate_paths
 from contend.sources.library import Hit, Library
 from contend.text import clean, shorten
 
 _SUMMARY_CHARACTERS = 500
+T = TypeVar("T")
 
 
 class LocalDocuments:
     """Documents in files and folders. The index is built at the first search and mended when files change.
 
-    `left_out` names the files that are not searched, as of the last look. `cache` is a folder that keeps what was
-    read between runs; `look_again_seconds` is how long files are taken to be unchanged.
+    `left_out` names the files that are not searched, or not whole, as of the last look. `cache` is a folder that keeps
+    what was read between runs; `look_again_seconds` is how long files are taken to be unchanged.
 
     Raises:
         InputError: a path does not exist, or is a file of no known kind.
@@ -49,20 +51,33 @@ class LocalDocuments:
         """None if there is a file to search, else the reason there is none."""
         if not self._paths:
             return "no documents given"
-        files, _ = await asyncio.to_thread(list_files, self._paths)
+        files, left_out = await asyncio.to_thread(list_files, self._paths)
+        if self._looked is None:
+            self.left_out = left_out
         return None if files else f"no readable document in {', '.join(map(str, self._paths))}"
 
     async def search(self, query: str, *, limit: int) -> list[Found]:
         """At most `limit` passages, best first; those of one document share its url."""
+        return await self._after_a_look(lambda: [_as_found(hit) for hit in self._library.search(query, limit)])
+
+    async def read_all(self) -> None:
+        """Read what was not read yet, as before a search: `left_out` is complete afterwards."""
+        await self._after_a_look(lambda: None)
+
+    def told_left_out(self) -> list[str]:
+        """`left_out` for a reader, a line for each reason."""
+        return told(self.left_out, self._paths)
+
+    async def _after_a_look(self, work: Callable[[], T]) -> T:
+        def looked() -> T:
+            self._look()
+            return work()
+
         self._waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._worker, self._search, query, limit)
+            return await asyncio.get_running_loop().run_in_executor(self._worker, looked)
         finally:
             self._waiting -= 1
-
-    def _search(self, query: str, limit: int) -> list[Found]:
-        self._look()
-        return [_as_found(hit) for hit in self._library.search(query, limit)]
 
     def _look(self) -> None:
         now = time.monotonic()

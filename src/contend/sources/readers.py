@@ -1,40 +1,36 @@
-"""Files to Markdown text with a title: Markdown, plain text in the encodings met in English and Japanese, HTML."""
+"""Files to Markdown text with a title, each kind by its reader."""
 
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
+from contend.sources.csv_table import read_csv
+from contend.sources.document import Document, Unreadable
+from contend.sources.encodings import decode
 from contend.sources.pages import html_to_markdown
+from contend.sources.pdf import read_pdf
+from contend.sources.word import read_docx
 from contend.text import clean, shorten, split_blocks
 
 _LONGEST_TITLE = 200
 _LONGEST_FIRST_LINE = 120
 
 
-class Document(NamedTuple):
-    """A file's title, one line of at most 200 characters, and its text as Markdown."""
-
-    title: str
-    text: str
-
-
-class Unreadable(Exception):  # noqa: N818 - said of the file
-    """The file holds nothing that can be read; the message is the reason."""
-
-
 def read_document(path: Path) -> Document:
-    """The document in a file of one of the READABLE kinds.
+    """The document in a file of one of the kinds in READERS; its title is one line of at most 200 characters.
 
     Raises:
-        Unreadable: it is not text, or there is no text in it.
+        Unreadable: it is broken, locked or of another kind than its name says, or there is no text in it.
         OSError: the file cannot be opened.
     """
-    document = READERS[path.suffix.lower()](path.read_bytes(), path)
+    content = path.read_bytes()
+    if not content:
+        raise Unreadable("an empty file")
+    document = READERS[path.suffix.lower()](content, path)
     if not document.text.strip():
         raise Unreadable("no text in it")
     title = clean(document.title, single_line=True) or clean(path.stem, single_line=True) or "untitled"
-    return Document(shorten(title, _LONGEST_TITLE), document.text)
+    return document._replace(title=shorten(title, _LONGEST_TITLE))
 
 
 def _read_markdown(content: bytes, path: Path) -> Document:
@@ -65,6 +61,10 @@ READERS: dict[str, Callable[[bytes, Path], Document]] = {
     ".text": _read_text,
     ".html": _read_html,
     ".htm": _read_html,
+    ".pdf": read_pdf,
+    ".docx": read_docx,
+    ".csv": read_csv,
+    ".tsv": read_csv,
 }
 """How to read a file, by the end of its name in lower case."""
 
@@ -75,59 +75,3 @@ _FRONT_TITLE = re.compile(r"^title:\s*[\"']?(.+?)[\"']?\s*$", re.MULTILINE)
 def _first_heading(markdown: str) -> str:
     blocks = split_blocks(markdown[:100_000])
     return next((block[2:].strip().rstrip("#").strip() for block in blocks if block.startswith("# ")), "")
-
-
-_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
-_HIRAGANA = re.compile("[\u3041-\u3096]")
-_HALF_WIDTH_KANA = re.compile("[\uff61-\uff9f]")
-_WESTERN_MARKS = re.compile("[\x80-\xff]")
-_MOST_WESTERN_MARKS = 0.1
-_COMMON = re.compile("[\t\n\r -~\u00a0-\u00ff\u2010-\u2030\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]")
-_LEAST_COMMON = 0.8
-
-
-def decode(content: bytes) -> str:
-    """The text of bytes in UTF-8, UTF-16, Shift JIS, EUC-JP, ISO-2022-JP or Windows-1252, told from the bytes alone.
-
-    Raises:
-        Unreadable: in none of these do the bytes make text.
-    """
-    for mark, encoding in _MARKS.items():
-        if content.startswith(mark):
-            return _required(content, encoding)
-    if b"\x00" in content:
-        return _required(content, _utf16_order(content))
-    if b"\x1b$" in content:
-        return _required(content, "iso2022_jp")
-    text = _decoded(content, "utf-8")
-    return _guessed(content) if text is None else text
-
-
-def _guessed(content: bytes) -> str:
-    readings = [text for text in (_decoded(content, "cp932"), _decoded(content, "euc_jp")) if text is not None]
-    if readings:
-        return max(readings, key=lambda text: len(_HIRAGANA.findall(text)) - len(_HALF_WIDTH_KANA.findall(text)))
-    western = _decoded(content, "cp1252")
-    if western is None or len(_WESTERN_MARKS.findall(western)) > _MOST_WESTERN_MARKS * len(western):
-        raise Unreadable("not text in UTF-8, UTF-16, Shift JIS, EUC-JP or Windows-1252: save it as UTF-8")
-    return western
-
-
-def _utf16_order(content: bytes) -> str:
-    """Byte order of unmarked UTF-16: line ends and Latin letters have their zero first in big-endian."""
-    zeros_first, zeros_second = content[0::2].count(0), content[1::2].count(0)
-    return "utf-16-be" if zeros_first > zeros_second else "utf-16-le"
-
-
-def _required(content: bytes, encoding: str) -> str:
-    text = _decoded(content, encoding)
-    if text is None or len(_COMMON.findall(text)) < _LEAST_COMMON * len(text):
-        raise Unreadable(f"broken or binary: it looks like {encoding} and is not")
-    return text
-
-
-def _decoded(content: bytes, encoding: str) -> str | None:
-    try:
-        return content.decode(encoding)
-    except (UnicodeDecodeError, LookupError):
-        return None

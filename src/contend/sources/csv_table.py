@@ -1,0 +1,70 @@
+"""Tables in text files, their columns parted by commas, semicolons, tabs or bars."""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from contend.sources.document import Document, as_prose
+from contend.sources.encodings import decode
+from contend.sources.rows import one_line, said_row
+from contend.text import clean
+
+MOST_ROWS = 20_000
+_DELIMITERS = ",;\t|"
+_SAMPLE_CHARACTERS = 64_000
+_SAMPLE_ROWS = 50
+
+
+def read_csv(content: bytes, path: Path, *, most_rows: int = MOST_ROWS) -> Document:
+    """The names of the columns, then each row with them. Single cells above the table are its title and remarks.
+
+    Raises:
+        Unreadable: it is not text.
+    """
+    text = clean(decode(content))
+    rows, note = _bounded(csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text)), most_rows)
+    above, names, table = _parted(rows)
+    lines = [*map(as_prose, above), "; ".join(filter(None, names)), *(said_row(names, row) for row in table)]
+    return Document(above[0] if above else path.stem, "\n\n".join(filter(None, lines)), note)
+
+
+def _delimiter(text: str) -> str:
+    """The one that gives most rows the same number of columns, and more than one.
+
+    csv.Sniffer goes by letters, not by rows, and takes a comma within Japanese or quoted text for a delimiter.
+    """
+    sample = text[:_SAMPLE_CHARACTERS]
+    return max(_DELIMITERS, key=lambda delimiter: _evenness(sample, delimiter))
+
+
+def _evenness(sample: str, delimiter: str) -> tuple[float, int]:
+    rows, _ = _bounded(csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter), _SAMPLE_ROWS)
+    widths = Counter(len(row) for row in rows if any(row))
+    width, count = max(widths.items(), key=lambda each: (each[0] > 1, each[1]), default=(0, 0))
+    return (count / widths.total(), width) if width > 1 else (0.0, width)
+
+
+def _bounded(reader: Iterator[list[str]], most: int) -> tuple[list[list[str]], str]:
+    """At most so many rows, and what is said of those left unread."""
+    rows: list[list[str]] = []
+    try:
+        rows.extend(islice(reader, most))
+        further = sum(1 for _ in reader)
+    except csv.Error as error:
+        return rows, f"only the first {len(rows):,} rows are read: {error}"
+    return rows, f"only the first {most:,} of {most + further:,} rows are read" if further else ""
+
+
+def _parted(rows: list[list[str]]) -> tuple[list[str], list[str], list[list[str]]]:
+    """What stands above the table, the names of its columns, its rows. A first row of numbers holds no names."""
+    filled = [[one_line(cell) for cell in row] for row in rows if any(cell.strip() for cell in row)]
+    wide = any(sum(map(bool, row)) > 1 for row in filled)
+    start = next((place for place, row in enumerate(filled) if not wide or sum(map(bool, row)) > 1), 0)
+    above = ["".join(row) for row in filled[:start]]
+    table = filled[start:]
+    if table and any(character.isalpha() for cell in table[0] for character in cell):
+        return above, table[0], table[1:]
+    return above, [], table

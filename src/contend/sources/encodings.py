@@ -1,0 +1,60 @@
+"""Bytes to text, in the encodings met in English and Japanese."""
+
+import re
+
+from contend.sources.document import Unreadable
+
+_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+_HIRAGANA = re.compile("[\u3041-\u3096]")
+_HALF_WIDTH_KANA = re.compile("[\uff61-\uff9f]")
+_WESTERN_MARKS = re.compile("[\x80-\xff]")
+_MOST_WESTERN_MARKS = 0.1
+_COMMON = re.compile("[\t\n\r -~\u00a0-\u00ff\u2010-\u2030\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]")
+_LEAST_COMMON = 0.8
+
+
+def decode(content: bytes) -> str:
+    """The text of bytes in UTF-8, UTF-16, Shift JIS, EUC-JP, ISO-2022-JP or Windows-1252, told from the bytes alone.
+
+    Raises:
+        Unreadable: in none of these do the bytes make text.
+    """
+    for mark, encoding in _MARKS.items():
+        if content.startswith(mark):
+            return _required(content, encoding)
+    if b"\x00" in content:
+        return _required(content, _utf16_order(content))
+    if b"\x1b$" in content:
+        return _required(content, "iso2022_jp")
+    text = _decoded(content, "utf-8")
+    return _guessed(content) if text is None else text
+
+
+def _guessed(content: bytes) -> str:
+    readings = [text for text in (_decoded(content, "cp932"), _decoded(content, "euc_jp")) if text is not None]
+    if readings:
+        return max(readings, key=lambda text: len(_HIRAGANA.findall(text)) - len(_HALF_WIDTH_KANA.findall(text)))
+    western = _decoded(content, "cp1252")
+    if western is None or len(_WESTERN_MARKS.findall(western)) > _MOST_WESTERN_MARKS * len(western):
+        raise Unreadable("not text in UTF-8, UTF-16, Shift JIS, EUC-JP or Windows-1252: save it as UTF-8")
+    return western
+
+
+def _utf16_order(content: bytes) -> str:
+    """Byte order of unmarked UTF-16: line ends and Latin letters have their zero first in big-endian."""
+    zeros_first, zeros_second = content[0::2].count(0), content[1::2].count(0)
+    return "utf-16-be" if zeros_first > zeros_second else "utf-16-le"
+
+
+def _required(content: bytes, encoding: str) -> str:
+    text = _decoded(content, encoding)
+    if text is None or len(_COMMON.findall(text)) < _LEAST_COMMON * len(text):
+        raise Unreadable(f"broken or binary: it looks like {encoding} and is not")
+    return text
+
+
+def _decoded(content: bytes, encoding: str) -> str | None:
+    try:
+        return content.decode(encoding)
+    except (UnicodeDecodeError, LookupError):
+        return None

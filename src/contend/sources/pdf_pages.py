@@ -1,0 +1,143 @@
+"""Text as PDF files hold it, line by line on pages, to paragraphs. Pure."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, takewhile
+
+from contend.sources.document import as_prose, page_heading
+from contend.text import clean, split_sentences
+
+# PDFium puts one of these in place of a hyphen that it takes for a line's end, and of that line's end.
+_LINE_HYPHEN = re.compile("[\ufffe\x02](?:\r?\n)?")
+_STRAY_RETURN = re.compile("\r(?!\n)")
+_LOOK_ALIKES = re.compile("[\ufb00-\ufb06\u2e80-\u2fdf]")
+"""Ligatures, and the radicals that stand for characters in many Japanese files."""
+
+_EDGE_LINES = 3
+_NUMBER = re.compile(r"\d{1,5}")
+_MOST_NUMBERS = 4
+_RUNNING = 3
+"""A line at the edge of this many pages, but for its page number, is a running head or foot."""
+
+_STOPPED = re.compile(r"[.!?。．！？:：][\"'”’»)\]」』）]*\Z")
+_SHORT = 0.6
+_FULL = 0.9
+_BROKEN_WORD = re.compile(r"([^\W_]+)[-\u2010\u00ad]\n([^\W_]+)")
+_COMPOUND = re.compile(r"[^\W_]+-[^\W_]+")
+
+
+def pages_to_markdown(texts: Sequence[str]) -> str:
+    """The pages' paragraphs, each page under a heading with its number; "" where no page has text.
+
+    A sentence that goes on over the page stands whole on the page where it begins.
+    """
+    pages = [list(_paragraphs(lines)) for lines in _without_running_heads([_lines(text) for text in texts])]
+    for page, after in pairwise([page for page in pages if page]):
+        _finish(page, after)
+    blocks = [block for number, page in enumerate(pages, start=1) if page for block in (page_heading(number), *page)]
+    return _with_whole_words("\n\n".join(blocks))
+
+
+def _lines(text: str) -> list[str]:
+    parted = clean(_STRAY_RETURN.sub("", _LINE_HYPHEN.sub("-\n", text)))
+    plain = _LOOK_ALIKES.sub(lambda found: unicodedata.normalize("NFKC", found[0]), parted)
+    return [line for each in plain.split("\n") if (line := as_prose(each).strip())]
+
+
+def _without_running_heads(pages: list[list[str]]) -> list[list[str]]:
+    """The pages without the lines at their edges that other pages have too; a number in them may count the pages."""
+    seen = Counter(
+        variant
+        for number, lines in enumerate(pages)
+        for variant in {variant for line in _edges(lines) for variant in _variants(line, number)}
+    )
+    enough = max(2, min(_RUNNING, sum(map(bool, pages))))
+    running = {variant for variant, count in seen.items() if count >= enough}
+    return [_inner(lines, number, running) for number, lines in enumerate(pages)]
+
+
+def _inner(lines: list[str], page: int, running: set[str]) -> list[str]:
+    def runs(line: str) -> bool:
+        return not running.isdisjoint(_variants(line, page))
+
+    head = len(list(takewhile(runs, lines[:_EDGE_LINES])))
+    foot = len(list(takewhile(runs, lines[head:][: -_EDGE_LINES - 1 : -1])))
+    return lines[head : len(lines) - foot]
+
+
+def _edges(lines: list[str]) -> list[str]:
+    return lines[:_EDGE_LINES] + lines[_EDGE_LINES:][-_EDGE_LINES:]
+
+
+def _variants(line: str, page: int) -> Iterator[str]:
+    """The line as it is, and with each of its first numbers as its distance to the page's place."""
+    yield line
+    for count, found in enumerate(_NUMBER.finditer(line)):
+        if count < _MOST_NUMBERS:
+            yield f"{line[: found.start()]}\0{int(found[0]) - page}\0{line[found.end() :]}"
+
+
+def _paragraphs(lines: list[str]) -> Iterator[str]:
+    """Lines together, parted where one ends early: after the last line of a paragraph, and after a heading."""
+    if not lines:
+        return
+    wide = _full_width(lines)
+    held = [lines[0]]
+    for line, after in pairwise(lines):
+        if _ends_early(line, after, wide):
+            yield "\n".join(held)
+            held = []
+        held.append(after)
+    yield "\n".join(held)
+
+
+def _ends_early(line: str, after: str, wide: int) -> bool:
+    if _STOPPED.search(line):
+        return _width(line) < _FULL * wide
+    return _width(line) < _SHORT * wide and not after[0].islower() and line[-1] not in ",、-"
+
+
+def _full_width(lines: Sequence[str]) -> int:
+    """The width that nine in ten lines keep to."""
+    return sorted(map(_width, lines))[len(lines) * 9 // 10]
+
+
+def _width(line: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in line)
+
+
+def _finish(page: list[str], after: list[str]) -> None:
+    """Move the rest of the sentence that the page ends within to that page."""
+    if not page:
+        return
+    lines = "\n".join(page).split("\n")
+    full = _width(lines[-1]) >= _SHORT * _full_width(lines)
+    if _STOPPED.search(lines[-1]) or not (full or after[0][0].islower()):
+        return
+    end = _sentence_end(after[0])
+    page[-1] += "\n" + after[0][:end]
+    after[:1] = [rest] if (rest := after[0][end:].strip()) else []
+
+
+def _sentence_end(text: str) -> int:
+    """Where the first sentence ends."""
+    left = sum(len(word) for word in next(iter(split_sentences(text)), "").split())
+    for place, character in enumerate(text):
+        left -= not character.isspace()
+        if not left:
+            return place + 1
+    return len(text)
+
+
+def _with_whole_words(text: str) -> str:
+    """Words that were parted at line ends made whole; the hyphen stays where the word has it elsewhere, or needs it."""
+    compounds = set(_COMPOUND.findall(text))
+
+    def whole(found: re.Match[str]) -> str:
+        before, after = found[1], found[2]
+        belongs = f"{before}-{after}" in compounds or not (before[-1].islower() and after[0].islower())
+        return f"{before}-{after}" if belongs else before + after
+
+    return _BROKEN_WORD.sub(whole, text)

@@ -1,0 +1,160 @@
+"""Word documents: headings, paragraphs, lists and tables in their order."""
+
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from contend.sources.document import Document, Unreadable, as_prose
+from contend.sources.rows import one_line, said_row
+from contend.text import clean
+
+if TYPE_CHECKING:
+    from docx.document import Document as WordDocument
+    from docx.oxml.table import CT_Tbl, CT_Tc
+    from docx.oxml.text.paragraph import CT_P
+    from docx.styles.style import BaseStyle
+
+MOST_BLOCKS = 50_000
+"""Paragraphs and table rows of one document."""
+
+_MOST_UNPACKED_BYTES = 100_000_000
+_DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, SyntaxError),
+    *(ValueError, LookupError, AttributeError, TypeError, AssertionError),
+)
+"""How damage shows beside python-docx's own errors: in the archive (RuntimeError: an entry is encrypted), in the XML
+(lxml's error is a SyntaxError), and as parts and elements that are taken to be there."""
+
+_LOCKED = b"\xd0\xcf\x11\xe0"
+_HEADING = re.compile(r"(?:heading (?P<level>[1-9])|title)\Z", re.IGNORECASE)
+_MOST_ANCESTORS = 10
+_UNNAMED = "Word Document"
+"""What python-docx calls a file that has no properties."""
+
+_MOST_COLUMNS = 100
+_SAID = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+
+
+class _Style(NamedTuple):
+    """What a paragraph's style makes of it. `level` is that of a heading, 0 for none."""
+
+    level: int = 0
+    listed: bool = False
+
+
+def read_docx(content: bytes, path: Path, *, most_blocks: int = MOST_BLOCKS) -> Document:
+    """The document's text, inserted changes and boxes included; its headings one level below the title.
+
+    Raises:
+        Unreadable: it is broken, locked by a password or an older kind of Word file, or unpacks to over 100 MB.
+    """
+    if content.startswith(_LOCKED):
+        raise Unreadable("locked by a password, or an older kind of Word file: save it as .docx without a password")
+    from docx.exceptions import PythonDocxError  # noqa: PLC0415 - brings lxml, and not needed to start the command line
+    from docx.opc.exceptions import OpcError  # noqa: PLC0415 - see above
+    from docx.oxml.exceptions import XmlchemyError  # noqa: PLC0415 - see above
+
+    try:
+        _check_size(content)
+        return _read(content, path, most_blocks)
+    except (OpcError, PythonDocxError, XmlchemyError, *_DAMAGE) as error:
+        raise Unreadable("broken, or no Word document") from error
+
+
+def _check_size(content: bytes) -> None:
+    with zipfile.ZipFile(io.BytesIO(content)) as package:
+        size = sum(entry.file_size for entry in package.infolist())
+    if size > _MOST_UNPACKED_BYTES:
+        raise Unreadable(f"{size / 1e6:,.0f} MB once unpacked, over {_MOST_UNPACKED_BYTES / 1e6:.0f} MB")
+
+
+def _read(content: bytes, path: Path, most_blocks: int) -> Document:
+    import docx  # noqa: PLC0415 - see above
+
+    document = docx.Document(io.BytesIO(content))
+    blocks = list(islice(_blocks(document), most_blocks + 1))
+    title = next((block[2:] for block in blocks if block.startswith("# ")), "")
+    named = document.core_properties.title.replace(_UNNAMED, "")
+    first = next((block.lstrip("# ") for block in blocks if block.startswith("#")), "")
+    note = f"only the first {most_blocks:,} paragraphs and table rows are read" if len(blocks) > most_blocks else ""
+    return Document(title or named or first or path.stem, clean("\n\n".join(blocks[:most_blocks])), note)
+
+
+def _blocks(document: "WordDocument") -> Iterator[str]:
+    from docx.oxml.ns import qn  # noqa: PLC0415 - see above
+
+    styles = {style.style_id: _style(style) for style in document.styles}
+    paragraph, table = qn("w:p"), qn("w:tbl")
+    around = {qn("w:tbl"), "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"}
+    for element in document.element.body.iter(paragraph, table):
+        if around.isdisjoint(each.tag for each in element.iterancestors()):
+            yield from _table_rows(element) if element.tag == table else _paragraph(element, styles)
+
+
+def _style(style: "BaseStyle") -> _Style:
+    """What the style is, or the nearest one that it is based on."""
+    for _ in range(_MOST_ANCESTORS):
+        name = style.name or ""
+        if heading := _HEADING.match(name):
+            return _Style(level=int(heading["level"] or 0) + 1)
+        if name.startswith("List"):
+            return _Style(listed=True)
+        based_on = getattr(style, "base_style", None)
+        if based_on is None:
+            break
+        style = based_on
+    return _Style()
+
+
+def _paragraph(element: "CT_P", styles: dict[str, _Style]) -> Iterator[str]:
+    text = "\n".join(as_prose(line) for line in _text(element).split("\n") if line.strip())
+    style = styles.get(element.style or "", _Style())
+    if not text.strip():
+        return
+    if style.level:
+        yield f"{'#' * min(style.level, 6)} {one_line(text)}"
+    else:
+        yield f"- {text}" if style.listed or _is_listed(element) else text
+
+
+def _is_listed(element: "CT_P") -> bool:
+    return bool(element.xpath("./w:pPr/w:numPr/w:numId[@w:val!='0']"))
+
+
+def _text(paragraph: "CT_P") -> str:
+    """What the paragraph shows: no deleted text, no readings above characters, no text of a box anchored in it."""
+    return "".join(
+        node.text or "" if (name := node.tag.rpartition("}")[2]) == "t" else _SAID.get(name, "")
+        for node in paragraph.xpath(".//w:r[not(ancestor::w:rt)]/*")
+        if next(node.iterancestors(paragraph.tag)) is paragraph
+    )
+
+
+def _table_rows(table: "CT_Tbl") -> Iterator[str]:
+    """Each row with the names in the first one. A table of one row or column is only a frame around its text."""
+    rows = [row for row in _cells(table) if any(row)]
+    if len(rows) == 1 or all(len(row) == 1 for row in rows):
+        yield from (as_prose(cell) for row in rows for cell in row if cell)
+    else:
+        yield from filter(None, (said_row(rows[0], row) for row in rows[1:]))
+
+
+def _cells(table: "CT_Tbl") -> Iterator[list[str]]:
+    """The texts of each row's cells; one that is merged over several rows or columns stands in each."""
+    above: list[str] = []
+    for row in table.tr_lst:
+        cells: list[str] = []
+        for cell in row.tc_lst:
+            merged = cell.vMerge == "continue" and len(cells) < len(above)
+            cells += [above[len(cells)] if merged else _cell(cell)] * min(cell.grid_span, _MOST_COLUMNS)
+        yield cells
+        above = cells
+
+
+def _cell(cell: "CT_Tc") -> str:
+    return one_line(" ".join(_text(paragraph) for paragraph in cell.xpath(".//w:p")))
