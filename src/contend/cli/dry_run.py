@@ -72,6 +72,8 @@ def _facts(planned: DryRun, estimate: Estimate) -> Iterator[tuple[str, str]]:
     yield "Sources", ", ".join(opening.sources)
     for name, reason in opening.sources_off.items():
         yield "Off", f"{name}: {reason}"
+    for line in opening.left_out:
+        yield "Left out", line
     yield "Model", said_models(options.models)
     yield "Playbook", options.dataset + ("" if options.learn else " (read only)")
     yield from _costs(estimate)
@@ -105,6 +107,7 @@ def _as_json(planned: DryRun, estimate: Estimate) -> dict[str, object]:
         "teams": [team.team_id for team in opening.teams],
         "sources": opening.sources,
         "sources_off": opening.sources_off,
+        "left_out": opening.left_out,
         "warnings": opening.warnings,
         "options": opening.options.model_dump(mode="json"),
         **estimate._asdict(),

@@ -75,6 +75,7 @@ class ClosingNodes:
             notes=notes,
             warnings=state["warnings"],
             sources_off=off,
+            left_out=await self._left_out(options),
             unverified=await self._unverified(submission),
         )
         folder = self.services.folder / "results" / state["thread_id"]
@@ -116,6 +117,9 @@ class ClosingNodes:
         tell(RunDone(execution_id=state["execution_id"], status=status, message=message, usage=usage))
         self.services.forget(state["execution_id"])
         return {"status": status, "message": message}
+
+    async def _left_out(self, options: ResolvedOptions) -> list[str]:
+        return await self.services.left_out(options.documents, read=True) if "local" in options.sources else []
 
     async def _unverified(self, submission: Submission) -> list[str]:
         """The cited sentences that their passages were not seen to support."""

@@ -33,6 +33,7 @@ def head_of(
     notes: Sequence[str],
     warnings: Sequence[str],
     sources_off: dict[str, str],
+    left_out: Sequence[str],
     unverified: Sequence[str] = (),
 ) -> ReportHead:
     """What kind of run made the report."""
@@ -44,6 +45,7 @@ def head_of(
         best_score=winner.best.score if winner.best else None,
         leaderboard=standings(outcomes),
         sources_off=sources_off,
+        left_out=list(left_out),
         warnings=list(warnings),
         models=dict(options.models),
         usage=usage,

@@ -14,7 +14,8 @@ from contend.report.plain import plain_title
 class ReportHead(Record):
     """The run behind a report. `unverified`: cited sentences that their sources were not seen to support.
 
-    `sources_off` gives the reason by source, `models` the model by role, `seconds` the run's active time.
+    `sources_off` gives the reason by source, `models` the model by role, `seconds` the run's active time; `left_out`
+    are lines on documents that were not searched.
     """
 
     status: RunStatus
@@ -22,6 +23,7 @@ class ReportHead(Record):
     best_score: Score | None = None
     leaderboard: list[LeaderboardEntry] = Field(default_factory=list)
     sources_off: dict[str, str] = Field(default_factory=dict)
+    left_out: list[str] = Field(default_factory=list)
     warnings: list[str] = Field(default_factory=list)
     models: dict[str, str] = Field(default_factory=dict)
     usage: RunUsage = Field(default_factory=RunUsage)
@@ -42,6 +44,7 @@ class HeadWords(NamedTuple):
     tokens: str
     cost_unknown: str
     sources_off: str
+    left_out: str
     note: str
     warning: str
     leaderboard: str
@@ -63,6 +66,7 @@ HEAD_WORDS: dict[Language, HeadWords] = {
         tokens="{requests:,} model calls, {input:,} tokens in, {output:,} out",
         cost_unknown="cost unknown",
         sources_off="Source that was off",
+        left_out="Left out of the documents",
         note="Note",
         warning="Warning",
         leaderboard="Leaderboard",
@@ -88,6 +92,7 @@ HEAD_WORDS: dict[Language, HeadWords] = {
         tokens="モデル呼び出し {requests:,} 回、入力 {input:,} トークン、出力 {output:,} トークン",
         cost_unknown="費用不明",
         sources_off="使えなかった情報源",
+        left_out="検索しなかった文書",
         note="注記",
         warning="警告",
         leaderboard="順位表",
@@ -137,6 +142,8 @@ def _facts(head: ReportHead, words: HeadWords) -> Iterator[str]:
     yield fact(words.usage, _usage(head.usage, words))
     for source, reason in head.sources_off.items():
         yield fact(words.sources_off, f"{source} ({reason})")
+    for line in head.left_out:
+        yield fact(words.left_out, line)
     for note in head.notes:
         yield fact(words.note, note)
     for warning in head.warnings:
