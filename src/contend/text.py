@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
@@ -28,9 +29,10 @@ def clean(text: str, *, single_line: bool = False) -> str:
     return " ".join(visible.split()) if single_line else visible
 
 
-_TOKEN_PARTS = re.compile(
-    rf"(?P<han>[{_HAN}])|(?P<kana>[{_KANA}])|(?P<number>\d+)|(?P<word>(?:(?![{_CJK}])[^\W\d_])+)|[^\w\s]|_|\n+"
-)
+_HAN_CHARACTER = re.compile(f"[{_HAN}]")
+_NUMBER = re.compile(r"\d+")
+_WORD = re.compile(rf"[^\W\d_{_CJK}]+")
+_TOKEN_OF_ITS_OWN = re.compile(rf"[{_KANA}]|[^\w\s]|_|\n+")
 # Between older vocabularies (one token a digit, two for many characters) and newer, larger ones.
 _TOKENS_PER_HAN = 1.15
 _TOKENS_PER_DIGIT = 0.7
@@ -40,20 +42,21 @@ _OTHER_LETTERS_PER_TOKEN = 2
 
 def estimate_tokens(text: str) -> int:
     """About how many tokens a byte-pair tokenizer makes of it, within 25 % for English and Japanese prose."""
-    return round(sum(_token_cost(part) for part in _TOKEN_PARTS.finditer(text)))
+    words = _WORD.findall(text)
+    others = [] if text.isascii() else [word for word in words if not word.isascii()]
+    latin = [word for word in words if word.isascii()] if others else words
+    return round(
+        len(_TOKEN_OF_ITS_OWN.findall(text))
+        + len(_HAN_CHARACTER.findall(text)) * _TOKENS_PER_HAN
+        + _tokens_of(_NUMBER.findall(text), 1 / _TOKENS_PER_DIGIT)
+        + _tokens_of(latin, _LATIN_LETTERS_PER_TOKEN)
+        + _tokens_of(others, _OTHER_LETTERS_PER_TOKEN)
+    )
 
 
-def _token_cost(part: re.Match[str]) -> float:
-    match part.lastgroup:
-        case "han":
-            return _TOKENS_PER_HAN
-        case "number":
-            return max(1.0, len(part[0]) * _TOKENS_PER_DIGIT)
-        case "word":
-            letters = _LATIN_LETTERS_PER_TOKEN if part[0].isascii() else _OTHER_LETTERS_PER_TOKEN
-            return max(1.0, len(part[0]) / letters)
-        case _:
-            return 1.0
+def _tokens_of(parts: list[str], characters: float) -> float:
+    """With so many characters a token, and at least one token for each part."""
+    return sum(count * max(1.0, length / characters) for length, count in Counter(map(len, parts)).items())
 
 
 _ELLIPSIS = "…"
@@ -202,8 +205,7 @@ def detect_language(text: str) -> Literal["en", "ja"]:
     return "ja" if letters and japanese / letters >= _LANGUAGE_SHARE else "en"
 
 
-_TERM_PARTS = re.compile(rf"(?P<japanese>[{_CJK}]+)|\d+(?:[.,]\d+)*|(?:(?![{_CJK}])[^\W\d_])+|[^\W_]")
-_KANJI = re.compile(f"[{_HAN}]")
+_TERM_PARTS = re.compile(rf"(?P<japanese>[{_CJK}]+)|\d+(?:[.,]\d+)*|[^\W\d_{_CJK}]+|[^\W_]")
 
 
 def terms(text: str) -> list[str]:
@@ -227,7 +229,7 @@ def _word_terms(word: str) -> list[str]:
 
 def _japanese_terms(run: str) -> list[str]:
     pairs = [first + second for first, second in pairwise(run)]
-    return [pair for pair in pairs if pair not in _STOP_PAIRS] + _KANJI.findall(run)
+    return [pair for pair in pairs if pair not in _STOP_PAIRS] + _HAN_CHARACTER.findall(run)
 
 
 @lru_cache(maxsize=50_000)
@@ -278,5 +280,10 @@ _STOP_PAIRS = _words("""
 
 def shared_content(text: str, other: str) -> float:
     """The share of the distinct terms of `text` that `other` has too, 0.0 to 1.0; 0.0 for a text without terms."""
+    return shared_terms(text, set(terms(other)))
+
+
+def shared_terms(text: str, other: Collection[str]) -> float:
+    """As `shared_content`, with another text's terms, which are made once where many texts are compared to it."""
     own = set(terms(text))
-    return len(own & set(terms(other))) / len(own) if own else 0.0
+    return len(own.intersection(other)) / len(own) if own else 0.0

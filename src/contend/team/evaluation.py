@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from contend.models.evaluation import EvaluationResult, MetricScore
 from contend.models.submission import Submission
-from contend.text import shared_content, shorten
+from contend.text import shared_terms, shorten, terms
 
 INVALID_CITATION_CAP = 0.5
 """A report that cites what was not retrieved scores at most this."""
@@ -48,7 +48,8 @@ def _overall(metrics: Sequence[MetricScore]) -> Overall:
 
 def uncovered_points(submission: Submission) -> list[str]:
     """The plan's points of which too little stands in the submission."""
-    return [point for point in submission.points if shared_content(point, submission.content) < COVERED]
+    said = set(terms(submission.content))
+    return [point for point in submission.points if shared_terms(point, said) < COVERED]
 
 
 def found_evidence(evidence: Sequence[str], content: str) -> tuple[list[str], int]:
