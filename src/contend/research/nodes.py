@@ -54,10 +54,11 @@ class ResearchNodes:
     async def search(self, task: SearchTask) -> ResearchUpdate:
         """One query to one source; texts go to the document store, state gets their ids."""
         source = self.services.source(task["source"], task["documents"])
+        hits = await source.search(task["query"], limit=RESULTS_A_QUERY)
+        documents = await self.services.documents.put_many([text for _, text in hits])
         found = []
-        for place, (result, text) in enumerate(await source.search(task["query"], limit=RESULTS_A_QUERY), start=1):
+        for place, ((result, _), document) in enumerate(zip(hits, documents, strict=True), start=1):
             short = result.model_copy(update={"summary": shorten(result.summary, SUMMARY_CHARACTERS)})
-            document = await self.services.documents.put(text)
             found.append(
                 {"query": task["query"], "place": place, "text": document, "result": short.model_dump(mode="json")}
             )

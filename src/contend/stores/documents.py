@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
@@ -27,11 +27,18 @@ class DocumentStore:
         Raises:
             StoreError: the folder cannot be written.
         """
-        content = text.encode("utf-8", "surrogatepass")
-        document_id = sha256(content).hexdigest()
-        await asyncio.to_thread(_write, self._path(document_id), content)
-        self._recent.put(document_id, text)
+        (document_id,) = await self.put_many([text])
         return document_id
+
+    async def put_many(self, texts: Sequence[str]) -> list[str]:
+        """As `put`, for several texts at once; their ids in turn."""
+        contents = [text.encode("utf-8", "surrogatepass") for text in texts]
+        ids = [sha256(content).hexdigest() for content in contents]
+        # Together: handing work to a thread and back costs more than a small file.
+        await asyncio.to_thread(_write_all, [self._path(document_id) for document_id in ids], contents)
+        for document_id, text in zip(ids, texts, strict=True):
+            self._recent.put(document_id, text)
+        return ids
 
     async def get(self, document_id: str) -> str:
         """The text that was put under this id.
@@ -39,14 +46,7 @@ class DocumentStore:
         Raises:
             StoreError: it is not there, cannot be read, or is no longer what was put.
         """
-        text = self._recent.get(document_id)
-        if text is None:
-            content = await asyncio.to_thread(_read, self._path(document_id))
-            if sha256(content).hexdigest() != document_id:
-                raise StoreError(f"document {self._path(document_id)} was changed on disk: delete it and search again")
-            text = content.decode("utf-8", "surrogatepass")
-            self._recent.put(document_id, text)
-        return text
+        return (await self.get_many([document_id]))[document_id]
 
     async def get_many(self, document_ids: Iterable[str]) -> dict[str, str]:
         """The texts by id.
@@ -54,9 +54,12 @@ class DocumentStore:
         Raises:
             StoreError: as `get`, for the first that fails.
         """
-        wanted = list(dict.fromkeys(document_ids))
-        texts = await asyncio.gather(*(self.get(document_id) for document_id in wanted))
-        return dict(zip(wanted, texts, strict=True))
+        texts = {document_id: self._recent.get(document_id) for document_id in document_ids}
+        missing = {document_id: self._path(document_id) for document_id, text in texts.items() if text is None}
+        read = await asyncio.to_thread(_read_all, missing) if missing else {}
+        for document_id, text in read.items():
+            self._recent.put(document_id, text)
+        return {document_id: read[document_id] if text is None else text for document_id, text in texts.items()}
 
     async def delete(self, document_ids: Iterable[str]) -> None:
         """Removes the texts; ids that are not there are passed over.
@@ -100,6 +103,11 @@ class _Recent:
         self._characters -= len(self._texts.pop(document_id, ""))
 
 
+def _write_all(paths: Sequence[Path], contents: Sequence[bytes]) -> None:
+    for path, content in zip(paths, contents, strict=True):
+        _write(path, content)
+
+
 def _write(path: Path, content: bytes) -> None:
     try:
         if path.exists() and path.read_bytes() == content:
@@ -115,13 +123,20 @@ def _write(path: Path, content: bytes) -> None:
         raise StoreError(f"cannot write document {path}: {error.strerror}; free space or mend its rights") from error
 
 
-def _read(path: Path) -> bytes:
+def _read_all(paths: Mapping[str, Path]) -> dict[str, str]:
+    return {document_id: _read(path, document_id) for document_id, path in paths.items()}
+
+
+def _read(path: Path, document_id: str) -> str:
     try:
-        return path.read_bytes()
+        content = path.read_bytes()
     except FileNotFoundError as error:
         raise StoreError(f"document {path} is missing: run the search again") from error
     except OSError as error:
         raise StoreError(f"cannot read document {path}: {error.strerror}") from error
+    if sha256(content).hexdigest() != document_id:
+        raise StoreError(f"document {path} was changed on disk: delete it and search again")
+    return content.decode("utf-8", "surrogatepass")
 
 
 def _remove(paths: list[Path]) -> None:
