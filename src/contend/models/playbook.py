@@ -4,13 +4,13 @@ from typing import Any, Literal
 
 from pydantic import Field, computed_field
 
-from contend.models.record import Identifier, Record, Text, UtcDatetime, utc_now
+from contend.models.record import ComputingRecord, Identifier, Record, Text, UtcDatetime, utc_now
 
 SectionName = str
 """Any 1 to 64 printable characters."""
 
 
-class Bullet(Record):
+class Bullet(ComputingRecord):
     """One lesson. Quarantined until it has helped in two runs; quarantined bullets rank lower and are marked."""
 
     id: Identifier

@@ -33,13 +33,17 @@ UtcDatetime = Annotated[AwareDatetime, AfterValidator(_to_utc)]
 
 
 class Record(BaseModel):
-    """Refuses unknown fields; computed fields are dropped on the way in, so that a dump loads again."""
+    """Refuses unknown fields."""
 
     model_config = ConfigDict(extra="forbid", validate_default=True)
+
+
+class ComputingRecord(Record):
+    """A record with computed fields; they are dropped on the way in, so that a dump loads again."""
 
     @model_validator(mode="before")
     @classmethod
     def _drop_computed(cls, data: object) -> object:
-        if isinstance(data, dict) and cls.model_computed_fields:
+        if isinstance(data, dict):
             return {key: value for key, value in data.items() if key not in cls.model_computed_fields}
         return data

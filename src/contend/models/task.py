@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 from pydantic import UUID4, Field, computed_field
 
-from contend.models.record import Identifier, Record, Score, Text, Theme, UtcDatetime, utc_now
+from contend.models.record import ComputingRecord, Identifier, Record, Score, Text, Theme, UtcDatetime, utc_now
 
 TeamState = Literal["pending", "running", "completed", "failed", "timeout"]
 RunStatus = Literal["running", "completed", "partial", "failed", "interrupted"]
@@ -114,7 +114,7 @@ class RoundResult(Record):
     completed_at: UtcDatetime = Field(default_factory=utc_now)
 
 
-class ExecutionSummary(Record):
+class ExecutionSummary(ComputingRecord):
     """An execution when its teams are done: the best round of each team that has one, and every team's status."""
 
     task_id: UUID
