@@ -38,9 +38,9 @@ def run_options(
 def _rounds(given: str | None) -> tuple[int | None, int | None]:
     if given is None:
         return None, None
-    least, _, most = given.partition(":")
+    least, colon, most = given.partition(":")
     try:
-        return int(least), int(most or least)
+        return int(least), int(most if colon else least)
     except ValueError:
         raise InputError(f"--rounds {given!r}: give MIN:MAX, such as 1:3, or one number") from None
 

@@ -19,6 +19,8 @@ _AROUND_ROWS = 11
 """Lines of the view that are no teams."""
 
 _MOST_OFF = 3
+_THEME_LINES = 2
+_MARGINS = 3
 _WIDEST = 110
 _REDRAWS_PER_SECOND = 8
 
@@ -52,8 +54,10 @@ class LiveView:
         board, width = self._board, min(options.max_width, _WIDEST)
         most = max(1, console.size.height - _AROUND_ROWS)
         stage = f"{board.stage} · {duration(time.monotonic() - self._started)}"
+        theme = Text(plain(board.theme) or "…", style="bold")
+        theme.truncate(_THEME_LINES * (width - _MARGINS), overflow="ellipsis")
         view = Group(
-            Text(plain(board.theme) or "…", style="bold"),
+            theme,
             Text(stage, style="cyan"),
             "",
             team_table(board.rows(), most=most),

@@ -1,0 +1,168 @@
+"""Bad input at the command line: one line on standard error, exit code 2, nothing written, nothing spent."""
+
+from pathlib import Path
+
+import pytest
+
+from fakes.terminal import Said, Terminal, started
+from fakes.vendors import Vendors
+
+
+@pytest.fixture
+def terminal(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
+    return Terminal(workspace, capsys.readouterr)
+
+
+def own_file(workspace: Path, name: str, text: str) -> None:
+    path = workspace / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+
+
+def refused(terminal: Terminal, said: Said, *words: str, files: tuple[str, ...] = ()) -> None:
+    assert said.code == 2
+    assert said.out == ""
+    assert said.err.startswith("error: ")
+    assert said.err.count("\n") == 1
+    assert "Traceback" not in said.err
+    for word in words:
+        assert word in said.err
+    assert terminal.files() == sorted(files)
+
+
+def test_an_empty_theme_is_refused(terminal: Terminal, documents: Path) -> None:
+    refused(terminal, terminal("run", "  ", "--docs", documents), "theme is empty")
+
+
+def test_a_theme_of_501_characters_is_refused_with_its_length(terminal: Terminal, documents: Path) -> None:
+    refused(terminal, terminal("run", "橋" * 501, "--docs", documents), "theme has 501 characters", "--instructions")
+
+
+def test_an_unknown_team_is_refused_with_the_known_ones(terminal: Terminal, documents: Path) -> None:
+    said = terminal("run", "resume?", "--docs", documents, "--team", "skeptc")
+    refused(terminal, said, "no team 'skeptc'", "skeptic")
+
+
+def test_an_unknown_source_is_refused_with_the_known_ones(terminal: Terminal, documents: Path) -> None:
+    said = terminal("run", "resume?", "--docs", documents, "--source", "locl")
+    refused(terminal, said, "no source 'locl'", "local")
+
+
+def test_broken_toml_is_refused_with_file_and_line(terminal: Terminal, documents: Path) -> None:
+    own_file(terminal.workspace, "config/judgment.toml", "[judgment]\npatience = \n")
+
+    said = terminal("run", "resume?", "--docs", documents)
+
+    refused(terminal, said, "judgment.toml", "not valid TOML", "line 2", files=("config/judgment.toml",))
+
+
+def test_an_unknown_key_is_refused_by_its_name(terminal: Terminal, documents: Path) -> None:
+    own_file(terminal.workspace, "config/judgment.toml", "[judgment]\npatiance = 2\n")
+
+    said = terminal("run", "resume?", "--docs", documents)
+
+    refused(terminal, said, "judgment.toml", "unknown key 'judgment.patiance'", files=("config/judgment.toml",))
+
+
+def test_weights_that_do_not_add_up_are_refused_with_their_sum(terminal: Terminal, documents: Path) -> None:
+    metric = '[[evaluator.metrics]]\nname = "{}"\nweight = 0.4\n'
+    own_file(terminal.workspace, "config/evaluator.toml", metric.format("coverage") + metric.format("relevance"))
+
+    said = terminal("run", "resume?", "--docs", documents)
+
+    refused(terminal, said, "evaluator.toml", "weights sum to 0.8", files=("config/evaluator.toml",))
+
+
+def test_a_template_that_does_not_render_is_refused_with_its_file(terminal: Terminal, documents: Path) -> None:
+    own_file(terminal.workspace, "prompts/writer/write.md.j2", "Write about {{ thema }}.\n")
+
+    said = terminal("run", "resume?", "--docs", documents)
+
+    refused(terminal, said, "write.md.j2", "thema", files=("prompts/writer/write.md.j2",))
+
+
+def test_a_missing_folder_of_documents_is_refused_by_its_path(terminal: Terminal, tmp_path: Path) -> None:
+    refused(terminal, terminal("run", "resume?", "--docs", tmp_path / "nowhere"), str(tmp_path / "nowhere"))
+
+
+def test_a_missing_file_of_instructions_is_refused_by_its_path(terminal: Terminal, documents: Path) -> None:
+    said = terminal("run", "resume?", "--docs", documents, "--instructions", "nowhere.txt")
+    refused(terminal, said, "--instructions nowhere.txt", "No such file")
+
+
+@pytest.mark.parametrize("rounds", ["many", "1:", "3:1", "0", "1:11"])
+def test_rounds_that_are_no_range_are_refused(terminal: Terminal, documents: Path, rounds: str) -> None:
+    refused(terminal, terminal("run", "resume?", "--docs", documents, "--rounds", rounds), "round")
+
+
+@pytest.mark.parametrize("dataset", ["a/b", "../up", "", "橋", "x" * 65])
+def test_a_dataset_that_is_no_name_is_refused(terminal: Terminal, documents: Path, dataset: str) -> None:
+    refused(terminal, terminal("run", "resume?", "--docs", documents, "--dataset", dataset), "dataset")
+
+
+@pytest.mark.parametrize("thread", ["../x", "a b", "x" * 65, "橋"])
+def test_a_thread_that_is_no_name_is_refused(terminal: Terminal, documents: Path, thread: str) -> None:
+    refused(terminal, terminal("run", "resume?", "--docs", documents, "--thread", thread), "1 to 64 letters")
+
+
+@pytest.mark.parametrize("command", ["resume", "status", "leaderboard", "report"])
+def test_an_unknown_thread_is_refused_with_a_way_to_find_the_known_ones(terminal: Terminal, command: str) -> None:
+    refused(terminal, terminal(command, "nobody"), "nobody", "contend runs")
+
+
+def test_a_dataset_without_a_playbook_is_refused(terminal: Terminal) -> None:
+    refused(terminal, terminal("playbook", "show", "nothing"), "'nothing' has no playbook")
+
+
+def test_a_limit_in_dollars_without_prices_is_refused_before_any_call(
+    terminal: Terminal, documents: Path, vendors: Vendors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
+
+    said = terminal("run", "resume?", "--docs", documents, "--source", "local", "--max-usd", "1")
+
+    refused(terminal, said, "max_usd", "gpt-5-mini", "[prices]")
+    assert vendors.calls == []
+
+
+def test_a_folder_for_copies_that_is_a_file_is_refused_before_the_run(terminal: Terminal, documents: Path) -> None:
+    said = terminal("run", "resume?", "--docs", documents, "--out", documents / "resume.md")
+    refused(terminal, said, "--out", "is a file")
+
+
+def test_an_unusable_environment_variable_is_refused_by_its_name(
+    terminal: Terminal, documents: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONTEND_MAX_RETRIES", "often")
+    refused(terminal, terminal("run", "resume?", "--docs", documents), "environment", "max_retries", "often")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("run",), ("run", "resume?", "--colour"), ("runn",), ("run", "resume?", "--language", "fr"), ("runs", "x")],
+)
+def test_a_usage_error_is_one_line_with_a_way_to_the_help(terminal: Terminal, arguments: tuple[str, ...]) -> None:
+    refused(terminal, terminal(*arguments), "--help`")
+
+
+def test_others_can_reach_a_server_only_if_that_is_allowed(terminal: Terminal) -> None:
+    refused(terminal, terminal("serve", "--host", "192.0.2.7"), "192.0.2.7", "--expose")
+
+
+def test_hostile_words_cannot_steer_the_terminal_through_an_error(terminal: Terminal, documents: Path) -> None:
+    said = terminal("run", "resume?", "--docs", documents, "--team", "a\x1b[31m\nerror: b\u202e")
+
+    assert said.code == 2
+    assert said.err.count("\n") == 1
+    assert "\x1b" not in said.err
+    assert "\u202e" not in said.err
+
+
+def test_the_real_command_refuses_on_one_line_too(workspace: Path, documents: Path) -> None:
+    with started("run", "", "--docs", documents, "--workspace", workspace) as child:
+        out, err = child.communicate(timeout=60)
+
+    assert (child.returncode, out) == (2, "")
+    assert err.startswith("error: theme is empty")
+    assert err.count("\n") == 1
+    assert not workspace.exists()

@@ -1,0 +1,413 @@
+"""The command line: what each command says, its exit code, and what it leaves."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from contend.cli.failing import keep_details
+from contend.cli.serving import is_loopback
+from contend.models.events import ANY_EVENT, AnyEvent
+from contend.models.playbook import Playbook
+from contend.models.research import ResearchReport
+from fakes.contests import write_workspace
+from fakes.terminal import Terminal, child_of, started
+from fakes.vendors import Vendors
+
+QUESTION = "How does resume go on after a crash, and which calls are repeated?"
+JAPANESE = "強制終了の後、実行はどのように再開されますか"
+LONG_JAPANESE = """# 再開の仕組み
+
+実行は各段階の後に保存され、プロセスが強制終了しても、最後に終わった段階の状態は必ずファイルに残っています。
+再開コマンドはこの保存内容を読み込み、最後に終わった段階の次から実行を続行し、終わった呼び出しは繰り返しません。
+強制終了のときに途中だった呼び出しだけは結果が残っていないため、再開の後にもう一度だけ行われることになります。
+複数のチームは同時に動きますが、一つのチームが失敗しても、他のチームの実行や保存された状態には影響しません。
+実行の記録はデータベースにも残り、再開の後に同じ行が二度書かれることはなく、順位もそのまま引き継がれます。
+"""
+HEAVY = ("langgraph", "langchain_core", "langchain_openai", "duckdb", "numpy", "bm25s", "jinja2", "contend.models")
+
+
+@pytest.fixture
+def terminal(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
+    return Terminal(workspace, capsys.readouterr)
+
+
+@pytest.fixture
+def answered(terminal: Terminal, documents: Path) -> Terminal:
+    """A workspace with one finished run on thread `first`."""
+    said = terminal("run", QUESTION, "--docs", documents, "--source", "local", "--thread", "first")
+    assert said.code == 0
+    return terminal
+
+
+def events_of(out: str) -> tuple[list[AnyEvent], dict[str, object]]:
+    """The events of JSON lines, and the outcome that ends them."""
+    *lines, last = out.splitlines()
+    return [ANY_EVENT.validate_json(line) for line in lines], json.loads(last)
+
+
+# Help
+
+
+def imported_by(*arguments: str) -> set[str]:
+    """The modules that are loaded after a command."""
+    script = (
+        f"import sys; from contend.cli.main import run_command; run_command({arguments!r}); "
+        "sys.stderr.write('\\n'.join(sys.modules))"
+    )
+    with child_of([sys.executable, "-c", script]) as child:
+        out, modules = child.communicate(timeout=60)
+    assert "Usage: contend" in out
+    return set(modules.splitlines())
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["playbook"]])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    assert imported_by(*arguments).isdisjoint(HEAVY)
+
+
+def test_the_first_help_does_without_pydantic_and_an_event_loop() -> None:
+    assert imported_by("--help").isdisjoint({"pydantic", "asyncio"})
+
+
+# Runs
+
+
+def test_a_run_tells_its_events_and_ends_with_winner_summary_files_and_what_to_do_next(
+    terminal: Terminal, documents: Path
+) -> None:
+    said = terminal("run", QUESTION, "--docs", documents, "--source", "local", "--thread", "first")
+
+    assert (said.code, said.err) == (0, "")
+    assert "archivist   round 1: planned" in said.out
+    assert re.search(r"^Completed: \w+ wins with \d+\.\d/100$", said.out, re.MULTILINE)
+    assert "extractive (no language model)" in said.out
+    assert str(terminal.workspace / "results" / "first" / "report.md") in said.out
+    assert said.out.endswith("Next  contend report first\n      contend leaderboard first\n")
+
+
+def test_json_lines_are_the_events_and_then_the_outcome(terminal: Terminal, documents: Path) -> None:
+    said = terminal("run", QUESTION, "--docs", documents, "--source", "local", "--json")
+
+    events, outcome = events_of(said.out)
+    assert (said.code, said.err) == (0, "")
+    assert [events[0].type, events[-1].type] == ["run_started", "run_done"]
+    assert (outcome["type"], outcome["status"], outcome["exit_code"]) == ("outcome", "completed", 0)
+    assert ResearchReport.model_validate(outcome["report"]).sources
+
+
+def test_a_japanese_theme_is_shown_and_answered_as_it_is(terminal: Terminal, tmp_path: Path) -> None:
+    (tmp_path / "再開.md").write_text(LONG_JAPANESE, "utf-8")
+
+    said = terminal("run", JAPANESE, "--docs", tmp_path / "再開.md", "--source", "local", "--thread", "ja")
+
+    assert said.code == 0
+    assert JAPANESE in said.out
+    assert "再開" in said.out.partition("Summary")[2]
+    assert "## 概要" in terminal("report", "ja").out
+    assert JAPANESE in terminal("runs").out
+
+
+def test_a_team_that_fails_makes_the_run_partial_and_is_named(
+    terminal: Terminal, documents: Path, vendors: Vendors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
+    write_workspace(terminal.workspace)
+    vendors.fail(status=400, model="beta", message="planted [bold]failure[/bold]")
+
+    said = terminal("run", QUESTION, "--docs", documents, "--thread", "half")
+
+    assert said.code == 1
+    assert "Partly done: Alpha wins" in said.out
+    assert "team beta failed" in said.out
+    assert "planted [bold]failure[/bold]" in said.out
+    assert "beta failed" in terminal("status", "half").out
+
+
+def test_a_run_without_any_delivery_ends_with_2_and_says_where_to_look(
+    terminal: Terminal, documents: Path, vendors: Vendors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
+    write_workspace(terminal.workspace)
+    vendors.fail(status=400)
+
+    said = terminal("run", QUESTION, "--docs", documents, "--thread", "none")
+
+    assert said.code == 2
+    assert "\nFailed\n" in said.out
+    assert "contend status none" in said.out
+    assert terminal("report", "none").err.startswith("error: thread 'none' has no report, its run is failed")
+
+
+def test_out_gets_a_copy_of_the_report(terminal: Terminal, documents: Path, tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "copies"
+
+    said = terminal("run", QUESTION, "--docs", documents, "--source", "local", "--out", out)
+
+    assert sorted(path.name for path in out.iterdir()) == ["report.html", "report.json", "report.md"]
+    assert str(out / "report.md") in said.out
+
+
+def test_a_dry_run_counts_calls_and_writes_nothing(
+    terminal: Terminal, documents: Path, vendors: Vendors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
+
+    said = terminal("run", QUESTION, "--docs", documents, "--source", "local", "--dry-run")
+    as_json = terminal("run", QUESTION, "--docs", documents, "--source", "local", "--dry-run", "--json")
+
+    least, most = json.loads(as_json.out)["calls"]
+    assert 0 < least < most
+    assert f"{least} to {most} model calls" in said.out
+    assert "Archivist, Skeptic, Control" in said.out
+    assert "unknown: add the model's price" in said.out
+    assert (terminal.files(), vendors.calls) == ([], [])
+
+
+def test_a_dry_run_shows_money_where_prices_are_known(
+    terminal: Terminal, documents: Path, vendors: Vendors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
+    models = terminal.workspace / "config" / "models.toml"
+    models.parent.mkdir(parents=True)
+    models.write_text('default = "m"\n[prices.m]\ninput = 1000\noutput = 1000\n')
+
+    said = terminal("run", QUESTION, "--docs", documents, "--source", "local", "--dry-run", "--json")
+
+    estimate = json.loads(said.out)
+    assert estimate["usd"] == pytest.approx([tokens / 1000 for tokens in estimate["tokens"]])
+
+
+# Going on
+
+
+def test_a_finished_run_is_not_run_again_by_resume(answered: Terminal) -> None:
+    said = answered("resume", "first")
+
+    assert said.code == 0
+    assert said.out.startswith("Nothing to do: thread first is completed")
+
+
+@pytest.fixture
+def slow() -> Iterator[Vendors]:
+    with Vendors(latency=0.5) as server:
+        yield server
+
+
+@contextmanager
+def begun(workspace: Path, documents: Path, slow: Vendors) -> Iterator["subprocess.Popen[str]"]:
+    """A run in a child process, in the middle of its first round."""
+    write_workspace(workspace)
+    arguments = ("run", QUESTION, "--docs", documents, "--thread", "held", "--json", "--workspace", workspace)
+    with started(*arguments, OPENAI_BASE_URL=slow.base_url) as child:
+        assert child.stdout is not None
+        assert any('"step": "plan"' in line for line in child.stdout)
+        yield child
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_a_run_in_order_and_resume_goes_on(
+    terminal: Terminal, documents: Path, slow: Vendors, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    with begun(terminal.workspace, documents, slow) as child:
+        child.send_signal(number)
+        out, err = child.communicate(timeout=30)
+
+    assert child.returncode == 130
+    assert "stopped; go on with `contend resume held`" in err
+    assert json.loads(out.splitlines()[-1])["status"] == "interrupted"
+    assert "contend resume held" in terminal("status", "held").out
+    monkeypatch.setenv("OPENAI_BASE_URL", slow.base_url)
+    slow.latency = 0.0
+    said = terminal("resume", "held")
+    assert said.code == 0
+    assert "Completed: " in said.out
+
+
+def test_a_killed_run_is_shown_as_stopped_and_can_go_on(terminal: Terminal, documents: Path, slow: Vendors) -> None:
+    with begun(terminal.workspace, documents, slow) as child:
+        child.kill()
+
+    said = terminal("status", "held")
+    assert "Stopped · nobody works on it" in said.out
+    assert "contend resume held" in said.out
+    assert json.loads(terminal("runs", "--json").out)[0]["status"] == "interrupted"
+    assert "unfinished run" in terminal("run", QUESTION, "--docs", documents, "--thread", "held").err
+
+
+def test_a_run_at_work_is_shown_as_running_and_not_taken_over(
+    terminal: Terminal, documents: Path, slow: Vendors
+) -> None:
+    with begun(terminal.workspace, documents, slow) as child:
+        assert "Running" in terminal("status", "held").out
+        assert f"process {child.pid}" in terminal("resume", "held").err
+
+
+def test_a_second_signal_ends_a_stubborn_process_at_once(tmp_path: Path) -> None:
+    script = """
+import asyncio
+from contend.cli.stopping import until_stopped
+
+async def stubborn():
+    while True:
+        try:
+            print("works", flush=True)
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            pass
+
+asyncio.run(until_stopped(stubborn(), on_stop=lambda: None, at_once=lambda: print("at once", flush=True)))
+"""
+    (tmp_path / "stubborn.py").write_text(script)
+
+    with child_of([sys.executable, tmp_path / "stubborn.py"]) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "works\n"
+        child.terminate()
+        assert child.stdout.readline() == "works\n"
+        child.terminate()
+
+        assert child.wait(timeout=10) == 130
+        assert child.stdout.read() == "at once\n"
+
+
+# Reading
+
+
+def test_status_shows_each_team_with_its_rounds_and_score(answered: Terminal) -> None:
+    said = answered("status", "first")
+
+    assert "Completed" in said.out
+    assert re.search(r"^1 +\w+ +completed +\d +\d+\.\d/100", said.out, re.MULTILINE)
+    shown = json.loads(answered("status", "first", "--json").out)
+    assert {team["team_id"] for team in shown["teams"]} == {"archivist", "skeptic", "control"}
+
+
+def test_runs_without_any_says_how_to_begin(terminal: Terminal) -> None:
+    said = terminal("runs")
+
+    assert said.out.startswith("No runs yet")
+    assert "contend run THEME" in said.out
+    assert terminal.files() == []
+
+
+def test_the_leaderboard_is_of_the_latest_run_and_shows_rounds(answered: Terminal) -> None:
+    latest, named = answered("leaderboard"), answered("leaderboard", "first")
+
+    assert latest.out == named.out
+    assert "Round 1" in latest.out
+    entries = json.loads(answered("leaderboard", "--json").out)["leaderboard"]
+    assert [entry["rank"] for entry in entries] == [1, 2, 3]
+
+
+def test_a_report_comes_in_each_format(answered: Terminal) -> None:
+    results = answered.workspace / "results" / "first"
+
+    assert answered("report", "first").out == (results / "report.md").read_text("utf-8")
+    assert answered("report", "first", "--format", "html").out.startswith("<!")
+    report = ResearchReport.model_validate_json(answered("report", "first", "--format", "json").out)
+    assert answered("report", "first", "--format", "bibtex").out.count("@misc{") == len(report.sources)
+
+
+def test_a_report_goes_into_a_file_that_is_named(answered: Terminal, tmp_path: Path) -> None:
+    said = answered("report", "first", "--format", "bibtex", "--out", tmp_path / "sources.bib")
+
+    assert said.out == f"Wrote {tmp_path / 'sources.bib'}.\n"
+    assert "@misc{" in (tmp_path / "sources.bib").read_text("utf-8")
+
+
+def test_the_report_of_an_earlier_run_is_not_taken_for_that_of_a_failed_one(
+    answered: Terminal, documents: Path, vendors: Vendors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
+    vendors.fail(status=400)
+
+    assert answered("run", QUESTION, "--docs", documents, "--source", "local", "--thread", "first").code == 2
+
+    said = answered("report", "first")
+    assert (said.code, said.out) == (2, "")
+    assert "has no report, its run is failed" in said.err
+
+
+def test_a_playbook_shows_what_a_run_taught(answered: Terminal) -> None:
+    playbook = Playbook.model_validate_json(answered("playbook", "show", "default", "--json").out)
+
+    said = answered("playbook", "show", "default")
+
+    assert playbook.bullets
+    assert f"Playbook default, version {playbook.version}" in said.out
+    assert "(on trial)" in said.out
+
+
+def test_nothing_is_learned_where_that_is_not_wanted(terminal: Terminal, documents: Path) -> None:
+    terminal("run", QUESTION, "--docs", documents, "--source", "local", "--no-learn")
+
+    assert terminal("playbook", "show", "default").code == 2
+
+
+# Config
+
+
+def test_config_shows_where_values_come_from_and_no_secret(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://user:sk-planted-password@127.0.0.1:9/v1")
+    monkeypatch.setenv("CONTEND_DATASET", "bridges")
+    (tmp_path / ".env").write_text("TAVILY_API_KEY=tvly-planted-0123456789\n")
+
+    said, as_json = terminal("config", "show"), terminal("config", "show", "--json")
+
+    values = {value["name"]: (value["value"], value["origin"]) for value in json.loads(as_json.out)}
+    assert "planted" not in said.out + as_json.out
+    assert values["openai_api_key"] == ("(set, hidden)", "environment OPENAI_API_KEY")
+    assert values["openai_base_url"] == ("http://127.0.0.1:9/v1", "environment OPENAI_BASE_URL")
+    assert values["tavily_api_key"] == ("(set, hidden)", ".env TAVILY_API_KEY")
+    assert values["run.dataset"] == ("bridges", "environment CONTEND_*")
+    assert values["run.max_rounds"] == (3, "config/orchestrator.toml")
+    assert values["workspace"] == (str(terminal.workspace), "--workspace")
+
+
+def test_config_shows_the_file_behind_each_prompt(terminal: Terminal) -> None:
+    own = terminal.workspace / "prompts" / "writer" / "write.md.j2"
+    own.parent.mkdir(parents=True)
+    own.write_text("Write about {{ theme }}.\n")
+
+    rows = json.loads(terminal("config", "show", "--prompts", "--json").out)
+
+    english = {row["name"]: row for row in rows if row["language"] == "en"}
+    assert english["writer/write"]["path"] == str(own)
+    assert "theme" in english["writer/write"]["variables"]
+
+
+# Words
+
+
+def test_an_unexpected_error_is_kept_without_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789")
+
+    path = keep_details(RuntimeError("refused sk-planted-0123456789"))
+
+    assert "RuntimeError: refused ***" in path.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("host", "alone"),
+    [
+        ("127.0.0.1", True),
+        ("::1", True),
+        ("localhost", True),
+        ("192.0.2.7", False),
+        ("::", False),
+        ("example.org", False),
+    ],
+)
+def test_only_loopback_addresses_keep_others_out(host: str, alone: bool) -> None:
+    assert is_loopback(host) is alone

@@ -1,0 +1,180 @@
+"""`contend doctor`: what it looks at, what it says to do, and when the main job can't run."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from contend.cli.probing import NoAnswer, models_at
+from fakes.terminal import Terminal
+
+
+@pytest.fixture
+def terminal(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
+    return Terminal(workspace, capsys.readouterr)
+
+
+@contextmanager
+def endpoint(*models: str, status: int = 200, body: bytes | None = None, hang: bool = False) -> Iterator[str]:
+    """A server that answers `GET /v1/models` only, by its base URL."""
+    sent = body if body is not None else json.dumps({"data": [{"id": name} for name in models]}).encode()
+    over = Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if hang:
+                over.wait(30)
+            self.send_response(status if self.path == "/v1/models" else 404)
+            self.send_header("Content-Length", str(len(sent)))
+            self.end_headers()
+            self.wfile.write(sent)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
+            """Silent."""
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, *_: object) -> None:
+            """A client that went away is no error here."""
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+        over.set()
+        server.shutdown()
+
+
+def checks(terminal: Terminal) -> tuple[int, dict[str, dict[str, str]]]:
+    """The exit code and the checks by name."""
+    said = terminal("doctor", "--json")
+    shown = json.loads(said.out)
+    assert shown["ready"] is (said.code == 0)
+    return said.code, {check["name"]: check for check in shown["checks"]}
+
+
+def test_without_any_key_the_main_job_can_run_and_each_thing_says_how_it_is(terminal: Terminal) -> None:
+    said = terminal("doctor")
+
+    assert said.code == 0
+    assert "composes by extraction" in said.out
+    assert "give --docs PATH to a run" in said.out
+    assert "set TAVILY_API_KEY" in said.out
+    assert said.out.endswith("Ready.\nNext  contend run THEME --docs FOLDER\n")
+    assert terminal.files() == []
+
+
+def test_an_endpoint_with_the_model_is_ready(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    with endpoint("gpt-5-mini", "other") as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        code, found = checks(terminal)
+
+    assert code == 0
+    assert found["model"]["said"] == f"{url} has gpt-5-mini"
+
+
+def test_a_model_that_is_not_there_is_named_with_those_that_are(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with endpoint("llama3", "qwen") as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        code, found = checks(terminal)
+
+    assert code == 2
+    assert "has llama3, qwen, not gpt-5-mini" in found["model"]["said"]
+    assert "--model NAME" in found["model"]["remedy"]
+
+
+def test_a_server_of_a_single_model_may_answer_by_any_name(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    with endpoint("local.gguf") as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        code, found = checks(terminal)
+
+    assert (code, found["model"]["state"]) == (0, "warning")
+
+
+def test_a_refused_key_is_a_fault_that_does_not_show_the_key(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with endpoint(status=401) as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789")
+        said = terminal("doctor")
+
+    assert said.code == 2
+    assert "refused the key" in said.out
+    assert "Not ready: mend model." in said.out
+    assert "planted" not in said.out + said.err
+
+
+def test_an_endpoint_that_is_not_there_is_a_fault(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+
+    code, found = checks(terminal)
+
+    assert code == 2
+    assert "cannot be reached" in found["model"]["said"]
+    assert "--model extractive" in found["model"]["remedy"]
+
+
+async def test_a_server_that_never_answers_is_given_up_in_time() -> None:
+    with endpoint(hang=True) as url, pytest.raises(NoAnswer, match=r"within 0\.2 s"):
+        await models_at(url, None, seconds=0.2)
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"[]", b'{"data": 3}', b'{"data": [1]}', b"\xff"])
+async def test_another_kind_of_server_is_not_taken_for_a_model(body: bytes) -> None:
+    with endpoint(body=body) as url, pytest.raises(NoAnswer, match="no OpenAI-compatible server"):
+        await models_at(url, None)
+
+
+def test_a_broken_config_file_is_a_fault_that_names_it(terminal: Terminal) -> None:
+    broken = terminal.workspace / "config" / "judgment.toml"
+    broken.parent.mkdir(parents=True)
+    broken.write_text("patience = \n")
+
+    code, found = checks(terminal)
+
+    assert code == 2
+    assert str(broken) in found["config"]["said"]
+
+
+def test_a_prompt_that_does_not_render_is_a_fault_that_names_it(terminal: Terminal) -> None:
+    broken = terminal.workspace / "prompts" / "writer" / "write.md.j2"
+    broken.parent.mkdir(parents=True)
+    broken.write_text("{{ thema }}")
+
+    code, found = checks(terminal)
+
+    assert code == 2
+    assert str(broken) in found["prompts"]["said"]
+
+
+def test_a_workspace_below_a_file_is_a_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+
+    code, found = checks(Terminal(tmp_path / "file" / "workspace", capsys.readouterr))
+
+    assert (code, found["workspace"]["state"]) == (2, "fault")
+
+
+def test_runs_that_only_memory_keeps_are_warned_of(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONTEND_CHECKPOINTER", "memory")
+
+    code, found = checks(terminal)
+
+    assert (code, found["checkpointer"]["state"]) == (0, "warning")
+
+
+def test_a_damaged_checkpoint_file_is_a_fault(terminal: Terminal) -> None:
+    terminal.workspace.mkdir()
+    (terminal.workspace / "checkpoints.sqlite").write_bytes(b"no database" * 100)
+
+    code, found = checks(terminal)
+
+    assert code == 2
+    assert "SQLite says" in found["checkpointer"]["said"]

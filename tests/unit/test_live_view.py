@@ -1,0 +1,187 @@
+"""The live view: a fold over events, drawn within the terminal's width in both languages."""
+
+from collections.abc import Sequence
+from io import StringIO
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+from syrupy.assertion import SnapshotAssertion
+
+from contend.cli.board import Board
+from contend.cli.lines import line_of
+from contend.cli.live import LiveView
+from contend.models.events import (
+    AnyEvent,
+    Learned,
+    RoundJudged,
+    RoundScored,
+    RoundStarted,
+    RunDone,
+    RunStarted,
+    SourceOff,
+    StepDone,
+    TeamDone,
+    TeamStarted,
+)
+from contend.models.round import LeaderboardEntry, ranked
+from contend.models.task import RunUsage
+
+RUN = "run"
+THEMES = {
+    "en": "How does contend resume a run after a crash, and what is repeated when it goes on?",
+    "ja": "強制終了の後に実行はどのように再開され、どの呼び出しが繰り返されますか。チームの失敗は他に影響しますか。",
+}
+NAMES = {"en": ("Archivist", "Skeptic"), "ja": ("文書係のチーム", "懐疑的なチーム")}
+
+
+def events(language: str) -> list[AnyEvent]:
+    """A run in its second round: one team ahead, one failed."""
+    first, second = NAMES[language]
+    board = ranked(
+        [
+            LeaderboardEntry(
+                team_id="a", team_name=first, best_score=0.868, best_round=1, latest_round=1, scored_round=1
+            ),
+            LeaderboardEntry(team_id="b", team_name=second),
+        ]
+    )
+    usage = RunUsage(requests=12, input_tokens=30_000, output_tokens=4_120, cost_usd=0.0123)
+    return [
+        RunStarted(
+            execution_id=RUN,
+            thread_id="t",
+            theme=THEMES[language],
+            teams=["a", "b"],
+            sources=["local", "arxiv"],
+            sources_off={"tavily": "TAVILY_API_KEY is not set"},
+            models={"writer": "gpt-5-mini", "judge": "gpt-5-mini"},
+        ),
+        TeamStarted(execution_id=RUN, team_id="a", team_name=first),
+        TeamStarted(execution_id=RUN, team_id="b", team_name=second),
+        RoundStarted(execution_id=RUN, team_id="a", round_number=1),
+        RoundScored(
+            execution_id=RUN, team_id="a", round_number=1, score=0.868, metrics=[], usage=usage, leaderboard=board
+        ),
+        SourceOff(execution_id=RUN, team_id="b", source="arxiv", reason="no answer within 3 s"),
+        TeamDone(execution_id=RUN, team_id="b", status="failed", error_message="no source gave anything " * 4),
+        RoundStarted(execution_id=RUN, team_id="a", round_number=2),
+        StepDone(execution_id=RUN, team_id="a", round_number=2, step="search", detail="7 sources"),
+    ]
+
+
+def board_after(told: Sequence[AnyEvent]) -> Board:
+    board = Board()
+    for event in told:
+        board.apply(event)
+    return board
+
+
+def drawn(board: Board, *, width: int, height: int) -> list[str]:
+    """The view's lines on a terminal of this size."""
+    console = Console(file=StringIO(), width=width, height=height, markup=False, highlight=False, emoji=False)
+    with console.capture() as capture:
+        console.print(LiveView(board, console))
+    return [line.rstrip() for line in capture.get().splitlines()]
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40)])
+def test_a_run_in_its_second_round(language: str, width: int, height: int, snapshot: SnapshotAssertion) -> None:
+    lines = drawn(board_after(events(language)), width=width, height=height)
+
+    assert max(cell_len(line) for line in lines) <= width
+    assert "\n".join(lines) == snapshot
+
+
+def test_more_teams_than_lines_are_cut_to_the_best() -> None:
+    board = Board(theme="many")
+    board.rank(
+        ranked(
+            LeaderboardEntry(
+                team_id=f"t{n}", team_name=f"T{n}", best_score=n / 100, best_round=1, latest_round=1, scored_round=1
+            )
+            for n in range(40)
+        )
+    )
+
+    lines = drawn(board, width=80, height=24)
+
+    assert len(lines) < 24
+    assert any("T39" in line for line in lines)
+    assert any("and 27 more" in line for line in lines)
+
+
+@pytest.mark.parametrize("theme", ["橋はなぜ風の中で鳴るのか。" * 38, "Why do bridges hum in the wind? " * 15])
+def test_the_longest_theme_takes_two_lines(theme: str) -> None:
+    _, first, second, third, *_ = drawn(Board(theme=theme), width=80, height=24)
+
+    assert theme.startswith(first.strip())
+    assert second.endswith("…")
+    assert third.strip() == "Opening · 0:00"
+
+
+def test_outside_text_neither_styles_nor_steers_the_terminal() -> None:
+    board = Board(theme="[bold red]theme[/] \x1b[31m\u202e")
+    board.team("a").doing = "[link=https://evil.example]x[/link]\x07"
+
+    text = "\n".join(drawn(board, width=80, height=24))
+
+    assert "[bold red]theme[/] [31m" in text
+    assert "[link=https://evil.example]x[/link]" in text
+    assert not {"\x1b", "\x07", "\u202e"} & set(text)
+
+
+def test_teams_without_a_rank_come_last_in_the_order_in_which_they_were_entered() -> None:
+    board = board_after(events("en"))
+    board.team("c")
+
+    assert [row.team_id for row in board.rows()] == ["a", "b", "c"]
+
+
+def test_usage_adds_up_by_round_and_the_end_has_the_last_word() -> None:
+    board = board_after(events("en"))
+    assert board.usage.requests == 12
+
+    board.apply(RunDone(execution_id=RUN, status="completed", message="", usage=RunUsage(requests=14)))
+
+    assert board.usage.requests == 14
+
+
+def test_a_source_that_goes_off_is_no_longer_among_those_that_are_on() -> None:
+    text = "\n".join(drawn(board_after(events("en")), width=80, height=24))
+
+    assert "Sources  local\n" in text
+    assert "arxiv: no answer within 3 s" in text
+
+
+def test_a_team_that_ends_well_keeps_the_reason() -> None:
+    board = board_after(
+        [
+            RoundJudged(
+                execution_id=RUN,
+                team_id="a",
+                round_number=2,
+                exit_reason="plateau",
+                reasoning="no gain",
+                asked_judge=False,
+            ),
+            TeamDone(execution_id=RUN, team_id="a", status="completed"),
+        ]
+    )
+
+    assert (board.team("a").state, board.team("a").doing) == ("completed", "done: no gain any more")
+
+
+def test_what_was_learned_is_kept_for_the_end() -> None:
+    board = board_after([Learned(execution_id=RUN, dataset="bridges", playbook_version=3, summary="2 added")])
+
+    assert board.lesson == "playbook bridges, version 3: 2 added"
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_each_event_is_one_line_without_control_characters(language: str) -> None:
+    for event in events(language):
+        line = line_of(event)
+        assert line.isprintable()
+        assert line[2] == line[5] == ":"
