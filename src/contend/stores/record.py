@@ -90,6 +90,10 @@ class RecordStore:
         work = partial(writes.set_pairwise, execution_id, dict(keys))
         self._thread.submit(Job(what="pairwise outcomes", work=work, writes=True, creates=True))
 
+    async def submission_documents(self) -> dict[str, list[str]]:
+        """The document ids of all submissions, by thread."""
+        return await self._read(queries.submission_documents, missing={})
+
     async def delete_thread(self, thread_id: str) -> int:
         """Durable. Removes all rows of the thread's executions and returns how many executions there were."""
         return await self._done(f"thread {thread_id}", partial(writes.delete_thread, thread_id), missing=0)

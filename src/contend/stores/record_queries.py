@@ -45,6 +45,11 @@ LEFT JOIN leader_board USING (execution_id, team_id, round_number) WHERE executi
 """
 _NAMES = "SELECT team_id, team_name FROM team_status WHERE execution_id = ?"
 _PAIRWISE = "SELECT team_id, pairwise_key FROM pairwise WHERE execution_id = ?"
+_SUBMISSION_DOCUMENTS = """
+SELECT thread_id, json_extract_string(role_records, '$.submission') AS document
+FROM round_history JOIN execution USING (execution_id)
+WHERE document IS NOT NULL
+"""
 _ACTIVE_SECONDS = """
 SELECT coalesce(max(seconds), 0.0) AS seconds
 FROM (SELECT sum(active_seconds) AS seconds FROM round_status WHERE execution_id = ? GROUP BY team_id)
@@ -104,6 +109,13 @@ def leaderboard(connection: "DuckDBPyConnection", execution_id: str) -> list[Lea
 
 def calls(connection: "DuckDBPyConnection", execution_id: str) -> list[CallUsage]:
     return [CallUsage.model_validate(row) for row in fetch(connection, _USAGE, execution_id)]
+
+
+def submission_documents(connection: "DuckDBPyConnection") -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for thread_id, document in connection.execute(_SUBMISSION_DOCUMENTS).fetchall():
+        found.setdefault(thread_id, []).append(document)
+    return found
 
 
 def active_seconds(connection: "DuckDBPyConnection", execution_id: str) -> float:

@@ -1,0 +1,57 @@
+"""Deleting a thread: its checkpoints, its rows of the record, its texts and its report. What it taught stays."""
+
+import asyncio
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from contend.errors import UnknownThread
+from contend.models.submission import Submission
+from contend.run_guard import run_guard
+from contend.services import Services
+from contend.stores.checkpoints import has_checkpoints, open_checkpointer
+from contend.stores.leases import checked_thread
+
+
+class Deleted(NamedTuple):
+    """What was removed. `documents` counts submissions and passages that no other thread uses."""
+
+    thread_id: str
+    executions: int
+    documents: int
+
+
+async def delete(thread_id: str, *, services: Services) -> Deleted:
+    """Remove all of a thread but the lessons in the playbook. Texts that other threads use stay.
+
+    Raises:
+        UnknownThread: nothing is known of this thread.
+        ThreadBusy: somebody works on it.
+        StoreError: a store could not be changed.
+    """
+    thread = checked_thread(thread_id)
+    if await services.record.latest_execution(thread) is None:
+        raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
+    async with run_guard(services, thread):
+        by_thread = await services.record.submission_documents()
+        own = await _texts(services, by_thread.pop(thread, []))
+        others = await _texts(services, [document for kept in by_thread.values() for document in kept])
+        await services.documents.delete(own - others)
+        await asyncio.to_thread(_remove, services.folder / "results" / thread)
+        if has_checkpoints(services.settings):
+            async with open_checkpointer(services.settings) as saver:
+                await saver.adelete_thread(thread)
+        executions = await services.record.delete_thread(thread)
+    return Deleted(thread, executions, len(own - others))
+
+
+async def _texts(services: Services, submissions: Iterable[str]) -> set[str]:
+    """The ids of submissions and of the passages that they were written from."""
+    found = {document: await services.documents.get(document) for document in set(submissions)}
+    passages = [Submission.model_validate_json(text).passages for text in found.values()]
+    return found.keys() | {passage.id for read in passages for passage in read}
+
+
+def _remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)

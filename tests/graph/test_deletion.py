@@ -1,0 +1,60 @@
+from pathlib import Path
+
+import pytest
+
+from contend.app import status
+from contend.deletion import delete
+from contend.errors import UnknownThread
+from fakes.contests import Contest, write_workspace
+from fakes.vendors import Vendors
+
+THEME = "How does resume work after a crash, and what is a team?"
+
+
+@pytest.fixture
+def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
+    write_workspace(workspace)
+    return Contest(workspace, documents, vendors.base_url)
+
+
+async def test_a_deleted_thread_leaves_no_checkpoint_row_text_or_report(contest: Contest, workspace: Path) -> None:
+    outcome = await contest.run(THEME, thread_id="gone", max_rounds=1)
+    services = contest.services()
+
+    deleted = await delete("gone", services=services)
+
+    assert deleted.executions == 1
+    assert deleted.documents > 2
+    assert await services.record.executions() == []
+    assert await services.record.rounds(outcome.execution_id) == []
+    assert not (workspace / "results" / "gone").exists()
+    with pytest.raises(UnknownThread):
+        await status("gone", services=services)
+    playbook = await services.playbooks.load("default")
+    await services.aclose()
+    assert playbook.bullets
+
+
+async def test_texts_that_another_thread_uses_stay(contest: Contest) -> None:
+    await contest.run(THEME, thread_id="gone", max_rounds=1)
+    kept = await contest.run(THEME, thread_id="kept", max_rounds=1)
+    services = contest.services()
+
+    await delete("gone", services=services)
+
+    submissions = (await services.record.submission_documents())["kept"]
+    for document in submissions:
+        submission = await services.require_submission(document)
+        await services.documents.get_many(passage.id for passage in submission.passages)
+    again = await status("kept", services=services)
+    await services.aclose()
+    assert again.markdown == kept.markdown
+
+
+async def test_deleting_an_unknown_thread_is_refused(contest: Contest) -> None:
+    services = contest.services()
+
+    with pytest.raises(UnknownThread, match="nobody"):
+        await delete("nobody", services=services)
+
+    await services.aclose()
