@@ -193,6 +193,26 @@ def _ends_here(block: str, end: re.Match[str]) -> bool:
     return not (_INITIALS.match(word) or word in _ABBREVIATIONS or (following.isdigit() and word in _BEFORE_NUMBERS))
 
 
+_CITED = re.compile(r"\s?\[\d{1,3}\]")
+_LINK_TARGET = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
+_LISTED = re.compile(r"(?:[-*+•‣・]\s+|\d{1,3}[.)]\s+|>\s*)+|・")
+
+
+def without_marks(sentence: str) -> str:
+    """The sentence without citation marks such as `[1]`."""
+    return _CITED.sub("", sentence)
+
+
+def without_item_mark(sentence: str) -> str:
+    """The sentence without the mark of its list item."""
+    return _LISTED.sub("", sentence, count=1) if _LISTED.match(sentence) else sentence
+
+
+def squeezed(text: str) -> str:
+    """What two renderings of one sentence share: no white space, emphasis, link targets or citation marks."""
+    return re.sub(r"[\s*_`]", "", without_marks(_LINK_TARGET.sub(r"\1", text))).casefold()
+
+
 _LANGUAGE_SHARE = 0.15
 _LETTER = re.compile(r"[^\W\d_]")
 _JAPANESE_LETTER = re.compile(f"[{_CJK}]")

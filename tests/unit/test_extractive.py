@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from contend.errors import ModelError, ReplyError
 from contend.llm.extractive import ExtractiveModel
 from contend.llm.extractive.questions import key_terms, parts_of
-from contend.llm.extractive.reviewing import uncovered
 from contend.llm.extractive.scoring import score
 from contend.llm.extractive.sentences import quotes
 from contend.llm.extractive.writing import write
@@ -30,6 +29,7 @@ from contend.models.replies import (
     draft_reply,
 )
 from contend.models.task import CallUsage
+from contend.points import uncovered_points
 from contend.text import detect_language
 
 R = TypeVar("R", bound=Reply)
@@ -279,7 +279,7 @@ async def test_a_draft_quotes_no_heading_table_code_or_fragment(values: dict[str
 async def test_a_draft_answers_each_point_the_passages_answer(values: dict[str, Any]) -> None:
     draft = await drafted(values, language=detect_language(values["theme"]))
 
-    assert uncovered(values["points"], "\n\n".join(sentence.text for sentence in spoken(draft))) == []
+    assert uncovered_points(values["points"], "\n\n".join(sentence.text for sentence in spoken(draft))) == []
 
 
 async def test_a_draft_cites_three_documents_where_three_are_relevant() -> None:

@@ -1,6 +1,5 @@
 """The contest's last nodes: pick the winner, publish its report, write the terminal status."""
 
-import asyncio
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,7 +7,6 @@ from langchain_core.messages import AIMessage
 from langgraph.errors import NodeError
 from langgraph.types import Command, interrupt
 
-from contend.citations import check_support, cited_in_draft
 from contend.contest.approval import answered, report_question
 from contend.contest.outcomes import BUDGETS, TeamOutcome, standings, status_of, summary_of, winner_of
 from contend.contest.publishing import head_of, publish
@@ -17,8 +15,8 @@ from contend.models.events import ReportPublished, RunDone, WinnerPicked
 from contend.models.options import ResolvedOptions
 from contend.models.submission import Submission
 from contend.models.task import CallUsage, RunStatus, RunUsage
-from contend.retrieval import default_embedder
 from contend.services import Services, tell
+from contend.team.metrics import checked_citations
 
 
 @dataclass(frozen=True)
@@ -123,14 +121,7 @@ class ClosingNodes:
 
     async def _unverified(self, submission: Submission) -> list[str]:
         """The cited sentences that their passages were not seen to support."""
-        texts = await self.services.documents.get_many(passage.id for passage in submission.passages)
-        passages = [passage.model_copy(update={"text": texts[passage.id]}) for passage in submission.passages]
-        sentences = cited_in_draft(submission.draft, passages)
-        checks = await asyncio.to_thread(
-            lambda: check_support(
-                sentences, alternatives=[passage.text for passage in passages], embedder=default_embedder()
-            )
-        )
+        checks = await checked_citations(self.services, submission)
         return [check.text for check in checks if not check.verified]
 
 

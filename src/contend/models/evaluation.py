@@ -27,5 +27,5 @@ class EvaluationResult(Record):
     feedback: str
 
 
-CODE_METRIC_NAMES = ("citation_validity",)
-"""Metrics that code measures; `contend.team.metrics` holds the measures."""
+CODE_METRIC_NAMES = ("citation_validity", "citation_support", "point_coverage")
+"""Metrics that code measures; `contend.team.metrics.by_code` holds the measures."""

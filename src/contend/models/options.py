@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
+from contend.models.evaluation import CODE_METRIC_NAMES
 from contend.models.record import Identifier, Language, Record, Score
 from contend.models.round import RoundPromptConfig
 
@@ -74,10 +75,18 @@ class EvaluatorConfig(Record):
             raise ValueError(f"metrics: weights sum to {sum(given):g}, not to 1")
         return self
 
+    @property
+    def measured(self) -> list[MetricConfig]:
+        """The metrics listed, then those by code that are not: they are measured all the same, and weigh nothing."""
+        listed = {metric.name for metric in self.metrics}
+        others = [name for name in CODE_METRIC_NAMES if name not in listed]
+        return [*self.metrics, *(MetricConfig(name=name, kind="code") for name in others)]
+
     def weights(self) -> dict[str, float]:
-        """Each metric's weight; equal where none is given."""
+        """The weight of each metric measured; equal among those listed where none is given."""
         share = 1 / len(self.metrics)
-        return {metric.name: share if metric.weight is None else metric.weight for metric in self.metrics}
+        listed = {metric.name: share if metric.weight is None else metric.weight for metric in self.metrics}
+        return dict.fromkeys(CODE_METRIC_NAMES, 0.0) | listed
 
 
 class TeamConfig(Record):

@@ -4,14 +4,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from contend.models.evaluation import EvaluationResult, MetricScore
-from contend.models.submission import Submission
-from contend.text import shared_terms, shorten, terms
+from contend.text import shorten
 
 INVALID_CITATION_CAP = 0.5
 """A report that cites what was not retrieved scores at most this."""
-
-COVERED = 0.6
-"""A plan point counts as answered when this share of its content stands in the submission."""
 
 FEEDBACK_METRICS = 3
 
@@ -40,16 +36,18 @@ def _overall(metrics: Sequence[MetricScore]) -> Overall:
     if not weight:
         return Overall(None, notes)
     mean = sum((metric.score or 0.0) * metric.weight for metric in scored) / weight
-    invalid = [metric for metric in scored if metric.name == "citation_validity" and (metric.score or 0.0) < 1]
+    invalid = [
+        metric
+        for metric in metrics
+        if metric.score is not None and metric.name == "citation_validity" and metric.score < 1
+    ]
     if invalid and mean > INVALID_CITATION_CAP:
         return Overall(INVALID_CITATION_CAP, [*notes, "capped: a citation names a source that was not retrieved"])
     return Overall(min(1.0, mean), notes)
 
 
-def uncovered_points(submission: Submission) -> list[str]:
-    """The plan's points of which too little stands in the submission."""
-    said = set(terms(submission.content))
-    return [point for point in submission.points if shared_terms(point, said) < COVERED]
+def _cites_what_was_not_retrieved(metrics: Sequence[MetricScore]) -> bool:
+    return any(metric.name == "citation_validity" and metric.score not in {None, 1.0} for metric in metrics)
 
 
 def found_evidence(evidence: Sequence[str], content: str) -> tuple[list[str], int]:

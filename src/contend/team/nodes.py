@@ -10,12 +10,13 @@ from langgraph.types import Command, Overwrite, Send
 from contend.errors import BudgetExhausted
 from contend.models.evaluation import MetricScore
 from contend.models.events import RoundStarted
-from contend.models.options import ResolvedOptions, RunOptions
+from contend.models.options import EvaluatorConfig, ResolvedOptions, RunOptions
 from contend.models.replies import JudgmentReply
 from contend.models.round import Judgment
 from contend.models.task import CallUsage
+from contend.points import uncovered_points
 from contend.services import Services, tell
-from contend.team.evaluation import evaluation_of, uncovered_points
+from contend.team.evaluation import evaluation_of
 from contend.team.keeping import keep_decision, keep_evaluation, keep_submission
 from contend.team.metrics import measure
 from contend.team.opening import opened_alone
@@ -89,7 +90,7 @@ class TeamNodes:
             score=result.overall,
             feedback=result.feedback,
             metrics=result.metrics,
-            uncovered=uncovered_points(submission),
+            uncovered=uncovered_points(submission.points, submission.content),
             queries=submission.queries,
             bullets_used=submission.draft.bullets_used,
             calls=_calls(state),
@@ -166,7 +167,7 @@ def route_to_metrics(state: TeamState) -> list[Send]:
         Send(
             "score_metric",
             MetricTask(
-                metric=metric,
+                metric=metric.model_dump(mode="json"),
                 submission=state["submission"] or "",
                 theme=state["theme"],
                 options=state["options"],
@@ -175,7 +176,7 @@ def route_to_metrics(state: TeamState) -> list[Send]:
                 round_number=state["round_number"],
             ),
         )
-        for metric in state["options"]["evaluator"]["metrics"]
+        for metric in EvaluatorConfig.model_validate(state["options"]["evaluator"]).measured
     ]
 
 

@@ -7,13 +7,20 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from contend.llm.extractive.asked import MetricValues
-from contend.llm.extractive.questions import stated
 from contend.llm.extractive.relevance import meaning
-from contend.llm.extractive.reviewing import COVERED, body_blocks
-from contend.llm.extractive.sentences import asks, is_whole, length_of, quotable_part, reads_as_line, squeezed
+from contend.llm.extractive.sentences import is_whole, length_of, reads_as_line
 from contend.models.record import Language
+from contend.points import COVERED, answered_share, asks, body_blocks
 from contend.retrieval import default_embedder
-from contend.text import detect_language, shared_content, shorten, split_blocks, split_sentences, terms
+from contend.text import (
+    detect_language,
+    shorten,
+    split_blocks,
+    split_sentences,
+    squeezed,
+    terms,
+    without_item_mark,
+)
 
 _FULL_SIZE = 6
 """From this many sentences on the question a text counts as a report, below it as a share of one."""
@@ -96,7 +103,7 @@ class Judged:
     def sentences(self) -> list[Sentence]:
         """All its sentences but the question and its points themselves."""
         given = {squeezed(query) for query in self._queries}
-        blocks = [split_sentences(quotable_part(block)) for block in body_blocks(self.asked.submission)]
+        blocks = [split_sentences(without_item_mark(block)) for block in body_blocks(self.asked.submission)]
         lines = {block[0] for block in blocks if len(block) == 1}
         texts = [text for block in blocks for text in block if squeezed(text) not in given]
         vectors = default_embedder().embed([self.asked.user_query, *texts])
@@ -145,12 +152,12 @@ def score(values: dict[str, Any], language: Language) -> dict[str, Any]:
 
 def _coverage(judged: Judged) -> Verdict:
     """The mean over points (the question's terms without a plan) of the share found in all and in one sentence."""
-    points = [stated(point) for point in judged.asked.points or [judged.asked.user_query]]
+    points = judged.asked.points or [judged.asked.user_query]
     text = "\n".join(sentence.text for sentence in judged.answers)
-    found = [shared_content(point, text) for point in points]
-    best = [max(judged.answers, key=lambda sentence: shared_content(point, sentence.text)) for point in points]
+    found = [answered_share(point, text) for point in points]
+    best = [max(judged.answers, key=lambda sentence: answered_share(point, sentence.text)) for point in points]
     merits = [
-        (share + min(1.0, shared_content(point, answer.text) / COVERED)) / 2
+        (share + min(1.0, answered_share(point, answer.text) / COVERED)) / 2
         for point, share, answer in zip(points, found, best, strict=True)
     ]
     answered = sum(share >= COVERED for share in found)

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from contend.models.record import Language
-from contend.text import detect_language, split_sentences, terms
+from contend.points import asks
+from contend.text import detect_language, split_sentences, terms, without_item_mark
 
 MOST_CHARACTERS = 400
 """A longer sentence is passed over, never cut."""
@@ -13,9 +14,7 @@ MOST_CHARACTERS = 400
 _LEAST_WORDS = 5
 _LEAST_JAPANESE_CHARACTERS = 12
 
-_ITEM_MARK = re.compile(r"(?:[-*+•‣・]\s+|\d{1,3}[.)]\s+|>\s*)+|・")
 _STOPPED = re.compile(r"(?<![.…])[.!?。．！？][\"'”’»)\]」』）*_`]*(?:\s?\[\d{1,3}\])*\Z")
-_QUESTION = re.compile(r"[?？][\"'”’»)\]」』）*_`]*\Z")
 _NOT_PROSE = re.compile(
     r"""
     \A(?:\#|\||```|~~~|:) | \s\|\s | \[(?:\.\.\.|…)\] | !\[ | </?[a-z][^>]*> | [{}] | ·.*·
@@ -76,9 +75,9 @@ class Quote(NamedTuple):
 def quotes(text: str) -> Iterator[Quote]:
     """The sentences of a passage that may be quoted, in order."""
     sentences = split_sentences(_parted(text))
-    lines = {quotable_part(line.strip()) for line in text.splitlines()}
+    lines = {without_item_mark(line.strip()) for line in text.splitlines()}
     for place, sentence in enumerate(sentences):
-        bare = quotable_part(sentence)
+        bare = without_item_mark(sentence)
         loose = bare in lines and place < len(sentences) - 1 and reads_as_line(bare)
         if is_whole(bare, loose=loose, item=bare != sentence):
             yield Quote(bare, place, _weight(bare), refers_back(bare))
@@ -106,34 +105,14 @@ def reads_as_line(sentence: str) -> bool:
     return sentence[-1:].isalnum() and sentence[:1].isupper() and _VERB.search(sentence) is not None
 
 
-def asks(sentence: str) -> bool:
-    return _QUESTION.search(sentence) is not None
-
-
 def length_of(sentence: str, language: Language) -> int:
     """Words, in Japanese characters."""
     return len("".join(sentence.split())) if language == "ja" else len(_WORD.findall(sentence))
 
 
-def without_marks(sentence: str) -> str:
-    """The sentence without the citation marks that code set."""
-    return re.sub(r"\s?\[\d{1,3}\]", "", sentence)
-
-
-def squeezed(text: str) -> str:
-    """What two renderings of one sentence share: no white space, emphasis, link targets or citation marks."""
-    linked = re.sub(r"\[([^\[\]]*)\]\([^()]*\)", r"\1", text)
-    return re.sub(r"\[\d{1,3}\]|[\s*_`]", "", linked).casefold()
-
-
 def _parted(text: str) -> str:
     """A short line without a full stop before a line that begins anew is a block of its own, not half a sentence."""
     return re.sub(r"(?m)^(?P<line>.{0,60}[^\s.!?。！？,、:;])\n(?=[^\sa-z])", "\\g<line>\n\n", text)
-
-
-def quotable_part(sentence: str) -> str:
-    """The sentence without the mark of its list item."""
-    return _ITEM_MARK.sub("", sentence, count=1) if _ITEM_MARK.match(sentence) else sentence
 
 
 def _balanced(sentence: str) -> bool:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from contend.errors import ReplyError
 from contend.llm.extractive.asked import PassageValues, WriteValues
 from contend.llm.extractive.relevance import Relevance
-from contend.llm.extractive.reviewing import uncovered
-from contend.llm.extractive.sentences import quotes, squeezed
+from contend.llm.extractive.sentences import quotes
 from contend.models.record import Language
+from contend.points import uncovered_points
 from contend.retrieval import HybridIndex, mmr
-from contend.text import detect_language, terms
+from contend.text import detect_language, squeezed, terms
 
 if TYPE_CHECKING:
     import numpy as np
@@ -188,7 +188,7 @@ def _answer(offer: Offer, asked: WriteValues, point: int, place: int) -> float:
 
 
 def _open_first(asked: WriteValues) -> list[int]:
-    missing = set(uncovered(asked.points, asked.best_draft)) if asked.best_draft else set()
+    missing = set(uncovered_points(asked.points, asked.best_draft)) if asked.best_draft else set()
     return sorted(range(len(asked.points)), key=lambda place: (asked.points[place] not in missing, place))
 
 

@@ -1,0 +1,77 @@
+"""Whether a text answers the points of a plan: one measure for reviewer, metrics and the record."""
+
+import re
+from collections.abc import Sequence
+
+from contend.models.research import HEADINGS
+from contend.text import (
+    detect_language,
+    shared_content,
+    shared_terms,
+    split_blocks,
+    split_sentences,
+    squeezed,
+    terms,
+    without_item_mark,
+    without_marks,
+)
+
+COVERED = 0.6
+"""A point is answered where this share of its content stands in the text."""
+
+_REFERENCES = tuple(f"## {named.references}" for named in HEADINGS.values())
+_NO_TEXT = re.compile(r"#{1,6}\s|\*Generated at|```|~~~|\||[-*_=]{3,}\Z")
+_ASKING = re.compile(
+    "(?:どの(?:よう(?:に|な)|程度|くらい|ぐらい)?|どう(?:して|やって)?|どれ(?:くらい|ぐらい|ほど)?|どこ|どんな|なぜ|なに|なん|いつ"
+    "|いくつ|いくら|だれ|何故|何[がをにで]?|誰|教えて|説明して|について|に関して|とは)"
+)
+_QUESTION = re.compile(r"[?？][\"'”’»)\]」』）*_`]*\Z")
+_NAMING = re.compile("[一-鿿々〆]+|[ァ-ヶー]+|(?:(?![ぁ-ヶー一-鿿々〆])[\\w.-])+")
+
+
+def uncovered_points(points: Sequence[str], markdown: str) -> list[str]:
+    """The points of whose content too little stands in a report's statements; those that name nothing are left out."""
+    said = {term for sentence in statements(markdown, besides=points) for term in terms(sentence)}
+    return [point for point in points if names_something(point) and shared_terms(content_of(point), said) < COVERED]
+
+
+def statements(markdown: str, *, besides: Sequence[str] = ()) -> list[str]:
+    """The sentences of a report without its questions and `besides`: to repeat a point is not to answer it."""
+    given = {squeezed(text) for text in besides}
+    sentences = (sentence for block in body_blocks(markdown) for sentence in split_sentences(without_item_mark(block)))
+    return [sentence for sentence in sentences if squeezed(sentence) not in given and not asks(sentence)]
+
+
+def asks(sentence: str) -> bool:
+    return _QUESTION.search(sentence) is not None
+
+
+def answered_share(point: str, text: str) -> float:
+    """The share of a point's content that stands in the text, 0.0 to 1.0."""
+    return shared_content(content_of(point), text)
+
+
+def names_something(point: str) -> bool:
+    """Whether there is anything to look for."""
+    return bool(terms(content_of(point)))
+
+
+def content_of(point: str) -> str:
+    """What an answer must name. Japanese points without asking words, particles and endings: answers word those anew.
+
+    English ones lose theirs as stop words.
+    """
+    if detect_language(point) != "ja":
+        return point
+    return " ".join(_NAMING.findall(_ASKING.sub(" ", point))) or point
+
+
+def body_blocks(markdown: str) -> list[str]:
+    """What a report says: no headings, no code, no tables, no references, no citation marks."""
+    blocks = []
+    for block in split_blocks(markdown):
+        if block.startswith(_REFERENCES):
+            break
+        if not _NO_TEXT.match(block):
+            blocks.append(without_marks(block))
+    return blocks

@@ -1,0 +1,109 @@
+"""Metrics by code: were the cited sources retrieved, do they say it, are the plan's points answered?"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import NamedTuple
+
+from contend.citations import CitationCheck, check_support, check_validity, cited_in_draft
+from contend.models.record import Language
+from contend.models.submission import Submission
+from contend.points import names_something, uncovered_points
+from contend.retrieval import default_embedder
+from contend.services import Services
+from contend.text import shorten, squeezed
+
+_SHOWN_CHARACTERS = 160
+_SAID: dict[Language, dict[str, str]] = {
+    "en": {
+        "uncited": "nothing is cited",
+        "valid": "{good} of {all} citations name a retrieved source",
+        "supported": "{good} of {all} cited sentences are said by what they cite",
+        "worst": "; least of all: “{text}”",
+        "planless": "there is no plan with points to answer",
+        "answered": "{good} of {all} points of the plan are answered",
+        "missing": "; not answered: {text}",
+    },
+    "ja": {
+        "uncited": "引用が一つもない",
+        "valid": "引用{all}件のうち{good}件が、取得した資料を指している",
+        "supported": "引用のある{all}文のうち{good}文が、引用元で裏付けられている",
+        "worst": "。最も弱い文:「{text}」",
+        "planless": "答えるべき計画の項目がない",
+        "answered": "計画の{all}項目のうち{good}項目に答えている",
+        "missing": "。答えていない項目: {text}",
+    },
+}
+
+
+class Finding(NamedTuple):
+    """A metric's score, 0.0 to 1.0 or None where there is nothing to measure, and its reason."""
+
+    score: float | None
+    reason: str
+
+
+CodeMetric = Callable[[Services, Submission, Language], Awaitable[Finding]]
+
+
+async def citation_validity(_: Services, submission: Submission, language: Language) -> Finding:
+    """The share of citations whose source was retrieved; 0.0 where nothing is cited."""
+    validity = check_validity(submission.report, {result.url for result in submission.results})
+    if not validity.total:
+        return Finding(0.0, _SAID[language]["uncited"])
+    return _share(validity.valid, validity.total, "valid", language)
+
+
+async def citation_support(services: Services, submission: Submission, language: Language) -> Finding:
+    """The share of cited sentences that their passages support; None where nothing is cited.
+
+    A sentence counts once, however often it stands in the report: with its weakest citation.
+    """
+    different: dict[str, CitationCheck] = {}
+    for check in await checked_citations(services, submission):
+        key = squeezed(check.text)
+        different[key] = min(check, different.get(key, check), key=lambda known: known.support)
+    if not different:
+        return Finding(None, _SAID[language]["uncited"])
+    finding = _share(sum(check.verified for check in different.values()), len(different), "supported", language)
+    worst = min(different.values(), key=lambda check: check.support)
+    if worst.verified:
+        return finding
+    shown = _SAID[language]["worst"].format(text=shorten(worst.text, _SHOWN_CHARACTERS))
+    return finding._replace(reason=finding.reason + shown)
+
+
+async def point_coverage(_: Services, submission: Submission, language: Language) -> Finding:
+    """The share of the plan's points that the report answers; None without a plan."""
+    points = [point for point in submission.points if names_something(point)]
+    if not points:
+        return Finding(None, _SAID[language]["planless"])
+    missing = uncovered_points(points, submission.content)
+    finding = _share(len(points) - len(missing), len(points), "answered", language)
+    if not missing:
+        return finding
+    shown = "; ".join(shorten(point, _SHOWN_CHARACTERS) for point in missing)
+    return finding._replace(reason=finding.reason + _SAID[language]["missing"].format(text=shown))
+
+
+async def checked_citations(services: Services, submission: Submission) -> list[CitationCheck]:
+    """How far the passages that the draft's sentences cite support them."""
+    texts = await services.documents.get_many(passage.id for passage in submission.passages)
+    passages = [passage.model_copy(update={"text": texts[passage.id]}) for passage in submission.passages]
+    sentences = cited_in_draft(submission.draft, passages)
+    return await asyncio.to_thread(
+        lambda: check_support(
+            sentences, alternatives=[passage.text for passage in passages], embedder=default_embedder()
+        )
+    )
+
+
+def _share(good: int, total: int, said: str, language: Language) -> Finding:
+    return Finding(good / total, _SAID[language][said].format(good=good, all=total))
+
+
+CODE_METRICS: Mapping[str, CodeMetric] = {
+    "citation_validity": citation_validity,
+    "citation_support": citation_support,
+    "point_coverage": point_coverage,
+}
+"""By the names that `config/evaluator.toml` gives them; `contend.models.evaluation` lists them too."""

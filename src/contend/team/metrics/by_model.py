@@ -1,0 +1,55 @@
+"""Metrics by a model: the judge sees the question, the submission, the plan's points and one rubric."""
+
+from collections.abc import Mapping
+
+from contend.llm.model import Scope
+from contend.models.evaluation import MetricScore
+from contend.models.options import MetricConfig, ResolvedOptions
+from contend.models.replies import MetricReply
+from contend.models.submission import Submission
+from contend.models.task import CallUsage
+from contend.prompts import Untrusted
+from contend.services import Services
+from contend.team.evaluation import found_evidence
+from contend.team.state import MetricTask
+
+
+async def judged_by_model(
+    services: Services, task: MetricTask, config: MetricConfig, submission: Submission, *, weight: float
+) -> tuple[MetricScore, CallUsage]:
+    """One metric's verdict.
+
+    Raises:
+        ModelError: the metric's model failed.
+    """
+    options = ResolvedOptions.model_validate(task["options"])
+    values: Mapping[str, object] = {
+        "metric": config.name,
+        "rubric": services.rubric(config.name, options.language),
+        "user_query": Untrusted(task["theme"], label="query"),
+        "submission": Untrusted(submission.content, label="submission"),
+        "points": [Untrusted(point) for point in submission.points],
+    }
+    model = services.model("evaluator", options, task["execution_id"], name=config.model)
+    answer = await model.structured("evaluator/metric", MetricReply, values, scope=_scope(task, config.name))
+    evidence, dropped = found_evidence(answer.value.evidence, submission.content)
+    note = f" ({dropped} quotes are not in the submission and were dropped)" if dropped else ""
+    score = MetricScore(
+        name=config.name,
+        score=answer.value.score(),
+        reason=answer.value.reason + note,
+        weight=weight,
+        evidence=evidence,
+    )
+    return score, answer.usage
+
+
+def _scope(task: MetricTask, step: str) -> Scope:
+    return Scope(
+        execution_id=task["execution_id"],
+        role="evaluator",
+        language=task["options"]["language"],
+        team_id=task["team_id"],
+        round_number=task["round_number"],
+        step=step,
+    )

@@ -1,0 +1,59 @@
+"""Whether a report answers the points of a plan, in English and Japanese."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contend.points import answered_share, uncovered_points
+
+ENGLISH = "Dampers stop the humming of bridges, because they take the energy out of the cables [1]."
+JAPANESE = "再開コマンドは作業フォルダーの保存内容を読み込み、終わった段階の続きから動作する[1]。"
+
+
+def report(*sentences: str) -> str:
+    return f"# A theme\n\n## Key Findings\n\n1. {' '.join(sentences)}\n\n## References\n\n1. **The price of dampers**\n"
+
+
+def test_a_point_whose_words_stand_in_the_report_is_covered() -> None:
+    assert uncovered_points(["What do dampers do to humming bridges?"], report(ENGLISH)) == []
+
+
+def test_a_point_that_only_the_references_name_is_not_covered() -> None:
+    assert uncovered_points(["price of dampers"], report("Bridges hum [1].")) == ["price of dampers"]
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        "再開コマンドはどのように動作しますか？",
+        "保存内容はどこに残るのか",
+        "再開コマンドとは何ですか",
+        "なぜ続きから動作するのでしょうか？",
+        "作業フォルダーの保存内容について教えてください",
+    ],
+)
+def test_a_japanese_point_phrased_as_a_question_is_covered_by_its_answer(point: str) -> None:
+    assert uncovered_points([point], report(JAPANESE)) == []
+
+
+@pytest.mark.parametrize("point", ["料金はいくらですか？", "審査員の採点基準とは何か"])
+def test_a_japanese_point_that_nothing_answers_is_not_covered(point: str) -> None:
+    assert uncovered_points([point], report(JAPANESE)) == [point]
+
+
+@pytest.mark.parametrize("point", ["What do dampers cost?", "ダンパーの価格はいくらですか？"])
+def test_a_report_that_repeats_a_point_does_not_answer_it(point: str) -> None:
+    assert uncovered_points([point], report(ENGLISH, point)) == [point]
+
+
+def test_a_question_answers_no_other_point() -> None:
+    assert uncovered_points(["price of dampers"], report("Do you know the price of dampers?")) == ["price of dampers"]
+
+
+def test_a_point_that_names_nothing_is_no_point() -> None:
+    assert uncovered_points(["And what about it?"], report(ENGLISH)) == []
+
+
+@given(st.text(max_size=80))
+def test_a_text_answers_itself_in_full_or_names_nothing(point: str) -> None:
+    assert answered_share(point, point) in {0.0, 1.0}
