@@ -89,7 +89,8 @@ def test_a_run_tells_its_events_and_ends_with_winner_summary_files_and_what_to_d
     assert re.search(r"^Completed: \w+ wins with \d+\.\d/100$", said.out, re.MULTILINE)
     assert "extractive (no language model)" in said.out
     assert str(terminal.workspace / "results" / "first" / "report.md") in said.out
-    assert said.out.endswith("Next  contend report first\n      contend leaderboard first\n")
+    there = f"--workspace {terminal.workspace}"
+    assert said.out.endswith(f"Next  contend report first {there}\n      contend leaderboard first {there}\n")
 
 
 def test_json_lines_are_the_events_and_then_the_outcome(terminal: Terminal, documents: Path) -> None:
@@ -220,7 +221,7 @@ def test_a_signal_stops_a_run_in_order_and_resume_goes_on(
         out, err = child.communicate(timeout=30)
 
     assert child.returncode == 130
-    assert "stopped; go on with `contend resume held`" in err
+    assert f"stopped; go on with `contend resume held --workspace {terminal.workspace}`" in err
     assert json.loads(out.splitlines()[-1])["status"] == "interrupted"
     assert "contend resume held" in terminal("status", "held").out
     monkeypatch.setenv("OPENAI_BASE_URL", slow.base_url)

@@ -9,7 +9,7 @@ from uuid import uuid4
 from contend import app
 from contend.cli.board import Board
 from contend.cli.closing import show_outcome
-from contend.cli.screen import note, say_json
+from contend.cli.screen import in_workspace, note, say_json
 from contend.cli.stopping import until_stopped
 from contend.cli.views import view_on
 from contend.errors import ContendError, InputError
@@ -61,7 +61,7 @@ def _drive(thread: str, job: Job, board: Board, *, as_json: bool, out: Path | No
         except ContendError as error:
             if isinstance(error, InputError) or not board.began:
                 raise
-            raise ContendError(f"{error}; then go on with `contend resume {thread}`") from error
+            raise ContendError(f"{error}; then go on with `{in_workspace(f'contend resume {thread}')}`") from error
     if outcome is None:
         return _stopped(thread, began=board.began, as_json=as_json)
     if out is not None:
@@ -74,7 +74,8 @@ def _drive(thread: str, job: Job, board: Board, *, as_json: bool, out: Path | No
 
 
 def _stopped(thread: str, *, began: bool, as_json: bool) -> int:
-    message = f"stopped; go on with `contend resume {thread}`" if began else "stopped before the run began"
+    going_on = in_workspace(f"contend resume {thread}")
+    message = f"stopped; go on with `{going_on}`" if began else "stopped before the run began"
     if as_json:
         outcome = {"type": "outcome", "exit_code": STOPPED, "thread_id": thread, "status": "interrupted"}
         say_json({**outcome, "message": message}, indent=None)

@@ -1,14 +1,19 @@
 """Options that several commands share."""
 
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+WORKSPACE_TOLD: ContextVar[Path | None] = ContextVar("workspace_told", default=None)
+"""The workspace that the command was given, so that the commands it advises can repeat it."""
+
 
 def _given_or_global(context: typer.Context, workspace: Path | None) -> Path | None:
     """A command's own `--workspace`, else the one given before the command."""
     given: Path | None = workspace or context.find_root().params.get("workspace")
+    WORKSPACE_TOLD.set(given)
     return given
 
 

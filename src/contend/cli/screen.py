@@ -1,6 +1,8 @@
 """The terminal: outside text is shown as it is, never as markup."""
 
 import json
+import os
+import shlex
 import sys
 from collections.abc import Iterable
 
@@ -9,6 +11,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from contend.cli.options import WORKSPACE_TOLD
 from contend.cli.words import plain
 
 _PIPED_WIDTH = 160
@@ -39,7 +42,15 @@ def say(line: str = "") -> None:
 def advise(*commands: str) -> None:
     """What to do next."""
     for number, command in enumerate(commands):
-        say(f"{'    ' if number else 'Next'}  {command}")
+        say(f"{'    ' if number else 'Next'}  {in_workspace(command)}")
+
+
+def in_workspace(command: str) -> str:
+    """The command with the workspace that was given, so that it finds the same runs when it is typed."""
+    folder = WORKSPACE_TOLD.get() or os.environ.get("CONTEND_WORKSPACE")
+    if not folder or not command.startswith("contend "):
+        return command
+    return f"{command} --workspace {shlex.quote(str(folder))}"
 
 
 def note(line: str) -> None:
