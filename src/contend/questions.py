@@ -7,6 +7,9 @@ from langgraph.types import Interrupt
 from contend.errors import InputError
 from contend.models.questions import Decision, Question, Unusable, decision_of, question_of
 
+_SHORTEST_NAME = 6
+"""Characters of an id that name a question."""
+
 
 def open_questions(interrupts: Sequence[Interrupt]) -> list[Question]:
     return [question_of(interrupt.id, interrupt.value) for interrupt in interrupts]
@@ -17,17 +20,14 @@ def chosen_answers(
 ) -> dict[str, dict[str, object]]:
     """Decisions by question id, fit to resume with; empty where nothing is answered.
 
+    `answers` names questions by id, the beginning of it, or the team that asks.
+
     Raises:
         InputError: no question waits, several wait for one answer, a question is not open, an answer is not usable.
     """
-    given = dict(answers or {})
+    given = {_found(questions, name): answer for name, answer in (answers or {}).items()}
     if decision is not None:
         given[_only(questions).id] = decision
-    known = [question.id for question in questions]
-    for question_id in given:
-        if question_id not in known:
-            shown = ", ".join(known) or "none"
-            raise InputError(f"question {question_id!r} is not open: answered before or never asked (open: {shown})")
     return {question_id: _usable(question_id, answer) for question_id, answer in given.items()}
 
 
@@ -35,6 +35,21 @@ def waiting_line(questions: Sequence[Question]) -> str:
     """What a run says of itself while it waits."""
     about = ", ".join(f"{question.asked} of {question.team_id or 'the run'}" for question in questions)
     return f"waiting for a person: {about}"
+
+
+def _found(questions: Sequence[Question], name: str) -> str:
+    """The id of an open question by its id, the beginning of it, or the one team that asks."""
+    meant = [question.id for question in questions if question.id == name] or [
+        question.id
+        for question in questions
+        if question.team_id == name or (len(name) >= _SHORTEST_NAME and question.id.startswith(name))
+    ]
+    if len(meant) == 1:
+        return meant[0]
+    shown = ", ".join(question.id for question in questions) or "none"
+    if meant:
+        raise InputError(f"question {name!r} could be one of several; give an id (open: {shown})")
+    raise InputError(f"question {name!r} is not open: answered before or never asked (open: {shown})")
 
 
 def _only(questions: Sequence[Question]) -> Question:

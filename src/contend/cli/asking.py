@@ -15,6 +15,7 @@ def run_options(
     rounds: str | None,
     teams: Sequence[str] | None,
     sources: Sequence[str] | None,
+    approve: Sequence[str] | None,
     **plain: str | float | bool | None,
 ) -> RunOptions:
     """What was given; document paths absolute, names also separated by commas.
@@ -28,6 +29,7 @@ def run_options(
         "instructions": None if instructions is None else _text(instructions),
         "teams": _names(teams),
         "sources": _names(sources),
+        "approve": _names(approve),
         "min_rounds": least,
         "max_rounds": most,
         **plain,

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from contend.app import RunOutcome
+from contend.cli.answering import next_steps, shown_questions
 from contend.cli.board import Board, TeamRow
 from contend.cli.screen import advise, say, show
 from contend.cli.words import STATUS, STYLE, plain, points, said_models, said_usage
@@ -22,6 +23,8 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
     if outcome.report is not None:
         summary = Markdown(plain(outcome.report.executive_summary), hyperlinks=False)
         parts += [Text("Summary", style="bold"), Padding(summary, (0, 0, 0, 2)), ""]
+    if outcome.questions:
+        parts += [shown_questions(outcome.questions)]
     if outcome.files:
         parts += [Text("Files", style="bold"), *(_indented(plain(file)) for file in outcome.files), ""]
     used = f"{said_models(board.models)} · {said_usage(outcome.usage)}"
@@ -67,8 +70,7 @@ def _indented(text: str) -> Padding:
 
 def _next(outcome: RunOutcome) -> None:
     if outcome.questions:
-        say("Answer in Studio, or from Python by contend.resume(thread, decision).")
-        advise("contend serve", f"contend status {outcome.thread_id}")
+        advise(*next_steps(outcome.thread_id, outcome.questions))
     elif outcome.report is not None:
         advise(f"contend report {outcome.thread_id}", f"contend leaderboard {outcome.thread_id}")
     elif outcome.status == "failed":

@@ -7,6 +7,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from contend import app
+from contend.cli.answering import Answers
 from contend.cli.board import Board
 from contend.cli.closing import show_outcome
 from contend.cli.screen import in_workspace, note, say_json
@@ -38,7 +39,9 @@ def run_theme(
     return _drive(named, job, Board(theme=theme), as_json=as_json, out=_checked_out(out))
 
 
-def resume_thread(thread: str, *, force: bool, workspace: Path | None, as_json: bool, out: Path | None) -> int:
+def resume_thread(
+    thread: str, answers: Answers, *, force: bool, workspace: Path | None, as_json: bool, out: Path | None
+) -> int:
     """Go on with a thread's run and show it; the exit code.
 
     Raises:
@@ -47,7 +50,14 @@ def resume_thread(thread: str, *, force: bool, workspace: Path | None, as_json: 
     settings = load_settings(workspace=workspace)
 
     def job(on_event: app.OnEvent) -> Awaitable[app.RunOutcome]:
-        return app.resume(thread, force=force, settings=settings, on_event=on_event)
+        return app.resume(
+            thread,
+            answers.decision,
+            answers=answers.by_question,
+            force=force,
+            settings=settings,
+            on_event=on_event,
+        )
 
     board = asyncio.run(_board_of(settings, thread))
     return _drive(thread, job, board, as_json=as_json, out=_checked_out(out))

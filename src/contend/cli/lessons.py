@@ -24,16 +24,33 @@ def show_playbook(dataset: str, *, workspace: Path | None, as_json: bool) -> Non
         InputError: no run has learned into this dataset yet.
         PlaybookDamaged: its file cannot be read.
     """
-    store = PlaybookStore(load_settings(workspace=workspace).folder / "playbooks")
-    playbook = asyncio.run(store.load(dataset))
-    if not playbook.version:
-        known = ", ".join(asyncio.run(store.datasets())) or "none yet"
-        raise InputError(f"dataset {dataset!r} has no playbook; there are: {known}")
+    playbook = _loaded(dataset, workspace)
     if as_json:
         say_json(playbook.model_dump(mode="json"))
         return
     show(Group(*_parts(playbook)))
     advise(f"contend run THEME --dataset {dataset}")
+
+
+def search_playbook(dataset: str, query: str, *, limit: int, workspace: Path | None, as_json: bool) -> None:
+    """The bullets that fit the query, best first; raises as `show_playbook`."""
+    from contend.learning.selection import select_bullets
+
+    bullets = select_bullets(_loaded(dataset, workspace), query, limit=limit)
+    if as_json:
+        say_json([bullet.model_dump(mode="json") for bullet in bullets])
+        return
+    show(_table(bullets))
+    advise(f"contend playbook show {dataset}")
+
+
+def _loaded(dataset: str, workspace: Path | None) -> Playbook:
+    store = PlaybookStore(load_settings(workspace=workspace).folder / "playbooks")
+    playbook = asyncio.run(store.load(dataset))
+    if not playbook.version:
+        known = ", ".join(asyncio.run(store.datasets())) or "none yet"
+        raise InputError(f"dataset {dataset!r} has no playbook; there are: {known}")
+    return playbook
 
 
 def _parts(playbook: Playbook) -> Iterable[RenderableType]:

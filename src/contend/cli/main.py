@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from contend.cli import doctor, run, serve, show
+from contend.cli import doctor, run, serve, show, upkeep
 from contend.cli.options import ROOT_WORKSPACE
 from contend.errors import ContendError
 
@@ -31,9 +31,20 @@ app = typer.Typer(
 )
 playbook = typer.Typer(help="What the runs of a dataset taught.")
 config = typer.Typer(help="The values in effect.")
-for command in (doctor.doctor, run.run, run.resume, show.status, show.runs, show.leaderboard, show.report):
+for command in (
+    upkeep.init,
+    doctor.doctor,
+    run.run,
+    run.resume,
+    show.status,
+    show.runs,
+    show.leaderboard,
+    show.report,
+    upkeep.delete,
+):
     app.command()(command)
 playbook.command("show")(show.playbook)
+playbook.command("search")(show.search)
 config.command("show")(show.config)
 app.add_typer(playbook, name="playbook")
 app.add_typer(config, name="config")
@@ -70,7 +81,7 @@ def _help_without_command(context: typer.Context) -> None:
 
 
 def main() -> None:
-    """Run the command line. Exit codes: 0 done, 1 partial, 2 no report or bad input, 130 stopped."""
+    """Run the command line. Exit codes: 0 done, 1 partial, 2 no report or bad input, 3 waiting, 130 stopped."""
     for name, value in _DEFAULTS.items():
         os.environ.setdefault(name, value)
     for stream in (sys.stdout, sys.stderr):

@@ -45,6 +45,12 @@ def run(
         str | None,
         typer.Option("--model", metavar="NAME", rich_help_panel=_MODELS, help="Model of every role; or `extractive`."),
     ] = None,
+    approve: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--approve", metavar="WHAT", help="Wait for a person before it: plan, report, playbook; may be repeated."
+        ),
+    ] = None,
     no_learn: Annotated[
         bool, typer.Option("--no-learn", rich_help_panel=_MODELS, help="Write nothing into the playbook.")
     ] = False,
@@ -80,7 +86,8 @@ def run(
 ) -> None:
     """Let teams compete for the best answer to THEME.
 
-    Exit codes: 0 done, 1 done but partial, 2 no report or bad input, 130 stopped (go on with `contend resume`).
+    Exit codes: 0 done, 1 done but partial, 2 no report or bad input, 3 waiting for a person, 130 stopped (go on with
+    `contend resume`).
     """
     from contend.cli.asking import run_options
 
@@ -90,6 +97,7 @@ def run(
         rounds=rounds,
         teams=team,
         sources=source,
+        approve=approve,
         dataset=dataset,
         language=language,
         model=model,
@@ -113,6 +121,20 @@ def run(
 def resume(
     thread: THREAD,
     *,
+    approve: Annotated[bool, typer.Option("--approve", help="Approve the one open question.")] = False,
+    edit: Annotated[
+        Path | None,
+        typer.Option("--edit", metavar="FILE", help="Answer it with edited values: a JSON or TOML file."),
+    ] = None,
+    reject: Annotated[str | None, typer.Option("--reject", metavar="WHY", help="Reject it with a reason.")] = None,
+    answer: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--answer",
+            metavar="QUESTION=…",
+            help="Where several wait: TEAM or ID=approve, =reject:WHY or =edit:FILE; may be repeated.",
+        ),
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Go on although config or prompts changed since the run began.")
     ] = False,
@@ -120,7 +142,9 @@ def resume(
     as_json: JSON_LINES = False,
     workspace: WORKSPACE = None,
 ) -> None:
-    """Go on with THREAD's run after a crash or a stop; calls that were finished are not made again."""
+    """Go on with THREAD's run after a crash, a stop or a question; calls that were finished are not made again."""
+    from contend.cli.answering import answers_of
     from contend.cli.driving import resume_thread
 
-    raise typer.Exit(resume_thread(thread, force=force, workspace=workspace, as_json=as_json, out=out))
+    answers = answers_of(approve=approve, edit=edit, reject=reject, answer=answer or [])
+    raise typer.Exit(resume_thread(thread, answers, force=force, workspace=workspace, as_json=as_json, out=out))

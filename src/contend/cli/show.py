@@ -68,6 +68,20 @@ def playbook(
     show_playbook(dataset, workspace=workspace, as_json=as_json)
 
 
+def search(
+    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="The playbook's dataset.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="What the lessons should be about.")],
+    *,
+    limit: Annotated[int, typer.Option("--limit", min=1, metavar="N", help="At most so many, the best first.")] = 8,
+    as_json: JSON = False,
+    workspace: WORKSPACE = None,
+) -> None:
+    """Find the lessons of DATASET that a run on QUERY would start with."""
+    from contend.cli.lessons import search_playbook
+
+    search_playbook(dataset, query, limit=limit, workspace=workspace, as_json=as_json)
+
+
 def config(
     *,
     prompts: Annotated[

@@ -1,0 +1,97 @@
+"""Questions on the command line: asked, shown, answered."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from contend.cli.answering import answers_of
+from contend.errors import InputError
+from fakes.terminal import Terminal
+
+QUESTION = "How does resume go on after a crash, and which calls are repeated?"
+
+
+@pytest.fixture
+def terminal(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
+    return Terminal(workspace, capsys.readouterr)
+
+
+def _ask(terminal: Terminal, documents: Path, *more: str) -> None:
+    given = ("--docs", documents, "--source", "local", "--rounds", "1", "--thread", "asked", *more)
+    assert terminal("run", QUESTION, *given).code == 3
+
+
+def test_a_run_that_waits_shows_what_is_asked_and_the_command_that_answers(terminal: Terminal, documents: Path) -> None:
+    given = ("--docs", documents, "--source", "local", "--rounds", "1", "--thread", "asked", "--approve", "plan")
+
+    said = terminal("run", QUESTION, *given)
+
+    assert said.code == 3
+    assert "Plan of team Archivist" in said.out
+    assert "search_queries:" in said.out
+    assert "contend resume asked --answer archivist=approve" in said.out
+
+
+def test_questions_are_answered_by_team_one_approved_one_edited_one_rejected(
+    terminal: Terminal, documents: Path, tmp_path: Path
+) -> None:
+    _ask(terminal, documents, "--approve", "plan")
+    edited = tmp_path / "plan.toml"
+    edited.write_text('search_queries = ["checkpoint after every step"]\n', "utf-8")
+
+    said = terminal(
+        "resume", "asked", "--json",
+        "--answer", "archivist=approve",
+        "--answer", f"skeptic=edit:{edited}",
+        "--answer", "control=reject:look for the cap on teams",
+    )  # fmt: skip
+
+    outcome = json.loads(said.out.splitlines()[-1])
+    assert said.code == 0
+    assert outcome["status"] == "completed"
+    assert outcome["questions"] == []
+
+
+def test_one_question_is_answered_without_its_name(terminal: Terminal, documents: Path) -> None:
+    _ask(terminal, documents, "--approve", "report")
+
+    said = terminal("resume", "asked", "--reject", "too thin")
+
+    assert said.code == 2
+    assert "a person rejected the report: too thin" in said.out
+
+
+def test_an_answer_to_an_unknown_question_is_refused_with_the_open_ones(terminal: Terminal, documents: Path) -> None:
+    _ask(terminal, documents, "--approve", "plan")
+
+    said = terminal("resume", "asked", "--answer", "nobody=approve")
+
+    assert said.code == 2
+    assert "question 'nobody' is not open" in said.err
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"approve": True, "reject": "no"}, "give one of"),
+        ({"approve": True, "answer": ["a=approve"]}, "give one of"),
+        ({"answer": ["a"]}, "--answer 'a'"),
+        ({"answer": ["a=maybe"]}, "--answer 'a=maybe'"),
+        ({"answer": ["a=edit:"]}, "--answer 'a=edit:'"),
+        ({"edit": Path("missing.json")}, "cannot be read"),
+    ],
+)
+def test_answers_in_doubt_are_refused(given: dict[str, object], said: str) -> None:
+    options = {"approve": False, "edit": None, "reject": None, "answer": [], **given}
+
+    with pytest.raises(InputError, match=said):
+        answers_of(**options)  # type: ignore[arg-type]  # made above
+
+
+def test_an_edit_that_is_no_json_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text("{", "utf-8")
+
+    with pytest.raises(InputError, match="neither JSON"):
+        answers_of(approve=False, edit=path, reject=None, answer=[])

@@ -1,0 +1,63 @@
+"""init, delete and the search of a playbook, on the command line."""
+
+from pathlib import Path
+
+import pytest
+
+from contend.settings import load_config
+from fakes.terminal import Terminal
+
+QUESTION = "How does resume go on after a crash, and which calls are repeated?"
+
+
+@pytest.fixture
+def terminal(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
+    return Terminal(workspace, capsys.readouterr)
+
+
+def test_init_writes_a_workspace_that_loads(terminal: Terminal, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+
+    said = terminal("init", folder)
+
+    assert said.code == 0
+    config = load_config(folder)
+    assert all(str(path).startswith(str(folder)) for path in config.files.values())
+    assert (folder / "prompts" / "writer" / "write.ja.md.j2").is_file()
+    assert (folder / ".env.example").is_file()
+
+
+def test_init_overwrites_nothing_unless_forced(terminal: Terminal, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    terminal("init", folder)
+    mine = folder / "config" / "models.toml"
+    mine.write_text('default = "mine"\n', "utf-8")
+
+    refused = terminal("init", folder)
+
+    assert refused.code == 2
+    assert "is there already" in refused.err
+    assert mine.read_text("utf-8") == 'default = "mine"\n'
+    assert terminal("init", folder, "--force").code == 0
+    assert 'default = "mine"' not in mine.read_text("utf-8")
+
+
+def test_delete_leaves_nothing_of_the_thread(terminal: Terminal, documents: Path, workspace: Path) -> None:
+    terminal("run", QUESTION, "--docs", documents, "--source", "local", "--rounds", "1", "--thread", "gone")
+
+    said = terminal("delete", "gone")
+
+    assert said.code == 0
+    assert "Deleted thread gone: 1 run" in said.out
+    assert terminal("status", "gone").code == 2
+    assert not (workspace / "results" / "gone").exists()
+
+
+def test_a_playbook_is_searched(terminal: Terminal, documents: Path) -> None:
+    terminal("run", QUESTION, "--docs", documents, "--source", "local", "--rounds", "2:3", "--dataset", "bridges")
+
+    said = terminal("playbook", "search", "bridges", "rounds")
+
+    assert said.code == 0
+    assert "on trial" in said.out
+    assert terminal("playbook", "search", "rivers", "rounds").code == 2
