@@ -64,9 +64,13 @@ class RedisServer:
             self._process = None
 
     def pause(self) -> None:
-        """It takes connections and answers nothing until the end."""
+        """It takes connections and answers nothing until `resume` or the end."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
 
     def say(self, *words: str) -> str:
         """One command's answer, as the wire has it: errors begin with `-`."""

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from redis.asyncio import Redis
 from redis.asyncio.lock import Lock
-from redis.exceptions import LockError, LockNotOwnedError, RedisError
+from redis.exceptions import LockNotOwnedError, RedisError
 
 from contend.errors import ThreadBusy
 from contend.settings import Settings
@@ -20,6 +20,7 @@ from contend.stores.redis_server import epoch_of, open_redis, redis_errors
 LEASE_SECONDS = 10.0
 _RENEWAL_SECONDS = LEASE_SECONDS / 4
 _LOOK_SECONDS = 0.25
+_LEAVING_SECONDS = 3.0
 
 
 @asynccontextmanager
@@ -97,10 +98,11 @@ class _Held:
             )
 
     async def let_go(self) -> None:
-        with suppress(RedisError, OSError):
-            await self._note_loss()
-        with suppress(RedisError, OSError, LockError):
-            await self.lock.release()
+        for leave in (self._note_loss, self.lock.release):
+            # A lease that can't be let go of runs out.
+            with suppress(RedisError, OSError):
+                async with asyncio.timeout(_LEAVING_SECONDS):
+                    await leave()
 
 
 async def _taken(client: Redis, address: str, thread_id: str) -> _Held:

@@ -1,6 +1,7 @@
 """LangGraph's Redis saver as contend uses it: plain values, one client, errors in one line."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Self
@@ -12,12 +13,16 @@ from langgraph.checkpoint.redis.jsonplus_redis import JsonPlusRedisSerializer
 from redis.asyncio import Redis
 from redisvl.exceptions import RedisSearchError
 
+from contend.errors import CheckpointError
 from contend.settings import Settings
-from contend.stores.redis_server import check_redis, open_redis, redis_errors
+from contend.stores.redis_server import check_redis, is_away, open_redis, redis_errors
 
 CONNECTIONS = 32
-OPERATION_SECONDS = 40.0
+OPERATION_SECONDS = 12.0
 """How long one save or read may take, waiting for a connection and trying again included."""
+
+AWAY_SECONDS = 3.0
+"""How long a server that did not answer is not asked again: a failing run ends without waiting once per graph."""
 
 _REVIVED = (("langchain_core", "messages"), ("langgraph", "types"), ("langchain", "schema", "messages"))
 _SET = ("builtins", "set")
@@ -60,6 +65,8 @@ class RedisSaver(AsyncRedisSaver):
         )
         self.serde = PlainRedisSerializer()
         self._address = settings.redis_address
+        self._away = ""
+        self._away_until = 0.0
 
     async def asetup(self) -> None:
         with redis_errors(self._address):
@@ -111,8 +118,15 @@ class RedisSaver(AsyncRedisSaver):
     def _told(self, config: RunnableConfig | None) -> Iterator[None]:
         thread = (config or {}).get("configurable", {}).get("thread_id")
         then = f"; the run stands at its last saved step: go on with `contend resume {thread}`" if thread else ""
-        with redis_errors(self._address, then):
-            yield
+        if time.monotonic() < self._away_until:
+            raise CheckpointError(self._away + then)
+        try:
+            with redis_errors(self._address, then):
+                yield
+        except CheckpointError as error:
+            if is_away(error):
+                self._away, self._away_until = str(error).removesuffix(then), time.monotonic() + AWAY_SECONDS
+            raise
 
 
 @asynccontextmanager

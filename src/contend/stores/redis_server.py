@@ -54,13 +54,13 @@ async def open_redis(settings: Settings, *, connections: int = 1, patient: bool 
 
     A patient one outlasts a server's restart of a few seconds.
     """
-    retry = Retry(ExponentialBackoff(cap=2, base=0.25), 4) if patient else Retry(ExponentialBackoff(), 0)
+    retry = Retry(ExponentialBackoff(cap=2, base=0.25), 3) if patient else Retry(ExponentialBackoff(), 0)
     # The default pool fails when about 48 branches want a connection at once; this one lets them wait.
     pool: BlockingConnectionPool = BlockingConnectionPool.from_url(
         settings.redis_location,
         max_connections=connections,
         timeout=30,
-        socket_timeout=CHECK_SECONDS,
+        socket_timeout=3,
         socket_connect_timeout=3,
         retry=retry,
     )
@@ -86,19 +86,29 @@ def redis_errors(address: str, then: str = "") -> Iterator[None]:
 
 
 def _said(error: BaseException) -> str:
-    cause = error
-    # redisvl wraps the server's answer.
-    while isinstance(cause, RedisVLError) and cause.__cause__ is not None:
-        cause = cause.__cause__
+    cause = _root(error)
     for kinds, remedy in _REMEDIES:
         if isinstance(cause, kinds):
             return remedy
-    said = " ".join(str(cause).split())
+    # In a pipeline, redis-py puts the command with its data before the server's answer, and that into a tuple.
+    said = " ".join(str(cause).split()).rpartition("of pipeline caused error: ")[2].strip("(',)")
     if "unknown command" in said:
         return _MODULES_MISSING
     if said.startswith("MISCONF"):
         return "cannot save to its own disk, so it takes no writes: free space there"
     return f"refused: {shorten(said, _LONGEST_REASON)}"
+
+
+def is_away(error: CheckpointError) -> bool:
+    """Whether the server gave no answer at all, so that asking once more would only take as long."""
+    return isinstance(_root(error.__cause__), (ConnectionError, OSError, TimeoutError))
+
+
+def _root(error: BaseException | None) -> BaseException | None:
+    # redisvl wraps the server's answer.
+    while isinstance(error, RedisVLError) and error.__cause__ is not None:
+        error = error.__cause__
+    return error
 
 
 async def check_redis(settings: Settings) -> list[str]:
@@ -163,8 +173,9 @@ def _warnings(address: str, told: list[Any]) -> list[str]:
 
 async def epoch_of(client: Redis) -> str:
     """The server's epoch; a new one where there is none."""
-    await client.set(EPOCH, uuid4().hex, nx=True)
-    return _text(await client.get(EPOCH))
+    while (epoch := await client.get(EPOCH)) is None:
+        await client.set(EPOCH, uuid4().hex, nx=True)
+    return _text(epoch)
 
 
 def _text(value: object) -> str:

@@ -1,0 +1,210 @@
+"""A contest on a real Redis: the same result as on SQLite, over a kill too, with many teams, one worker a thread."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contend.app import RunOutcome
+from contend.contest.graph import build_contest_graph
+from contend.errors import InputError, ThreadBusy, UnknownThread
+from contend.models.events import RunStarted
+from contend.settings import load_settings
+from contend.stores.checkpoints import open_checkpointer
+from contend.stores.leases import is_leased, lease
+from fakes.contests import Contest, write_workspace
+from fakes.redis_server import RedisServer
+from fakes.vendors import Vendors
+
+THEME = "How does resume work after a crash, and what is a team?"
+
+CHILD = """
+import asyncio, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from fakes.contests import Contest
+
+contest = Contest(Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4], sys.argv[5])
+asyncio.run(contest.run(sys.argv[6], thread_id="killed", min_rounds=2, max_rounds=2))
+"""
+
+
+@pytest.fixture
+def redis(tmp_path: Path) -> Iterator[RedisServer]:
+    with RedisServer(tmp_path / "redis", password="sesame-94b1") as server:
+        yield server
+
+
+@pytest.fixture
+def contest(workspace: Path, documents: Path, vendors: Vendors, redis: RedisServer) -> Contest:
+    write_workspace(workspace)
+    return Contest(workspace, documents, vendors.base_url, redis.url)
+
+
+def result(outcome: RunOutcome) -> dict[str, Any]:
+    """What a run found, without its ids and times."""
+    assert outcome.summary is not None
+    assert outcome.report is not None
+    return {
+        "status": outcome.status,
+        "report": outcome.report.model_dump(exclude={"generated_at"}),
+        "teams": {team.team_id: team.status for team in outcome.summary.team_statuses},
+        "scores": {team.team_id: team.evaluation_score for team in outcome.summary.team_results},
+        "winner": outcome.summary.best_team_id,
+    }
+
+
+async def reached(vendors: Vendors, prompt: str) -> None:
+    """Wait until a call with this prompt was answered."""
+    while prompt not in vendors.prompts():  # noqa: ASYNC110 - the vendors run in threads
+        await asyncio.sleep(0.02)
+
+
+async def test_a_contest_on_redis_ends_as_on_sqlite(
+    contest: Contest, documents: Path, vendors: Vendors, tmp_path: Path
+) -> None:
+    write_workspace(tmp_path / "other")
+    expected = await Contest(tmp_path / "other", documents, vendors.base_url).run(THEME)
+
+    outcome = await contest.run(THEME)
+
+    assert outcome.status == "completed"
+    assert result(outcome) == result(expected)
+    assert outcome.notices == []
+    assert not (contest.workspace / "checkpoints.sqlite").exists()
+    assert not (contest.workspace / "leases").exists()
+
+
+async def test_a_run_killed_on_redis_goes_on_in_another_process_to_the_same_result(
+    contest: Contest, vendors: Vendors, documents: Path, tmp_path: Path
+) -> None:
+    write_workspace(tmp_path / "other")
+    whole = await Contest(tmp_path / "other", documents, vendors.base_url).run(THEME, min_rounds=2, max_rounds=2)
+    needed = len(vendors.calls)
+    vendors.calls.clear()
+    vendors.hang(prompt="supervisor/plan", after=2)
+    arguments = [contest.workspace, documents, contest.base_url, contest.redis_url, THEME]
+    command = [sys.executable, "-c", CHILD, str(Path(__file__).parents[1]), *map(str, arguments)]
+    with subprocess.Popen(command) as child:  # noqa: ASYNC220, S603 - code of this test, killed below
+        await reached(vendors, "evaluator/metric")
+        await asyncio.sleep(0.5)
+        child.send_signal(signal.SIGKILL)
+    vendors.heal()
+
+    outcome = await contest.resume("killed")
+
+    assert result(outcome) == result(whole)
+    repeated = len(vendors.calls) - needed
+    assert 0 <= repeated <= 4
+
+
+async def test_sixty_four_teams_at_once_need_no_more_connections_than_there_are(
+    contest: Contest, redis: RedisServer
+) -> None:
+    teams = tuple(f"team-{number:02}" for number in range(64))
+    write_workspace(contest.workspace, teams, seconds=120, cap=64)
+
+    outcome = await contest.run(THEME, max_rounds=1, learn=False)
+
+    assert outcome.status == "completed", outcome.message
+    assert outcome.summary is not None
+    assert len(outcome.summary.team_results) == 64
+    opened = int(redis.say("INFO", "stats").partition("total_connections_received:")[2].split()[0])
+    assert opened < 60
+
+
+async def test_what_could_lose_checkpoints_stands_in_the_runs_head(contest: Contest, redis: RedisServer) -> None:
+    redis.say("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+
+    outcome = await contest.run(THEME, max_rounds=1, learn=False)
+
+    started = next(event for event in contest.events if isinstance(event, RunStarted))
+    told = "\n".join(started.warnings)
+    assert "keeps nothing on disk: when it restarts, runs cannot be resumed (set appendonly yes)" in told
+    assert "may drop checkpoints when its memory is full (maxmemory-policy allkeys-lru; set noeviction)" in told
+    assert all(warning in (outcome.markdown or "") for warning in started.warnings)
+
+
+async def test_a_resume_of_an_unknown_thread_starts_nothing_on_redis(contest: Contest, redis: RedisServer) -> None:
+    with pytest.raises(UnknownThread, match="nobody"):
+        await contest.resume("nobody")
+
+    assert redis.say("KEYS", "checkpoint*") == "*0"
+
+
+async def test_state_on_redis_is_plain_and_complete(contest: Contest) -> None:
+    await contest.run(THEME, thread_id="plain", max_rounds=1)
+
+    services = contest.services()
+    async with open_checkpointer(services.settings) as saver:
+        graph = build_contest_graph(services).compile(checkpointer=saver)
+        config: Any = {"configurable": {"thread_id": "plain"}}
+        final = (await graph.aget_state(config)).values
+        steps = [checkpoint async for checkpoint in saver.alist(config)]
+    await services.aclose()
+    assert final["messages"][-1].type == "ai"
+    assert final["status"] == "completed"
+    assert len(steps) > 20
+
+
+async def test_checkpoints_are_forgotten_after_their_time_to_live(
+    contest: Contest, redis: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONTEND_CHECKPOINT_TTL_MINUTES", "90")
+
+    await contest.run(THEME, thread_id="mortal", max_rounds=1, learn=False)
+
+    names = [line for line in redis.say("KEYS", "checkpoint*").split("\r\n") if line.startswith("checkpoint")]
+    seconds = [int(redis.say("TTL", name).removeprefix(":")) for name in names]
+    assert len(seconds) > 20
+    assert all(5000 < left <= 5400 for left in seconds)
+
+
+async def test_of_two_that_work_on_one_thread_one_wins(contest: Contest, vendors: Vendors) -> None:
+    vendors.hang(prompt="writer/write")
+    first = asyncio.create_task(contest.run(THEME, thread_id="shared", max_rounds=1, learn=False))
+    await reached(vendors, "supervisor/plan")
+
+    with pytest.raises(ThreadBusy, match=r"thread shared is being worked on by process \d+ on "):
+        await contest.resume("shared")
+
+    assert not first.done()
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    vendors.heal()
+    assert (await contest.resume("shared")).status == "completed"
+
+
+async def test_a_run_whose_lease_was_taken_stops_and_says_by_whom(
+    contest: Contest, vendors: Vendors, redis: RedisServer
+) -> None:
+    vendors.hang(prompt="writer/write")
+    first = asyncio.create_task(contest.run(THEME, thread_id="taken", max_rounds=1))
+    await reached(vendors, "supervisor/plan")
+
+    redis.say("SET", "contend:lease:taken", "elsewhere/77/x", "PX", "60000")
+
+    with pytest.raises(ThreadBusy, match="process 77 on elsewhere took it over"):
+        await first
+    services = contest.services()
+    latest = await services.record.latest_execution("taken")
+    await services.aclose()
+    assert latest is not None
+    assert latest.status == "running"
+    assert redis.say("GET", "contend:lease:taken").endswith("elsewhere/77/x")
+
+
+async def test_a_lease_is_held_while_its_block_runs_and_let_go_after_it(redis: RedisServer) -> None:
+    settings = load_settings(redis_url=redis.url)
+    async with lease(settings, "held"):
+        assert await is_leased(settings, "held")
+        with pytest.raises(InputError):
+            async with lease(settings, "held"):
+                pass
+    assert not await is_leased(settings, "held")
