@@ -17,14 +17,17 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
 )
+_TERMINAL_COMMAND = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _LINE_END = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 
 
 def clean(text: str, *, single_line: bool = False) -> str:
-    """The text in NFC without control (but newline and tab), zero-width, bidi and lone surrogate characters.
+    """The text in NFC without control (but newline and tab), zero-width, bidi and lone surrogate characters or colours.
 
     Line ends become newlines; `single_line` makes every run of white space one space and strips the ends.
     """
+    if "\x1b" in text:
+        text = _TERMINAL_COMMAND.sub("", text)
     visible = unicodedata.normalize("NFC", _INVISIBLE.sub("", _LINE_END.sub("\n", text)))
     return " ".join(visible.split()) if single_line else visible
 

@@ -70,6 +70,7 @@ async def test_a_team_that_fails_in_a_later_round_keeps_its_best(contest: Contes
     kept = {result.team_id: result.round_number for result in outcome.summary.team_results}
     assert kept["beta"] == 1
     assert outcome.status == "partial"
+    assert outcome.usage.requests == sum(call.status == 200 for call in vendors.calls)
 
 
 async def test_no_team_delivering_means_no_report(contest: Contest, vendors: Vendors, workspace: Path) -> None:
@@ -386,3 +387,37 @@ async def test_a_chat_message_over_500_characters_becomes_instructions(contest: 
     await services.aclose()
     assert ended["report"]["theme"] == THEME
     assert all("words of the operators" in call.user for call in vendors.calls if call.prompt == "supervisor/plan")
+
+
+async def test_a_failed_round_is_played_again_while_retries_remain(
+    contest: Contest, vendors: Vendors, workspace: Path
+) -> None:
+    path = workspace / "config" / "orchestrator.toml"
+    path.write_text(
+        path.read_text("utf-8").replace("[orchestrator]", "[orchestrator]\nmax_retries_per_team = 1"), "utf-8"
+    )
+    vendors.fail(model="beta", prompt="writer/write", after=1, times=1, status=401)
+
+    outcome = await contest.run(THEME, min_rounds=2, max_rounds=2)
+
+    assert outcome.status == "completed"
+    rounds = [
+        event.round_number for event in contest.events if event.type == "round_scored" and event.team_id == "beta"
+    ]
+    assert rounds == [1, 2]
+    assert sum(call.model == "beta" and call.prompt == "supervisor/plan" for call in vendors.calls) == 3
+
+
+async def test_a_round_that_fails_more_often_than_its_retries_is_the_teams_forfeit(
+    contest: Contest, vendors: Vendors, workspace: Path
+) -> None:
+    path = workspace / "config" / "orchestrator.toml"
+    path.write_text(
+        path.read_text("utf-8").replace("[orchestrator]", "[orchestrator]\nmax_retries_per_team = 1"), "utf-8"
+    )
+    vendors.fail(model="beta", prompt="writer/write", status=401)
+
+    outcome = await contest.run(THEME, max_rounds=1)
+
+    assert outcome.status == "partial"
+    assert sum(call.model == "beta" and call.prompt == "writer/write" for call in vendors.calls) == 2

@@ -213,3 +213,7 @@ def test_a_text_shares_all_its_content_with_itself(text: str) -> None:
 def test_shared_content_is_the_share_of_the_first_texts_terms() -> None:
     assert shared_content("wind bridges", "The bridge hums in the wind at night") == 1.0
     assert shared_content("wind towers", "The bridge hums in the wind at night") == 0.5
+
+
+def test_a_terminals_colours_leave_no_tail() -> None:
+    assert clean("\x1b[31mred\x1b[0m and \x1b[1;4mbold\x1b[0m") == "red and bold"

@@ -24,6 +24,8 @@ class TeamOutcome(Record):
     rounds: list[FinishedRound] = Field(default_factory=list)
     exit_reason: ExitReason | None = None
     sources_off: dict[str, str] = Field(default_factory=dict)
+    spent: RunUsage | None = None
+    """What a team that forfeits had spent, its unfinished round too."""
 
     @property
     def best(self) -> FinishedRound | None:
@@ -31,7 +33,7 @@ class TeamOutcome(Record):
 
     @property
     def usage(self) -> RunUsage:
-        return RunUsage.of([call for finished in self.rounds for call in finished.calls])
+        return self.spent or RunUsage.of([call for finished in self.rounds for call in finished.calls])
 
     def entry(self) -> LeaderboardEntry:
         scored = [finished for finished in self.rounds if finished.score is not None]

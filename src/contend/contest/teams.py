@@ -14,6 +14,7 @@ from contend.contest.state import ContestUpdate
 from contend.errors import BudgetExhausted, ContendError
 from contend.models.events import TeamDone, TeamStarted
 from contend.models.options import ResolvedOptions, RunOptions, TeamConfig
+from contend.models.round import ExitReason
 from contend.models.task import TeamState as Ended
 from contend.models.task import TeamStatus
 from contend.services import Services, tell
@@ -59,14 +60,16 @@ class Teams:
         rounds = kept_rounds(
             await record.submissions(execution_id, team.team_id), await record.evaluations(execution_id, team.team_id)
         )
-        running = _running(team, rounds=len(rounds))
+        ledger = self.services.ledgers.of(execution_id)
+        status = _running(team, rounds=len(rounds))
+        reason: ExitReason = ledger.exhausted() or "max_calls"
         if isinstance(error.error, BudgetExhausted) and rounds:
-            reason = self.services.ledgers.of(execution_id).exhausted() or "max_calls"
-            outcome = TeamOutcome(team=team, status=running.to("completed"), rounds=rounds, exit_reason=reason)
+            status = status.to("completed")
         else:
             ended, message = _ending(error.error, state["options"]["timeout_per_team_seconds"])
-            failed = running.to(ended, error_message=message)
-            outcome = TeamOutcome(team=team, status=failed, rounds=rounds, exit_reason="failed")
+            status, reason = status.to(ended, error_message=message), "failed"
+        spent = ledger.used_by(team.team_id)
+        outcome = TeamOutcome(team=team, status=status, rounds=rounds, exit_reason=reason, spent=spent)
         # A failed node's edges are not followed: without this, teams that all fail would end the graph silently.
         return Command(update=dict(await self._close(execution_id, outcome)), goto="pick_winner")
 

@@ -60,7 +60,7 @@ class Ledger:
         self._clock = clock
         self._started = clock()
         self._used = RunUsage()
-        self._known: set[str] = set()
+        self._calls: dict[str, RunUsage] = {}
         self._held: set[Reservation] = set()
         self._refused: Limit | None = None
 
@@ -81,15 +81,20 @@ class Ledger:
 
     def seed(self, calls: Iterable[CallUsage], seconds: float) -> None:
         """Carry over what the execution used before a resume, in place of what the ledger knew."""
-        self._used, self._known = RunUsage(), set()
+        self._used, self._calls = RunUsage(), {}
         self.know(calls)
         self._started = self._clock() - seconds
 
     def know(self, calls: Iterable[CallUsage]) -> None:
         """Count calls of an earlier process; those that are counted already change nothing."""
-        new = {call.call_key: call for call in calls if call.call_key not in self._known}
-        self._known |= new.keys()
-        self._used += RunUsage.of([*new.values()])
+        new = {call.call_key: call for call in calls if call.call_key not in self._calls}
+        for call in new.values():
+            self._count(call)
+
+    def used_by(self, team_id: str) -> RunUsage:
+        """What one team's calls cost, those of rounds that it did not finish too."""
+        spent = (usage for key, usage in self._calls.items() if key.startswith(f"{team_id}/"))
+        return sum(spent, start=RunUsage())
 
     def reserve(self, *, input_tokens: int, output_tokens: int, price: ModelPrice | None = None) -> Reservation:
         """Hold what a call may cost at most.
@@ -112,8 +117,12 @@ class Ledger:
     def settle(self, reservation: Reservation, usage: CallUsage) -> None:
         """Replace what was held by what the call cost."""
         self._held.discard(reservation)
-        self._known.add(usage.call_key)
-        self._used += RunUsage.of([usage])
+        self._count(usage)
+
+    def _count(self, call: CallUsage) -> None:
+        cost = RunUsage.of([call])
+        self._calls[call.call_key] = self._calls.get(call.call_key, RunUsage()) + cost
+        self._used += cost
 
     def release(self, reservation: Reservation) -> None:
         """Let go of what was held; a settled reservation is left as it is."""

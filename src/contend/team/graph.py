@@ -16,7 +16,7 @@ def build_team_graph(services: Services) -> TeamGraph:
     nodes = TeamNodes(services)
     graph: TeamGraph = StateGraph(TeamState, context_schema=RunOptions, input_schema=TeamInput)
     graph.add_node("brief", nodes.brief)
-    graph.add_node("research", build_research_graph(services).compile())
+    graph.add_node("research", build_research_graph(services).compile(), error_handler=nodes.research_failed)
     graph.add_node("submit", nodes.submit)
     graph.add_node("score_metric", nodes.score_metric, input_schema=MetricTask, error_handler=nodes.unscored)  # type: ignore[arg-type]  # handlers take a NodeError
     graph.add_node("evaluate", nodes.evaluate)

@@ -1,5 +1,6 @@
 """The nodes of a team: brief, submit, score_metric, evaluate, judge. Each holds at most one paid call."""
 
+import logging
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -7,7 +8,7 @@ from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
 from langgraph.types import Command, Overwrite, Send
 
-from contend.errors import BudgetExhausted
+from contend.errors import BudgetExhausted, ContendError
 from contend.models.evaluation import MetricScore
 from contend.models.events import RoundStarted
 from contend.models.options import EvaluatorConfig, ResolvedOptions, RunOptions
@@ -24,6 +25,7 @@ from contend.team.rounds import Decision, FinishedRound, best_of, decide, judged
 from contend.team.state import MetricTask, TeamState, TeamUpdate
 from contend.team.view import TeamView, prompt_context, standing
 
+_LOG = logging.getLogger(__name__)
 JudgeCommand = Command[Literal["brief", "__end__"]]
 
 
@@ -38,7 +40,7 @@ class TeamNodes:
         opening: TeamUpdate = {} if "options" in state else await opened_alone(self.services, state, runtime.context)
         known: TeamState = {**state, **opening}  # type: ignore[typeddict-item]  # an update of the same keys
         view = TeamView.of(known)
-        number = view.round_number + 1
+        number = len(view.rounds) + 1
         self.services.stopwatch.lap(view.key)
         tell(RoundStarted(execution_id=view.execution_id, team_id=view.team.team_id, round_number=number))
         context = await prompt_context(self.services, view, number)
@@ -58,6 +60,15 @@ class TeamNodes:
             "calls": [],
             "scores": Overwrite([]),
         }
+
+    async def research_failed(self, state: TeamState, error: NodeError) -> Command[Literal["brief"]]:
+        """The round is played again while retries remain; else the team forfeits. No retry brings back a budget."""
+        allowed = state["options"]["max_retries_per_team"]
+        used = state.get("retries", 0)
+        if used >= allowed or isinstance(error.error, BudgetExhausted) or not isinstance(error.error, ContendError):
+            raise error.error
+        _LOG.warning("team %s plays round %s again: %s", state["team"]["team_id"], state["round_number"], error.error)
+        return Command(update={"retries": used + 1}, goto="brief")
 
     async def submit(self, state: TeamState) -> TeamUpdate:
         """Put the submission into the record before anybody scores it."""

@@ -36,6 +36,7 @@ class TeamState(TeamInput, total=False):
     scores: Annotated[list[dict[str, Any]], operator.add]
     decision: dict[str, Any]
     time_used: float
+    retries: int
 
 
 class TeamUpdate(TypedDict, total=False):
@@ -58,6 +59,7 @@ class TeamUpdate(TypedDict, total=False):
     scores: object
     decision: dict[str, Any]
     time_used: float
+    retries: int
 
 
 class MetricTask(TypedDict):
