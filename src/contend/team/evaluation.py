@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from contend.models.evaluation import EvaluationResult, MetricScore
+from contend.models.record import Language
 from contend.text import shorten
 
 INVALID_CITATION_CAP = 0.5
@@ -11,38 +12,49 @@ INVALID_CITATION_CAP = 0.5
 
 FEEDBACK_METRICS = 3
 
+_SAID: dict[Language, dict[str, str]] = {
+    "en": {
+        "unscored": "unscored: {names}; the other metrics are weighed alone",
+        "capped": "capped: a citation names a source that was not retrieved",
+    },
+    "ja": {
+        "unscored": "採点できなかった指標: {names}。ほかの指標だけで評価した",
+        "capped": "上限を適用: 取得していない資料への引用がある",
+    },
+}
+
 
 class Overall(NamedTuple):
     score: float | None
     notes: list[str]
 
 
-def evaluation_of(metrics: Sequence[MetricScore]) -> EvaluationResult:
-    """The weighted mean over scored metrics (re-weighted where some are unscored), None where none is."""
+def evaluation_of(
+    metrics: Sequence[MetricScore], *, language: Language = "en", notes: Sequence[str] = ()
+) -> EvaluationResult:
+    """The weighted mean over scored metrics (re-weighted where some are unscored), None where none is.
+
+    The feedback begins with what bears on all of it, `notes` last, and ends with the lowest metrics.
+    """
     ordered = sorted(metrics, key=lambda metric: metric.name)
-    overall = _overall(ordered)
+    overall = _overall(ordered, language)
     lowest = sorted((metric for metric in ordered if metric.score is not None), key=lambda metric: metric.score or 0.0)
     lines = [f"{metric.name} {_shown(metric.score)}: {shorten(metric.reason, 300)}" for metric in lowest]
     return EvaluationResult(
-        overall=overall.score, metrics=ordered, feedback="\n".join(overall.notes + lines[:FEEDBACK_METRICS])
+        overall=overall.score, metrics=ordered, feedback="\n".join([*overall.notes, *notes, *lines[:FEEDBACK_METRICS]])
     )
 
 
-def _overall(metrics: Sequence[MetricScore]) -> Overall:
+def _overall(metrics: Sequence[MetricScore], language: Language) -> Overall:
     scored = [metric for metric in metrics if metric.score is not None and metric.weight > 0]
     missing = [metric.name for metric in metrics if metric.score is None]
-    notes = [f"unscored: {', '.join(missing)}; the other metrics are weighed alone"] if missing else []
+    notes = [_SAID[language]["unscored"].format(names=", ".join(missing))] if missing else []
     weight = sum(metric.weight for metric in scored)
     if not weight:
         return Overall(None, notes)
     mean = sum((metric.score or 0.0) * metric.weight for metric in scored) / weight
-    invalid = [
-        metric
-        for metric in metrics
-        if metric.score is not None and metric.name == "citation_validity" and metric.score < 1
-    ]
-    if invalid and mean > INVALID_CITATION_CAP:
-        return Overall(INVALID_CITATION_CAP, [*notes, "capped: a citation names a source that was not retrieved"])
+    if _cites_what_was_not_retrieved(metrics) and mean > INVALID_CITATION_CAP:
+        return Overall(INVALID_CITATION_CAP, [*notes, _SAID[language]["capped"]])
     return Overall(min(1.0, mean), notes)
 
 

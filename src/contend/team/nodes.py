@@ -19,7 +19,7 @@ from contend.points import uncovered_points
 from contend.services import Services, tell
 from contend.team.evaluation import evaluation_of
 from contend.team.keeping import keep_decision, keep_evaluation, keep_submission
-from contend.team.metrics import measure
+from contend.team.metrics import measure, seen_by_judges
 from contend.team.opening import opened_alone
 from contend.team.rounds import Decision, FinishedRound, best_of, decide, judged
 from contend.team.state import MetricTask, TeamState, TeamUpdate
@@ -93,8 +93,12 @@ class TeamNodes:
         """All metrics into one evaluation, into the record; then the decision, where it needs no call."""
         view, time_used = TeamView.of(state), self._time(state)
         before = [past for past in view.rounds if past.round_number != view.round_number]
-        result = evaluation_of([MetricScore.model_validate(item["score"]) for item in state["scores"]])
         submission = await self.services.require_submission(state["submission"])
+        result = evaluation_of(
+            [MetricScore.model_validate(item["score"]) for item in state["scores"]],
+            language=view.options.language,
+            notes=seen_by_judges(submission.content).notes(view.options.language),
+        )
         done = FinishedRound(
             round_number=view.round_number,
             submission=state["submission"] or "",

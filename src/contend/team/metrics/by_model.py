@@ -11,6 +11,7 @@ from contend.models.task import CallUsage
 from contend.prompts import Untrusted
 from contend.services import Services
 from contend.team.evaluation import found_evidence
+from contend.team.metrics.seen import seen_by_judges
 from contend.team.state import MetricTask
 
 
@@ -27,7 +28,7 @@ async def judged_by_model(
         "metric": config.name,
         "rubric": services.rubric(config.name, options.language),
         "user_query": Untrusted(task["theme"], label="query"),
-        "submission": Untrusted(submission.content, label="submission"),
+        "submission": Untrusted(seen_by_judges(submission.content).text, label="submission"),
         "points": [Untrusted(point) for point in submission.points],
     }
     model = services.model("evaluator", options, task["execution_id"], name=config.model)

@@ -6,6 +6,7 @@ from contend.models.task import CallUsage
 from contend.services import Services
 from contend.team.metrics.by_code import CODE_METRICS
 from contend.team.metrics.by_model import judged_by_model
+from contend.team.metrics.seen import refusal
 from contend.team.state import MetricTask
 
 Measured = tuple[MetricScore, CallUsage | None]
@@ -21,17 +22,9 @@ async def measure(services: Services, task: MetricTask) -> Measured:
     options = ResolvedOptions.model_validate(task["options"])
     submission = await services.require_submission(task["submission"])
     weight = options.evaluator.weights()[config.name]
-    if (refused := refusal(task["theme"], submission.content)) is not None:
+    if (refused := refusal(task["theme"], submission.content, options.language)) is not None:
         return MetricScore(name=config.name, score=0.0, reason=refused, weight=weight), None
     if config.kind == "code":
         finding = await CODE_METRICS[config.name](services, submission, options.language)
         return MetricScore(name=config.name, score=finding.score, reason=finding.reason, weight=weight), None
     return await judged_by_model(services, task, config, submission, weight=weight)
-
-
-def refusal(theme: str, content: str) -> str | None:
-    """Why code refuses a submission before any call; None if it may be judged."""
-    body = "\n".join(line for line in content.splitlines() if not line.startswith(("#", "*Generated at")))
-    if not body.replace(theme, "").strip():
-        return "nothing beyond the question"
-    return None

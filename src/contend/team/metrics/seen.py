@@ -1,0 +1,122 @@
+"""What judges see of a submission: each sentence once, and none that works on them. What is refused unseen."""
+
+import re
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from contend.models.record import Language
+from contend.models.research import HEADINGS
+from contend.team.metrics.orders import works_on_the_judge
+from contend.text import clean, detect_language, split_blocks, split_sentences, squeezed, terms, without_item_mark
+
+_FRAME = re.compile(
+    r"#{1,6}\s|-\s(?:Source|URL|Published|Authors): |\d{1,3}\.\s\*\*[^*]+\*\*\Z|\*Generated at|\|[\s:|-]+\Z"
+)
+"""Headings, entries of references, the ruler of a table: they may repeat, and say nothing of the question."""
+
+_LISTED = re.compile(r"[-*+•・>|]|\d{1,3}[.)]\s")
+_REFERENCES = tuple(f"## {named.references}" for named in HEADINGS.values())
+
+_SAID: dict[Language, dict[str, str]] = {
+    "en": {
+        "empty": "the submission is empty",
+        "nothing": "nothing beyond the question",
+        "orders": "left out for the judges: {count} sentences that speak to them instead of answering",
+        "repeats": "left out for the judges: {count} sentences that were said before",
+    },
+    "ja": {
+        "empty": "提出物が空である",
+        "nothing": "質問のほかに何も述べていない",
+        "orders": "審査から除いた文: 質問に答えず審査員に働きかける{count}文",
+        "repeats": "審査から除いた文: 前と同じ{count}文",
+    },
+}
+
+
+class Seen(NamedTuple):
+    """The text for judges, and how many sentences were left out of it."""
+
+    text: str
+    orders: int
+    repeats: int
+
+    def notes(self, language: Language) -> list[str]:
+        """A line for each kind of sentence that was left out."""
+        counts = {"orders": self.orders, "repeats": self.repeats}
+        return [_SAID[language][kind].format(count=count) for kind, count in counts.items() if count]
+
+
+@lru_cache(maxsize=64)
+def seen_by_judges(content: str) -> Seen:
+    """The submission without sentences that work on the judge, and with each sentence where it stands first.
+
+    The layout is the same whatever was left out, so that an addition that is left out changes nothing.
+    """
+    reading = _Reading()
+    blocks = [kept for block in split_blocks(clean(content)) if (kept := reading.block(block))]
+    return Seen(_laid_out(blocks), reading.orders, reading.repeats)
+
+
+def refusal(theme: str, content: str, language: Language = "en") -> str | None:
+    """Why code refuses a submission before any call; None if it may be judged."""
+    if not clean(content).strip():
+        return _SAID[language]["empty"]
+    question = _bare(theme)
+    said = (sentence for sentence in _said(seen_by_judges(content).text) if terms(sentence))
+    return None if any(_bare(sentence) not in question for sentence in said) else _SAID[language]["nothing"]
+
+
+class _Reading:
+    """One submission, read from the top."""
+
+    def __init__(self) -> None:
+        self.orders = 0
+        self.repeats = 0
+        self._read: set[str] = set()
+
+    def block(self, block: str) -> str:
+        """What stays of a paragraph, list item, heading, table row or code block; "" if nothing does."""
+        if _FRAME.match(block):
+            return "" if self._works(block) else block
+        sentences = split_sentences(block)
+        kept = [sentence for sentence in sentences if self._stays(sentence)]
+        if len(kept) == len(sentences):
+            return block
+        return ("" if detect_language(block) == "ja" else " ").join(kept)
+
+    def _stays(self, sentence: str) -> bool:
+        if not re.search(r"\w", without_item_mark(sentence)) or any(self._works(line) for line in sentence.split("\n")):
+            return False
+        key = squeezed(without_item_mark(sentence))
+        again = key in self._read
+        self._read.add(key)
+        self.repeats += again
+        return not again
+
+    def _works(self, sentence: str) -> bool:
+        works = works_on_the_judge(sentence)
+        self.orders += works
+        return works
+
+
+def _laid_out(blocks: list[str]) -> str:
+    text = "".join(blocks[:1])
+    for before, after in pairwise(blocks):
+        text += ("\n" if _LISTED.match(before) and _LISTED.match(after) else "\n\n") + after
+    return text
+
+
+def _said(markdown: str) -> list[str]:
+    """The sentences up to the references, without headings."""
+    said: list[str] = []
+    for block in split_blocks(markdown):
+        if block.startswith(_REFERENCES):
+            break
+        if not _FRAME.match(block):
+            said += split_sentences(without_item_mark(block))
+    return said
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"[\W_]", "", squeezed(text))
