@@ -1,5 +1,6 @@
 """init, delete and the search of a playbook, on the command line."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,21 @@ def test_a_playbook_is_searched(terminal: Terminal, documents: Path) -> None:
     assert said.code == 0
     assert "on trial" in said.out
     assert terminal("playbook", "search", "rivers", "rounds").code == 2
+
+
+def test_any_text_is_scored(terminal: Terminal, documents: Path) -> None:
+    good = terminal("evaluate", documents / "resume.md", "--theme", QUESTION, "--model", "extractive")
+    other = terminal("evaluate", documents / "teams.md", "--theme", QUESTION, "--model", "extractive", "--json")
+
+    assert good.code == 1  # without a plan there is no point_coverage
+    assert "Overall" in good.out
+    overall = float(good.out.split("Overall ")[1].split("/")[0]) / 100
+    assert overall > json.loads(other.out)["overall"]
+
+
+def test_an_empty_text_and_a_missing_file_are_refused(terminal: Terminal, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.md"
+    empty.write_text("  ", "utf-8")
+
+    assert "is empty" in terminal("evaluate", empty, "--theme", QUESTION).err
+    assert "cannot be read" in terminal("evaluate", tmp_path / "missing.md", "--theme", QUESTION).err

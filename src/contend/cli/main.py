@@ -40,6 +40,7 @@ for command in (
     show.runs,
     show.leaderboard,
     show.report,
+    upkeep.evaluate,
     upkeep.delete,
 ):
     app.command()(command)

@@ -1,4 +1,4 @@
-"""Commands that write or remove files: init, delete."""
+"""Commands beside the runs: init, evaluate, delete."""
 
 from pathlib import Path
 from typing import Annotated
@@ -24,3 +24,17 @@ def delete(thread: THREAD, *, as_json: JSON = False, workspace: WORKSPACE = None
     from contend.cli.removing import delete_thread
 
     delete_thread(thread, workspace=workspace, as_json=as_json)
+
+
+def evaluate(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A text, such as a report in Markdown.")],
+    *,
+    theme: Annotated[str, typer.Option("--theme", metavar="THEME", help="The question that it answers.")],
+    model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="The judges' model.")] = None,
+    as_json: JSON = False,
+    workspace: WORKSPACE = None,
+) -> None:
+    """Score any text as a submission would be scored. Exit code 1 if a metric could not be scored."""
+    from contend.cli.evaluating import evaluate_file
+
+    raise typer.Exit(evaluate_file(file, theme, model=model, workspace=workspace, as_json=as_json))
