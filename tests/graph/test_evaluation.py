@@ -295,3 +295,22 @@ async def test_evidence_that_is_not_in_the_submission_is_dropped_and_noted(conte
     coverage = metrics_of(rounds_of(contest)[0])["coverage"]
     assert coverage.evidence == quotes[:1]
     assert "1 quotes are not in the submission" in coverage.reason
+
+
+async def test_feedback_that_a_writer_copies_is_in_no_later_submission(contest: Contest, vendors: Vendors) -> None:
+    told = "The second section lacks a date for each of its events."
+    vendors.reply(json.dumps({"reason": told, "evidence": [], "percent": 40}), prompt="evaluator/metric")
+    copied = {"text": f"It is known. {told}", "sources": [1]}
+    vendors.malform(with_findings(copied), prompt="writer/write", match=told)
+
+    outcome = await contest.run(THEME, min_rounds=2, max_rounds=2, thread_id="copied")
+
+    services = contest.services()
+    rounds = await services.record.rounds(outcome.execution_id)
+    await services.aclose()
+    writers = [call.user for call in vendors.calls if call.prompt == "writer/write"]
+    assert [told in prompt for prompt in writers] == [False, True]
+    assert [row.round_number for row in rounds] == [1, 2]
+    assert told in rounds[0].feedback
+    assert "It is known" in rounds[1].submission
+    assert told not in rounds[1].submission

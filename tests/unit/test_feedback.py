@@ -1,0 +1,71 @@
+"""A draft without the feedback that its writer copied."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contend.errors import DraftError
+from contend.models.research import CitedSentence, Draft, Passage
+from contend.research.feedback import told_to_writer, without_feedback
+from contend.research.state import ResearchState
+
+OWN = "Dampers stop the humming of most bridges."
+TOLD = "The second finding lacks the year in which the bridge was built."
+JAPANESE = "二番目の発見には橋が建てられた年が書かれていない。"
+
+
+def draft(*findings: str) -> Draft:
+    other = [CitedSentence(text=OWN, passages=["p1"])]
+    return Draft(summary=other, findings=[CitedSentence(text=text) for text in findings], analysis=other)
+
+
+def left(*findings: str, told: tuple[str, ...] = (TOLD, JAPANESE), passage: str = "") -> list[str]:
+    offered = [Passage(id="p1", url="https://bridges.example", title="On bridges", text=passage)]
+    return [sentence.text for sentence in without_feedback(draft(*findings), told, offered).findings]
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [TOLD, JAPANESE, TOLD.upper(), f"**{TOLD}** [1]", TOLD.rstrip("."), f"As was said, {TOLD}", f"{TOLD} {TOLD}"],
+)
+def test_a_sentence_that_repeats_feedback_is_taken_out(copied: str) -> None:
+    assert left("Wind sheds vortices.", copied) == ["Wind sheds vortices."]
+
+
+def test_only_the_copied_sentence_of_several_goes() -> None:
+    assert left(f"Wind sheds vortices. {TOLD} Cables swing.") == ["Wind sheds vortices. Cables swing."]
+
+
+def test_what_a_passage_says_stays_also_where_feedback_quoted_it() -> None:
+    assert left(TOLD, passage=f"Engineers agree. {TOLD} It is a pity.") == [TOLD]
+
+
+def test_a_part_of_which_nothing_is_left_says_what_the_others_say() -> None:
+    assert left(TOLD) == [OWN]
+
+
+def test_a_draft_of_nothing_but_feedback_is_no_draft() -> None:
+    copied = [CitedSentence(text=TOLD)]
+
+    with pytest.raises(DraftError, match="repeats its feedback"):
+        without_feedback(Draft(summary=copied, findings=copied, analysis=copied), [TOLD], [])
+
+
+def test_feedback_is_that_of_all_earlier_rounds_and_of_the_reviewer_without_metric_names() -> None:
+    state: ResearchState = {
+        "history": [
+            {"feedback": "capped: a citation names a source\ncoverage 45.0/100: One part is thin. Name the year."},
+            {"feedback": "relevance unscored: the endpoint failed"},
+        ],
+        "feedback": "Say who built it.",
+    }
+
+    assert told_to_writer(state) == [
+        "capped: a citation names a source", "One part is thin.", "Name the year.", "the endpoint failed",
+        "Say who built it.",
+    ]  # fmt: skip
+
+
+@given(st.lists(st.text(min_size=1, max_size=60).filter(str.strip), min_size=1, max_size=5))
+def test_without_feedback_a_draft_stays_as_it_is(findings: list[str]) -> None:
+    assert without_feedback(draft(*findings), [], []) == draft(*findings)
