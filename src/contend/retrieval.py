@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import distribution
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from contend.text import clean, terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -23,12 +24,11 @@ _RANK_OFFSET = 10
 # Static vectors know less than terms: at a quarter they mend the order among matches and never overturn a clear one.
 _VECTOR_WEIGHT = 0.25
 _CANDIDATES = 200
-_BATCH = 64
 _K1 = 1.2
 _B = 0.6
 
 
-class Embedder(Protocol):
+class Embedder(Hashable, Protocol):
     """Makes vectors of texts."""
 
     def embed(self, texts: list[str]) -> Vectors:
@@ -62,16 +62,13 @@ class StaticEmbedder:
         import numpy as np  # noqa: PLC0415 - see above
 
         vectors: Vectors = np.zeros((len(texts), self._words.shape[1]), dtype=np.float32)
-        for place, tokens in enumerate(self._tokens(texts)):
+        for place, text in enumerate(texts):
+            # One by one: for a handful of texts, a batch's threads cost more than they do.
+            tokens = self._tokenizer.encode(clean(text), add_special_tokens=False).ids
             if tokens:
                 mean = self._words[tokens].mean(axis=0, dtype=np.float32)
                 vectors[place] = mean / (np.linalg.norm(mean) or 1.0)
         return vectors
-
-    def _tokens(self, texts: list[str]) -> Iterator[list[int]]:
-        for start in range(0, len(texts), _BATCH):
-            batch = [clean(text) for text in texts[start : start + _BATCH]]
-            yield from (found.ids for found in self._tokenizer.encode_batch_fast(batch, add_special_tokens=False))
 
 
 @lru_cache(maxsize=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from contend.citations.figures import figures_missing, stated_figures
@@ -45,8 +46,7 @@ def check_support(
     them says it clearly better, the citation is not verified.
     """
     pool = list(dict.fromkeys([*(text for sentence in sentences for text in sentence.passages), *alternatives]))
-    texts = _Texts(embedder)
-    scores = [texts.support(sentence, pool) for sentence in sentences]
+    scores = [_support(sentence, pool, embedder) for sentence in sentences]
     return [
         CitationCheck(text=sentence.text, support=score, verified=score >= VERIFIED)
         for sentence, score in zip(sentences, scores, strict=True)
@@ -61,7 +61,7 @@ def support(
     Words in common within three sentences of a passage, names doubly, and with an `embedder` nearness in meaning. At
     most 0.4 when a figure is not in the passages, and below 0.5 when one of the `alternatives` fits clearly better.
     """
-    return _Texts(embedder).support(CheckedSentence(sentence, list(passages)), alternatives)
+    return _support(CheckedSentence(sentence, list(passages)), alternatives, embedder)
 
 
 class _Read(NamedTuple):
@@ -73,31 +73,19 @@ class _Read(NamedTuple):
     vectors: Vectors | None
 
 
-class _Texts:
-    """The texts of one check, each taken apart once."""
-
-    def __init__(self, embedder: Embedder | None) -> None:
-        self._embedder = embedder
-        self._read: dict[str, _Read] = {}
-
-    def support(self, sentence: CheckedSentence, alternatives: Sequence[str]) -> float:
-        claim = _Claim(sentence.text, self._embedder)
-        cited = self._taken_apart("\n\n".join(sentence.passages))
-        strength = claim.strength(cited)
-        score = _calibrated(strength)
-        if figures_missing(sentence.text, cited.figures):
-            score = min(score, _FIGURE_MISSING)
-        others = [text for text in alternatives if text not in sentence.passages]
-        best = max((claim.strength(self._taken_apart(text)) for text in others), default=0.0)
-        least = _LEAST_SHARE_OF_BEST * best
-        if strength < min(least, _STRONG_ALONE):
-            score = min(score, VERIFIED * strength / least)
-        return round(score, 3)
-
-    def _taken_apart(self, text: str) -> _Read:
-        if text not in self._read:
-            self._read[text] = _read(text, self._embedder)
-        return self._read[text]
+def _support(sentence: CheckedSentence, alternatives: Sequence[str], embedder: Embedder | None) -> float:
+    claim = _Claim(sentence.text, embedder)
+    cited = _read("\n\n".join(sentence.passages), embedder)
+    strength = claim.strength(cited)
+    score = _calibrated(strength)
+    if figures_missing(sentence.text, cited.figures):
+        score = min(score, _FIGURE_MISSING)
+    others = [text for text in alternatives if text not in sentence.passages]
+    best = max((claim.strength(_read(text, embedder)) for text in others), default=0.0)
+    least = _LEAST_SHARE_OF_BEST * best
+    if strength < min(least, _STRONG_ALONE):
+        score = min(score, VERIFIED * strength / least)
+    return round(score, 3)
 
 
 class _Claim:
@@ -128,7 +116,9 @@ class _Claim:
         return max(found, default=0.0) / total if total else 0.0
 
 
+@lru_cache(maxsize=256)
 def _read(text: str, embedder: Embedder | None) -> _Read:
+    """Kept, because the teams of a run and their rounds cite the same passages."""
     sentences = split_sentences(text)
     found = [terms(sentence) for sentence in sentences]
     starts = range(max(1, len(found) - _WINDOW + 1))
