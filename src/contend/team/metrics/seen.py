@@ -1,6 +1,7 @@
 """What judges see of a submission: each sentence once, and none that works on them. What is refused unseen."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -107,15 +108,13 @@ def _laid_out(blocks: list[str]) -> str:
     return text
 
 
-def _said(markdown: str) -> list[str]:
+def _said(markdown: str) -> Iterator[str]:
     """The sentences up to the references, without headings."""
-    said: list[str] = []
     for block in split_blocks(markdown):
         if block.startswith(_REFERENCES):
             break
         if not _FRAME.match(block):
-            said += split_sentences(without_item_mark(block))
-    return said
+            yield from split_sentences(without_item_mark(block))
 
 
 def _bare(text: str) -> str:
