@@ -1,0 +1,38 @@
+"""What a fresh install gets: pins that fit the ranges, without addresses."""
+
+import re
+import tomllib
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;]+)$")
+
+
+def _pins() -> dict[str, str]:
+    lines = (ROOT / "constraints.txt").read_text("utf-8").split("\n")
+    pins = [PIN.match(line) for line in lines if line and not line.startswith("#")]
+    assert all(pins), "constraints.txt holds `name==version` lines only"
+    return {canonicalize_name(pin[1]): pin[2] for pin in pins if pin}
+
+
+def _requirements() -> list[Requirement]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    listed = [
+        *project["dependencies"],
+        *(line for extra in project["optional-dependencies"].values() for line in extra),
+    ]
+    return [Requirement(line) for line in listed]
+
+
+def test_every_dependency_is_pinned_within_its_range() -> None:
+    pins = _pins()
+    unfit = [
+        str(requirement)
+        for requirement in _requirements()
+        if requirement.name != "contend"
+        and not requirement.specifier.contains(pins.get(canonicalize_name(requirement.name), "0"), prereleases=True)
+    ]
+    assert unfit == []
