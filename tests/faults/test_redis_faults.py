@@ -94,8 +94,9 @@ async def test_a_redis_that_hides_its_configuration_is_not_warned_about(tmp_path
         assert await check_checkpointer(load_settings(redis_url=server.url)) == []
 
 
-async def _answered(vendors: Vendors, prompt: str) -> None:
-    while prompt not in vendors.prompts():  # noqa: ASYNC110 - the vendors run in threads
+async def _answered(vendors: Vendors, prompt: str, running: asyncio.Task[RunOutcome]) -> None:
+    while prompt not in vendors.prompts():
+        assert not running.done(), running.result()
         await asyncio.sleep(0.02)
 
 
@@ -103,7 +104,7 @@ async def _failed_midway(contest: Contest, vendors: Vendors, fail: Callable[[], 
     """A run whose server fails while calls of both teams are in flight."""
     vendors.latency = 0.3
     running = asyncio.create_task(contest.run(THEME, thread_id="struck", max_rounds=1))
-    await _answered(vendors, "supervisor/plan")
+    await _answered(vendors, "supervisor/plan", running)
     fail()
     with pytest.raises(CheckpointError) as told:
         await asyncio.wait_for(running, 60)
@@ -168,7 +169,7 @@ async def test_a_short_restart_of_redis_is_sat_out(contest: Contest, vendors: Ve
         contest.redis_url = server.url
         vendors.latency = 0.2
         running = asyncio.create_task(contest.run(THEME, max_rounds=1))
-        await _answered(vendors, "supervisor/plan")
+        await _answered(vendors, "supervisor/plan", running)
         server.kill()
         server.start()
         outcome = await running
@@ -184,7 +185,7 @@ async def test_a_flushed_redis_is_noticed_and_the_run_ends_all_the_same(
         contest.redis_url = server.url
         vendors.latency = 0.2
         running = asyncio.create_task(contest.run(THEME, max_rounds=1))
-        await _answered(vendors, "writer/write")
+        await _answered(vendors, "writer/write", running)
         server.say("FLUSHALL")
         outcome = await running
 
@@ -201,7 +202,7 @@ async def test_a_run_whose_checkpoints_are_gone_is_told_as_lost_and_not_as_unkno
         contest.redis_url = server.url
         vendors.hang(prompt="writer/write")
         running = asyncio.create_task(contest.run(THEME, thread_id="lost"))
-        await _answered(vendors, "supervisor/plan")
+        await _answered(vendors, "supervisor/plan", running)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
         server.say("FLUSHALL")

@@ -4,7 +4,7 @@ import asyncio
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +59,10 @@ def result(outcome: RunOutcome) -> dict[str, Any]:
     }
 
 
-async def reached(vendors: Vendors, prompt: str) -> None:
-    """Wait until a call with this prompt was answered."""
-    while prompt not in vendors.prompts():  # noqa: ASYNC110 - the vendors run in threads
+async def reached(vendors: Vendors, prompt: str, ended: Callable[[], object]) -> None:
+    """Wait until a call with this prompt was answered, while the run has not `ended`."""
+    while prompt not in vendors.prompts():
+        assert not ended()
         await asyncio.sleep(0.02)
 
 
@@ -91,9 +92,11 @@ async def test_a_run_killed_on_redis_goes_on_in_another_process_to_the_same_resu
     arguments = [contest.workspace, documents, contest.base_url, contest.redis_url, THEME]
     command = [sys.executable, "-c", CHILD, str(Path(__file__).parents[1]), *map(str, arguments)]
     with subprocess.Popen(command) as child:  # noqa: ASYNC220, S603 - code of this test, killed below
-        await reached(vendors, "evaluator/metric")
-        await asyncio.sleep(0.5)
-        child.send_signal(signal.SIGKILL)
+        try:
+            await reached(vendors, "evaluator/metric", child.poll)
+            await asyncio.sleep(0.5)
+        finally:
+            child.send_signal(signal.SIGKILL)
     vendors.heal()
 
     outcome = await contest.resume("killed")
@@ -168,7 +171,7 @@ async def test_checkpoints_are_forgotten_after_their_time_to_live(
 async def test_of_two_that_work_on_one_thread_one_wins(contest: Contest, vendors: Vendors) -> None:
     vendors.hang(prompt="writer/write")
     first = asyncio.create_task(contest.run(THEME, thread_id="shared", max_rounds=1, learn=False))
-    await reached(vendors, "supervisor/plan")
+    await reached(vendors, "supervisor/plan", first.done)
 
     with pytest.raises(ThreadBusy, match=r"thread shared is being worked on by process \d+ on "):
         await contest.resume("shared")
@@ -186,7 +189,7 @@ async def test_a_run_whose_lease_was_taken_stops_and_says_by_whom(
 ) -> None:
     vendors.hang(prompt="writer/write")
     first = asyncio.create_task(contest.run(THEME, thread_id="taken", max_rounds=1))
-    await reached(vendors, "supervisor/plan")
+    await reached(vendors, "supervisor/plan", first.done)
 
     redis.say("SET", "contend:lease:taken", "elsewhere/77/x", "PX", "60000")
 

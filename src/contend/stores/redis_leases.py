@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from redis.asyncio import Redis
 from redis.asyncio.lock import Lock
-from redis.exceptions import LockNotOwnedError, RedisError
+from redis.exceptions import LockNotOwnedError, RedisError, ResponseError
 
 from contend.errors import ThreadBusy
 from contend.settings import Settings
@@ -98,11 +98,12 @@ class _Held:
             )
 
     async def let_go(self) -> None:
-        for leave in (self._note_loss, self.lock.release):
-            # A lease that can't be let go of runs out.
-            with suppress(RedisError, OSError):
-                async with asyncio.timeout(_LEAVING_SECONDS):
-                    await leave()
+        # A lease that can't be let go of runs out.
+        with suppress(RedisError, OSError):
+            async with asyncio.timeout(_LEAVING_SECONDS):
+                with suppress(ResponseError):
+                    await self._note_loss()
+                await self.lock.release()
 
 
 async def _taken(client: Redis, address: str, thread_id: str) -> _Held:

@@ -101,10 +101,11 @@ class RedisSaver(AsyncRedisSaver):
         checkpoint: Checkpoint,
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
-        stream_mode: str = "values",
+        stream_mode: str = "updates",
     ) -> RunnableConfig:
         with self._told(config):
             async with asyncio.timeout(OPERATION_SECONDS):
+                # In the library's default mode a cancelled save saves once more, past any deadline.
                 return await super().aput(config, checkpoint, metadata, new_versions, stream_mode)
 
     async def aput_writes(
