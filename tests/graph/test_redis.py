@@ -12,6 +12,7 @@ import pytest
 
 from contend.app import RunOutcome
 from contend.contest.graph import build_contest_graph
+from contend.deletion import delete
 from contend.errors import InputError, ThreadBusy, UnknownThread
 from contend.models.events import RunStarted
 from contend.settings import load_settings
@@ -166,6 +167,22 @@ async def test_checkpoints_are_forgotten_after_their_time_to_live(
     seconds = [int(redis.say("TTL", name).removeprefix(":")) for name in names]
     assert len(seconds) > 20
     assert all(5000 < left <= 5400 for left in seconds)
+
+
+async def test_a_deleted_thread_leaves_nothing_in_redis_however_long_it_was(
+    contest: Contest, redis: RedisServer
+) -> None:
+    await contest.run(THEME, thread_id="deleted", max_rounds=1, learn=False)
+    services = contest.services()
+    async with open_checkpointer(services.settings) as saver:
+        latest = await saver.aget_tuple({"configurable": {"thread_id": "deleted"}})
+        assert latest is not None
+        await saver.aput_writes(latest.config, [("notes", number) for number in range(10_050)], "a task")
+
+    await delete("deleted", services=services)
+
+    await services.aclose()
+    assert redis.say("KEYS", "*deleted*") == "*0"
 
 
 async def test_of_two_that_work_on_one_thread_one_wins(contest: Contest, vendors: Vendors) -> None:

@@ -10,8 +10,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.redis.aio import AsyncRedisSaver
 from langgraph.checkpoint.redis.jsonplus_redis import JsonPlusRedisSerializer
+from langgraph.checkpoint.redis.util import to_storage_safe_id
 from redis.asyncio import Redis
 from redisvl.exceptions import RedisSearchError
+from redisvl.query import CountQuery
+from redisvl.query.filter import Tag
 
 from contend.errors import CheckpointError
 from contend.settings import Settings
@@ -114,6 +117,19 @@ class RedisSaver(AsyncRedisSaver):
         with self._told(config):
             async with asyncio.timeout(OPERATION_SECONDS):
                 await super().aput_writes(config, writes, task_id, task_path)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        with self._told(None):
+            # The library deletes 10,000 entries of a thread at a time.
+            while await self._entries(thread_id):
+                await super().adelete_thread(thread_id)
+
+    async def _entries(self, thread_id: str) -> int:
+        """How many checkpoints and writes there are of a thread."""
+        of_thread = CountQuery(Tag("thread_id") == to_storage_safe_id(thread_id))
+        return sum(
+            [int(await index.query(of_thread)) for index in (self.checkpoints_index, self.checkpoint_writes_index)]
+        )
 
     @contextmanager
     def _told(self, config: RunnableConfig | None) -> Iterator[None]:
