@@ -1,5 +1,6 @@
 """contend: research teams answer the same question in competing rounds; the best report wins.
 
+Example:
     import contend
 
     outcome = await contend.run("Why do bridges hum in the wind?", options=contend.RunOptions(documents=["papers"]))
