@@ -19,6 +19,11 @@
 Each message is one line that names what, where and the remedy.
 """
 
+from typing import Literal
+
+Limit = Literal["max_tokens", "max_usd", "max_calls", "max_minutes"]
+"""The hard budgets of a run."""
+
 
 class ContendError(Exception):
     """The root of what contend raises on purpose."""
@@ -65,7 +70,11 @@ class ReplyError(ModelError):
 
 
 class BudgetExhausted(ModelError):  # noqa: N818 - named by what the caller meets
-    """The next call would exceed a hard budget; it was not made."""
+    """The next call would exceed a hard budget, the `limit`; it was not made."""
+
+    def __init__(self, message: str, *, limit: Limit) -> None:
+        super().__init__(message)
+        self.limit: Limit = limit
 
 
 class DraftError(ContendError):

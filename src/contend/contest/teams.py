@@ -15,8 +15,8 @@ from contend.errors import BudgetExhausted, ContendError
 from contend.models.events import TeamDone, TeamStarted
 from contend.models.options import ResolvedOptions, RunOptions, TeamConfig
 from contend.models.round import ExitReason
+from contend.models.task import RunUsage, TeamStatus
 from contend.models.task import TeamState as Ended
-from contend.models.task import TeamStatus
 from contend.services import Services, tell
 from contend.team.rounds import FinishedRound
 from contend.team.state import TeamInput, TeamState
@@ -41,17 +41,17 @@ class Teams:
             tell(TeamStarted(execution_id=execution_id, team_id=team.team_id, team_name=team.name))
             async with asyncio.timeout(options.timeout_per_team_seconds):
                 final = await graph.ainvoke(state)
-        outcome = TeamOutcome(
-            team=team,
-            status=_running(team, rounds=len(final["rounds"])).to("completed"),
-            rounds=[FinishedRound.model_validate(finished) for finished in final["rounds"]],
-            exit_reason=final["decision"]["exit_reason"],
-            sources_off=final.get("sources_off", {}),
-        )
-        return await self._close(execution_id, outcome)
+            outcome = TeamOutcome(
+                team=team,
+                status=_running(team, rounds=len(final["rounds"])).to("completed"),
+                rounds=[FinishedRound.model_validate(finished) for finished in final["rounds"]],
+                exit_reason=final["decision"]["exit_reason"],
+                sources_off=final.get("sources_off", {}),
+            )
+            return await self._close(execution_id, outcome)
 
     async def forfeit(self, state: TeamInput, error: NodeError) -> Command[Literal["pick_winner"]]:
-        """A team that fails touches no other. Its state is out of reach: finished rounds come from the record."""
+        """A team that fails touches no other. Its state is out of reach: what it did comes from record and ledger."""
         team, execution_id, record = (
             TeamConfig.model_validate(state["team"]),
             state["execution_id"],
@@ -60,22 +60,30 @@ class Teams:
         rounds = kept_rounds(
             await record.submissions(execution_id, team.team_id), await record.evaluations(execution_id, team.team_id)
         )
-        ledger = self.services.ledgers.of(execution_id)
         status = _running(team, rounds=len(rounds))
-        reason: ExitReason = ledger.exhausted() or "max_calls"
+        reason: ExitReason
         if isinstance(error.error, BudgetExhausted) and rounds:
-            status = status.to("completed")
+            status, reason = status.to("completed"), error.error.limit
         else:
             ended, message = _ending(error.error, state["options"]["timeout_per_team_seconds"])
             status, reason = status.to(ended, error_message=message), "failed"
-        spent = ledger.used_by(team.team_id)
+        spent = await self._spent(execution_id, team.team_id)
         outcome = TeamOutcome(team=team, status=status, rounds=rounds, exit_reason=reason, spent=spent)
         # A failed node's edges are not followed: without this, teams that all fail would end the graph silently.
         return Command(update=dict(await self._close(execution_id, outcome)), goto="pick_winner")
 
+    async def _spent(self, execution_id: str, team_id: str) -> RunUsage:
+        """What its calls cost. They are recorded: in a run that goes on, a forfeit is told again by another process."""
+        await self.services.recall(execution_id)
+        calls = self.services.ledgers.of(execution_id).calls_of(team_id)
+        for number, made in calls.items():
+            await self.services.record.save_usage(execution_id, team_id, number, made)
+        return RunUsage.of([call for made in calls.values() for call in made])
+
     async def _close(self, execution_id: str, outcome: TeamOutcome) -> ContestUpdate:
         status = outcome.status
         await self.services.record.save_team_status(execution_id, status)
+        await self.services.record.flush()
         tell(
             TeamDone(
                 execution_id=execution_id,

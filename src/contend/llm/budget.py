@@ -3,14 +3,12 @@
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
-from contend.errors import BudgetExhausted, InputError
+from contend.errors import BudgetExhausted, InputError, Limit
 from contend.models.options import ResolvedOptions
 from contend.models.task import CallUsage, RunUsage
 from contend.settings import EXTRACTIVE, ModelPrice
 
-Limit = Literal["max_tokens", "max_usd", "max_calls", "max_minutes"]
 _MILLION = 1_000_000
 _ROUNDING = 1e-9
 _REMEDY = "raise it or leave it out; the best submission so far stands"
@@ -60,7 +58,7 @@ class Ledger:
         self._clock = clock
         self._started = clock()
         self._used = RunUsage()
-        self._calls: dict[str, RunUsage] = {}
+        self._calls: dict[str, CallUsage] = {}
         self._held: set[Reservation] = set()
         self._refused: Limit | None = None
 
@@ -91,10 +89,14 @@ class Ledger:
         for call in new.values():
             self._count(call)
 
-    def used_by(self, team_id: str) -> RunUsage:
-        """What one team's calls cost, those of rounds that it did not finish too."""
-        spent = (usage for key, usage in self._calls.items() if key.startswith(f"{team_id}/"))
-        return sum(spent, start=RunUsage())
+    def calls_of(self, team_id: str) -> dict[int, list[CallUsage]]:
+        """One team's calls by round, those of a round that it did not finish too."""
+        found: dict[int, list[CallUsage]] = {}
+        for key, call in self._calls.items():
+            team, number, *_ = key.split("/")
+            if team == team_id:
+                found.setdefault(int(number), []).append(call)
+        return found
 
     def reserve(self, *, input_tokens: int, output_tokens: int, price: ModelPrice | None = None) -> Reservation:
         """Hold what a call may cost at most.
@@ -110,7 +112,9 @@ class Ledger:
         for name, limit in self.limits.given().items():
             if self._spent(name) + self._in_flight(name) + _needed(wanted, name) > limit + _ROUNDING:
                 self._refused = name
-                raise BudgetExhausted(f"{name} = {limit:g} would be exceeded by the next model call; {_REMEDY}")
+                raise BudgetExhausted(
+                    f"{name} = {limit:g} would be exceeded by the next model call; {_REMEDY}", limit=name
+                )
         self._held.add(wanted)
         return wanted
 
@@ -120,9 +124,9 @@ class Ledger:
         self._count(usage)
 
     def _count(self, call: CallUsage) -> None:
-        cost = RunUsage.of([call])
-        self._calls[call.call_key] = self._calls.get(call.call_key, RunUsage()) + cost
-        self._used += cost
+        known = self._calls.get(call.call_key)
+        self._calls[call.call_key] = call if known is None else known + call
+        self._used += RunUsage.of([call])
 
     def release(self, reservation: Reservation) -> None:
         """Let go of what was held; a settled reservation is left as it is."""

@@ -3,6 +3,8 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from typing import Any, Generic
 
 from contend.errors import ReplyError
@@ -80,7 +82,7 @@ class ChatModel:
             value = await self._ask(talk)
         except UnreadableReply as fault:
             value = await self._ask_again(talk, fault)
-        return Answer(value, _together(talk.spent))
+        return Answer(value, reduce(add, talk.spent))
 
     async def _ask(self, talk: _Talk[R]) -> R:
         talk.heard = heard = await self._complete(talk)
@@ -162,20 +164,3 @@ def _estimated(talk: _Talk[R], turns: list[Turn]) -> int:
     """The most input tokens that the call may count, the shape included."""
     tokens = schema_tokens(talk.reply_type) + sum(estimate_tokens(turn.text) for turn in turns)
     return round(tokens * _ESTIMATE_MARGIN)
-
-
-def _together(calls: list[CallUsage]) -> CallUsage:
-    """A call and its repair as one."""
-    first, *rest = calls
-    if not rest:
-        return first
-    costs = [call.cost_usd for call in calls]
-    return first.model_copy(
-        update={
-            "input_tokens": sum(call.input_tokens for call in calls),
-            "output_tokens": sum(call.output_tokens for call in calls),
-            "cost_usd": None if None in costs else sum(cost for cost in costs if cost is not None),
-            "milliseconds": sum(call.milliseconds for call in calls),
-            "requests": sum(call.requests for call in calls),
-        }
-    )

@@ -71,6 +71,19 @@ class CallUsage(Record):
     milliseconds: int = Field(ge=0)
     requests: int = Field(default=1, ge=0)
 
+    def __add__(self, other: "CallUsage") -> "CallUsage":
+        """A call and its repair as one."""
+        unknown = self.cost_usd is None or other.cost_usd is None
+        return self.model_copy(
+            update={
+                "input_tokens": self.input_tokens + other.input_tokens,
+                "output_tokens": self.output_tokens + other.output_tokens,
+                "cost_usd": None if unknown else (self.cost_usd or 0.0) + (other.cost_usd or 0.0),
+                "milliseconds": self.milliseconds + other.milliseconds,
+                "requests": self.requests + other.requests,
+            }
+        )
+
 
 class RunUsage(Record):
     """What some calls cost together. `cost_usd` is None as soon as one price is unknown."""

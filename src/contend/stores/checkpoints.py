@@ -12,16 +12,29 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from contend.settings import Settings
+from contend.stores.failures import failure_json, failure_of
 
+_FAILURE = "failure"
 _PACKED = "+zlib"
 _PACKED_FROM = 1000
 
 
 class PlainSerializer(JsonPlusSerializer):
-    """Revives nothing from a checkpoint but plain values, messages and LangGraph's own types: state holds no others."""
+    """Revives nothing from a checkpoint but plain values, messages, LangGraph's own types, and errors.
+
+    LangGraph keeps a failed node's error as the text of its `repr` and, in a run that goes on, hands that to the node's
+    error handler, once more if it was done: handlers decide by the error, so it is kept as one.
+    """
 
     def __init__(self) -> None:
         super().__init__(allowed_msgpack_modules=None)
+
+    def dumps_typed(self, obj: object) -> tuple[str, bytes]:
+        return (_FAILURE, failure_json(obj)) if isinstance(obj, BaseException) else super().dumps_typed(obj)
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:  # noqa: ANN401 - any state
+        kind, kept = data
+        return failure_of(kept) if kind == _FAILURE else super().loads_typed(data)
 
     def with_msgpack_allowlist(self, extra_allowlist: Iterable[tuple[str, ...] | type]) -> Self:  # noqa: ARG002 - nothing is added
         # Given another serializer, LangGraph would copy the saver, and the Agent Server's wrapper around it can't be

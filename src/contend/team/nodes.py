@@ -149,8 +149,7 @@ class TeamNodes:
         """Without a judge the plateau rule decides, and it has not stopped the team: another round."""
         view = TeamView.of(state)
         if isinstance(error.error, BudgetExhausted):
-            reason = self.services.ledgers.of(view.execution_id).exhausted() or "max_calls"
-            stop = Decision(step="stop", exit_reason=reason, reasoning=str(error.error))
+            stop = Decision(step="stop", exit_reason=error.error.limit, reasoning=str(error.error))
             return await self._follow(state, view, stop, None)
         return await self._follow(state, view, Decision(step="go_on", reasoning=f"judge failed: {error.error}"), None)
 
