@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from contend.errors import DraftError, InputError
+from contend.errors import DraftError, InputError, StoreError
 from contend.learning.curator import CuratorAgent
 from contend.learning.nodes import LearnNodes
 from contend.learning.reflector import ReflectorAgent
@@ -286,7 +286,12 @@ class Services:
         """In a process that goes on with a run: leaderboard and budget as the record has them. Once a run."""
         if execution_id not in self._recalls:
             self._recalls[execution_id] = asyncio.ensure_future(self._recalled(execution_id))
-        await self._recalls[execution_id]
+        try:
+            # Shielded: a team that is cancelled while it waits does not take the answer from the others.
+            await asyncio.shield(self._recalls[execution_id])
+        except StoreError:
+            self._recalls.pop(execution_id, None)
+            raise
 
     async def _recalled(self, execution_id: str) -> None:
         if self.board.leaderboard(execution_id):

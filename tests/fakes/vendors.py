@@ -1,6 +1,7 @@
 """One loopback server that stands in for the vendors: a chat endpoint that answers from the prompt's content.
 
-In a test: `with Vendors() as vendors:` gives `vendors.base_url`, `vendors.calls` and the faults below.
+In a test: `with Vendors() as vendors:` gives `vendors.base_url`, `vendors.calls` (answered), `vendors.hung` (which
+never will be) and the faults below.
 Alone, for tests that kill processes: `python tests/fakes/vendors.py --port N --log FILE --latency-ms N --max-seconds N`
 prints `READY <port>` and writes one JSON line for each finished request. It listens on 127.0.0.1 only.
 """
@@ -115,12 +116,15 @@ class Vendors:
 
     def __init__(self, *, port: int = 0, latency: float = 0.0, log: Path | None = None) -> None:
         self.latency = latency
+        self.hung: list[Call] = []
         self.calls: list[Call] = []
         self.most_in_flight = 0
         self._in_flight = 0
         self._rules: list[_Rule] = []
         self._lock = Lock()
         self._over = Event()
+        self._answering = Event()
+        self._answering.set()
         self._log = log
         self._server = _Server(("127.0.0.1", port), _Handler)
         self._server.vendors = self
@@ -140,6 +144,7 @@ class Vendors:
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
+        self._answering.set()
         self._server.shutdown()
         self._server.server_close()
 
@@ -215,6 +220,13 @@ class Vendors:
         """Send no usage."""
         self._add(lambda given: setattr(given, "usage", False), **where)
 
+    def hold(self) -> None:
+        """Answer nobody until `go_on`."""
+        self._answering.clear()
+
+    def go_on(self) -> None:
+        self._answering.set()
+
     def heal(self) -> None:
         """Forget all faults."""
         self._rules.clear()
@@ -252,7 +264,10 @@ class Vendors:
             rule = next((rule for rule in self._rules if rule.meets(call)), None)
         if rule:
             rule.spoil(given)
+        if given.hang:
+            self.hung.append(call)
         self._over.wait(1e6 if given.hang else self.latency)
+        self._answering.wait()
         return call, given
 
     def finished(self, call: Call) -> None:

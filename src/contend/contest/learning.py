@@ -50,6 +50,7 @@ class LearnNode:
         )
         calls = [CallUsage.model_validate(call) for call in learned["usage"]]
         await self.services.record.save_usage(state["execution_id"], "", 0, calls)
+        await self.services.record.flush()
         return {"lessons": learned}
 
     async def _read(self, outcomes: list[TeamOutcome]) -> list[str]:

@@ -17,7 +17,7 @@ from contend.learning.selection import select_bullets
 from contend.models.events import RunStarted
 from contend.models.options import RunOptions
 from contend.models.rows import ExecutionRow
-from contend.models.task import OrchestratorTask
+from contend.models.task import OrchestratorTask, TeamStatus
 from contend.preflight import Opening, open_run
 from contend.services import Services, tell
 from contend.team.state import TeamInput
@@ -81,6 +81,9 @@ class OpeningNode:
         return task.model_dump(mode="json")
 
     async def _enter(self, opening: Opening, execution_id: str, thread_id: str) -> None:
+        for team in opening.teams:
+            pending = TeamStatus(team_id=team.team_id, team_name=team.name)
+            await self.services.record.save_team_status(execution_id, pending)
         await self.services.record.start_execution(
             ExecutionRow(
                 execution_id=execution_id,

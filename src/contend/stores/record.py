@@ -153,6 +153,10 @@ class RecordStore:
         """What the finished rounds took; teams play at the same time, so the longest team's time."""
         return await self._read(partial(queries.active_seconds, execution_id=execution_id), missing=0.0)
 
+    async def flush(self) -> None:
+        """Durable: returns after the commit of all that was queued."""
+        await self._done("what was queued", lambda _: None, missing=None)
+
     async def close(self) -> None:
         """Commits what is queued and lets go of the file; the store opens it again when it is used again.
 

@@ -1,4 +1,7 @@
-"""What a team's rounds leave behind: rows of the record, lines of the live leaderboard, events."""
+"""What a team's rounds leave behind: rows of the record, lines of the live leaderboard, events.
+
+A node that ended is not run again after a crash: its rows are committed before its checkpoint is written.
+"""
 
 from contend.models.evaluation import EvaluationResult
 from contend.models.events import RoundJudged, RoundScored, RoundSubmitted
@@ -81,6 +84,7 @@ async def keep_decision(
             active_seconds=seconds,
         )
     )
+    await services.record.flush()
     tell(
         RoundJudged(
             execution_id=view.execution_id,

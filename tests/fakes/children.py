@@ -1,0 +1,96 @@
+"""The command line as a child process: its JSON lines are watched, and it can be killed at any of them."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+_MAIN = "from contend.cli.main import main; main()"
+Event = dict[str, Any]
+
+
+def child_environment(workspace: Path, **variables: str) -> dict[str, str]:
+    """This machine's environment without its keys, addresses and options for contend."""
+    outside = ("CONTEND_", "OPENAI_", "TAVILY_", "LANGSMITH_", "LANGCHAIN_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(outside)}
+    return {**kept, "LANGSMITH_TRACING": "false", "CONTEND_WORKSPACE": str(workspace), **variables}
+
+
+class Child:
+    """A `contend` command with `--json`. `events` are those read so far."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+        self.events: list[Event] = []
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def runs(self) -> bool:
+        return self._process.poll() is None
+
+    def until(self, kind: str, **fields: object) -> Event:
+        """Read on to the first event of this kind with these fields."""
+        for event in self._read():
+            if event["type"] == kind and all(event.get(name) == value for name, value in fields.items()):
+                return event
+        raise AssertionError(f"the child ended without {kind} {fields}: {self._said()}")
+
+    def kill(self) -> None:
+        """SIGKILL. What it had written until then is read."""
+        self._process.kill()
+        self._process.wait()
+        self.events += self._read()
+
+    def end(self) -> Event:
+        """Read to the end; the outcome, or what was said on standard error as its `message`."""
+        outcome = {"type": "", "message": ""}
+        for event in self._read():
+            outcome = event
+        said = self._said()
+        return {**outcome, "exit_code": self._process.returncode, "message": outcome["message"] or said}
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def _read(self) -> Iterator[Event]:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            try:
+                event: Event = json.loads(line)
+            except ValueError:
+                return  # cut off by a kill
+            self.events.append(event)
+            yield event
+
+    def _said(self) -> str:
+        assert self._process.stderr is not None
+        said = self._process.stderr.read()
+        self._process.wait()
+        return said.strip()
+
+
+@contextmanager
+def contend_child(workspace: Path, *arguments: str | Path, base_url: str | None = None) -> Iterator[Child]:
+    """A running command; killed at the end if it still runs."""
+    endpoint = {} if base_url is None else {"OPENAI_BASE_URL": base_url}
+    process = subprocess.Popen(  # noqa: S603 - contend itself
+        [sys.executable, "-c", _MAIN, *map(str, arguments), "--json"],
+        env=child_environment(workspace, **endpoint),
+        cwd=workspace,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    child = Child(process)
+    try:
+        yield child
+    finally:
+        child.close()

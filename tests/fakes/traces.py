@@ -1,0 +1,63 @@
+"""What a run leaves behind and what it asked, without what differs between any two runs: times, ids, marks."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+
+from fakes.vendors import Call
+
+_DATE = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: UTC|Z|[+-]\d\d:\d\d)?"
+_SECONDS = r"(?<=Active time: )[\d.]+"
+_MARK = r"(?<=-)[0-9a-f]{8}(?=>)"
+_DOCUMENT = r"\b[0-9a-f]{64}\b"  # the id of a submission, which names its time
+_UNEQUAL = re.compile(f"{_DATE}|{_SECONDS}|{_MARK}|{_DOCUMENT}")
+_UNEQUAL_COLUMN = re.compile(r"_at$|seconds$|^milliseconds$|^execution_id$")
+
+Rows = list[tuple[str, ...]]
+Asked = Counter[tuple[str, str]]
+
+
+class Trace(NamedTuple):
+    """A thread's report and the workspace's record and lessons."""
+
+    report: str
+    record: dict[str, Rows]
+    lessons: list[str]
+
+
+def trace(workspace: Path, thread: str) -> Trace:
+    report = workspace / "results" / thread / "report.md"
+    playbook = json.loads((workspace / "playbooks" / "default.json").read_text("utf-8"))
+    return Trace(
+        report=settled(report.read_text("utf-8")),
+        record=record_of(workspace),
+        lessons=[f"version {playbook['version']}", *(bullet["content"] for bullet in playbook["bullets"])],
+    )
+
+
+def record_of(workspace: Path) -> dict[str, Rows]:
+    """The rows of each table."""
+    with duckdb.connect(workspace / "contend.duckdb") as connection:
+        tables = [name for (name,) in connection.execute("SHOW TABLES").fetchall()]
+        return {table: _rows(connection, table) for table in tables}
+
+
+def asked(calls: Iterable[Call]) -> Asked:
+    """How often each thing was asked: (prompt, its whole text)."""
+    return Counter((call.prompt, settled(f"{call.model}\n{call.system}\n{call.user}")) for call in calls)
+
+
+def settled(text: str) -> str:
+    return _UNEQUAL.sub("", text)
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, table: str) -> Rows:
+    cursor = connection.execute(f"SELECT * FROM {table}")  # noqa: S608 - the record's own tables
+    names = [column[0] for column in cursor.description or []]
+    kept = [place for place, name in enumerate(names) if not _UNEQUAL_COLUMN.search(name)]
+    return sorted(tuple(f"{names[place]}: {settled(str(row[place]))}" for place in kept) for row in cursor.fetchall())

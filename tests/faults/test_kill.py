@@ -1,0 +1,213 @@
+"""A run that was killed goes on in a new process and ends as if nothing had happened; finished calls stand.
+
+Calls that are in flight at the kill hang, so that none of them counts as answered: all others are made once.
+"""
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from fakes.children import Child, contend_child
+from fakes.contests import write_workspace
+from fakes.traces import Asked, Trace, asked, record_of, trace
+from fakes.vendors import Vendors, Where
+
+THEME = "How does resume work after a crash, and what is a team?"
+THREAD = "killed"
+ROUNDS = ("--rounds", "2:3")
+METRICS = """[[evaluator.metrics]]
+name = "coverage"
+
+[[evaluator.metrics]]
+name = "relevance"
+
+[[evaluator.metrics]]
+name = "citation_validity"
+kind = "code"
+"""
+
+
+def write_contest(workspace: Path, *, cap: int) -> None:
+    """Two teams, three metrics of which two are asked of a model."""
+    write_workspace(workspace, cap=cap)
+    (workspace / "config" / "evaluator.toml").write_text(METRICS, "utf-8")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A workspace with its vendors, and the one thread that its processes work on."""
+
+    workspace: Path
+    documents: Path
+    vendors: Vendors
+
+    def run(self, *options: str) -> AbstractContextManager[Child]:
+        given = ("--docs", self.documents, "--source", "local", "--thread", THREAD, *options)
+        return contend_child(self.workspace, "run", THEME, *given, base_url=self.vendors.base_url)
+
+    def resume(self) -> AbstractContextManager[Child]:
+        return contend_child(self.workspace, "resume", THREAD, base_url=self.vendors.base_url)
+
+    def kill_at(self, moment: "Moment", child: Child) -> None:
+        if moment.told is not None:
+            child.until(**moment.told)
+        self.wait_for_hung(moment.in_flight)
+        self.wait_for_save(moment.saved)
+        child.kill()
+
+    def wait_for_hung(self, calls: int) -> None:
+        while len(self.vendors.hung) < calls:
+            time.sleep(0.005)
+
+    def wait_for_save(self, text: str) -> None:
+        """Until a node's update that holds the text is in the checkpoints."""
+        while text and not self._saved(text):
+            time.sleep(0.005)
+
+    def _saved(self, text: str) -> bool:
+        with closing(sqlite3.connect(self.workspace / "checkpoints.sqlite")) as checkpoints:
+            query = "SELECT count(*) FROM writes WHERE instr(value, CAST(? AS BLOB))"
+            (count,) = checkpoints.execute(query, [text]).fetchone()
+        return bool(count)
+
+    @staticmethod
+    def first_to_end(one: Child, other: Child) -> tuple[Child, Child]:
+        """Both, the one that ended before."""
+        while one.runs and other.runs:
+            time.sleep(0.005)
+        return (other, one) if one.runs else (one, other)
+
+
+@pytest.fixture
+def scene(workspace: Path, shared_documents: Path, vendors: Vendors) -> Scene:
+    write_contest(workspace, cap=1)
+    return Scene(workspace, shared_documents, vendors)
+
+
+class Undisturbed(NamedTuple):
+    trace: Trace
+    asked: Asked
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> Iterator[Undisturbed]:
+    """The same run with nobody in its way. One team after the other: so the standings in the prompts are the same."""
+    workspace = tmp_path_factory.mktemp("undisturbed") / "workspace"
+    write_contest(workspace, cap=1)
+    with Vendors() as vendors:
+        with Scene(workspace, shared_documents, vendors).run(*ROUNDS) as child:
+            assert child.end()["exit_code"] == 0
+        yield Undisturbed(trace(workspace, THREAD), asked(vendors.calls))
+
+
+class Moment(NamedTuple):
+    """When to kill: at an event, or when `in_flight` calls of those that hang have been made.
+
+    `unsaved` is the prompt of a call whose node may not have reached its checkpoint when it told of its end.
+    """
+
+    told: dict[str, Any] | None = None
+    hangs: Where | None = None
+    in_flight: int = 0
+    saved: str = ""
+    unsaved: str = ""
+
+
+def step(name: str) -> dict[str, Any]:
+    return {"kind": "step_done", "team_id": "alpha", "round_number": 2, "step": name}
+
+
+SECOND_DRAFT: Where = {"prompt": "writer/write", "after": 1}
+MOMENTS = {
+    "after the plan": Moment(told=step("plan"), hangs=SECOND_DRAFT, unsaved="supervisor/plan"),
+    "after the search": Moment(told=step("search"), hangs=SECOND_DRAFT),
+    "while the draft is written": Moment(hangs=SECOND_DRAFT, in_flight=1),
+    "after the submission": Moment(hangs={"prompt": "evaluator/metric", "after": 2}, in_flight=2),
+    "while metrics are scored": Moment(
+        hangs={"prompt": "evaluator/metric", "after": 3}, in_flight=1, saved="alpha/2/evaluator"
+    ),
+    "while the judge is asked": Moment(hangs={"prompt": "judge/judge"}, in_flight=1),
+    "after the report": Moment(told={"kind": "report_published"}, hangs={"prompt": "reflector/reflect"}),
+    "while the lessons are curated": Moment(hangs={"prompt": "curator/curate"}, in_flight=1),
+    "after the lessons": Moment(told={"kind": "learned"}),
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS.keys())
+def test_a_killed_run_ends_as_if_nothing_had_happened(scene: Scene, undisturbed: Undisturbed, moment: Moment) -> None:
+    if moment.hangs is not None:
+        scene.vendors.hang(**moment.hangs)
+    with scene.run(*ROUNDS) as child:
+        scene.kill_at(moment, child)
+    scene.vendors.heal()
+
+    with scene.resume() as child:
+        outcome = child.end()
+
+    assert outcome["exit_code"] == 0, outcome["message"]
+    together = asked(scene.vendors.calls)
+    assert not undisturbed.asked - together
+    assert {prompt for prompt, _ in together - undisturbed.asked} <= {moment.unsaved}
+    assert trace(scene.workspace, THREAD) == undisturbed.trace
+
+
+def test_what_was_told_is_in_the_record_when_the_process_is_killed(scene: Scene) -> None:
+    scene.vendors.hang(prompt="supervisor/plan", after=1)
+    with scene.run("--rounds", "2") as child:
+        child.until("round_judged", round_number=1)
+        child.kill()
+
+    record = record_of(scene.workspace)
+    assert len(record["usage"]) == 5
+    assert [row[:3] for row in record["round_status"]] == [("team_id: alpha", "round_number: 1", "decision: continue")]
+
+
+def test_a_team_that_forfeited_before_the_kill_forfeits_once(scene: Scene) -> None:
+    write_contest(scene.workspace, cap=2)
+    scene.vendors.fail(model="alpha", prompt="reviewer/review", status=401)
+    scene.vendors.hang(model="beta", prompt="writer/write")
+    with scene.run("--rounds", "1") as child:
+        child.until("team_done", team_id="alpha")
+        scene.wait_for_hung(1)
+        child.kill()
+    forfeit = record_of(scene.workspace)["team_status"][0]
+    scene.vendors.heal()
+
+    with scene.resume() as child:
+        outcome = child.end()
+
+    assert outcome["status"] == "partial"
+    assert outcome["message"].startswith("team alpha failed: model 'alpha'")
+    assert "set OPENAI_API_KEY" in outcome["message"]
+    assert [status["status"] for status in outcome["summary"]["team_statuses"]] == ["failed", "completed"]
+    assert record_of(scene.workspace)["team_status"][0] == forfeit
+    assert outcome["usage"]["requests"] == sum(call.status == 200 for call in scene.vendors.calls)
+
+
+def test_of_two_processes_that_resume_one_thread_one_goes_on_and_the_other_is_told(
+    scene: Scene, undisturbed: Undisturbed
+) -> None:
+    scene.vendors.hang(**SECOND_DRAFT)
+    with scene.run(*ROUNDS) as child:
+        child.until(**step("search"))
+        child.kill()
+    scene.vendors.heal()
+    scene.vendors.hold()
+
+    with scene.resume() as one, scene.resume() as other:
+        loser, winner = scene.first_to_end(one, other)
+        told = loser.end()
+        scene.vendors.go_on()
+        outcome = winner.end()
+
+    assert told["exit_code"] == 2
+    assert told["message"].startswith(f"error: thread {THREAD} is being worked on by process {winner.pid}")
+    assert outcome["exit_code"] == 0
+    assert asked(scene.vendors.calls) == undisturbed.asked
+    assert trace(scene.workspace, THREAD) == undisturbed.trace
