@@ -169,6 +169,20 @@ async def test_checkpoints_are_forgotten_after_their_time_to_live(
     assert all(5000 < left <= 5400 for left in seconds)
 
 
+async def test_a_failed_nodes_error_is_kept_in_redis(contest: Contest) -> None:
+    await contest.run(THEME, thread_id="failed", max_rounds=1, learn=False)
+    services = contest.services()
+    async with open_checkpointer(services.settings) as saver:
+        latest = await saver.aget_tuple({"configurable": {"thread_id": "failed"}})
+        assert latest is not None
+        await saver.aput_writes(latest.config, [("__error__", TimeoutError("too slow"))], "a task")
+        again = await saver.aget_tuple(latest.config)
+    await services.aclose()
+    assert again is not None
+    kept = [value for task, channel, value in again.pending_writes or [] if (task, channel) == ("a task", "__error__")]
+    assert [(type(error), str(error)) for error in kept] == [(TimeoutError, "too slow")]
+
+
 async def test_a_deleted_thread_leaves_nothing_in_redis_however_long_it_was(
     contest: Contest, redis: RedisServer
 ) -> None:

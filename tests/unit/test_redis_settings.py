@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage
 from langgraph.types import Interrupt, Overwrite, Send
 
-from contend.errors import InputError, StoreError
+from contend.errors import InputError, SourceError
 from contend.settings import load_settings
 from contend.stores.redis_saver import PlainRedisSerializer
 
@@ -98,6 +98,8 @@ def test_a_stored_dict_that_names_a_class_stays_a_dict(tmp_path: Path, monkeypat
         assert serializer.loads_typed(serializer.dumps_typed({"found": [planted]})) == {"found": [planted]}
 
 
-def test_an_error_comes_back_with_its_words() -> None:
+def test_an_error_comes_back_as_itself() -> None:
     serializer = PlainRedisSerializer()
-    assert "the disk is full" in serializer.loads_typed(serializer.dumps_typed(StoreError("the disk is full")))
+    back = serializer.loads_typed(serializer.dumps_typed(SourceError("arXiv is away", transient=True)))
+    assert isinstance(back, SourceError)
+    assert str(back) == "arXiv is away"

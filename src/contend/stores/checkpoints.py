@@ -14,7 +14,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from contend.settings import Settings
 from contend.stores.failures import failure_json, failure_of
 
-_FAILURE = "failure"
+FAILURE = "failure"
 _PACKED = "+zlib"
 _PACKED_FROM = 1000
 
@@ -30,11 +30,11 @@ class PlainSerializer(JsonPlusSerializer):
         super().__init__(allowed_msgpack_modules=None)
 
     def dumps_typed(self, obj: object) -> tuple[str, bytes]:
-        return (_FAILURE, failure_json(obj)) if isinstance(obj, BaseException) else super().dumps_typed(obj)
+        return (FAILURE, failure_json(obj)) if isinstance(obj, BaseException) else super().dumps_typed(obj)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:  # noqa: ANN401 - any state
         kind, kept = data
-        return failure_of(kept) if kind == _FAILURE else super().loads_typed(data)
+        return failure_of(kept) if kind == FAILURE else super().loads_typed(data)
 
     def with_msgpack_allowlist(self, extra_allowlist: Iterable[tuple[str, ...] | type]) -> Self:  # noqa: ARG002 - nothing is added
         # Given another serializer, LangGraph would copy the saver, and the Agent Server's wrapper around it can't be

@@ -18,6 +18,8 @@ from redisvl.query.filter import Tag
 
 from contend.errors import CheckpointError
 from contend.settings import Settings
+from contend.stores.checkpoints import FAILURE
+from contend.stores.failures import failure_json, failure_of
 from contend.stores.redis_server import check_redis, is_away, open_redis, redis_errors
 
 CONNECTIONS = 32
@@ -32,18 +34,22 @@ _SET = ("builtins", "set")
 
 
 class PlainRedisSerializer(JsonPlusRedisSerializer):
-    """Revives nothing from a checkpoint but plain values, messages and LangGraph's own types: state holds no others."""
+    """Revives nothing from a checkpoint but plain values, messages, LangGraph's own types, and errors."""
 
     def __init__(self) -> None:
         super().__init__(allowed_msgpack_modules=None)
 
+    def dumps_typed(self, obj: object) -> tuple[str, bytes]:
+        # As on SQLite: error handlers of a run that goes on decide by the error.
+        return (FAILURE, failure_json(obj)) if isinstance(obj, BaseException) else super().dumps_typed(obj)
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:  # noqa: ANN401 - any state
+        kind, kept = data
+        return failure_of(kept) if kind == FAILURE else super().loads_typed(data)
+
     def with_msgpack_allowlist(self, extra_allowlist: Iterable[tuple[str, ...] | type]) -> Self:  # noqa: ARG002 - nothing is added
         # The same reason as for the other savers: LangGraph would copy this one.
         return self
-
-    def _default_handler(self, obj: Any) -> Any:  # noqa: ANN401 - the library's signature
-        # An error as a constructor's call would come back without its words.
-        return repr(obj) if isinstance(obj, BaseException) else super()._default_handler(obj)
 
     def _revive_if_needed(self, obj: Any) -> Any:  # noqa: ANN401 - the library's signature
         # The library would import whatever module a stored dict names.
