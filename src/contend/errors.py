@@ -10,6 +10,7 @@
   + ModelError            (the endpoint failed; `transient` says whether again is worth it)
     + ReplyError          (it answered, not in the agreed shape, also after one repair)
     + BudgetExhausted     (a hard budget would be exceeded by the call)
+  + MetricError           (a metric's own function failed, hung or gave no score)
   + DraftError            (there is no draft to make a report of, or too little text in it)
   + StoreError            (a store could not be read or written)
     + CheckpointError     (checkpoints could not be saved or read; the run stands at its last saved step)
@@ -75,6 +76,10 @@ class BudgetExhausted(ModelError):  # noqa: N818 - named by what the caller meet
     def __init__(self, message: str, *, limit: Limit) -> None:
         super().__init__(message)
         self.limit: Limit = limit
+
+
+class MetricError(ContendError):
+    """A metric's own function failed, was not done in time, or gave no score."""
 
 
 class DraftError(ContendError):

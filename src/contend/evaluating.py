@@ -3,18 +3,18 @@
 import asyncio
 from uuid import uuid4
 
-from contend.errors import DraftError, InputError, ModelError
-from contend.models.evaluation import EvaluationResult, MetricScore
+from contend.errors import DraftError, InputError, MetricError, ModelError
+from contend.models.evaluation import EvaluationResult
 from contend.models.options import ResolvedOptions, RunOptions
 from contend.models.research import CitedSentence, Draft, ResearchReport
 from contend.models.submission import Submission
-from contend.models.task import CallUsage, RunUsage
+from contend.models.task import RunUsage
 from contend.preflight import checked_theme
 from contend.report import build_report, parse_report
 from contend.services import Services
 from contend.settings import resolve_options
 from contend.team.evaluation import evaluation_of
-from contend.team.metrics import Measured, measure
+from contend.team.metrics import Measured, measure, metric_tasks, seen_by_judges, unscored
 from contend.team.state import MetricTask
 from contend.text import clean, split_sentences
 
@@ -40,23 +40,21 @@ async def evaluate(
     submission = submission_of(text, asked, resolved)
     document = await services.documents.put(submission.model_dump_json())
     execution_id = str(uuid4())
-    tasks = [
-        MetricTask(
-            metric=metric.model_dump(mode="json"),
-            submission=document,
-            theme=asked,
-            options=resolved.model_dump(mode="json"),
-            execution_id=execution_id,
-            team_id="",
-            round_number=1,
-        )
-        for metric in resolved.evaluator.metrics
-    ]
-    measured = await asyncio.gather(*(_measured(services, task, resolved) for task in tasks))
+    tasks = metric_tasks(
+        resolved.model_dump(mode="json"),
+        submission=document,
+        theme=asked,
+        execution_id=execution_id,
+        team_id="",
+        round_number=1,
+    )
+    measured = await asyncio.gather(*(_measured(services, task) for task in tasks))
     await services.documents.delete([document])
     services.forget(execution_id)
     calls = [usage for _, usage in measured if usage is not None]
-    return evaluation_of([score for score, _ in measured], language=resolved.language), RunUsage.of(calls)
+    notes = seen_by_judges(submission.content).notes(resolved.language)
+    result = evaluation_of([score for score, _ in measured], language=resolved.language, notes=notes)
+    return result, RunUsage.of(calls)
 
 
 def submission_of(text: str, theme: str, options: ResolvedOptions) -> Submission:
@@ -83,11 +81,8 @@ def _plain_report(draft: Draft, theme: str, options: ResolvedOptions) -> Researc
         raise InputError(f"the text is too short to be scored: {error}") from error
 
 
-async def _measured(services: Services, task: MetricTask, options: ResolvedOptions) -> Measured:
+async def _measured(services: Services, task: MetricTask) -> Measured:
     try:
         return await measure(services, task)
-    except ModelError as error:
-        name = task["metric"]["name"]
-        weight = options.evaluator.weights()[name]
-        usage: CallUsage | None = None
-        return MetricScore(name=name, score=None, reason=f"unscored: {error}", weight=weight), usage
+    except (ModelError, MetricError) as error:
+        return unscored(task, error), None

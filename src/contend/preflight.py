@@ -133,7 +133,9 @@ def _check_metrics(services: Services, evaluator: EvaluatorConfig) -> None:
             names = ", ".join(CODE_METRIC_NAMES)
             raise InputError(f"evaluator.metrics: no metric by code is named {metric.name!r}; choose from {names}")
         if metric.kind == "model":
-            services.rubric(metric.name, "en")
+            services.rubric(metric, "en")
+        if metric.function is not None:
+            services.function(metric.function)
 
 
 async def _checked_sources(services: Services, resolved: Resolved) -> tuple[list[str], dict[str, str]]:

@@ -1,6 +1,7 @@
 """Services: the container. It builds each live thing once, from settings; tests swap any part."""
 
 import asyncio
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +13,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from contend.errors import DraftError, InputError, StoreError
+from contend.functions import Function, load_function
 from contend.learning.curator import CuratorAgent
 from contend.learning.nodes import LearnNodes
 from contend.learning.reflector import ReflectorAgent
@@ -22,7 +24,7 @@ from contend.llm.endpoint import Endpoint
 from contend.llm.extractive import ExtractiveModel
 from contend.llm.model import Answer, Model, R, Scope
 from contend.models.events import Event
-from contend.models.options import ResolvedOptions, Role, TeamConfig
+from contend.models.options import MetricConfig, ResolvedOptions, Role, TeamConfig
 from contend.models.record import Language
 from contend.models.research import Passage
 from contend.models.submission import Submission
@@ -95,6 +97,7 @@ class Services:
             "arxiv": lambda _: ArxivSource(settings.arxiv_base_url),
             "tavily": lambda _: TavilySource(_secret(settings.tavily_api_key), settings.tavily_base_url),
         }
+        self._functions: dict[str, Function] = {}
         self._models: dict[str, Model] = {EXTRACTIVE: ExtractiveModel()}
         self._options: dict[str, ResolvedOptions] = {}
         self._endpoint: Endpoint | None = None
@@ -199,8 +202,26 @@ class Services:
             return team.stance
         return self.library.render(f"stance/{team.team_id}", {}, language=language, mark="")
 
-    def rubric(self, metric: str, language: Language) -> str:
-        return self.library.render(f"rubrics/{metric}", {}, language=language, mark="")
+    def rubric(self, metric: MetricConfig, language: Language) -> str:
+        """The rubric of a metric by model.
+
+        Raises:
+            PromptError: it names a file that is not there.
+        """
+        named = metric.rubric or metric.name
+        if not re.fullmatch(r"[\w-]+", named):
+            return named
+        return self.library.render(f"rubrics/{named}", {}, language=language, mark="")
+
+    def function(self, name: str) -> Function:
+        """A function of the user's own, named `module:function`.
+
+        Raises:
+            InputError: there is none.
+        """
+        if name not in self._functions:
+            self._functions[name] = load_function(self.folder, name)
+        return self._functions[name]
 
     @cached_property
     def _prompt_names(self) -> frozenset[str]:
@@ -333,7 +354,13 @@ class _RoleModel:
         self._services = services
 
     async def structured(
-        self, prompt: str, reply_type: type[R], values: Mapping[str, object], *, scope: Scope
+        self,
+        prompt: str,
+        reply_type: type[R],
+        values: Mapping[str, object],
+        *,
+        scope: Scope,
+        spread_over: str | None = None,
     ) -> Answer[R]:
         model = self._services.named(self._role, scope.execution_id)
-        return await model.structured(prompt, reply_type, values, scope=scope)
+        return await model.structured(prompt, reply_type, values, scope=scope, spread_over=spread_over)

@@ -8,6 +8,7 @@ prints `READY <port>` and writes one JSON line for each finished request. It lis
 
 import argparse
 import json
+import math
 import re
 import sys
 import time
@@ -94,6 +95,7 @@ class _Answer:
     finish_reason: str = "stop"
     refusal: str | None = None
     usage: bool = True
+    likely: dict[int, float] | None = None
     hang: bool = False
     cut: bool = False
     drip_seconds: float = 0.0
@@ -216,6 +218,17 @@ class Vendors:
         """Send a byte, wait, send another."""
         self._add(lambda given: setattr(given, "drip_seconds", seconds), **where)
 
+    def weigh(self, likely: dict[int, float], **where: Unpack[Where]) -> None:
+        """Answer with the likeliest percent, and tell the others where log-probabilities are asked for."""
+
+        def spoil(given: _Answer) -> None:
+            given.likely = likely
+            given.text = re.sub(
+                r'(?<="percent": )\d+', str(max(likely, key=lambda percent: likely[percent])), given.text
+            )
+
+        self._add(spoil, **where)
+
     def count_nothing(self, **where: Unpack[Where]) -> None:
         """Send no usage."""
         self._add(lambda given: setattr(given, "usage", False), **where)
@@ -294,6 +307,7 @@ def _asked(body: dict[str, Any]) -> Asked:
 
 def _completion(call: Call, given: _Answer) -> dict[str, Any]:
     message = {"role": "assistant", "content": given.text, "refusal": given.refusal}
+    weighed = given.likely is not None and call.body.get("logprobs")
     spent, said = len(call.system + call.user) // 4 + 1, len(given.text) // 4 + 1
     usage = {"prompt_tokens": spent, "completion_tokens": said, "total_tokens": spent + said}
     return {
@@ -301,9 +315,26 @@ def _completion(call: Call, given: _Answer) -> dict[str, Any]:
         "object": "chat.completion",
         "created": 0,
         "model": call.model,
-        "choices": [{"index": 0, "message": message, "finish_reason": given.finish_reason}],
+        "choices": [
+            {
+                "index": 0,
+                "message": message,
+                "finish_reason": given.finish_reason,
+                **({"logprobs": {"content": _weighed(given.text, given.likely or {})}} if weighed else {}),
+            }
+        ],
         **({"usage": usage} if given.usage else {}),
     }
+
+
+def _weighed(text: str, likely: dict[int, float]) -> list[dict[str, Any]]:
+    """The text in three tokens: what stands before the percent, the number, the rest."""
+    number = re.search(r'(?<="percent": )\d+', text)
+    assert number
+    others = [{"token": str(value), "logprob": math.log(share)} for value, share in likely.items()]
+    said = {"token": number[0], "logprob": math.log(likely[int(number[0])]), "top_logprobs": others}
+    around = [{"token": part, "logprob": 0.0} for part in (text[: number.start()], text[number.end() :])]
+    return [around[0], said, around[1]]
 
 
 class _Server(ThreadingHTTPServer):

@@ -314,3 +314,193 @@ async def test_feedback_that_a_writer_copies_is_in_no_later_submission(contest: 
     assert told in rounds[0].feedback
     assert "It is known" in rounds[1].submission
     assert told not in rounds[1].submission
+
+
+# ---- metrics of a workspace's own
+
+SIX = """
+def words(given):
+    return min(1.0, len(given.submission.split()) / 1000), f"{len(given.sources)} sources, {len(given.points)} points"
+
+
+async def asked(given):
+    return float("resume" in given.query)
+
+
+def too_much(given):
+    return 1.5
+
+
+def raises(given):
+    raise ValueError("no such word")
+
+
+def hangs(given):
+    import time
+
+    time.sleep(3600)
+"""
+
+
+def write_functions(workspace: Path, *names: str) -> None:
+    (workspace / "mine.py").write_text(SIX, "utf-8")
+    shown = (
+        f'[[evaluator.metrics]]\nname = "{name}"\nkind = "python"\nfunction = "mine:{name}"\ntimeout_seconds = 0.5\n'
+        for name in names
+    )
+    write_metrics(workspace, "\n".join(shown))
+
+
+async def test_metrics_by_functions_of_the_workspace_weigh_in(contest: Contest, workspace: Path) -> None:
+    write_functions(workspace, "words", "asked")
+
+    await contest.run(THEME, max_rounds=1)
+
+    (scored,) = rounds_of(contest)
+    metrics = metrics_of(scored)
+    assert metrics["asked"].score == 1.0
+    assert metrics["words"].reason.endswith("3 points")
+    assert scored.score == pytest.approx(((metrics["words"].score or 0.0) + 1.0) / 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("too_much", "gave 1.5"), ("raises", "ValueError: no such word"), ("hangs", "within 0.5 s")]
+)
+async def test_a_function_that_fails_leaves_its_metric_unscored(
+    contest: Contest, workspace: Path, name: str, said: str
+) -> None:
+    write_functions(workspace, "asked", name)
+
+    outcome = await contest.run(THEME, max_rounds=1)
+
+    (scored,) = rounds_of(contest)
+    assert outcome.status == "completed"
+    assert scored.score == 1.0
+    assert metrics_of(scored)[name].score is None
+    assert said in metrics_of(scored)[name].reason
+
+
+@pytest.mark.parametrize(
+    ("metric", "said"),
+    [
+        ('kind = "python"\nfunction = "nowhere_at_all:x"', "nowhere_at_all"),
+        ('kind = "python"\nfunction = "mine:missing"', "missing"),
+        ('kind = "python"\nfunction = "mine:SIX"', "not a function"),
+        ('kind = "python"\nfunction = "mine"', "function"),
+        ('kind = "python"', "function"),
+        ('function = "mine:words"', "function"),
+        ('kind = "code"', "no metric by code"),
+        ('kind = "code"\nrubric = "coverage"', "rubric"),
+        ('rubric = "no_such_rubric"', "no_such_rubric"),
+        ("", "own"),
+    ],
+)
+async def test_a_metric_that_is_not_there_is_refused_before_anything_is_spent(
+    contest: Contest, workspace: Path, vendors: Vendors, metric: str, said: str
+) -> None:
+    (workspace / "mine.py").write_text("SIX = 6\n", "utf-8")
+    write_metrics(workspace, f'[[evaluator.metrics]]\nname = "own"\n{metric}\n')
+
+    with pytest.raises(InputError, match=said):
+        await contest.run(THEME)
+
+    assert not vendors.calls
+
+
+async def test_a_rubric_of_ones_own_is_what_judges_read(contest: Contest, workspace: Path, vendors: Vendors) -> None:
+    write_metrics(
+        workspace,
+        '[[evaluator.metrics]]\nname = "brevity"\nmodel = "strict"\nweight = 0.75\n'
+        'rubric = """100: short.\n0: long."""\n\n'
+        '[[evaluator.metrics]]\nname = "fit"\nrubric = "house"\nweight = 0.25\n',
+    )
+    (workspace / "prompts" / "rubrics").mkdir(parents=True)
+    (workspace / "prompts" / "rubrics" / "house.md.j2").write_text("Is it {{ language_name }}?", "utf-8")
+
+    await contest.run(THEME, max_rounds=1)
+
+    asked = {call.model: call.system for call in vendors.calls if call.prompt == "evaluator/metric"}
+    assert "100: short.\n0: long." in asked["strict"]
+    assert "Is it English?" in asked["gpt-5-mini"]
+    assert metrics_of(rounds_of(contest)[0])["brevity"].weight == 0.75
+
+
+# ---- samples and likely scores
+
+
+async def test_of_several_samples_the_median_counts(contest: Contest, workspace: Path, vendors: Vendors) -> None:
+    write_metrics(workspace, '[evaluator]\nsamples = 3\n\n[[evaluator.metrics]]\nname = "coverage"\n')
+    vendors.malform(with_percent(20), prompt="evaluator/metric")
+    vendors.malform(with_percent(90), prompt="evaluator/metric", times=1)
+    vendors.malform(with_percent(60), prompt="evaluator/metric", times=1)
+
+    await contest.run(THEME, max_rounds=1)
+
+    coverage = metrics_of(rounds_of(contest)[0])["coverage"]
+    assert coverage.score == 0.6
+    assert "median of 20.0/100, 60.0/100, 90.0/100" in coverage.reason
+    assert vendors.prompts().count("evaluator/metric") == 3
+
+
+async def test_a_sample_that_fails_leaves_the_others(contest: Contest, workspace: Path, vendors: Vendors) -> None:
+    write_metrics(workspace, '[evaluator]\nsamples = 3\n\n[[evaluator.metrics]]\nname = "coverage"\n')
+    vendors.malform(with_percent(40), prompt="evaluator/metric")
+    vendors.fail(prompt="evaluator/metric", status=401, times=1)
+
+    await contest.run(THEME, max_rounds=1)
+
+    assert metrics_of(rounds_of(contest)[0])["coverage"].score == 0.4
+
+
+async def test_an_extractive_judge_is_asked_once_whatever_the_samples(contest: Contest, workspace: Path) -> None:
+    write_metrics(workspace, '[evaluator]\nsamples = 3\n\n[[evaluator.metrics]]\nname = "coverage"\n')
+
+    await contest.run(THEME, max_rounds=1, models={"evaluator": "extractive"})
+
+    assert "median" not in metrics_of(rounds_of(contest)[0])["coverage"].reason
+
+
+EXPECTED = '[evaluator]\nexpected_score = true\n\n[[evaluator.metrics]]\nname = "coverage"\n'
+
+
+async def test_the_expected_score_counts_where_the_endpoint_tells_probabilities(
+    contest: Contest, workspace: Path, vendors: Vendors
+) -> None:
+    write_metrics(workspace, EXPECTED)
+    vendors.weigh({80: 0.5, 70: 0.25, 60: 0.25}, prompt="evaluator/metric")
+
+    await contest.run(THEME, max_rounds=1)
+
+    assert metrics_of(rounds_of(contest)[0])["coverage"].score == pytest.approx(0.725)
+
+
+@pytest.mark.parametrize("refused", [False, True])
+async def test_the_plain_score_counts_where_the_endpoint_tells_nothing(
+    contest: Contest, workspace: Path, vendors: Vendors, refused: bool
+) -> None:
+    write_metrics(workspace, EXPECTED)
+    vendors.malform(with_percent(80), prompt="evaluator/metric")
+    if refused:
+        vendors.fail(
+            status=403,
+            message="You are not allowed to request logprobs from this model",
+            prompt="evaluator/metric",
+            times=1,
+        )
+
+    await contest.run(THEME, max_rounds=1)
+
+    assert metrics_of(rounds_of(contest)[0])["coverage"].score == 0.8
+    assert vendors.prompts().count("evaluator/metric") == 1 + refused
+
+
+async def test_an_endpoint_that_refused_probabilities_is_not_asked_for_them_again(
+    contest: Contest, workspace: Path, vendors: Vendors
+) -> None:
+    write_metrics(workspace, EXPECTED)
+    vendors.fail(status=400, message="logprobs is not supported", param="logprobs", prompt="evaluator/metric", times=1)
+
+    await contest.run(THEME, min_rounds=2, max_rounds=2)
+
+    bodies = [call.body for call in vendors.calls if call.prompt == "evaluator/metric"]
+    assert ["logprobs" in body for body in bodies] == [True, False, False]

@@ -100,7 +100,7 @@ async def failure(caller: Caller) -> ModelError:
 
 async def test_a_reply_comes_back_in_the_agreed_shape_with_its_usage(vendors: Vendors, prompts: PromptLibrary) -> None:
     async with calling(vendors, prompts) as caller:
-        value, usage = await caller.score(price=ModelPrice(input=2, output=10))
+        value, usage, _ = await caller.score(price=ModelPrice(input=2, output=10))
 
     assert all(quote in str(VALUES["submission"]) for quote in value.evidence)
     assert 0 <= value.percent <= 100
@@ -151,7 +151,7 @@ async def test_what_stands_around_the_json_is_put_aside(
     vendors.malform(lambda text: wrapping.replace("{}", text))
 
     async with calling(vendors, prompts) as caller:
-        _, usage = await caller.score()
+        _, usage, _ = await caller.score()
 
     assert usage.requests == 1
 
@@ -176,7 +176,7 @@ async def test_an_unusable_reply_is_repaired_once_with_its_fault_shown(
     vendors.reply(spoilt, times=1)
 
     async with calling(vendors, prompts) as caller:
-        value, usage = await caller.score()
+        value, usage, _ = await caller.score()
 
     first, second = vendors.calls
     assert second.body["messages"][:2] == first.body["messages"]
@@ -260,7 +260,7 @@ async def test_characters_that_no_text_should_hold_are_dropped(vendors: Vendors,
     vendors.reply(f'{{"reason": "{reason}", "evidence": [], "percent": 5}}')
 
     async with calling(vendors, prompts) as caller:
-        value, usage = await caller.score()
+        value, usage, _ = await caller.score()
 
     assert value.reason == "lone, nul, right to left, 🌉 bridge, 風"
     assert usage.requests == 1
@@ -272,7 +272,7 @@ async def test_a_rate_limit_is_waited_out_as_told(vendors: Vendors, prompts: Pro
     vendors.fail(status=429, retry_after=wait, times=1)
 
     async with calling(vendors, prompts) as caller:
-        _, usage = await caller.score()
+        _, usage, _ = await caller.score()
 
     assert [call.status for call in vendors.calls] == [429, 200]
     assert vendors.calls[1].at - vendors.calls[0].at > 0.8
@@ -467,7 +467,7 @@ async def test_usage_is_estimated_where_the_endpoint_sends_none(vendors: Vendors
     vendors.count_nothing()
 
     async with calling(vendors, prompts) as caller:
-        _, usage = await caller.score()
+        _, usage, _ = await caller.score()
 
     assert 20 < usage.input_tokens < 80
     assert 10 < usage.output_tokens < 60

@@ -104,8 +104,8 @@ async def answer(
     prompt: str, reply_type: type[R], values: Mapping[str, object], *, language: Language = "en"
 ) -> tuple[R, CallUsage]:
     scope = Scope(execution_id="run", role="writer", language=language, team_id="scout", round_number=1, step="1")
-    value, usage = await ExtractiveModel().structured(prompt, reply_type, values, scope=scope)
-    return value, usage
+    given = await ExtractiveModel().structured(prompt, reply_type, values, scope=scope)
+    return given.value, given.usage
 
 
 async def drafted(values: dict[str, Any], *, language: Language = "en") -> DraftReply:

@@ -3,13 +3,13 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any, Generic
 
 from contend.errors import ReplyError
 from contend.llm.budget import Ledgers, cost_usd
-from contend.llm.endpoint import Completion, Endpoint, FormatRefused, Turn
+from contend.llm.endpoint import Completion, Endpoint, FormatRefused, LogprobsRefused, Turn
 from contend.llm.model import Answer, R, Scope
 from contend.llm.reply_text import (
     JSON_FORMAT,
@@ -19,6 +19,7 @@ from contend.llm.reply_text import (
     schema_tokens,
     strict_format,
 )
+from contend.llm.spread import spread_of
 from contend.models.options import Role
 from contend.models.task import CallUsage
 from contend.prompts import PromptLibrary, Untrusted, mark_of
@@ -43,6 +44,7 @@ class _Talk(Generic[R]):
     scope: Scope
     turns: list[Turn]
     room: int
+    spread_over: str | None = None
     heard: Completion | None = None
     spent: list[CallUsage] = field(default_factory=list)
 
@@ -72,17 +74,24 @@ class ChatModel:
         self._price = price
 
     async def structured(
-        self, prompt: str, reply_type: type[R], values: Mapping[str, object], *, scope: Scope
+        self,
+        prompt: str,
+        reply_type: type[R],
+        values: Mapping[str, object],
+        *,
+        scope: Scope,
+        spread_over: str | None = None,
     ) -> Answer[R]:
         """Ask, and once more with the fault shown where the reply can't be used; see `Model.structured`."""
         rendered = self._prompts.call(prompt, values, language=scope.language, mark=mark_of(scope.execution_id))
         turns = [Turn("system", rendered.system), Turn("user", rendered.user)]
-        talk = _Talk(prompt, reply_type, scope, turns, self._rooms.get(scope.role, DEFAULT_OUTPUT_TOKENS))
+        talk = _Talk(prompt, reply_type, scope, turns, self._rooms.get(scope.role, DEFAULT_OUTPUT_TOKENS), spread_over)
         try:
             value = await self._ask(talk)
         except UnreadableReply as fault:
             value = await self._ask_again(talk, fault)
-        return Answer(value, reduce(add, talk.spent))
+        spread = spread_of(talk.heard.tokens, spread_over) if talk.heard and spread_over else None
+        return Answer(value, reduce(add, talk.spent), spread)
 
     async def _ask(self, talk: _Talk[R]) -> R:
         talk.heard = heard = await self._complete(talk)
@@ -130,15 +139,26 @@ class ChatModel:
         held = ledger.reserve(input_tokens=estimate, output_tokens=talk.room, price=self._price)
         started = time.monotonic()
         try:
-            heard = await self._endpoint.complete(
-                self.name, turns, max_output_tokens=talk.room, response_format=response_format
-            )
+            heard = await self._hear(talk, turns, response_format)
             usage = self._usage(talk, turns, heard, milliseconds=round((time.monotonic() - started) * 1000))
             ledger.settle(held, usage)
         finally:
             ledger.release(held)
         talk.spent.append(usage)
         return heard
+
+    async def _hear(self, talk: _Talk[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
+        """One completion, with its tokens' probabilities where they are wanted and told."""
+        ask = partial(
+            self._endpoint.complete, self.name, turns, max_output_tokens=talk.room, response_format=response_format
+        )
+        if talk.spread_over is None or self.name in self._endpoint.without_logprobs:
+            return await ask()
+        try:
+            return await ask(logprobs=True)
+        except LogprobsRefused:
+            self._endpoint.without_logprobs.add(self.name)
+            return await ask()
 
     def _usage(self, talk: _Talk[R], turns: list[Turn], heard: Completion, *, milliseconds: int) -> CallUsage:
         taken, given = heard.input_tokens, heard.output_tokens

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
 from contend.errors import InputError, ModelError
+from contend.llm.spread import Token, read_tokens
 from contend.text import clean
 
 if TYPE_CHECKING:
@@ -21,12 +22,19 @@ if TYPE_CHECKING:
 OPENAI_URL = "https://api.openai.com/v1"
 _OPENAI_HOST = "api.openai.com"
 _CONNECT_SECONDS = 10.0
+_MOST_LOGPROBS = 20
+"""As many likely tokens as OpenAI tells for each place."""
+
 _ends_at: ContextVar[float] = ContextVar("ends_at")
 """When the call in this context must be over, in the running loop's time."""
 
 
 class FormatRefused(ModelError):  # noqa: N818 - named by what the caller meets
     """The endpoint doesn't know the reply format that was asked for."""
+
+
+class LogprobsRefused(ModelError):  # noqa: N818 - named by what the caller meets
+    """The endpoint doesn't tell how likely its tokens were."""
 
 
 class Turn(NamedTuple):
@@ -37,13 +45,14 @@ class Turn(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """What the endpoint answered. Token counts are None where it sends none."""
+    """What the endpoint answered. Token counts are None where it sends none; `tokens` only where asked for."""
 
     text: str
     cut_off: bool
     refusal: str
     input_tokens: int | None
     output_tokens: int | None
+    tokens: Sequence[Token] = ()
 
 
 @dataclass(eq=False)
@@ -81,6 +90,8 @@ class Endpoint:
         self._wires: WeakKeyDictionary[asyncio.AbstractEventLoop, _Wire] = WeakKeyDictionary()
         self.without_schemas: set[str] = set()
         """Models that refused a JSON schema once."""
+        self.without_logprobs: set[str] = set()
+        """Models that refused to tell log-probabilities once."""
 
     @property
     def address(self) -> str:
@@ -89,16 +100,24 @@ class Endpoint:
         return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
     async def complete(
-        self, model: str, turns: Sequence[Turn], *, max_output_tokens: int, response_format: Mapping[str, Any]
+        self,
+        model: str,
+        turns: Sequence[Turn],
+        *,
+        max_output_tokens: int,
+        response_format: Mapping[str, Any],
+        logprobs: bool = False,
     ) -> Completion:
         """Ask one model once; at most `max_output_tokens` come back.
 
         Raises:
-            ModelError: refused, unreachable, or not done within the deadline; FormatRefused for the reply format.
+            ModelError: refused, unreachable, or not done within the deadline; FormatRefused for the reply format,
+                LogprobsRefused for `logprobs`.
         """
         wire = self._wire()
         chat = await self._chat(wire, model)
         extra = {"response_format": response_format, **self._output_limit(max_output_tokens)}
+        extra |= {"logprobs": True, "top_logprobs": _MOST_LOGPROBS} if logprobs else {}
         messages = [(turn.role, turn.text if turn.text.isascii() else clean(turn.text)) for turn in turns]
         async with wire.slots, self._failures_mapped(model), self._deadline_kept():
             answer = await chat.ainvoke(messages, {"tags": ["nostream"]}, extra_body=extra)
@@ -202,6 +221,7 @@ def _completion(answer: "AIMessage") -> Completion:
         refusal=refusal,
         input_tokens=max(0, usage["input_tokens"]) if usage and counted else None,
         output_tokens=max(0, usage["output_tokens"]) if usage and counted else None,
+        tokens=read_tokens((answer.response_metadata.get("logprobs") or {}).get("content")),
     )
 
 

@@ -28,10 +28,14 @@ class Scope:
 
 
 class Answer(NamedTuple, Generic[R]):
-    """A reply in the agreed shape, and what it cost."""
+    """A reply in the agreed shape, and what it cost.
+
+    `spread`: how likely each value of the number in `spread_over` was, 0.0 to 1.0; None where nobody asked or told.
+    """
 
     value: R
     usage: CallUsage
+    spread: Mapping[int, float] | None = None
 
 
 class Model(Protocol):
@@ -40,9 +44,15 @@ class Model(Protocol):
     name: str
 
     async def structured(
-        self, prompt: str, reply_type: type[R], values: Mapping[str, object], *, scope: Scope
+        self,
+        prompt: str,
+        reply_type: type[R],
+        values: Mapping[str, object],
+        *,
+        scope: Scope,
+        spread_over: str | None = None,
     ) -> Answer[R]:
-        """Ask.
+        """Ask. `spread_over` names a whole number of the reply whose other likely values are of interest, too.
 
         Raises:
             ReplyError: no valid reply, also after one repair.

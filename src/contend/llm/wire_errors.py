@@ -10,7 +10,7 @@ import openai
 from langchain_core.exceptions import ContextOverflowError
 
 from contend.errors import ModelError
-from contend.llm.endpoint import FormatRefused
+from contend.llm.endpoint import FormatRefused, LogprobsRefused
 from contend.text import clean, shorten
 
 GIVE_UP = "x-should-retry"
@@ -18,6 +18,7 @@ GIVE_UP = "x-should-retry"
 
 _KEY = re.compile(r"(?i)\b(?:(?:sk|pk|rk|gsk|hf|tvly|lsv2)[-_][\w*-]{6,}|bearer\s+\S+)")
 _REFUSED_FORMAT = ("response_format", "json_schema")
+_NO_LOGPROBS = {400, 403, 422}
 _TOO_LONG = "{who}: the prompt is longer than the model's context: choose a model with a larger one, or fewer documents"
 # langchain-openai looks for OpenAI's code in the message, where openai 3.54 no longer puts it; then llama.cpp, vLLM.
 _OVERFLOW = ("context_length_exceeded", "exceed_context_size_error", "maximum context length")
@@ -88,8 +89,8 @@ def _from_status(error: openai.APIStatusError, who: str, caller: Caller) -> Mode
             f"{who} asks to wait {wait:.0f} s, more than the call has left of its {caller.deadline_seconds:g} s"
             f" {reason}: go on later, or raise CONTEND_CALL_DEADLINE_SECONDS"
         )
-    if status in _BAD_REQUEST and any(word in f"{error.param} {error.message}" for word in _REFUSED_FORMAT):
-        return FormatRefused(f"{who} refused the reply format {reason}: choose another model")
+    if (refused := _refused_feature(error)) is not None:
+        return refused(f"{who} refused the reply format {reason}: choose another model")
     if error.code == "insufficient_quota":
         return ModelError(f"{who}: the account's quota is used up {reason}: add credit or use another key")
     if status >= _SERVER_FAULT or status in _PASSING:
@@ -98,6 +99,15 @@ def _from_status(error: openai.APIStatusError, who: str, caller: Caller) -> Mode
             transient=True,
         )
     return ModelError(f"{who} refused the request {reason}: {_REMEDIES.get(status, 'choose another model')}")
+
+
+def _refused_feature(error: openai.APIStatusError) -> type[ModelError] | None:
+    """Which of the things was refused that a call can do without."""
+    named = f"{error.param} {error.message}"
+    if error.status_code in _NO_LOGPROBS and "logprobs" in named:
+        return LogprobsRefused
+    unknown = error.status_code in _BAD_REQUEST and any(word in named for word in _REFUSED_FORMAT)
+    return FormatRefused if unknown else None
 
 
 def _said(error: openai.APIStatusError) -> str:

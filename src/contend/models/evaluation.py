@@ -1,6 +1,7 @@
 """What judges say of a submission."""
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -25,6 +26,19 @@ class EvaluationResult(Record):
     overall: Score | None
     metrics: list[MetricScore]
     feedback: str
+
+
+@dataclass(frozen=True)
+class MetricInput:
+    """What a metric by Python is given: the question, the submission's Markdown, its sources, the plan's points.
+
+    A source is a dict with `title`, `summary`, `source`, `url` and what else is known of it.
+    """
+
+    query: str
+    submission: str
+    sources: list[dict[str, Any]]
+    points: list[str]
 
 
 CODE_METRIC_NAMES = ("citation_validity", "citation_support", "point_coverage")

@@ -49,17 +49,38 @@ class JudgmentConfig(Record):
 
 
 class MetricConfig(Record):
-    """One metric. `weight` for all metrics or for none. `prompt` names the rubric file of a metric by model."""
+    """One metric. `weight` for all metrics or for none.
+
+    By a model: `rubric` is the text, or one word that names a file of `prompts/rubrics`; left out, the metric's name
+    does. `model` is its judge, else the run's. By Python: `function` is `module:function`, given `timeout_seconds`.
+    """
 
     name: Identifier
-    kind: Literal["model", "code"] = "model"
+    kind: Literal["model", "code", "python"] = "model"
     weight: Score | None = None
     model: str | None = None
+    rubric: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=10_000)] | None = None
+    function: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")] | None = None
+    timeout_seconds: float = Field(default=30, gt=0, le=600)
+
+    @model_validator(mode="after")
+    def _fits_its_kind(self) -> "MetricConfig":
+        if (self.kind == "python") != (self.function is not None):
+            raise ValueError(f'metrics: {self.name}: `function` belongs to kind "python", and only there')
+        if self.kind != "model" and (self.model or self.rubric):
+            raise ValueError(f'metrics: {self.name}: `model` and `rubric` belong to kind "model"')
+        return self
 
 
 class EvaluatorConfig(Record):
-    """The metrics that score each submission, and how."""
+    """The metrics that score each submission, and how.
 
+    `samples`: how often each metric is asked of a language model; the median counts. `expected_score`: where the
+    endpoint tells how likely each percentage was, their mean counts instead of the one it chose.
+    """
+
+    samples: int = Field(default=1, ge=1, le=9)
+    expected_score: bool = False
     metrics: list[MetricConfig] = Field(min_length=1, max_length=20)
 
     @model_validator(mode="after")

@@ -3,6 +3,7 @@
 Numbers are whole percents: local models keep integer bounds and not float ones.
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
@@ -82,6 +83,13 @@ class MetricReply(Reply):
 
     def score(self) -> float:
         return self.percent / 100
+
+    def expected(self, spread: Mapping[int, float]) -> float:
+        """The mean of the percentages from 0 to 100 by their probabilities, as a score; the plain one without any."""
+        likely = {percent: share for percent, share in spread.items() if 0 <= percent <= 100 and share > 0}  # noqa: PLR2004 - percent
+        total = sum(likely.values())
+        mean = sum(percent * share for percent, share in likely.items()) / total if total else float(self.percent)
+        return min(1.0, mean / 100)
 
 
 class JudgmentReply(Reply):

@@ -1,6 +1,7 @@
 """From metric scores to one evaluation: weights, unscored metrics, the cap on invented citations, the feedback."""
 
 from collections.abc import Sequence
+from statistics import median
 from typing import NamedTuple
 
 from contend.models.evaluation import EvaluationResult, MetricScore
@@ -36,13 +37,32 @@ def evaluation_of(
 
     The feedback begins with what bears on all of it, `notes` last, and ends with the lowest metrics.
     """
-    ordered = sorted(metrics, key=lambda metric: metric.name)
+    ordered = medians(metrics)
     overall = _overall(ordered, language)
     lowest = sorted((metric for metric in ordered if metric.score is not None), key=lambda metric: metric.score or 0.0)
     lines = [f"{metric.name} {_shown(metric.score)}: {shorten(metric.reason, 300)}" for metric in lowest]
     return EvaluationResult(
         overall=overall.score, metrics=ordered, feedback="\n".join([*overall.notes, *notes, *lines[:FEEDBACK_METRICS]])
     )
+
+
+def medians(samples: Sequence[MetricScore]) -> list[MetricScore]:
+    """One score for each metric, by name: the median of its scored samples, with the reason of one near it."""
+    by_name: dict[str, list[MetricScore]] = {}
+    for sample in sorted(samples, key=lambda sample: (sample.name, sample.score or 0.0, sample.reason)):
+        by_name.setdefault(sample.name, []).append(sample)
+    return [_median(of_metric) for of_metric in by_name.values()]
+
+
+def _median(samples: Sequence[MetricScore]) -> MetricScore:
+    scored = [sample for sample in samples if sample.score is not None]
+    if not scored or len(samples) == 1:
+        return samples[0]
+    middle = median(sample.score or 0.0 for sample in scored)
+    nearest = min(scored, key=lambda sample: abs((sample.score or 0.0) - middle))
+    told = ", ".join(_shown(sample.score) for sample in samples)
+    reason = f"{nearest.reason} (median of {told})"
+    return nearest.model_copy(update={"score": middle, "reason": reason})
 
 
 def _overall(metrics: Sequence[MetricScore], language: Language) -> Overall:

@@ -11,7 +11,7 @@ from langgraph.types import Command, Overwrite, Send
 from contend.errors import BudgetExhausted, ContendError
 from contend.models.evaluation import MetricScore
 from contend.models.events import RoundStarted
-from contend.models.options import EvaluatorConfig, ResolvedOptions, RunOptions
+from contend.models.options import RunOptions
 from contend.models.replies import JudgmentReply
 from contend.models.round import Judgment
 from contend.models.task import CallUsage
@@ -19,7 +19,7 @@ from contend.points import uncovered_points
 from contend.services import Services, tell
 from contend.team.evaluation import evaluation_of
 from contend.team.keeping import keep_decision, keep_evaluation, keep_submission
-from contend.team.metrics import measure, seen_by_judges
+from contend.team.metrics import measure, metric_tasks, seen_by_judges, unscored
 from contend.team.opening import opened_alone
 from contend.team.rounds import Decision, FinishedRound, best_of, decide, judged
 from contend.team.state import MetricTask, TeamState, TeamUpdate
@@ -83,11 +83,8 @@ class TeamNodes:
 
     async def unscored(self, task: MetricTask, error: NodeError) -> Command[Literal["evaluate"]]:
         """A metric that fails leaves its score open; the others count."""
-        name = task["metric"]["name"]
-        weight = ResolvedOptions.model_validate(task["options"]).evaluator.weights()[name]
-        score = MetricScore(name=name, score=None, reason=str(error.error), weight=weight)
         # A failed node's edges are not followed: without this, metrics that all fail would end the graph silently.
-        return Command(update={"scores": [_scored(score, None)]}, goto="evaluate")
+        return Command(update={"scores": [_scored(unscored(task, error.error), None)]}, goto="evaluate")
 
     async def evaluate(self, state: TeamState) -> TeamUpdate:
         """All metrics into one evaluation, into the record; then the decision, where it needs no call."""
@@ -177,21 +174,15 @@ class TeamNodes:
 
 def route_to_metrics(state: TeamState) -> list[Send]:
     """All metrics at the same time. What is sent names neither the team's standing nor its rivals."""
-    return [
-        Send(
-            "score_metric",
-            MetricTask(
-                metric=metric.model_dump(mode="json"),
-                submission=state["submission"] or "",
-                theme=state["theme"],
-                options=state["options"],
-                execution_id=state["execution_id"],
-                team_id=state["team"]["team_id"],
-                round_number=state["round_number"],
-            ),
-        )
-        for metric in EvaluatorConfig.model_validate(state["options"]["evaluator"]).measured
-    ]
+    tasks = metric_tasks(
+        state["options"],
+        submission=state["submission"] or "",
+        theme=state["theme"],
+        execution_id=state["execution_id"],
+        team_id=state["team"]["team_id"],
+        round_number=state["round_number"],
+    )
+    return [Send("score_metric", task) for task in tasks]
 
 
 def route_after_evaluate(state: TeamState) -> Literal["brief", "judge", "__end__"]:

@@ -63,9 +63,10 @@ class TeamUpdate(TypedDict, total=False):
 
 
 class MetricTask(TypedDict):
-    """One metric of one submission: what `score_metric` is sent. Neither team name nor leaderboard is in it."""
+    """One sample of a metric of a submission: what `score_metric` is sent. Neither team name nor ranking is in it."""
 
     metric: dict[str, Any]
+    sample: int
     submission: str
     theme: str
     options: dict[str, Any]

@@ -38,7 +38,13 @@ class ExtractiveModel:
     name: str = "extractive"
 
     async def structured(
-        self, prompt: str, reply_type: type[R], values: Mapping[str, object], *, scope: Scope
+        self,
+        prompt: str,
+        reply_type: type[R],
+        values: Mapping[str, object],
+        *,
+        scope: Scope,
+        spread_over: str | None = None,  # noqa: ARG002 - the protocol's; a rule knows one value
     ) -> Answer[R]:
         """Work the prompt's values into a reply, off the event loop.
 

@@ -1,7 +1,7 @@
-"""The metrics: each turns a submission into a score with its reason. By a model, or by code."""
+"""The metrics: each turns a submission into a score with its reason. By a model, by code, or by a function."""
 
 from contend.team.metrics.by_code import checked_citations
-from contend.team.metrics.measuring import Measured, measure
+from contend.team.metrics.measuring import Measured, measure, metric_tasks, unscored
 from contend.team.metrics.seen import seen_by_judges
 
-__all__ = ["Measured", "checked_citations", "measure", "seen_by_judges"]
+__all__ = ["Measured", "checked_citations", "measure", "metric_tasks", "seen_by_judges", "unscored"]

@@ -16,7 +16,7 @@ from contend.team.state import MetricTask
 
 
 async def judged_by_model(
-    services: Services, task: MetricTask, config: MetricConfig, submission: Submission, *, weight: float
+    services: Services, task: MetricTask, config: MetricConfig, submission: Submission
 ) -> tuple[MetricScore, CallUsage]:
     """One metric's verdict.
 
@@ -26,31 +26,34 @@ async def judged_by_model(
     options = ResolvedOptions.model_validate(task["options"])
     values: Mapping[str, object] = {
         "metric": config.name,
-        "rubric": services.rubric(config.name, options.language),
+        "rubric": services.rubric(config, options.language),
         "user_query": Untrusted(task["theme"], label="query"),
         "submission": Untrusted(seen_by_judges(submission.content).text, label="submission"),
         "points": [Untrusted(point) for point in submission.points],
     }
     model = services.model("evaluator", options, task["execution_id"], name=config.model)
-    answer = await model.structured("evaluator/metric", MetricReply, values, scope=_scope(task, config.name))
+    spread_over = "percent" if options.evaluator.expected_score else None
+    answer = await model.structured(
+        "evaluator/metric", MetricReply, values, scope=_scope(task, config.name), spread_over=spread_over
+    )
     evidence, dropped = found_evidence(answer.value.evidence, submission.content)
     note = f" ({dropped} quotes are not in the submission and were dropped)" if dropped else ""
     score = MetricScore(
         name=config.name,
-        score=answer.value.score(),
+        score=answer.value.expected(answer.spread) if answer.spread else answer.value.score(),
         reason=answer.value.reason + note,
-        weight=weight,
+        weight=options.evaluator.weights()[config.name],
         evidence=evidence,
     )
     return score, answer.usage
 
 
-def _scope(task: MetricTask, step: str) -> Scope:
+def _scope(task: MetricTask, name: str) -> Scope:
     return Scope(
         execution_id=task["execution_id"],
         role="evaluator",
         language=task["options"]["language"],
         team_id=task["team_id"],
         round_number=task["round_number"],
-        step=step,
+        step=name if task["sample"] == 1 else f"{name}#{task['sample']}",
     )

@@ -1,0 +1,80 @@
+"""What else a number could have been, from its tokens' log-probabilities."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contend.llm.spread import Token, read_tokens, spread_of
+from contend.models.replies import MetricReply
+
+
+def told(text: str, **likely: float) -> dict[str, object]:
+    others = [{"token": token.strip("_"), "logprob": math.log(share)} for token, share in likely.items()]
+    return {"token": text, "logprob": math.log(likely.get(f"_{text}", 1.0)), "top_logprobs": others}
+
+
+def spread(*tokens: dict[str, object]) -> dict[int, float] | None:
+    return spread_of(read_tokens(list(tokens)), "percent")
+
+
+def reply(percent: int) -> MetricReply:
+    return MetricReply(reason="Fair.", evidence=[], percent=percent)
+
+
+def test_a_number_of_one_token_has_the_probabilities_of_that_token() -> None:
+    found = spread(told('{"percent": '), told("80", _80=0.6, _90=0.3, _x=0.1), told("}"))
+
+    assert found == {80: pytest.approx(2 / 3), 90: pytest.approx(1 / 3)}
+    assert reply(80).expected(found) == pytest.approx((80 * 2 + 90) / 300)
+
+
+def test_a_number_of_several_tokens_counts_with_each_of_them_changed() -> None:
+    found = spread(told('{"percent":'), told("8", _8=0.5, _6=0.5), told("5", _5=0.8, _0=0.2), told("}"))
+
+    assert found is not None
+    assert sorted(found) == [65, 80, 85]
+    assert found[65] == pytest.approx(0.5)
+
+
+def test_the_field_itself_is_meant_and_not_a_mention_before_it() -> None:
+    mention = told('{"reason": "\\\\"percent\\\\": 3", "percent": ')
+
+    assert spread(mention, told("40", _40=1.0), told("}")) == {40: 1.0}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [None, [], "text", [{"token": 3}], [{"token": "80"}], [{"token": '{"score": ', "logprob": 0.0}]],
+)
+def test_where_nothing_is_told_there_is_no_spread(content: object) -> None:
+    assert spread_of(read_tokens(content), "percent") is None
+
+
+def test_a_probability_that_is_no_number_is_left_out() -> None:
+    tokens = read_tokens([{"token": '"percent": 5', "logprob": math.nan}])
+
+    assert spread_of(tokens, "percent") is None
+
+
+@pytest.mark.parametrize("likely", [{}, {250: 1.0}, {-1: 1.0}])
+def test_without_a_likely_percentage_the_plain_score_counts(likely: dict[int, float]) -> None:
+    assert reply(70).expected(likely) == 0.7
+
+
+@given(st.dictionaries(st.integers(-10, 300), st.floats(0, 1), max_size=8), st.integers(0, 100))
+def test_an_expected_score_is_a_score(likely: dict[int, float], percent: int) -> None:
+    assert 0 <= reply(percent).expected(likely) <= 1
+
+
+@given(
+    st.lists(
+        st.tuples(st.text(max_size=5), st.dictionaries(st.text(max_size=3), st.floats(0, 1), max_size=3)), max_size=5
+    )
+)
+def test_any_tokens_give_shares_that_sum_to_one_or_nothing(tokens: list[tuple[str, dict[str, float]]]) -> None:
+    said = [Token('"percent": ', {}), *(Token(text, likely) for text, likely in tokens)]
+    found = spread_of(said, "percent")
+
+    assert found is None or sum(found.values()) == pytest.approx(1)
