@@ -2,7 +2,7 @@
 
 * ContendError
   + InputError            (the caller's mistake: exit 2, nothing spent, nothing written)
-    + PromptError         (a template does not render; also a RuntimeError)
+    + PromptError         (a template does not render)
     + UnknownThread       (no run under that thread id)
     + ThreadBusy          (another process holds the thread's lease; try again when it ends)
     + RunChanged          (config, prompts or teams differ from those the run began with)
@@ -26,15 +26,15 @@ Limit = Literal["max_tokens", "max_usd", "max_calls", "max_minutes"]
 """The hard budgets of a run."""
 
 
-class ContendError(Exception):
-    """The root of what contend raises on purpose."""
+class ContendError(RuntimeError):
+    """The root of what contend raises on purpose. The Agent Server hides the words of an error of no known kind."""
 
 
 class InputError(ContendError):
     """The caller's mistake. Nothing has been spent or written."""
 
 
-class PromptError(InputError, RuntimeError):
+class PromptError(InputError):
     """A prompt template has a syntax error, an undefined variable or renders too long."""
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-_MAIN = "from contend.cli.main import main; main()"
+MAIN = "from contend.cli.main import main; main()"
 Event = dict[str, Any]
 
 
@@ -82,7 +82,7 @@ def contend_child(workspace: Path, *arguments: str | Path, base_url: str | None 
     """A running command; killed at the end if it still runs."""
     endpoint = {} if base_url is None else {"OPENAI_BASE_URL": base_url}
     process = subprocess.Popen(  # noqa: S603 - contend itself
-        [sys.executable, "-c", _MAIN, *map(str, arguments), "--json"],
+        [sys.executable, "-c", MAIN, *map(str, arguments), "--json"],
         env=child_environment(workspace, **endpoint),
         cwd=workspace,
         stdout=subprocess.PIPE,

@@ -8,6 +8,7 @@ from contend.contest.opening import OpeningNode, route_to_teams
 from contend.contest.state import ContestInput, ContestOutput, ContestState, ContestUpdate
 from contend.contest.teams import Teams
 from contend.contest.unsaved import stopping_if_unsaved
+from contend.drawing import fails_to
 from contend.learning.graph import build_learn_graph
 from contend.models.options import RunOptions
 from contend.services import Services
@@ -40,12 +41,12 @@ def build_contest_graph(services: Services) -> ContestGraph:
     graph: ContestGraph = StateGraph(
         ContestState, context_schema=RunOptions, input_schema=ContestInput, output_schema=ContestOutput
     )
-    graph.add_node("open_run", opening.open_run, error_handler=opening.refuse)
-    graph.add_node("team", team, input_schema=TeamInput, error_handler=teams.forfeit)
+    graph.add_node("open_run", opening.open_run, error_handler=opening.refuse, destinations=fails_to("open_run"))
+    graph.add_node("team", team, input_schema=TeamInput, error_handler=teams.forfeit, destinations=fails_to("team"))
     graph.add_node("pick_winner", closing.pick_winner)
     graph.add_node("approve_report", closing.approve_report)
     graph.add_node("publish", closing.publish)
-    graph.add_node("learn", learn, error_handler=closing.learning_failed)
+    graph.add_node("learn", learn, error_handler=closing.learning_failed, destinations=fails_to("learn"))
     graph.add_node("finish_run", closing.finish_run)
     graph.add_edge(START, "open_run")
     graph.add_conditional_edges("open_run", route_to_teams, ["team"])

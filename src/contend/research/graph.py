@@ -5,6 +5,7 @@ supervise → (approve_plan) → Send × queries → search → collect → writ
 
 from langgraph.graph import START, StateGraph
 
+from contend.drawing import fails_to
 from contend.models.options import RunOptions
 from contend.research.nodes import ResearchNodes
 from contend.research.routes import ResearchRoutes
@@ -22,7 +23,13 @@ def build_research_graph(services: Services) -> ResearchGraph:
     )
     graph.add_node("supervise", nodes.supervise)
     graph.add_node("approve_plan", nodes.approve_plan)
-    graph.add_node("search", nodes.search, input_schema=SearchTask, error_handler=nodes.turn_off)  # type: ignore[arg-type]  # handlers take a NodeError
+    graph.add_node(
+        "search",
+        nodes.search,  # type: ignore[arg-type]  # handlers take a NodeError
+        input_schema=SearchTask,
+        error_handler=nodes.turn_off,
+        destinations=fails_to("search"),
+    )
     graph.add_node("collect", nodes.collect)
     graph.add_node("write", nodes.write)
     graph.add_node("review", nodes.review)
