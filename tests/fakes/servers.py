@@ -12,12 +12,15 @@ from urllib.request import urlopen
 
 from fakes.children import MAIN, child_environment
 
+_MOST_SECONDS = 600
+
 
 @contextmanager
 def agent_server(workspace: Path, log: Path, **variables: str) -> Iterator[str]:
-    """The address of a running server. It ends with the block, at the latest after four minutes."""
-    port = _free_port()
-    command = ["timeout", "240", sys.executable, "-c", MAIN, "serve", "--port", str(port)]
+    """The address of a running server. It ends with the block, and by itself after ten minutes."""
+    port = str(_free_port())
+    # The alarm outlives the exec by which contend becomes the server.
+    command = [sys.executable, "-c", f"import signal; signal.alarm({_MOST_SECONDS}); {MAIN}", "serve", "--port", port]
     with (
         log.open("wb") as said,
         subprocess.Popen(  # noqa: S603 - contend itself
