@@ -27,10 +27,14 @@ class PlanReply(Reply):
     plan_text: str = Field(min_length=10, max_length=600)
 
 
+LONGEST_SENTENCE = 400
+"""Characters. A reply's grammar stops a model there, in the middle of a word."""
+
+
 class SentenceReply(Reply):
     """One sentence and the numbers of the passages it rests on."""
 
-    text: str = Field(min_length=2, max_length=400)
+    text: str = Field(min_length=2, max_length=LONGEST_SENTENCE)
     sources: list[int] = Field(max_length=3)
 
 

@@ -116,6 +116,7 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
             "sources": ["local", "arxiv"],
             "round_number": 2,
             "history": [_PAST],
+            "at_hand": [{"title": _said("title"), "text": _said("passage")}],
         },
         {
             **_QUESTION,
@@ -127,6 +128,7 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
             "sources": ["local"],
             "round_number": 1,
             "history": [],
+            "at_hand": [],
         },
     ),
     "writer/write": (

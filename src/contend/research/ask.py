@@ -11,6 +11,11 @@ from contend.prompts import Untrusted
 from contend.research.approval import refusal_reason
 from contend.research.state import ResearchState
 from contend.services import Services
+from contend.text import shorten
+
+AT_HAND = 4
+AT_HAND_CHARACTERS = 240
+"""Of so many passages of the own documents, the planner sees the beginnings."""
 
 Asked = Literal["supervisor", "writer", "reviewer"]
 
@@ -48,7 +53,8 @@ async def values_for(
     shared: dict[str, object] = {"theme": Untrusted(state["theme"])}
     match role:
         case "supervisor":
-            return shared | _briefing(services, state) | _planning(state)
+            at_hand = await _at_hand(services, state)
+            return shared | _briefing(services, state) | _planning(state) | {"at_hand": at_hand}
         case "writer":
             best = await services.submission(state.get("best_submission"))
             return (
@@ -100,6 +106,21 @@ def _planning(state: ResearchState) -> dict[str, object]:
         "round_number": state["round_number"],
         "history": history,
     }
+
+
+async def _at_hand(services: Services, state: ResearchState) -> list[dict[str, object]]:
+    """What the own documents say nearest to the question: a plan made blind asks about something else."""
+    if "local" not in team_of(state).sources or "local" not in state["options"]["sources"]:
+        return []
+    source = services.source("local", state["options"]["documents"])
+    found = await source.search(state["theme"], limit=AT_HAND)
+    return [
+        {
+            "title": Untrusted(result.title, label="title"),
+            "text": Untrusted(shorten(text, AT_HAND_CHARACTERS), label="passage"),
+        }
+        for result, text in found
+    ]
 
 
 def _shown(passages: Sequence[Passage]) -> list[dict[str, object]]:

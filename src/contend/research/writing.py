@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from contend.errors import DraftError
-from contend.models.replies import DraftReply, SentenceReply
+from contend.models.replies import LONGEST_SENTENCE, DraftReply, SentenceReply
 from contend.models.research import CitedSentence, Draft, Passage, ResearchPlan
 from contend.models.submission import Submission
 from contend.report import state_to_report
 from contend.research.state import ResearchState
-from contend.text import clean
+from contend.text import clean, split_sentences
+
+_SENTENCE_ENDS = (".", "!", "?", "。", "！", "？", "”", "」", ")", "）")
 
 
 def draft_of(reply: DraftReply, offered: Sequence[Passage], bullets: Sequence[dict[str, Any]]) -> Draft:
@@ -18,10 +20,7 @@ def draft_of(reply: DraftReply, offered: Sequence[Passage], bullets: Sequence[di
     Raises:
         DraftError: a part of the draft holds no text.
     """
-    parts = {
-        name: [_cited(sentence, offered) for sentence in getattr(reply, name) if clean(sentence.text).strip()]
-        for name in ("summary", "findings", "analysis", "limits")
-    }
+    parts = {name: _cited(getattr(reply, name), offered) for name in ("summary", "findings", "analysis", "limits")}
     for name in ("summary", "findings", "analysis"):
         if not parts[name]:
             raise DraftError(f"the writer's {name} holds no text")
@@ -29,10 +28,23 @@ def draft_of(reply: DraftReply, offered: Sequence[Passage], bullets: Sequence[di
     return Draft(**parts, bullets_used=used)
 
 
-def _cited(sentence: SentenceReply, offered: Sequence[Passage]) -> CitedSentence:
-    numbers = [number for number in dict.fromkeys(sentence.sources) if 1 <= number <= len(offered)]
-    text = clean(sentence.text, single_line=True)
-    return CitedSentence(text=text, passages=[offered[number - 1].id for number in numbers])
+def _cited(sentences: Sequence[SentenceReply], offered: Sequence[Passage]) -> list[CitedSentence]:
+    """A part's sentences, each once; those that hold no text are left out."""
+    told: dict[str, CitedSentence] = {}
+    for sentence in sentences:
+        text = whole(clean(sentence.text, single_line=True))
+        numbers = [number for number in dict.fromkeys(sentence.sources) if 1 <= number <= len(offered)]
+        if text:
+            told.setdefault(text, CitedSentence(text=text, passages=[offered[number - 1].id for number in numbers]))
+    return list(told.values())
+
+
+def whole(text: str) -> str:
+    """The text without the sentence that the reply's limit cut off at its end."""
+    if len(text) < LONGEST_SENTENCE or text.endswith(_SENTENCE_ENDS):
+        return text
+    kept = split_sentences(text)[:-1]
+    return text[: text.rindex(kept[-1]) + len(kept[-1])] if kept else ""
 
 
 def submission_of(state: ResearchState) -> Submission:

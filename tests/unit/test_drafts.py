@@ -1,0 +1,35 @@
+from contend.models.replies import LONGEST_SENTENCE, DraftReply
+from contend.models.research import Passage
+from contend.research.writing import draft_of, whole
+
+OFFERED = [Passage(id=f"{number:064d}", url=f"https://a.org/{number}", title="A") for number in (1, 2)]
+
+
+def _reply(*analysis: tuple[str, list[int]]) -> DraftReply:
+    said = [{"text": text, "sources": sources} for text, sources in analysis]
+    first = [{"text": "Bridges hum in the wind.", "sources": [1]}]
+    return DraftReply.model_validate(
+        {"summary": first, "findings": first, "analysis": [*first, *said], "limits": [], "bullets": []}
+    )
+
+
+def test_a_sentence_that_the_limit_cut_off_is_left_out_and_whole_ones_before_it_stay() -> None:
+    complete = "Vortices are shed from the cables in turn. " * 9
+    cut = (complete + "The athlete may need to work on different sub")[:LONGEST_SENTENCE].ljust(LONGEST_SENTENCE, "x")
+
+    assert whole(cut) == complete.strip()
+    assert whole("x" * LONGEST_SENTENCE) == ""
+    assert whole("Short and without an end") == "Short and without an end"
+
+
+def test_a_part_says_each_sentence_once() -> None:
+    draft = draft_of(_reply(("Wind sheds vortices.", [2]), ("Wind sheds vortices.", [1])), OFFERED, [])
+
+    assert [sentence.text for sentence in draft.analysis] == ["Bridges hum in the wind.", "Wind sheds vortices."]
+    assert draft.analysis[1].passages == [OFFERED[1].id]
+
+
+def test_a_source_that_was_not_offered_is_not_cited() -> None:
+    draft = draft_of(_reply(("Wind sheds vortices.", [7, 2])), OFFERED, [])
+
+    assert draft.analysis[1].passages == [OFFERED[1].id]
