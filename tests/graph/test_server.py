@@ -118,6 +118,13 @@ def test_a_run_ends_with_a_report_a_message_and_a_status(
     assert not endpoint.calls
 
 
+def test_a_run_without_a_thread_leaves_no_defect_in_the_servers_log(server: Server) -> None:
+    server.run("contend", {"theme": THEME})
+    server.run("contend", {"theme": THEME})
+
+    assert "Background worker failed" not in (server.workspace / "server.log").read_text("utf-8")
+
+
 def test_an_empty_theme_ends_the_run_with_its_line(server: Server) -> None:
     ended = server.run("contend", {"theme": " "})
 

@@ -95,7 +95,10 @@ async def _sqlite(folder: Path) -> AsyncIterator[BaseCheckpointSaver[Any]]:
         await connection.execute("PRAGMA journal_mode=WAL")
         await connection.execute("PRAGMA synchronous=NORMAL")
         await connection.execute("PRAGMA busy_timeout=10000")
-        yield AsyncSqliteSaver(connection, serde=PackedSerializer())
+        saver = AsyncSqliteSaver(connection, serde=PackedSerializer())
+        # By itself it makes its tables when it saves; the Agent Server may delete before that.
+        await saver.setup()
+        yield saver
 
 
 def has_checkpoints(settings: Settings) -> bool:
