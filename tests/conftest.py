@@ -9,6 +9,10 @@ import pytest
 
 from fakes.vendors import Vendors
 
+if "CONTEND_DATA" in os.environ:
+    # Tests run in folders of their own, where a relative path leads nowhere.
+    os.environ["CONTEND_DATA"] = str(Path(os.environ["CONTEND_DATA"]).resolve())
+
 DOCUMENTS = {
     "resume.md": """# How resume works
 
