@@ -132,6 +132,7 @@ async def resume(
             going = _Run(live, graph, thread, on_event)
             before = await going.state()
             if is_finished(before):
+                chosen_answers([], decision, answers)
                 return _outcome(thread, before, went_on=False)
             await check_kept(live, thread, before)
             check_resumable(live, thread, before, force=force)

@@ -242,3 +242,21 @@ async def test_a_lease_is_held_while_its_block_runs_and_let_go_after_it(redis: R
             async with lease(settings, "held"):
                 pass
     assert not await is_leased(settings, "held")
+
+
+async def test_questions_wait_in_redis_and_are_answered_by_another_process(contest: Contest, vendors: Vendors) -> None:
+    waiting = await contest.run(THEME, thread_id="asked", max_rounds=1, learn=False, approve=["plan"])
+    asked = {question.team_id: question.id for question in waiting.questions}
+    assert waiting.exit_code == 3
+    assert set(asked) == {"alpha", "beta"}
+    reason = "look at the leases instead"
+
+    outcome = await contest.resume(
+        "asked", answers={asked["alpha"]: "approve", asked["beta"]: {"type": "reject", "reason": reason}}
+    )
+
+    assert outcome.status == "completed"
+    plans = [call.user for call in vendors.calls if call.model == "beta" and call.prompt == "supervisor/plan"]
+    assert reason in plans[1]
+    with pytest.raises(InputError, match="no question is open"):
+        await contest.resume("asked", "approve")

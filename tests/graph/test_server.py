@@ -220,3 +220,31 @@ def test_a_model_that_refuses_fails_a_part_with_its_line(server: Server, endpoin
 
     with pytest.raises(Exception, match=r"ModelError: model 'beta' at http://127\.0\.0\.1.* set OPENAI_API_KEY"):
         server.run("team", {"theme": THEME}, context={"teams": ["beta"]})
+
+
+def test_plans_of_two_teams_are_approved_and_edited_through_the_sdk(server: Server, endpoint: Vendors) -> None:
+    thread = server.thread()
+    options = {"teams": ["alpha", "beta"], "approve": ["plan"], "max_rounds": 1, "learn": False, "model": "m"}
+    server.run("contend", {"theme": THEME}, thread_id=thread, context=options)
+    waiting = server.client.threads.get_state(thread)["interrupts"]
+    asked = {question["value"]["team_id"]: question["id"] for question in waiting}
+    assert set(asked) == {"alpha", "beta"}
+    points = ["Which calls are repeated after a kill?"]
+    edited = {"name": "approve_plan", "args": {"investigation_points": points}}
+
+    ended = server.run(
+        "contend",
+        None,
+        thread_id=thread,
+        command={
+            "resume": {
+                asked["alpha"]: {"decisions": [{"type": "approve"}]},
+                asked["beta"]: {"decisions": [{"type": "edit", "edited_action": edited}]},
+            }
+        },
+    )
+
+    assert ended["status"] == "completed"
+    drafts = [call.user for call in endpoint.calls if call.model == "beta" and call.prompt == "writer/write"]
+    assert drafts
+    assert all(points[0] in draft for draft in drafts)
