@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from contend.cli.loading import without_collection
 from contend.cli.options import JSON_LINES, OUT, THREAD, WORKSPACE
 
 _LIMITS = "Limits"
@@ -113,7 +114,8 @@ def run(
 
         show_dry_run(theme, options, workspace=workspace, as_json=as_json)
         return
-    from contend.cli.driving import run_theme
+    with without_collection():
+        from contend.cli.driving import run_theme
 
     raise typer.Exit(run_theme(theme, options, thread=thread, workspace=workspace, as_json=as_json, out=out))
 
@@ -144,7 +146,9 @@ def resume(
 ) -> None:
     """Go on with THREAD's run after a crash, a stop or a question; calls that were finished are not made again."""
     from contend.cli.answering import answers_of
-    from contend.cli.driving import resume_thread
+
+    with without_collection():
+        from contend.cli.driving import resume_thread
 
     answers = answers_of(approve=approve, edit=edit, reject=reject, answer=answer or [])
     raise typer.Exit(resume_thread(thread, answers, force=force, workspace=workspace, as_json=as_json, out=out))
