@@ -1,5 +1,6 @@
 """Loading what a run needs: the graph and its libraries, thousands of modules."""
 
+import atexit
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,3 +15,5 @@ def without_collection() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+        # DuckDB complains of what is left at the interpreter's end.
+        atexit.register(gc.unfreeze)
