@@ -6,7 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,8 @@ PASSAGE_TOKENS = 4000
 
 PASSAGE_CHARACTERS = 2000
 _KEPT_SUBMISSIONS = 256
+# The same passages are offered again and again: to writer and reviewer, in each round, to each team.
+_tokens = lru_cache(maxsize=1024)(estimate_tokens)
 
 SourceFactory = Callable[[Sequence[Path]], Source]
 
@@ -276,7 +278,7 @@ class Services:
         left = PASSAGE_TOKENS
         for reference in references:
             text = shorten(texts[reference["id"]], PASSAGE_CHARACTERS)
-            left -= estimate_tokens(text)
+            left -= _tokens(text)
             if left < 0 and chosen:
                 break
             chosen.append(Passage.model_validate({**reference, "text": text}))

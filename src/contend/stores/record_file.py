@@ -12,11 +12,13 @@ import duckdb
 from contend.errors import StoreError, StoreLocked
 from contend.stores.record_schema import SCHEMA
 
-# One thread: the tables are small, and starting DuckDB's pool costs more than it saves.
+# One thread and small blocks: the tables are small. DuckDB's pool costs more to start than it saves, and a block of its
+# usual size for each column makes megabytes of a few rows.
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false",
     "lock_configuration": "true",
     "threads": "1",
+    "default_block_size": "16384",
 }
 _LOCKED = re.compile(r"Could not set lock|being used by another process")
 _FIRST_WAIT_SECONDS = 0.005
