@@ -23,7 +23,10 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 _LOCKED = re.compile(r"Could not set lock|being used by another process")
 _FIRST_WAIT_SECONDS = 0.005
 _LONGEST_WAIT_SECONDS = 0.05
+_IDLE_SECONDS = 0.25
+_BREATH_SECONDS = 0.05
 _HOLD_SECONDS = 1.0
+_LONGEST_HOLD_SECONDS = 3.0
 _PAUSE_SECONDS = 2 * _LONGEST_WAIT_SECONDS
 
 
@@ -37,8 +40,11 @@ class RecordFile:
         self._opened_at = 0.0
 
     @property
-    def is_open(self) -> bool:
-        return self._connection is not None
+    def idle_seconds(self) -> float:
+        """How long it may stay open without work: after a while of holding it, no longer than a breath."""
+        if self._connection is None:
+            return 0.0
+        return _IDLE_SECONDS if self._held() < _HOLD_SECONDS else _BREATH_SECONDS
 
     def exists(self) -> bool:
         """Raises: StoreError where the folder cannot be read."""
@@ -85,9 +91,12 @@ class RecordFile:
 
     def take_turns(self) -> None:
         """Lets waiting processes in after a while of steady work: the pause is longer than any of their waits."""
-        if self._connection is not None and time.monotonic() - self._opened_at > _HOLD_SECONDS:
+        if self._connection is not None and self._held() > _LONGEST_HOLD_SECONDS:
             self.let_go()
             time.sleep(_PAUSE_SECONDS)
+
+    def _held(self) -> float:
+        return time.monotonic() - self._opened_at
 
     def failure(self, what: str, error: Exception) -> StoreError:
         """A `StoreError` of one line for an error from below."""

@@ -16,7 +16,7 @@ from contend.stores.record_writes import Rows, together
 
 logger = logging.getLogger(__name__)
 
-_IDLE_SECONDS = 0.25
+_MOMENT_SECONDS = 0.25
 
 _T = TypeVar("_T")
 Work = Callable[[duckdb.DuckDBPyConnection], _T]
@@ -92,7 +92,7 @@ class RecordThread:
 
     def _take(self) -> bool:
         with self._wake:
-            moment = _IDLE_SECONDS if self._file.is_open or self._queue else 0
+            moment = _MOMENT_SECONDS if self._queue else self._file.idle_seconds
             self._wake.wait_for(lambda: any(job.done is not None for job in self._queue), timeout=moment)
             taken, self._queue = self._queue, []
         self._at_work = [job for job in taken if job.taken()]
