@@ -14,6 +14,7 @@ from langgraph.types import Command
 from pydantic import Field
 
 from contend.contest.closing import usage_of
+from contend.contest.comparing import MOST_COMPARED
 from contend.contest.graph import build_contest_graph
 from contend.contest.state import ContestState
 from contend.errors import CheckpointError, InputError, UnknownThread
@@ -187,12 +188,14 @@ async def dry_run(
 
 
 def count_calls(opening: Opening) -> tuple[int, int]:
-    """Model calls at least and at most: per team and round, plan, drafts, reviews, metrics, judge."""
+    """Model calls at least and at most: per team and round, plan, drafts, reviews, metrics, judge; near ties."""
     options = opening.options
     if set(options.models.values()) == {"extractive"}:
         return 0, 0
-    metrics = sum(metric.kind == "model" for metric in options.evaluator.metrics)
+    metrics = options.evaluator.samples * sum(metric.kind == "model" for metric in options.evaluator.metrics)
+    compared = min(MOST_COMPARED, sum(team.kind != "extractive" for team in opening.teams))
     least = most = 2 * options.learn
+    most += compared * (compared - 1)
     for team in opening.teams:
         if team.kind == "extractive":
             least, most = least + metrics, most + metrics

@@ -65,7 +65,7 @@ async def open_run(
         teams=teams,
         sources=on,
         sources_off=off,
-        warnings=[*_warnings(options), *store_warnings],
+        warnings=[*filter(None, [judges_warning(options, teams)]), *store_warnings],
         fingerprint=config_fingerprint(services, options),
         left_out=await services.left_out(options.documents, read=False) if "local" in on else [],
     )
@@ -168,12 +168,14 @@ def _has_source(team: TeamConfig, on: Sequence[str], *, named: bool) -> bool:
     return any(name in on for name in needed)
 
 
-def _warnings(options: ResolvedOptions) -> list[str]:
-    models = options.models
-    if models["writer"] != EXTRACTIVE and models["evaluator"] == models["writer"]:
-        warning = (
-            f"the judges use the writer's model ({models['writer']}): a model of their own is fairer "
-            "(config/models.toml, [roles] evaluator and judge)"
-        )
-        return [warning]
-    return []
+def judges_warning(options: ResolvedOptions, teams: Sequence[TeamConfig]) -> str | None:
+    """What to say where a language model judges what it wrote itself; None where none does."""
+    writers = {team.models.get("writer", options.models["writer"]) for team in teams if team.kind != "extractive"}
+    asked = [metric for metric in options.evaluator.metrics if metric.kind == "model"]
+    shared = {metric.model or options.models["evaluator"] for metric in asked} & writers - {EXTRACTIVE}
+    if not shared:
+        return None
+    return (
+        f"the judges use the writer's model ({', '.join(sorted(shared))}): a model of their own is fairer "
+        "(config/models.toml, [roles] evaluator and judge)"
+    )

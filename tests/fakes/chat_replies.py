@@ -26,6 +26,7 @@ PROMPTS = {
     "DraftReply": "writer/write",
     "ReviewReply": "reviewer/review",
     "MetricReply": "evaluator/metric",
+    "PairwiseReply": "pairwise/compare",
     "JudgmentReply": "judge/judge",
     "ReflectionReply": "reflector/reflect",
     "CurationReply": "curator/curate",
@@ -143,6 +144,13 @@ def _metric(asked: Asked) -> dict[str, Any]:
     }
 
 
+def _pairwise(asked: Asked) -> dict[str, Any]:
+    """The one with more cited sentences; which of equals, its words decide, not its place."""
+    worth = [(len(_CITATION.findall(text)), _hash(_DATE.sub("", text))) for text in asked.blocks("submission")]
+    choice = "tie" if worth[0] == worth[1] else "first" if worth[0] > worth[1] else "second"
+    return {"reason": f"{worth[0][0]} cited sentences against {worth[1][0]}.", "choice": choice}
+
+
 def _judgment(asked: Asked) -> dict[str, Any]:
     """Go on while the last own score is below 80 and not below the one before."""
     line = _SCORES.search(asked.settled)
@@ -192,6 +200,7 @@ _REPLIES = {
     "DraftReply": _draft,
     "ReviewReply": _review,
     "MetricReply": _metric,
+    "PairwiseReply": _pairwise,
     "JudgmentReply": _judgment,
     "ReflectionReply": _reflection,
     "CurationReply": _curation,

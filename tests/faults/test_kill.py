@@ -133,6 +133,9 @@ MOMENTS = {
         hangs={"prompt": "evaluator/metric", "after": 3}, in_flight=1, saved="alpha/2/evaluator"
     ),
     "while the judge is asked": Moment(hangs={"prompt": "judge/judge"}, in_flight=1),
+    "while a near tie is compared": Moment(
+        hangs={"prompt": "pairwise/compare", "after": 1}, in_flight=1, saved="evaluator/pairwise"
+    ),
     "after the report": Moment(told={"kind": "report_published"}, hangs={"prompt": "reflector/reflect"}),
     "while the lessons are curated": Moment(hangs={"prompt": "curator/curate"}, in_flight=1),
     "after the lessons": Moment(told={"kind": "learned"}),

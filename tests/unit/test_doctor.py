@@ -178,3 +178,28 @@ def test_a_damaged_checkpoint_file_is_a_fault(terminal: Terminal) -> None:
 
     assert code == 2
     assert "SQLite says" in found["checkpointer"]["said"]
+
+
+@pytest.mark.parametrize(
+    ("roles", "found"),
+    [
+        ("", ("warning", "the judges use the writer's model (gpt-5-mini)")),
+        ('evaluator = "strict"\n', ("ok", "strict, not the writer's model")),
+    ],
+)
+def test_judges_that_use_the_writers_model_are_warned_of(
+    terminal: Terminal, workspace: Path, monkeypatch: pytest.MonkeyPatch, roles: str, found: tuple[str, str]
+) -> None:
+    (workspace / "config").mkdir(parents=True)
+    (workspace / "config" / "models.toml").write_text(f'default = "gpt-5-mini"\n\n[roles]\n{roles}', "utf-8")
+
+    with endpoint("gpt-5-mini", "strict") as base_url:
+        monkeypatch.setenv("OPENAI_BASE_URL", base_url)
+        judges = checks(terminal)[1]["judges"]
+
+    assert judges["state"] == found[0]
+    assert judges["said"].startswith(found[1])
+
+
+def test_without_a_language_model_nobody_judges_what_it_wrote(terminal: Terminal) -> None:
+    assert "judges" not in checks(terminal)[1]

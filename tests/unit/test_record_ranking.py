@@ -58,7 +58,7 @@ async def test_pairwise_outcomes_set_again_replace_all_earlier_ones(store: Recor
     await store.set_pairwise(RUN, {"b": 2.0})
     await store.close()
 
-    assert rows_in(path, "pairwise") == [(RUN, "b", 2.0)]
+    assert rows_in(path, "pairwise") == [(RUN, "b", "2.0")]
 
 
 class Standing(NamedTuple):

@@ -12,6 +12,7 @@ from contend.cli.words import counted
 from contend.errors import ContendError, InputError, StoreError
 from contend.llm.endpoint import OPENAI_URL
 from contend.models.options import RunOptions
+from contend.preflight import judges_warning
 from contend.prompts.library import LANGUAGES
 from contend.services import Services
 from contend.settings import EXTRACTIVE, Config, Settings, resolve_options
@@ -72,8 +73,19 @@ async def model_check(services: Services, servers: Sequence[Server]) -> Check:
 def wanted_models(config: Config) -> list[str]:
     """The models that a run would call if nothing else is asked for."""
     resolved = resolve_options(config, RunOptions(), theme="", has_language_model=True)
-    names = {*resolved.options.models.values(), *(name for team in resolved.teams for name in team.models.values())}
+    metrics = resolved.options.evaluator.metrics
+    names = {*resolved.options.models.values(), *(metric.model for metric in metrics if metric.model)}
+    names |= {name for team in resolved.teams for name in team.models.values()}
     return sorted(names - {EXTRACTIVE})
+
+
+def judges_check(services: Services) -> Check:
+    """Whether anybody judges what the same model wrote."""
+    settings = services.settings
+    resolved = resolve_options(services.config, RunOptions(), theme="", has_language_model=settings.has_language_model)
+    warning = judges_warning(resolved.options, resolved.teams)
+    judge = resolved.options.models["evaluator"]
+    return Check("judges", "warning", warning) if warning else Check("judges", "ok", f"{judge}, not the writer's model")
 
 
 def _models_there(address: str, wanted: Sequence[str], there: Sequence[str]) -> Check:

@@ -12,6 +12,7 @@ from rich.text import Text
 from contend.cli.checks import (
     Check,
     extra_checks,
+    judges_check,
     model_check,
     prompts_check,
     source_checks,
@@ -56,6 +57,7 @@ async def _checks(settings: Settings) -> list[Check]:
         Check("config", "ok", f"{counted(len(services.config.teams), 'team')}: {', '.join(services.config.teams)}"),
         await asyncio.to_thread(prompts_check, services),
         await model_check(services, servers),
+        *([judges_check(services)] if settings.has_language_model else []),
         *await source_checks(services),
         *await store_checks(services),
         *extra_checks(servers),

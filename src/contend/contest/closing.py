@@ -8,7 +8,8 @@ from langgraph.errors import NodeError
 from langgraph.types import Command, interrupt
 
 from contend.contest.approval import answered, report_question
-from contend.contest.outcomes import BUDGETS, TeamOutcome, standings, status_of, summary_of, winner_of
+from contend.contest.comparing import comparisons_of, pairwise_keys
+from contend.contest.outcomes import BUDGETS, outcomes_of, standings, status_of, summary_of, winner_of
 from contend.contest.publishing import head_of, publish
 from contend.contest.state import ContestState, ContestUpdate
 from contend.models.events import ReportPublished, RunDone, WinnerPicked
@@ -27,7 +28,9 @@ class ClosingNodes:
 
     async def pick_winner(self, state: ContestState) -> ContestUpdate:
         """The first in the one ranking; none if no team delivered."""
-        outcomes, options = outcomes_of(state), ResolvedOptions.model_validate(state["options"])
+        keys = await self._kept_keys(state)
+        outcomes = outcomes_of({**state, "pairwise": keys})
+        options = ResolvedOptions.model_validate(state["options"])
         winner = winner_of(outcomes, options)
         status, notes = status_of(outcomes, winner)
         texts = {
@@ -45,6 +48,7 @@ class ClosingNodes:
             )
         )
         return {
+            "pairwise": keys,
             "winner": winner.team.team_id if winner else None,
             "submission": best.submission if best else None,
             "notes": notes,
@@ -75,6 +79,7 @@ class ClosingNodes:
             sources_off=off,
             left_out=await self._left_out(options),
             unverified=await self._unverified(submission),
+            usage=usage_of(state),
         )
         folder = self.services.folder / "results" / state["thread_id"]
         published = await publish(submission.report, head, options, folder)
@@ -116,6 +121,19 @@ class ClosingNodes:
         self.services.forget(state["execution_id"])
         return {"status": status, "message": message}
 
+    async def _kept_keys(self, state: ContestState) -> dict[str, float]:
+        """The outcome of the comparisons, on record and on the live board, so that all see one ranking."""
+        execution_id, comparisons = state["execution_id"], comparisons_of(state)
+        if not comparisons:
+            return {}
+        keys = pairwise_keys(comparisons)
+        self.services.board.set_pairwise(execution_id, keys)
+        await self.services.record.set_pairwise(execution_id, keys)
+        calls = [each.usage for each in comparisons if each.usage is not None]
+        await self.services.record.save_usage(execution_id, "", 0, calls)
+        await self.services.record.flush()
+        return keys
+
     async def _left_out(self, options: ResolvedOptions) -> list[str]:
         return await self.services.left_out(options.documents, read=True) if "local" in options.sources else []
 
@@ -143,13 +161,8 @@ def route_after_publish(state: ContestState) -> Literal["learn", "finish_run"]:
     return "learn" if state["options"]["learn"] and not ended else "finish_run"
 
 
-def outcomes_of(state: ContestState) -> list[TeamOutcome]:
-    """The outcomes in the order in which the teams were entered, whichever ended first."""
-    found = {outcome["team"]["team_id"]: TeamOutcome.model_validate(outcome) for outcome in state["outcomes"]}
-    return [found[team["team_id"]] for team in state["teams"] if team["team_id"] in found]
-
-
 def usage_of(state: ContestState) -> RunUsage:
-    """What the run's model calls cost: the teams' rounds, and the learning."""
-    lessons = [CallUsage.model_validate(call) for call in (state.get("lessons") or {}).get("usage", [])]
-    return sum((outcome.usage for outcome in outcomes_of(state)), start=RunUsage.of(lessons))
+    """What the run's model calls cost: the teams' rounds, the comparisons at the top, and the learning."""
+    calls = [CallUsage.model_validate(call) for call in (state.get("lessons") or {}).get("usage", [])]
+    calls += [each.usage for each in comparisons_of(state) if each.usage is not None]
+    return sum((outcome.usage for outcome in outcomes_of(state)), start=RunUsage.of(calls))

@@ -1,8 +1,13 @@
-"""The contest graph: open_run → Send × teams → team → pick_winner → (approve_report) → publish → learn → finish_run."""
+"""The contest graph.
+
+open_run → Send × teams → team → find_near_ties → Send × pairs → compare_pair → pick_winner → (approve_report) → publish
+→ learn → finish_run.
+"""
 
 from langgraph.graph import END, START, StateGraph
 
 from contend.contest.closing import ClosingNodes, route_after_approval, route_after_pick, route_after_publish
+from contend.contest.comparing import CompareTask, ComparingNodes, route_to_pairs
 from contend.contest.learning import LearnNode
 from contend.contest.opening import OpeningNode, route_to_teams
 from contend.contest.state import ContestInput, ContestOutput, ContestState, ContestUpdate
@@ -27,7 +32,7 @@ def build_contest_graph(services: Services) -> ContestGraph:
     learn_graph = build_learn_graph(services.learn_nodes).compile()
 
     opening, teams = OpeningNode(services), Teams(services)
-    learning, closing = LearnNode(services), ClosingNodes(services)
+    comparing, closing, learning = ComparingNodes(services), ClosingNodes(services), LearnNode(services)
 
     # Closures over the compiled graphs: so Studio finds the parts and draws them.
     async def team(state: TeamInput) -> ContestUpdate:
@@ -43,6 +48,14 @@ def build_contest_graph(services: Services) -> ContestGraph:
     )
     graph.add_node("open_run", opening.open_run, error_handler=opening.refuse, destinations=fails_to("open_run"))
     graph.add_node("team", team, input_schema=TeamInput, error_handler=teams.forfeit, destinations=fails_to("team"))
+    graph.add_node("find_near_ties", comparing.find_near_ties)
+    graph.add_node(
+        "compare_pair",
+        comparing.compare_pair,  # type: ignore[arg-type]  # handlers take a NodeError
+        input_schema=CompareTask,
+        error_handler=comparing.not_compared,
+        destinations=fails_to("compare_pair"),
+    )
     graph.add_node("pick_winner", closing.pick_winner)
     graph.add_node("approve_report", closing.approve_report)
     graph.add_node("publish", closing.publish)
@@ -50,7 +63,9 @@ def build_contest_graph(services: Services) -> ContestGraph:
     graph.add_node("finish_run", closing.finish_run)
     graph.add_edge(START, "open_run")
     graph.add_conditional_edges("open_run", route_to_teams, ["team"])
-    graph.add_edge("team", "pick_winner")
+    graph.add_edge("team", "find_near_ties")
+    graph.add_conditional_edges("find_near_ties", route_to_pairs, ["compare_pair", "pick_winner"])
+    graph.add_edge("compare_pair", "pick_winner")
     graph.add_conditional_edges("pick_winner", route_after_pick, ["approve_report", "publish", "finish_run"])
     graph.add_conditional_edges("approve_report", route_after_approval, ["approve_report", "publish", "finish_run"])
     graph.add_conditional_edges("publish", route_after_publish, ["learn", "finish_run"])

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from langgraph.graph.state import CompiledStateGraph
 
-from contend.contest.closing import outcomes_of
-from contend.contest.outcomes import TeamOutcome
+from contend.contest.outcomes import TeamOutcome, outcomes_of
 from contend.contest.state import ContestState, ContestUpdate
 from contend.learning.reflector import PlayedRound
 from contend.learning.state import LearningState, LearnInput, LearnOutput

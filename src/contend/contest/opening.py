@@ -24,6 +24,9 @@ from contend.team.state import TeamInput
 
 EMPTY: ContestUpdate = {
     "outcomes": Overwrite([]),
+    "near_ties": [],
+    "comparisons": Overwrite([]),
+    "pairwise": {},
     "winner": None,
     "submission": None,
     "problem": "",

@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import Field
 
+from contend.contest.state import ContestState
 from contend.models.options import ResolvedOptions, TeamConfig
 from contend.models.record import Record
 from contend.models.round import ExitReason, LeaderboardEntry, ranked
@@ -26,10 +27,15 @@ class TeamOutcome(Record):
     sources_off: dict[str, str] = Field(default_factory=dict)
     spent: RunUsage | None = None
     """What a team that forfeits had spent, its unfinished round too."""
+    pairwise_key: float | None = None
 
     @property
     def best(self) -> FinishedRound | None:
         return best_of(self.rounds)
+
+    @property
+    def score(self) -> float | None:
+        return self.best.score if self.best else None
 
     @property
     def usage(self) -> RunUsage:
@@ -45,6 +51,7 @@ class TeamOutcome(Record):
             best_round=best.round_number if best else None,
             latest_round=max((finished.round_number for finished in self.rounds), default=0),
             scored_round=max((finished.round_number for finished in scored), default=0),
+            pairwise_key=self.pairwise_key,
         )
 
 
@@ -52,15 +59,27 @@ def standings(outcomes: Sequence[TeamOutcome]) -> list[LeaderboardEntry]:
     return ranked(outcome.entry() for outcome in outcomes)
 
 
+def outcomes_of(state: ContestState) -> list[TeamOutcome]:
+    """The outcomes in the order in which the teams were entered, whichever ended first."""
+    found = {outcome["team"]["team_id"]: TeamOutcome.model_validate(outcome) for outcome in state["outcomes"]}
+    keys = state.get("pairwise", {})
+    ended = [found[team["team_id"]] for team in state["teams"] if team["team_id"] in found]
+    return [outcome.model_copy(update={"pairwise_key": keys.get(outcome.team.team_id)}) for outcome in ended]
+
+
 def winner_of(outcomes: Sequence[TeamOutcome], options: ResolvedOptions) -> TeamOutcome | None:
-    """The first in the ranking. In a run set to a language model a control wins only where that is allowed."""
+    """The first in the ranking of those that may win."""
+    return next(iter(in_the_running(outcomes, options)), None)
+
+
+def in_the_running(outcomes: Sequence[TeamOutcome], options: ResolvedOptions) -> list[TeamOutcome]:
+    """The teams that may win, in rank order. In a run set to a language model a control may only where allowed."""
     by_id = {outcome.team.team_id: outcome for outcome in outcomes}
     order = [by_id[entry.team_id] for entry in standings(outcomes) if entry.rank is not None]
     if options.models["writer"] == EXTRACTIVE:
-        return order[0] if order else None
+        return order
     teams = [outcome for outcome in order if outcome.team.kind != "extractive"]
-    controls = [outcome for outcome in order if outcome.team.kind == "extractive"]
-    return next(iter(teams or (controls if options.allow_extractive else [])), None)
+    return teams or (order if options.allow_extractive else [])
 
 
 def status_of(outcomes: Sequence[TeamOutcome], winner: TeamOutcome | None) -> tuple[RunStatus, list[str]]:

@@ -18,6 +18,11 @@ HONEST: dict[str, str] = {
     "ja": "抽出による構成です。言語モデルは使っていません",
 }
 
+NEAR_TIE: dict[str, str] = {
+    "en": "near tie: the teams at the top were compared in pairs, and the ranking follows that comparison",
+    "ja": "僅差: 上位のチームを一対一で比較し、その結果を順位に反映しました",
+}
+
 
 class Published(NamedTuple):
     markdown: str
@@ -34,11 +39,12 @@ def head_of(
     warnings: Sequence[str],
     sources_off: dict[str, str],
     left_out: Sequence[str],
+    usage: RunUsage,
     unverified: Sequence[str] = (),
 ) -> ReportHead:
     """What kind of run made the report."""
     extractive = options.models["writer"] == EXTRACTIVE or winner.team.kind == "extractive"
-    usage = sum((outcome.usage for outcome in outcomes), start=RunUsage())
+    compared = any(outcome.pairwise_key is not None for outcome in outcomes)
     return ReportHead(
         status=status,
         winner=winner.team.name,
@@ -50,7 +56,11 @@ def head_of(
         models=dict(options.models),
         usage=usage,
         seconds=active_seconds(outcomes),
-        notes=[*([HONEST[options.language]] if extractive else []), *notes],
+        notes=[
+            *([HONEST[options.language]] if extractive else []),
+            *([NEAR_TIE[options.language]] if compared else []),
+            *notes,
+        ],
         unverified=list(unverified),
     )
 

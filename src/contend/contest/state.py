@@ -42,6 +42,9 @@ class ContestState(ContestInput, ContestOutput, total=False):
     warnings: list[str]
     bullets: list[dict[str, Any]]
     outcomes: Annotated[list[dict[str, Any]], operator.add]
+    near_ties: list[str]
+    comparisons: Annotated[list[dict[str, Any]], operator.add]
+    pairwise: dict[str, float]
     winner: str | None
     submission: str | None
     problem: str
@@ -70,6 +73,9 @@ class ContestUpdate(TypedDict, total=False):
     warnings: list[str]
     bullets: list[dict[str, Any]]
     outcomes: object
+    near_ties: list[str]
+    comparisons: object
+    pairwise: dict[str, float]
     winner: str | None
     submission: str | None
     problem: str

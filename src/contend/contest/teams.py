@@ -50,7 +50,7 @@ class Teams:
             )
             return await self._close(execution_id, outcome)
 
-    async def forfeit(self, state: TeamInput, error: NodeError) -> Command[Literal["pick_winner"]]:
+    async def forfeit(self, state: TeamInput, error: NodeError) -> Command[Literal["find_near_ties"]]:
         """A team that fails touches no other. Its state is out of reach: what it did comes from record and ledger."""
         team, execution_id, record = (
             TeamConfig.model_validate(state["team"]),
@@ -70,7 +70,7 @@ class Teams:
         spent = await self._spent(execution_id, team.team_id)
         outcome = TeamOutcome(team=team, status=status, rounds=rounds, exit_reason=reason, spent=spent)
         # A failed node's edges are not followed: without this, teams that all fail would end the graph silently.
-        return Command(update=dict(await self._close(execution_id, outcome)), goto="pick_winner")
+        return Command(update=dict(await self._close(execution_id, outcome)), goto="find_near_ties")
 
     async def _spent(self, execution_id: str, team_id: str) -> RunUsage:
         """What its calls cost. They are recorded: in a run that goes on, a forfeit is told again by another process."""

@@ -76,11 +76,13 @@ class EvaluatorConfig(Record):
     """The metrics that score each submission, and how.
 
     `samples`: how often each metric is asked of a language model; the median counts. `expected_score`: where the
-    endpoint tells how likely each percentage was, their mean counts instead of the one it chose.
+    endpoint tells how likely each percentage was, their mean counts instead of the one it chose. `near_tie`: teams
+    whose best scores are within it of the best are compared in pairs for the win.
     """
 
     samples: int = Field(default=1, ge=1, le=9)
     expected_score: bool = False
+    near_tie: Score = 0.02
     metrics: list[MetricConfig] = Field(min_length=1, max_length=20)
 
     @model_validator(mode="after")

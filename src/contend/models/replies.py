@@ -96,6 +96,13 @@ class MetricReply(Reply):
         return min(1.0, mean / 100)
 
 
+class PairwiseReply(Reply):
+    """A judge's choice between two submissions."""
+
+    reason: str = Field(min_length=2, max_length=600)
+    choice: Literal["first", "second", "tie"]
+
+
 class JudgmentReply(Reply):
     """The round judge's verdict."""
 

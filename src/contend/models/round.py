@@ -56,19 +56,23 @@ def ranked(entries: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]:
     """The one ranking rule: scored teams, then unscored ones with a submission, then the rest without rank.
 
     Scored teams go by best score (unrounded), pairwise key, highest scored round, team id; unscored ones by latest
-    round, team id.
+    round, team id. Teams with a pairwise key were compared because their scores are as good as equal: there, the best
+    score among them counts for each, and their own only where the keys are equal, too.
     """
     teams = list(entries)
-    ordered = sorted((entry for entry in teams if entry.latest_round > 0), key=_rank_key)
+    compared = [entry.best_score or 0.0 for entry in teams if entry.pairwise_key is not None]
+    top = max(compared, default=0.0)
+    ordered = sorted((entry for entry in teams if entry.latest_round > 0), key=lambda entry: _rank_key(entry, top))
     without = sorted((entry for entry in teams if entry.latest_round == 0), key=lambda entry: entry.team_id)
     placed = [entry.model_copy(update={"rank": rank}) for rank, entry in enumerate(ordered, start=1)]
     return placed + [entry.model_copy(update={"rank": None}) for entry in without]
 
 
-def _rank_key(entry: LeaderboardEntry) -> tuple[bool, float, float, int, str]:
+def _rank_key(entry: LeaderboardEntry, top: float) -> tuple[bool, float, float, float, int, str]:
     if entry.best_score is None:
-        return (True, 0.0, 0.0, -entry.latest_round, entry.team_id)
-    return (False, -entry.best_score, -(entry.pairwise_key or 0.0), -entry.scored_round, entry.team_id)
+        return (True, 0.0, 0.0, 0.0, -entry.latest_round, entry.team_id)
+    key, score = entry.pairwise_key, entry.best_score
+    return (False, -(score if key is None else top), -(key or 0.0), -score, -entry.scored_round, entry.team_id)
 
 
 class RankingStore(Protocol):

@@ -183,6 +183,14 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
             "submission": _said("submission"),
         },
     ),
+    "pairwise/compare": (
+        {
+            "user_query": Untrusted("Why do bridges hum?", label="query"),
+            "first": _said("submission"),
+            "second": _said("submission"),
+        },
+    )
+    * 2,
     "judge/judge": (
         {"prompt": "Question: why do bridges hum?", "scores": [0.5, None, 0.7]},
         {"prompt": "Question: why?", "scores": []},

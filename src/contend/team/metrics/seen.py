@@ -64,8 +64,9 @@ def refusal(theme: str, content: str, language: Language = "en") -> str | None:
     if not clean(content).strip():
         return _SAID[language]["empty"]
     question = _bare(theme)
-    said = (sentence for sentence in _said(seen_by_judges(content).text) if terms(sentence))
-    return None if any(_bare(sentence) not in question for sentence in said) else _SAID[language]["nothing"]
+    said = (part for sentence in _said(seen_by_judges(content).text) for part in re.split("[.?!。．？！]", sentence))
+    beyond = any(terms(part) and _bare(part) not in question for part in said)
+    return None if beyond else _SAID[language]["nothing"]
 
 
 class _Reading:

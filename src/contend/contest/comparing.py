@@ -1,0 +1,157 @@
+"""A near tie for the win: the teams at the top are compared in pairs by a model, each pair in both orders."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any, Literal
+
+from langgraph.errors import NodeError
+from langgraph.types import Command, Send
+from typing_extensions import TypedDict
+
+from contend.contest.outcomes import BUDGETS, TeamOutcome, in_the_running, outcomes_of
+from contend.contest.state import ContestState, ContestUpdate
+from contend.llm.model import Scope
+from contend.models.options import ResolvedOptions
+from contend.models.record import Identifier, Record
+from contend.models.replies import PairwiseReply
+from contend.models.task import CallUsage
+from contend.prompts import Untrusted
+from contend.services import Services
+from contend.settings import EXTRACTIVE
+from contend.team.metrics import seen_by_judges
+
+MOST_COMPARED = 4
+"""Of more teams within a near tie, the first of the ranking are compared: every pair costs two calls."""
+
+
+class CompareTask(TypedDict):
+    """One pair in one order: what `compare_pair` is sent. The submissions by document id; no scores, no names."""
+
+    first: str
+    second: str
+    submissions: dict[str, str]
+    theme: str
+    options: dict[str, Any]
+    execution_id: str
+
+
+class Comparison(Record):
+    """What a judge chose between two teams' submissions, shown in this order."""
+
+    first: Identifier
+    second: Identifier
+    choice: Literal["first", "second", "tie"]
+    usage: CallUsage | None = None
+
+    @property
+    def better(self) -> str | None:
+        return {"first": self.first, "second": self.second}.get(self.choice)
+
+
+@dataclass(frozen=True)
+class ComparingNodes:
+    """From the teams' outcomes to the judges' choices between those at the top."""
+
+    services: Services
+
+    async def find_near_ties(self, state: ContestState) -> ContestUpdate:
+        """The teams whose scores are too near to each other to decide who wins; none where no model can compare."""
+        options = ResolvedOptions.model_validate(state["options"])
+        return {"near_ties": near_ties(outcomes_of(state), options)}
+
+    async def compare_pair(self, task: CompareTask) -> ContestUpdate:
+        """Ask which of two submissions is better."""
+        first, second = [await self._seen(task["submissions"][task[place]]) for place in ("first", "second")]
+        model = self.services.model("evaluator", ResolvedOptions.model_validate(task["options"]), task["execution_id"])
+        answer = await model.structured(
+            "pairwise/compare",
+            PairwiseReply,
+            {"user_query": Untrusted(task["theme"], label="query"), "first": first, "second": second},
+            scope=Scope(
+                execution_id=task["execution_id"],
+                role="evaluator",
+                language=task["options"]["language"],
+                step=f"{task['first']}>{task['second']}",
+            ),
+        )
+        return _compared(task, answer.value.choice, answer.usage)
+
+    async def not_compared(self, task: CompareTask, error: NodeError) -> Command[Literal["pick_winner"]]:  # noqa: ARG002 - langgraph passes it by name
+        """A comparison that fails decides nothing."""
+        # A failed node's edges are not followed: without this, comparisons that all fail would end the graph silently.
+        return Command(update=dict(_compared(task, "tie", None)), goto="pick_winner")
+
+    async def _seen(self, document: str) -> Untrusted:
+        submission = await self.services.require_submission(document)
+        return Untrusted(seen_by_judges(submission.content).text, label="submission")
+
+
+def near_ties(outcomes: Sequence[TeamOutcome], options: ResolvedOptions) -> list[str]:
+    """The ids of the teams within `near_tie` of the best score of those that may win; [] if that is only one.
+
+    Nobody is compared without a language model as judge, or after a budget has ended.
+    """
+    if options.models["evaluator"] == EXTRACTIVE or any(outcome.exit_reason in BUDGETS for outcome in outcomes):
+        return []
+    order = [outcome for outcome in in_the_running(outcomes, options) if outcome.score is not None]
+    best = max((outcome.score or 0.0 for outcome in order), default=0.0)
+    tolerance = options.evaluator.near_tie + 1e-9
+    near = [outcome.team.team_id for outcome in order if best - (outcome.score or 0.0) <= tolerance]
+    return near[:MOST_COMPARED] if len(near) > 1 else []
+
+
+def pairwise_keys(comparisons: Sequence[Comparison]) -> dict[str, float]:
+    """Each team's share of the pairs it won, 0.0 to 1.0; {} where no pair was decided.
+
+    A team wins a pair if it was chosen in both orders; anything else is a tie and counts half for both.
+    """
+    better = {(each.first, each.second): each.better for each in comparisons}
+    teams = sorted({team for pair in better for team in pair})
+    decided = {(a, b): _winner(better.get((a, b)), better.get((b, a))) for a, b in permutations(teams, 2)}
+    if not any(decided.values()):
+        return {}
+    rivals = max(1, len(teams) - 1)
+    points = {a: [_points(decided[a, b], a) for b in teams if b != a] for a in teams}
+    return {team: sum(own) / rivals for team, own in points.items()}
+
+
+def _winner(one: str | None, other: str | None) -> str | None:
+    return one if one == other else None
+
+
+def _points(winner: str | None, team: str) -> float:
+    return 0.5 if winner is None else float(winner == team)
+
+
+def route_to_pairs(state: ContestState) -> list[Send] | Literal["pick_winner"]:
+    """Every pair in both orders, all at the same time."""
+    best = {outcome.team.team_id: outcome.best for outcome in outcomes_of(state)}
+    documents = {team: finished.submission for team, finished in best.items() if finished is not None}
+    sends = [
+        Send(
+            "compare_pair",
+            CompareTask(
+                first=first,
+                second=second,
+                submissions=documents,
+                theme=state["theme"],
+                options=state["options"],
+                execution_id=state["execution_id"],
+            ),
+        )
+        for first, second in permutations(state["near_ties"], 2)
+    ]
+    # A router that returns no Send at all ends the graph silently.
+    return sends or "pick_winner"
+
+
+def comparisons_of(state: ContestState) -> list[Comparison]:
+    """What was compared, in a fixed order, whichever judge answered first."""
+    found = [Comparison.model_validate(each) for each in state.get("comparisons", [])]
+    return sorted(found, key=lambda each: (each.first, each.second))
+
+
+def _compared(task: CompareTask, choice: Literal["first", "second", "tie"], usage: CallUsage | None) -> ContestUpdate:
+    comparison = Comparison(first=task["first"], second=task["second"], choice=choice, usage=usage)
+    return {"comparisons": [comparison.model_dump(mode="json")]}

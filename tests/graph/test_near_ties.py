@@ -1,0 +1,251 @@
+"""Near ties for the win: compared in pairs, in both orders, and the ranking follows."""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable
+from itertools import pairwise, permutations
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contend.app import RunOutcome
+from contend.contest.comparing import Comparison, pairwise_keys
+from contend.models.events import WinnerPicked
+from contend.models.round import LeaderboardEntry, ranked
+from fakes.contests import Contest, write_workspace
+from fakes.vendors import Vendors
+
+THEME = "How does resume work after a crash, and what is a team?"
+SIGNS = {"alpha": "Alphabets are kept in order.", "beta": "Betting is not allowed here.", "gamma": "Gamma rays pass."}
+
+
+@pytest.fixture
+def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
+    return contest_of(workspace, documents, vendors, {"alpha": 80, "beta": 79})
+
+
+def contest_of(workspace: Path, documents: Path, vendors: Vendors, percents: dict[str, int]) -> Contest:
+    """Teams with a sentence of their own in each report, scored by it."""
+    write_workspace(workspace, tuple(percents))
+    text = '[[evaluator.metrics]]\nname = "coverage"\n'
+    (workspace / "config" / "evaluator.toml").write_text(text, "utf-8")
+    for team, percent in percents.items():
+        vendors.malform(with_sign(SIGNS[team]), model=team, prompt="writer/write")
+        verdict = json.dumps({"reason": "Fair.", "evidence": [], "percent": percent})
+        vendors.reply(verdict, prompt="evaluator/metric", match=re.escape(SIGNS[team]))
+    return Contest(workspace, documents, vendors.base_url)
+
+
+def with_sign(sign: str) -> Callable[[str], str]:
+    def added(reply: str) -> str:
+        draft = json.loads(reply)
+        return json.dumps(draft | {"findings": [{"text": sign, "sources": []}, *draft["findings"]][:8]})
+
+    return added
+
+
+def prefer(vendors: Vendors, team: str) -> None:
+    """A judge that finds a team's report better wherever it stands."""
+    for place, heading in (("first", "# First report"), ("second", "# Second report")):
+        shown = rf"{heading}\n(?:(?!# (?:Second report|Task)).)*{re.escape(SIGNS[team])}"
+        verdict = json.dumps({"reason": "It says more.", "choice": place})
+        vendors.reply(verdict, prompt="pairwise/compare", match=shown)
+
+
+async def played(contest: Contest, **given: object) -> RunOutcome:
+    return await contest.run(THEME, max_rounds=1, learn=False, **given)
+
+
+def order_of(contest: Contest) -> list[str]:
+    picked = next(event for event in contest.events if isinstance(event, WinnerPicked))
+    return [entry.team_id for entry in picked.leaderboard]
+
+
+async def test_the_team_that_is_chosen_in_both_orders_wins_a_near_tie(contest: Contest, vendors: Vendors) -> None:
+    prefer(vendors, "beta")
+
+    outcome = await played(contest)
+
+    assert outcome.summary is not None
+    assert outcome.summary.best_team_id == "beta"
+    assert outcome.summary.best_score == 0.79
+    assert vendors.prompts().count("pairwise/compare") == 2
+    assert outcome.status == "completed"
+
+
+async def test_record_events_report_and_winner_follow_one_ranking(contest: Contest, vendors: Vendors) -> None:
+    prefer(vendors, "beta")
+
+    outcome = await played(contest)
+
+    services = contest.services()
+    recorded = await services.record.leaderboard(outcome.execution_id)
+    await services.aclose()
+    markdown = await asyncio.to_thread(Path(outcome.files[0]).read_text, "utf-8")
+    page = await asyncio.to_thread(Path(outcome.files[1]).read_text, "utf-8")
+    assert [(entry.team_id, entry.pairwise_key) for entry in recorded] == [("beta", 1.0), ("alpha", 0.0)]
+    assert order_of(contest) == ["beta", "alpha"]
+    assert markdown.rindex("Beta") < markdown.rindex("Alpha")
+    assert "near tie" in markdown
+    assert "near tie" in page
+
+
+async def test_a_judge_that_always_takes_the_first_decides_nothing(contest: Contest, vendors: Vendors) -> None:
+    vendors.reply(json.dumps({"reason": "The first.", "choice": "first"}), prompt="pairwise/compare")
+
+    outcome = await played(contest)
+
+    assert outcome.summary is not None
+    assert outcome.summary.best_team_id == "alpha"
+    assert "near tie" not in (outcome.markdown or "")
+
+
+async def test_a_comparison_that_fails_decides_nothing_and_ends_no_run(contest: Contest, vendors: Vendors) -> None:
+    prefer(vendors, "beta")
+    vendors.fail(prompt="pairwise/compare", status=401)
+
+    outcome = await played(contest)
+
+    assert outcome.summary is not None
+    assert outcome.summary.best_team_id == "alpha"
+    assert outcome.status == "completed"
+
+
+async def test_what_comparisons_cost_is_counted(contest: Contest, vendors: Vendors) -> None:
+    outcome = await played(contest)
+
+    services = contest.services()
+    recorded = await services.record.usage(outcome.execution_id)
+    await services.aclose()
+    assert outcome.usage.requests == len(vendors.calls)
+    assert recorded.requests == len(vendors.calls)
+
+
+async def test_judges_of_a_pair_see_neither_names_nor_scores(contest: Contest, vendors: Vendors) -> None:
+    await played(contest)
+
+    for call in vendors.calls:
+        if call.prompt == "pairwise/compare":
+            assert not re.search(r"\b(?:alpha|beta)\b|/100", call.system + call.user, re.IGNORECASE)
+
+
+async def test_teams_further_apart_are_not_compared(workspace: Path, documents: Path, vendors: Vendors) -> None:
+    contest = contest_of(workspace, documents, vendors, {"alpha": 80, "beta": 77, "gamma": 76})
+
+    await played(contest)
+
+    assert "pairwise/compare" not in vendors.prompts()
+
+
+async def test_only_the_teams_near_the_best_are_compared(workspace: Path, documents: Path, vendors: Vendors) -> None:
+    contest = contest_of(workspace, documents, vendors, {"alpha": 78, "beta": 80, "gamma": 60})
+    prefer(vendors, "alpha")
+
+    await played(contest)
+
+    assert vendors.prompts().count("pairwise/compare") == 2
+    assert order_of(contest) == ["alpha", "beta", "gamma"]
+
+
+async def test_an_extractive_judge_compares_nothing(contest: Contest, vendors: Vendors) -> None:
+    outcome = await played(contest, models={"evaluator": "extractive"})
+
+    assert outcome.status == "completed"
+    assert "pairwise/compare" not in vendors.prompts()
+
+
+async def test_a_japanese_pair_is_compared_in_japanese(contest: Contest, vendors: Vendors) -> None:
+    await contest.run("再開はどのように動きますか？", max_rounds=1, learn=False)
+
+    asked = [call.user for call in vendors.calls if call.prompt == "pairwise/compare"]
+    assert asked
+    assert all("# 一つ目のレポート" in prompt for prompt in asked)
+
+
+# ---- the keys
+
+
+def compared(*choices: tuple[str, str, str]) -> dict[str, float]:
+    return pairwise_keys([Comparison(first=a, second=b, choice=choice) for a, b, choice in choices])  # type: ignore[arg-type]
+
+
+def test_a_win_counts_one_and_a_tie_a_half() -> None:
+    keys = compared(
+        ("a", "b", "first"), ("b", "a", "second"), ("a", "c", "tie"), ("c", "a", "second"),
+        ("b", "c", "second"), ("c", "b", "first"),
+    )  # fmt: skip
+
+    assert keys == {"a": 0.75, "b": 0.0, "c": 0.75}
+
+
+@pytest.mark.parametrize("choices", [("first", "first"), ("second", "second"), ("tie", "tie"), ("first", "tie")])
+def test_without_agreement_nothing_is_decided(choices: tuple[str, str]) -> None:
+    assert compared(("a", "b", choices[0]), ("b", "a", choices[1])) == {}
+
+
+CHOICES = st.lists(st.sampled_from(["first", "second", "tie"]), min_size=12, max_size=12)
+
+
+@given(CHOICES)
+def test_keys_are_shares_that_sum_to_half_of_all_pairs(choices: list[str]) -> None:
+    pairs = permutations("abcd", 2)
+    keys = compared(*((a, b, choice) for (a, b), choice in zip(pairs, choices, strict=True)))
+
+    assert all(0 <= key <= 1 for key in keys.values())
+    assert not keys or sum(keys.values()) == pytest.approx(2)
+
+
+# ---- the ranking
+
+ENTRIES = st.builds(
+    LeaderboardEntry,
+    team_id=st.text("abcdefgh", min_size=1, max_size=3),
+    team_name=st.just("Team"),
+    best_score=st.none() | st.sampled_from([0.5, 0.79, 0.8, 0.8 + 1e-15]),
+    latest_round=st.integers(0, 3),
+    scored_round=st.integers(0, 3),
+    pairwise_key=st.none() | st.sampled_from([0.0, 0.5, 1.0]),
+)
+BOARDS = st.lists(ENTRIES, max_size=8, unique_by=lambda entry: entry.team_id)
+
+
+def without_keys(board: list[LeaderboardEntry]) -> list[LeaderboardEntry]:
+    return [entry.model_copy(update={"pairwise_key": None}) for entry in board]
+
+
+@given(BOARDS.flatmap(lambda board: st.tuples(st.just(board), st.permutations(board))))
+def test_a_ranking_does_not_depend_on_the_order_of_its_entries(
+    boards: tuple[list[LeaderboardEntry], list[LeaderboardEntry]],
+) -> None:
+    assert ranked(boards[0]) == ranked(boards[1])
+
+
+@given(BOARDS)
+def test_without_keys_a_better_score_then_a_later_scored_round_ranks_higher(board: list[LeaderboardEntry]) -> None:
+    order = [entry for entry in ranked(without_keys(board)) if entry.rank is not None]
+
+    assert [entry.rank for entry in order] == list(range(1, len(order) + 1))
+    for upper, lower in pairwise(order):
+        if upper.best_score is None:
+            assert lower.best_score is None
+        elif lower.best_score is not None:
+            assert (upper.best_score, upper.scored_round) >= (lower.best_score, lower.scored_round)
+
+
+@given(BOARDS)
+def test_among_compared_teams_the_key_decides_and_then_the_score(board: list[LeaderboardEntry]) -> None:
+    order = [entry for entry in ranked(board) if entry.rank is not None and entry.best_score is not None]
+    compared_ones = [entry for entry in order if entry.pairwise_key is not None]
+
+    for upper, lower in pairwise(compared_ones):
+        assert (upper.pairwise_key, upper.best_score) >= (lower.pairwise_key, lower.best_score)
+
+
+@given(BOARDS)
+def test_equal_keys_change_nothing_among_those_compared(board: list[LeaderboardEntry]) -> None:
+    equal = [entry.model_copy(update={"pairwise_key": 0.5}) for entry in board]
+
+    assert without_keys(ranked(equal)) == ranked(without_keys(board))
