@@ -1,8 +1,8 @@
 """Before anything is spent: theme, options, teams, sources, prompts and metrics are checked; faults are InputErrors."""
 
 import asyncio
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from langchain_core.messages import AnyMessage
 from pydantic import TypeAdapter
@@ -35,6 +35,31 @@ class Opening(NamedTuple):
     warnings: list[str]
     fingerprint: dict[str, str]
     left_out: list[str]
+
+
+def asked_of(state: Mapping[str, Any]) -> dict[str, str]:
+    """What a graph is asked, by theme and by chat: kept in state as `asked`, it tells the next question from this."""
+    last = _last_human(state.get("messages", []))
+    return {"theme": state.get("theme") or "", "message": (last.id or "") if last else ""}
+
+
+def opens_alone(state: Mapping[str, Any], *, done: bool) -> bool:
+    """Whether a graph that is opened on its own begins: its first run, and each new question on its thread."""
+    if "options" not in state:
+        return True
+    return "asked" in state and (done or state["asked"] != asked_of(state))
+
+
+async def open_asked(services: Services, state: Mapping[str, Any], context: RunOptions | None) -> Opening:
+    """`open_run` with what is new in a graph's state: on a thread that goes on, the theme may be the last run's.
+
+    Raises:
+        InputError: as `open_run`.
+        StoreError: as `open_run`.
+    """
+    before, now = state.get("asked", {}), asked_of(state)
+    answered = before.get("theme") == now["theme"] and before.get("message") != now["message"]
+    return await open_run(services, None if answered else state.get("theme"), state.get("messages", []), context)
 
 
 async def open_run(
@@ -81,11 +106,15 @@ def settled(theme: str | None, messages: Sequence[AnyMessage] = ()) -> tuple[str
     """
     if theme is not None and theme.strip():
         return checked_theme(theme), ""
-    said = next((str(message.text) for message in reversed(messages) if message.type == "human"), "")
-    said = clean(said).strip()
+    last = _last_human(messages)
+    said = clean(str(last.text)).strip() if last else ""
     if len(said) <= THEME_CHARACTERS:
         return checked_theme(said), ""
     return checked_theme(said.splitlines()[0][:THEME_CHARACTERS]), said
+
+
+def _last_human(messages: Sequence[AnyMessage]) -> AnyMessage | None:
+    return next((message for message in reversed(messages) if message.type == "human"), None)
 
 
 def checked_theme(theme: str) -> str:

@@ -45,11 +45,15 @@ def cited_in_report(report: ResearchReport, passages: Sequence[Passage]) -> list
     ]
 
 
+def without_marks(text: str) -> str:
+    """The text without its citation marks `[n]`."""
+    return re.sub(rf"\s*{MARK.pattern}", "", text)
+
+
 def _checked(sentence: str, report: ResearchReport, texts: Mapping[str, list[str]]) -> CheckedSentence:
     numbers = [int(number) for number in dict.fromkeys(MARK.findall(sentence))]
     urls = [report.sources[number - 1].url for number in numbers if 1 <= number <= len(report.sources)]
-    plain = re.sub(rf"\s*{MARK.pattern}", "", sentence)
-    return CheckedSentence(plain, [text for url in urls for text in texts.get(url, [])])
+    return CheckedSentence(without_marks(sentence), [text for url in urls for text in texts.get(url, [])])
 
 
 def _texts_by_url(passages: Sequence[Passage]) -> dict[str, list[str]]:

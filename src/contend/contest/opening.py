@@ -11,16 +11,22 @@ from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
 from langgraph.types import Command, Overwrite, Send
 
+from contend.citations import without_marks
 from contend.contest.state import ContestState, ContestUpdate
 from contend.errors import InputError
 from contend.learning.selection import select_bullets
 from contend.models.events import RunStarted
 from contend.models.options import RunOptions
+from contend.models.research import ResearchReport
 from contend.models.rows import ExecutionRow
 from contend.models.task import OrchestratorTask, TeamStatus
-from contend.preflight import Opening, open_run
+from contend.preflight import Opening, asked_of, open_asked
 from contend.services import Services, tell
 from contend.team.state import TeamInput
+from contend.text import shorten
+
+EARLIER_CHARACTERS = 1200
+"""What teams see of the thread's last report."""
 
 EMPTY: ContestUpdate = {
     "outcomes": Overwrite([]),
@@ -48,12 +54,14 @@ class OpeningNode:
     services: Services
 
     async def open_run(self, state: ContestState, runtime: Runtime[RunOptions]) -> ContestUpdate:
-        opening = await open_run(self.services, state.get("theme"), state.get("messages", []), runtime.context)
+        opening = await open_asked(self.services, state, runtime.context)
         execution_id, thread_id = _identity(runtime)
         await self._enter(opening, execution_id, thread_id)
         return {
             **EMPTY,
             "theme": opening.theme,
+            "asked": {**asked_of(state), "theme": opening.theme},
+            "earlier": _earlier(state),
             "thread_id": thread_id,
             "given": opening.given.model_dump(mode="json", exclude_none=True),
             "options": opening.options.model_dump(mode="json"),
@@ -66,12 +74,13 @@ class OpeningNode:
             "bullets": await self._bullets(opening),
         }
 
-    async def refuse(self, _: ContestState, error: NodeError) -> Command[Literal["__end__"]]:
+    async def refuse(self, state: ContestState, error: NodeError) -> Command[Literal["__end__"]]:
         """Bad input ends the run with its one line, where a server would only say that something went wrong."""
         if not isinstance(error.error, InputError):
             raise error.error
         said = str(error.error)
-        ended: ContestUpdate = {**EMPTY, "execution_id": "", "status": "failed", "message": said}
+        kept: ContestUpdate = {"asked": asked_of(state), "earlier": _earlier(state)}
+        ended: ContestUpdate = {**EMPTY, **kept, "execution_id": "", "status": "failed", "message": said}
         return Command(update={**ended, "messages": [AIMessage(said)]}, goto="__end__")
 
     def _task(self, opening: Opening, execution_id: str) -> dict[str, Any]:
@@ -133,10 +142,22 @@ def route_to_teams(state: ContestState) -> list[Send]:
                 execution_id=state["execution_id"],
                 bullets=state["bullets"],
                 sources_off=state["sources_off"],
+                earlier=state["earlier"],
             ),
         )
         for team in state["teams"]
     ]
+
+
+def _earlier(state: ContestState) -> str:
+    """What the thread's last report said, without its marks: they number sources of that report."""
+    kept = state.get("report")
+    if kept is None:
+        return state.get("earlier", "")
+    report = ResearchReport.model_validate(kept)
+    findings = [f"- {finding}" for finding in report.key_findings]
+    text = "\n\n".join([report.theme, report.executive_summary, *findings])
+    return shorten(without_marks(text), EARLIER_CHARACTERS)
 
 
 def _identity(runtime: Runtime[RunOptions]) -> tuple[str, str]:

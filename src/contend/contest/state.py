@@ -29,9 +29,14 @@ class ContestOutput(TypedDict, total=False):
 
 
 class ContestState(ContestInput, ContestOutput, total=False):
-    """`outcomes` grows by parallel teams and is emptied by `open_run`; `submission` is what will be published."""
+    """`outcomes` grows by parallel teams and is emptied by `open_run`; `submission` is what will be published.
+
+    `asked` is what the run was opened for, `earlier` what the thread's last report said.
+    """
 
     thread_id: str
+    asked: dict[str, str]
+    earlier: str
     given: dict[str, Any]
     options: dict[str, Any]
     task: dict[str, Any]
@@ -63,6 +68,8 @@ class ContestUpdate(TypedDict, total=False):
     summary: dict[str, Any] | None
     files: list[str]
     thread_id: str
+    asked: dict[str, str]
+    earlier: str
     given: dict[str, Any]
     options: dict[str, Any]
     task: dict[str, Any]

@@ -58,17 +58,22 @@ class UserPromptBuilder:
         *,
         bullets: Sequence[Mapping[str, object]] = (),
         instructions: str = "",
+        earlier: str = "",
     ) -> str:
         """A team's brief: its whole input for the round. `bullets` are {id, content, quarantined}.
 
-        Query and instructions are always whole; the instructions do not count against `estimated_prompt_tokens`.
+        `earlier` is what the last report in this conversation said. Query, instructions and it are always whole; only
+        the query counts against `estimated_prompt_tokens`.
 
         Raises:
             PromptError: the template does not render.
         """
         past = self._past(context, finished(context.round_history, before=context.round_number), bullets)
-        own = {"instructions": Untrusted(instructions, label="instructions")}
-        return self._filled("team/brief", past, own, free_tokens=estimate_tokens(instructions))
+        own = {
+            "instructions": Untrusted(instructions, label="instructions"),
+            "earlier_report": Untrusted(earlier, label="report"),
+        }
+        return self._filled("team/brief", past, own, free_tokens=estimate_tokens(instructions + earlier))
 
     def build_judgment_prompt(self, context: RoundPromptContext) -> str:
         """What the round judge sees of a team: all its finished rounds, and the ranking.

@@ -67,6 +67,7 @@ _ROUND = {
 _TEAM_FULL: Values = {
     "user_prompt": Untrusted("Why do bridges hum in the wind?", label="question"),
     "instructions": _said("instructions"),
+    "earlier_report": _said("report"),
     "round_number": 4,
     "submission_history": "Round 1: 50.0/100",
     "ranking_table": "🥇 scholar: 80.0/100",
@@ -81,6 +82,7 @@ _TEAM_FULL: Values = {
 _TEAM_SPARSE: Values = {
     **_TEAM_FULL,
     "instructions": "",
+    "earlier_report": "",
     "round_number": 1,
     "submission_history": "",
     "ranking_table": "",
@@ -91,11 +93,13 @@ _TEAM_SPARSE: Values = {
     "playbook_bullets": [],
 }
 
+_BRIEF_ONLY = {"instructions", "earlier_report", "playbook_bullets"}
+
 _SAMPLES: dict[str, tuple[Values, Values]] = {
     "team/brief": (_TEAM_FULL, _TEAM_SPARSE),
     "judge/judgment": (
-        {key: value for key, value in _TEAM_FULL.items() if key not in {"instructions", "playbook_bullets"}},
-        {key: value for key, value in _TEAM_SPARSE.items() if key not in {"instructions", "playbook_bullets"}},
+        {key: value for key, value in _TEAM_FULL.items() if key not in _BRIEF_ONLY},
+        {key: value for key, value in _TEAM_SPARSE.items() if key not in _BRIEF_ONLY},
     ),
     "team/history": (
         {"history": _HISTORY, "best_round": 2, "trend": {"first": 2, "last": 3, "change": -0.1}},

@@ -13,13 +13,14 @@ from contend.models.events import SourceOff, StepDone
 from contend.models.options import RunOptions
 from contend.models.replies import PlanReply, ReviewReply, draft_reply
 from contend.models.research import ResearchPlan
+from contend.preflight import opens_alone
 from contend.report import state_to_report
 from contend.research.approval import answered, plan_question, wants_approval
 from contend.research.ask import asked, scope, team_of, values_for
 from contend.research.feedback import told_to_writer, without_feedback
 from contend.research.opening import opened_alone
 from contend.research.reading import reading_list
-from contend.research.state import ResearchState, ResearchUpdate, SearchTask, latest_calls
+from contend.research.state import FRESH, ResearchState, ResearchUpdate, SearchTask, latest_calls
 from contend.research.writing import draft_of, submission_of
 from contend.services import Services, tell
 from contend.text import shorten
@@ -37,7 +38,7 @@ class ResearchNodes:
 
     async def supervise(self, state: ResearchState, runtime: Runtime[RunOptions]) -> ResearchUpdate:
         """Plan first; afterwards decide on `next_action`, without a call."""
-        opening = {} if "options" in state else await opened_alone(self.services, state, runtime.context)
+        opening = await self._opening(state, runtime.context)
         known: ResearchState = {**state, **opening}  # type: ignore[typeddict-item]  # an update of the same keys
         if not known.get("task_plan"):
             return {**opening, **await self._plan(known)}
@@ -133,6 +134,11 @@ class ResearchNodes:
             "more_queries": [] if reply.accept else reply.more_queries,
             "calls": latest_calls(state, answer.usage.model_dump(mode="json")),
         }
+
+    async def _opening(self, state: ResearchState, context: RunOptions | None) -> ResearchUpdate:
+        if opens_alone(state, done=state.get("next_action") == "end"):
+            return {**FRESH, **await opened_alone(self.services, state, context)}
+        return {} if "next_action" in state else FRESH
 
     async def _plan(self, state: ResearchState) -> ResearchUpdate:
         answer = await asked(self.services, state, "supervisor").structured(

@@ -3,7 +3,7 @@
 from uuid import uuid4
 
 from contend.models.options import RunOptions, TeamConfig
-from contend.preflight import open_run
+from contend.preflight import asked_of, open_asked
 from contend.research.state import ResearchState, ResearchUpdate
 from contend.services import Services
 
@@ -14,10 +14,11 @@ async def opened_alone(services: Services, state: ResearchState, context: RunOpt
     Raises:
         InputError: the theme or an option is not usable, or no source is on.
     """
-    opened = await open_run(services, state.get("theme"), state.get("messages", []), context)
+    opened = await open_asked(services, state, context)
     team = TeamConfig(team_id="research", name="Research", sources=opened.sources)
     return {
         "theme": opened.theme,
+        "asked": {**asked_of(state), "theme": opened.theme},
         "options": opened.options.model_dump(mode="json"),
         "team": team.model_dump(mode="json"),
         "execution_id": str(uuid4()),
@@ -25,5 +26,6 @@ async def opened_alone(services: Services, state: ResearchState, context: RunOpt
         "brief": "",
         "bullets": [],
         "history": [],
+        "best_submission": None,
         "sources_off": opened.sources_off,
     }

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
+from langgraph.types import Overwrite
 from typing_extensions import TypedDict
 
 NextAction = Literal["research", "write", "review", "end"]
@@ -38,7 +39,10 @@ class ResearchOutput(TypedDict, total=False):
 
 
 class ResearchState(ResearchInput, ResearchOutput, total=False):
-    """`found` and `failed` grow by parallel searches; `problem`: why an answer was not usable."""
+    """`found` and `failed` grow by parallel searches; `problem`: why an answer was not usable.
+
+    `asked`: what a research on its own was opened for.
+    """
 
     task_plan: dict[str, Any] | None
     research_data: list[dict[str, Any]]
@@ -49,6 +53,7 @@ class ResearchState(ResearchInput, ResearchOutput, total=False):
     next_action: NextAction
     human_input_required: bool
     human_input: str | None
+    asked: dict[str, str]
     found: Annotated[list[dict[str, Any]], operator.add]
     failed: Annotated[list[dict[str, Any]], operator.add]
     passages: list[dict[str, Any]]
@@ -89,6 +94,8 @@ class ResearchUpdate(TypedDict, total=False):
     human_input_required: bool
     human_input: str | None
     problem: str
+    asked: dict[str, str]
+    best_submission: str | None
     found: object
     failed: object
     passages: list[dict[str, Any]]
@@ -98,6 +105,29 @@ class ResearchUpdate(TypedDict, total=False):
     calls: list[dict[str, Any]]
     submission: str | None
     report: dict[str, Any]
+
+
+FRESH: ResearchUpdate = {
+    "messages": [],
+    "task_plan": None,
+    "research_data": [],
+    "current_draft": None,
+    "draft_report": None,
+    "feedback": None,
+    "iteration_count": 0,
+    "next_action": "research",
+    "human_input_required": False,
+    "human_input": None,
+    "problem": "",
+    "found": Overwrite([]),
+    "failed": Overwrite([]),
+    "passages": [],
+    "more_queries": [],
+    "accepted": False,
+    "submission": None,
+    "calls": [],
+}
+"""A research that begins: nothing of one before it on the same thread stays."""
 
 
 def latest_calls(state: Mapping[str, Any], usage: dict[str, Any]) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from contend.models.replies import JudgmentReply
 from contend.models.round import Judgment
 from contend.models.task import CallUsage
 from contend.points import uncovered_points
+from contend.preflight import opens_alone
 from contend.services import Services, tell
 from contend.team.evaluation import evaluation_of
 from contend.team.keeping import keep_decision, keep_evaluation, keep_submission
@@ -37,7 +38,8 @@ class TeamNodes:
 
     async def brief(self, state: TeamState, runtime: Runtime[RunOptions]) -> TeamUpdate:
         """Open a round: what the team knows of itself and of the ranking, as one string."""
-        opening: TeamUpdate = {} if "options" in state else await opened_alone(self.services, state, runtime.context)
+        alone = opens_alone(state, done=state.get("decision", {}).get("step") == "stop")
+        opening: TeamUpdate = await opened_alone(self.services, state, runtime.context) if alone else {}
         known: TeamState = {**state, **opening}  # type: ignore[typeddict-item]  # an update of the same keys
         view = TeamView.of(known)
         number = len(view.rounds) + 1
@@ -52,7 +54,10 @@ class TeamNodes:
                 entry.model_dump(mode="json") for entry in self.services.board.leaderboard(view.execution_id)
             ],
             "brief": self.services.builder(view.options, view.execution_id).build_team_prompt(
-                context, bullets=known["bullets"], instructions=view.options.instructions
+                context,
+                bullets=known["bullets"],
+                instructions=view.options.instructions,
+                earlier=known.get("earlier", ""),
             ),
             "history": [_remembered(past) for past in view.rounds],
             "best_submission": best.submission if best else None,

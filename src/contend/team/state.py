@@ -11,7 +11,7 @@ Step = Literal["go_on", "ask_judge", "stop"]
 
 
 class TeamInput(TypedDict, total=False):
-    """What the contest sends; alone, a team needs only `theme` or `messages`."""
+    """What the contest sends; alone, a team needs only `theme` or `messages`. `earlier`: the thread's last report."""
 
     theme: str
     messages: Annotated[list[AnyMessage], add_messages]
@@ -20,11 +20,16 @@ class TeamInput(TypedDict, total=False):
     execution_id: str
     bullets: list[dict[str, Any]]
     sources_off: dict[str, str]
+    earlier: str
 
 
 class TeamState(TeamInput, total=False):
-    """`rounds` holds finished rounds; `scores` grows by parallel metrics and is emptied by `brief`."""
+    """`rounds` holds finished rounds; `scores` grows by parallel metrics and is emptied by `brief`.
 
+    `asked`: what a team on its own was opened for.
+    """
+
+    asked: dict[str, str]
     round_number: int
     rounds: list[dict[str, Any]]
     history: list[dict[str, Any]]
@@ -43,6 +48,7 @@ class TeamUpdate(TypedDict, total=False):
     """A node's partial update."""
 
     theme: str
+    asked: dict[str, str]
     options: dict[str, Any]
     team: dict[str, Any]
     execution_id: str
