@@ -1,4 +1,4 @@
-"""Text in English and Japanese: cleaned, counted, cut, split, compared. Pure, and without heavy imports."""
+"""Text in English and Japanese: cleaned, counted, cut, split, compared, and scores shown. Pure, no heavy imports."""
 
 import re
 import unicodedata
@@ -214,6 +214,14 @@ def without_item_mark(sentence: str) -> str:
 def squeezed(text: str) -> str:
     """What two renderings of one sentence share: no white space, emphasis, link targets or citation marks."""
     return re.sub(r"[\s*_`]", "", without_marks(_LINK_TARGET.sub(r"\1", text))).casefold()
+
+
+_UNSCORED = {"en": "unscored", "ja": "未採点"}
+
+
+def shown_score(score: float | None, language: Literal["en", "ja"] = "en") -> str:
+    """A score of 0.0 to 1.0 as `87.3/100`; None as the language's word for unscored, never as 0."""
+    return _UNSCORED[language] if score is None else f"{score * 100:.1f}/100"
 
 
 _LANGUAGE_SHARE = 0.15

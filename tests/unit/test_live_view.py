@@ -139,6 +139,13 @@ def test_teams_without_a_rank_come_last_in_the_order_in_which_they_were_entered(
     assert [row.team_id for row in board.rows()] == ["a", "b", "c"]
 
 
+def test_a_team_that_nobody_could_score_is_shown_as_unscored() -> None:
+    board = Board(theme="unscored")
+    board.rank(ranked([LeaderboardEntry(team_id="a", team_name="A", latest_round=1)]))
+
+    assert any("unscored" in line for line in drawn(board, width=80, height=24))
+
+
 def test_usage_adds_up_by_round_and_the_end_has_the_last_word() -> None:
     board = board_after(events("en"))
     assert board.usage.requests == 12

@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from contend.text import clean, detect_language, estimate_tokens, shared_content, shorten, split_sentences, terms
+from contend.text import (
+    clean,
+    detect_language,
+    estimate_tokens,
+    shared_content,
+    shorten,
+    shown_score,
+    split_sentences,
+    terms,
+)
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
 LINES = st.lists(
@@ -217,3 +226,18 @@ def test_shared_content_is_the_share_of_the_first_texts_terms() -> None:
 
 def test_a_terminals_colours_leave_no_tail() -> None:
     assert clean("\x1b[31mred\x1b[0m and \x1b[1;4mbold\x1b[0m") == "red and bold"
+
+
+@pytest.mark.parametrize(
+    ("score", "english", "japanese"),
+    [
+        (0.873, "87.3/100", "87.3/100"),
+        (1.0, "100.0/100", "100.0/100"),
+        (0.0, "0.0/100", "0.0/100"),
+        (None, "unscored", "未採点"),
+    ],
+)
+def test_a_score_is_shown_of_100_with_one_decimal_and_none_as_unscored(
+    score: float | None, english: str, japanese: str
+) -> None:
+    assert (shown_score(score, "en"), shown_score(score, "ja")) == (english, japanese)

@@ -10,7 +10,8 @@ from contend.app import RunOutcome
 from contend.cli.answering import next_steps, shown_questions
 from contend.cli.board import Board, TeamRow
 from contend.cli.screen import advise, say, show
-from contend.cli.words import STATUS, STYLE, plain, points, said_models, said_usage
+from contend.cli.words import STATUS, STYLE, plain, said_models, said_usage
+from contend.text import shown_score
 
 
 def show_outcome(outcome: RunOutcome, board: Board) -> None:
@@ -39,7 +40,7 @@ def _headline(outcome: RunOutcome, rows: list[TeamRow]) -> Text:
     said = Text(status, style=f"bold {STYLE[outcome.status]}")
     if summary is not None and summary.best_team_id is not None:
         names = {status.team_id: status.team_name for status in summary.team_statuses}
-        said.append(f": {plain(names[summary.best_team_id])} wins with {points(summary.best_score)}", style="bold")
+        said.append(f": {plain(names[summary.best_team_id])} wins with {shown_score(summary.best_score)}", style="bold")
     if outcome.status != "completed":
         said.append(f"\n{plain(outcome.message)}", style="default not bold")
     for notice in outcome.notices:
@@ -57,7 +58,7 @@ def _table(rows: list[TeamRow], message: str) -> Table:
     table.add_column("Rounds", justify="right")
     table.add_column("End", overflow="fold")
     for row in rows:
-        best = "–" if row.rank is None else points(row.best)
+        best = "–" if row.rank is None else shown_score(row.best)
         said_above = row.doing.removeprefix(f"{row.state}: ") in message
         ended = Text(row.state if said_above else plain(row.doing), style=STYLE[row.state])
         table.add_row(str(row.rank or "–"), Text(plain(row.name)), best, str(row.round_number or "–"), ended)

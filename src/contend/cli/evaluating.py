@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from contend.cli.screen import say_json, show
-from contend.cli.words import plain, points, said_usage
+from contend.cli.words import plain, said_usage
 from contend.errors import InputError
 from contend.evaluating import evaluate
 from contend.models.evaluation import EvaluationResult
@@ -16,6 +16,7 @@ from contend.models.options import RunOptions
 from contend.models.task import RunUsage
 from contend.services import Services
 from contend.settings import load_settings
+from contend.text import shown_score
 
 
 def evaluate_file(file: Path, theme: str, *, model: str | None, workspace: Path | None, as_json: bool) -> int:
@@ -38,8 +39,8 @@ def _show(result: EvaluationResult, usage: RunUsage) -> None:
     table.add_column("Score", justify="right", no_wrap=True)
     table.add_column("Reason", overflow="fold")
     for metric in result.metrics:
-        table.add_row(metric.name, points(metric.score), Text(plain(metric.reason)))
-    overall = Text(f"Overall {points(result.overall)}", style="bold")
+        table.add_row(metric.name, shown_score(metric.score), Text(plain(metric.reason)))
+    overall = Text(f"Overall {shown_score(result.overall)}", style="bold")
     show(Group(table, "", overall, Text(said_usage(usage), style="dim")))
 
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from contend.cli.screen import advise, say, say_json, show
-from contend.cli.words import STATUS, STYLE, WHY_STOPPED, plain, points, said_models, said_usage
+from contend.cli.words import STATUS, STYLE, WHY_STOPPED, plain, said_models, said_usage
 from contend.errors import UnknownThread
 from contend.models.record import Record
 from contend.models.round import LeaderboardEntry
@@ -19,7 +19,7 @@ from contend.models.task import RunStatus, RunUsage, TeamStatus
 from contend.settings import Settings, load_settings
 from contend.stores.leases import checked_thread, is_leased
 from contend.stores.record import RecordStore
-from contend.text import shorten
+from contend.text import shorten, shown_score
 
 _T = TypeVar("_T")
 _THEME_SHOWN = 200
@@ -68,7 +68,7 @@ def show_runs(limit: int, *, workspace: Path | None, as_json: bool) -> None:
     for row in current:
         started = f"{row.created_at.astimezone():%Y-%m-%d %H:%M}"
         status = Text(row.status, style=STYLE[row.status])
-        best = "–" if row.winner_team_id is None else points(row.best_score)
+        best = "–" if row.winner_team_id is None else shown_score(row.best_score)
         table.add_row(row.thread_id, started, status, best, Text(plain(shorten(row.theme, _THEME_SHOWN))))
     show(table)
     say()
@@ -146,7 +146,7 @@ def _teams(standing: Standing) -> Table:
             Text(plain(status.team_name)),
             Text(*_state(status, standing.status)),
             str(len(rounds)),
-            points(entry.best_score) if entry and entry.rank else "–",
+            shown_score(entry.best_score) if entry and entry.rank else "–",
             Text(plain(_why(status, rounds, standing.message))),
         )
     return table
@@ -176,10 +176,10 @@ def _ranking(standing: Standing) -> Table:
     table = _plain_table("#", "Team", "Best", *(f"Round {number}" for number in range(1, most + 1)))
     for entry in standing.leaderboard:
         scores: dict[int, Any] = {
-            row.round_number: points(row.score) for row in standing.rounds if row.team_id == entry.team_id
+            row.round_number: shown_score(row.score) for row in standing.rounds if row.team_id == entry.team_id
         }
         cells = [scores.get(number, "") for number in range(1, most + 1)]
-        best = points(entry.best_score) if entry.rank else "–"
+        best = shown_score(entry.best_score) if entry.rank else "–"
         table.add_row(str(entry.rank or "–"), Text(plain(entry.team_name)), best, *cells)
     return table
 

@@ -1,6 +1,6 @@
 """A run's events as plain lines: for logs, pipes and terminals that are none."""
 
-from contend.cli.words import counted, plain, points
+from contend.cli.words import counted, plain
 from contend.models.events import (
     AnyEvent,
     Learned,
@@ -18,6 +18,7 @@ from contend.models.events import (
     TeamStarted,
     WinnerPicked,
 )
+from contend.text import shown_score
 
 _STEPS = {"plan": "planned", "search": "found", "write": "wrote", "review": "reviewed:"}
 
@@ -46,7 +47,7 @@ def _of_run(event: RunStarted | WinnerPicked | ReportPublished | Learned | RunDo
             off = "".join(f"; {name} is off ({reason})" for name, reason in event.sources_off.items())
             return f"{counted(len(event.teams), 'team')} on {', '.join(event.sources)}{off}: {event.theme}"
         case WinnerPicked():
-            return f"{event.team_id} wins with {points(event.score)}" if event.team_id else "no winner"
+            return f"{event.team_id} wins with {shown_score(event.score)}" if event.team_id else "no winner"
         case ReportPublished():
             return f"published the report with {counted(event.sources, 'source')}"
         case Learned():
@@ -74,7 +75,7 @@ def _in_round(event: RoundStarted | StepDone | RoundSubmitted | RoundScored | Ro
         case RoundSubmitted():
             return f"submitted {counted(event.characters, 'character')}"
         case RoundScored():
-            metrics = ", ".join(f"{metric.name} {points(metric.score)}" for metric in event.metrics)
-            return f"scored {points(event.score)} ({metrics})"
+            metrics = ", ".join(f"{metric.name} {shown_score(metric.score)}" for metric in event.metrics)
+            return f"scored {shown_score(event.score)} ({metrics})"
         case RoundJudged():
             return f"{'goes on' if event.exit_reason is None else 'ends'}: {event.reasoning}"

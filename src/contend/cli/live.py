@@ -14,6 +14,7 @@ from contend.cli.board import Board, TeamRow
 from contend.cli.screen import facts_table
 from contend.cli.words import STYLE, duration, plain, said_models, said_usage
 from contend.models.events import AnyEvent
+from contend.text import shown_score
 
 _AROUND_ROWS = 11
 """Lines of the view that are no teams."""
@@ -72,11 +73,11 @@ def team_table(rows: list[TeamRow], *, most: int) -> Table:
     table = Table(box=None, expand=True, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("#", justify="right", width=2)
     table.add_column("Team", no_wrap=True, overflow="ellipsis", max_width=20)
-    table.add_column("/100", justify="right", width=5)
+    table.add_column("Best", justify="right", width=8)
     table.add_column("Round", justify="right", width=5)
     table.add_column("Now", no_wrap=True, overflow="ellipsis", ratio=1)
     for row in rows[:most]:
-        best = "–" if row.best is None else f"{row.best * 100:.1f}"
+        best = "–" if row.rank is None else shown_score(row.best)
         table.add_row(
             str(row.rank or "–"),
             Text(plain(row.name), style="bold" if row.rank == 1 else ""),

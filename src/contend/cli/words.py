@@ -47,11 +47,6 @@ def plain(text: str) -> str:
     return clean(text, single_line=True)
 
 
-def points(score: float | None) -> str:
-    """A score of 0.0 to 1.0 as `86.8/100`."""
-    return "unscored" if score is None else f"{score * 100:.1f}/100"
-
-
 def said_usage(usage: RunUsage) -> str:
     """Calls, tokens and cost."""
     if not usage.requests:

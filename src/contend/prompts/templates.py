@@ -14,13 +14,13 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from contend.errors import PromptError
 from contend.models.record import Language
 from contend.prompts.wrapping import Sealed
+from contend.text import shown_score
 
 MAX_CHARACTERS = 200_000
 """What one render may hold."""
 MAX_STEPS = 100_000
 """Passes through loops and macros in one render."""
 
-_UNSCORED: dict[Language, str] = {"en": "unscored", "ja": "未採点"}
 _MEDALS = {1: "🥇", 2: "🥈", 3: "🥉"}
 _MAX_EXPONENT = 64
 _FAULTS = (
@@ -121,7 +121,7 @@ def _sandbox(language: Language) -> _Sandbox:
     )
 
     def format_score(score: float | None) -> str:
-        return _UNSCORED[language] if score is None else f"{score * 100:.1f}/100"
+        return shown_score(score, language)
 
     sandbox.filters |= {"format_score": format_score, "summarize": _summarize, "medal": _medal}
     return sandbox

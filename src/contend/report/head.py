@@ -9,6 +9,7 @@ from contend.models.record import Language, Record, Score
 from contend.models.round import LeaderboardEntry
 from contend.models.task import RunStatus, RunUsage
 from contend.report.plain import plain_title
+from contend.text import shown_score
 
 
 class ReportHead(Record):
@@ -50,7 +51,6 @@ class HeadWords(NamedTuple):
     leaderboard: str
     columns: tuple[str, str, str, str]
     unverified: str
-    unscored: str
     colon: str
     statuses: Mapping[RunStatus, str]
 
@@ -72,7 +72,6 @@ HEAD_WORDS: dict[Language, HeadWords] = {
         leaderboard="Leaderboard",
         columns=("Rank", "Team", "Best score", "Round"),
         unverified="Citations to check (the cited source was not seen to say this)",
-        unscored="unscored",
         colon=": ",
         statuses={
             "running": "running",
@@ -98,7 +97,6 @@ HEAD_WORDS: dict[Language, HeadWords] = {
         leaderboard="順位表",
         columns=("順位", "チーム", "最高点", "ラウンド"),
         unverified="要確認の引用（引用元で裏付けを確認できなかった文）",
-        unscored="未採点",
         colon="：",
         statuses={
             "running": "実行中",
@@ -114,9 +112,9 @@ HEAD_WORDS: dict[Language, HeadWords] = {
 def head_markdown(head: ReportHead, language: Language) -> str:
     """The appendix on the run, to stand after the report's own Markdown."""
     words = HEAD_WORDS[language]
-    lines = [f"## {words.title}", "", *(f"- {fact}" for fact in _facts(head, words))]
+    lines = [f"## {words.title}", "", *(f"- {fact}" for fact in _facts(head, language))]
     if head.leaderboard:
-        lines += ["", f"### {words.leaderboard}", "", *_table(head.leaderboard, words)]
+        lines += ["", f"### {words.leaderboard}", "", *_table(head.leaderboard, language)]
     if head.unverified:
         lines += ["", f"### {words.unverified}", "", *(f"- {plain_title(text)}" for text in head.unverified)]
     return "\n".join(lines)
@@ -126,16 +124,18 @@ def shown_outcome(head: ReportHead, language: Language) -> str:
     """The winner with its score, `Scout (87.3/100)`; "" without one."""
     if head.winner is None:
         return ""
-    return f"{plain_title(head.winner)} ({_score(head.best_score, HEAD_WORDS[language])})"
+    return f"{plain_title(head.winner)} ({shown_score(head.best_score, language)})"
 
 
-def _facts(head: ReportHead, words: HeadWords) -> Iterator[str]:
+def _facts(head: ReportHead, language: Language) -> Iterator[str]:
+    words = HEAD_WORDS[language]
+
     def fact(name: str, value: str) -> str:
         return f"{name}{words.colon}{plain_title(value)}"
 
     yield fact(words.status, words.statuses[head.status])
     if head.winner is not None:
-        yield fact(words.winner, f"{head.winner} ({_score(head.best_score, words)})")
+        yield fact(words.winner, f"{head.winner} ({shown_score(head.best_score, language)})")
     yield fact(words.time, _duration(head.seconds))
     if head.models:
         yield fact(words.models, ", ".join(f"{role} {name}" for role, name in head.models.items()))
@@ -150,20 +150,13 @@ def _facts(head: ReportHead, words: HeadWords) -> Iterator[str]:
         yield fact(words.warning, warning)
 
 
-def _table(leaderboard: list[LeaderboardEntry], words: HeadWords) -> Iterator[str]:
-    yield f"| {' | '.join(words.columns)} |"
+def _table(leaderboard: list[LeaderboardEntry], language: Language) -> Iterator[str]:
+    yield f"| {' | '.join(HEAD_WORDS[language].columns)} |"
     yield "| ---: | :--- | ---: | ---: |"
     for entry in leaderboard:
         name = plain_title(entry.team_name).replace("|", "\\|")
-        yield f"| {entry.rank or '–'} | {name} | {_entry_score(entry, words)} | {entry.best_round or '–'} |"
-
-
-def _entry_score(entry: LeaderboardEntry, words: HeadWords) -> str:
-    return "–" if entry.rank is None else _score(entry.best_score, words)
-
-
-def _score(score: float | None, words: HeadWords) -> str:
-    return words.unscored if score is None else f"{score * 100:.1f}/100"
+        best = "–" if entry.rank is None else shown_score(entry.best_score, language)
+        yield f"| {entry.rank or '–'} | {name} | {best} | {entry.best_round or '–'} |"
 
 
 def _usage(usage: RunUsage, words: HeadWords) -> str:

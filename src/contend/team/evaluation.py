@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from contend.models.evaluation import EvaluationResult, MetricScore
 from contend.models.record import Language
-from contend.text import shorten
+from contend.text import shorten, shown_score
 
 INVALID_CITATION_CAP = 0.5
 """A report that cites what was not retrieved scores at most this."""
@@ -37,30 +37,30 @@ def evaluation_of(
 
     The feedback begins with what bears on all of it, `notes` last, and ends with the lowest metrics.
     """
-    ordered = medians(metrics)
+    ordered = medians(metrics, language)
     overall = _overall(ordered, language)
     lowest = sorted((metric for metric in ordered if metric.score is not None), key=lambda metric: metric.score or 0.0)
-    lines = [f"{metric.name} {_shown(metric.score)}: {shorten(metric.reason, 300)}" for metric in lowest]
+    lines = [f"{metric.name} {shown_score(metric.score)}: {shorten(metric.reason, 300)}" for metric in lowest]
     return EvaluationResult(
         overall=overall.score, metrics=ordered, feedback="\n".join([*overall.notes, *notes, *lines[:FEEDBACK_METRICS]])
     )
 
 
-def medians(samples: Sequence[MetricScore]) -> list[MetricScore]:
+def medians(samples: Sequence[MetricScore], language: Language) -> list[MetricScore]:
     """One score for each metric, by name: the median of its scored samples, with the reason of one near it."""
     by_name: dict[str, list[MetricScore]] = {}
     for sample in sorted(samples, key=lambda sample: (sample.name, sample.score or 0.0, sample.reason)):
         by_name.setdefault(sample.name, []).append(sample)
-    return [_median(of_metric) for of_metric in by_name.values()]
+    return [_median(of_metric, language) for of_metric in by_name.values()]
 
 
-def _median(samples: Sequence[MetricScore]) -> MetricScore:
+def _median(samples: Sequence[MetricScore], language: Language) -> MetricScore:
     scored = [sample for sample in samples if sample.score is not None]
     if not scored or len(samples) == 1:
         return samples[0]
     middle = median(sample.score or 0.0 for sample in scored)
     nearest = min(scored, key=lambda sample: abs((sample.score or 0.0) - middle))
-    told = ", ".join(_shown(sample.score) for sample in samples)
+    told = ", ".join(shown_score(sample.score, language) for sample in samples)
     reason = f"{nearest.reason} (median of {told})"
     return nearest.model_copy(update={"score": middle, "reason": reason})
 
@@ -87,7 +87,3 @@ def found_evidence(evidence: Sequence[str], content: str) -> tuple[list[str], in
     body = "".join(content.split())
     kept = [quote for quote in evidence if quote.strip() and "".join(quote.split()) in body]
     return kept, len(evidence) - len(kept)
-
-
-def _shown(score: float | None) -> str:
-    return "unscored" if score is None else f"{score * 100:.1f}/100"

@@ -10,6 +10,7 @@ from contend.models.options import ResolvedOptions
 from contend.models.record import Record, Score, UtcDatetime, utc_now
 from contend.models.round import ExitReason, Judgment
 from contend.models.task import CallUsage, RunUsage
+from contend.text import shown_score
 
 
 class FinishedRound(Record):
@@ -65,7 +66,7 @@ def decide(rounds: Sequence[FinishedRound], options: ResolvedOptions, standing: 
         return _stop("max_rounds", f"round {played} of at most {options.max_rounds}")
     best = best_of(rounds)
     if judgment.target_score is not None and best is not None and (best.score or 0.0) >= judgment.target_score:
-        return _stop("target_score", f"{(best.score or 0.0) * 100:.1f}/100 reaches the target")
+        return _stop("target_score", f"{shown_score(best.score)} reaches the target")
     if on_plateau(rounds, min_improvement=judgment.min_improvement, patience=judgment.patience):
         return _stop("plateau", f"no gain in the last {judgment.patience} rounds")
     if standing.share_left < judgment.budget_reserve:

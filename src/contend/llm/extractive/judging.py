@@ -4,6 +4,7 @@ from typing import Any
 
 from contend.llm.extractive.asked import JudgeValues
 from contend.models.record import Language
+from contend.text import shown_score
 
 _LEAST_GAIN = 0.01
 _HIGH = 0.95
@@ -12,17 +13,17 @@ _LIKELY = 60
 
 _SAID: dict[Language, dict[str, str]] = {
     "en": {
-        "plateau": "Plateau: the last round's {last:.1f}/100 gained {gain:+.1f} on the best before it.",
-        "high": "The best score is {best:.1f}/100, which leaves little to gain.",
-        "rising": "The last round gained {gain:+.1f} points; another may add to {best:.1f}/100.",
-        "first": "One scored round with {best:.1f}/100 says nothing of a plateau; another may add to it.",
+        "plateau": "Plateau: the last round's {last} gained {gain:+.1f} on the best before it.",
+        "high": "The best score is {best}, which leaves little to gain.",
+        "rising": "The last round gained {gain:+.1f} points; another may add to {best}.",
+        "first": "One scored round with {best} says nothing of a plateau; another may add to it.",
         "unscored": "The last round is unscored, so no plateau can be seen.",
     },
     "ja": {
-        "plateau": "頭打ち: 最終ラウンドの{last:.1f}/100は、それまでの最高から{gain:+.1f}点。",
-        "high": "最高点は{best:.1f}/100で、伸びる余地は小さい。",
-        "rising": "最終ラウンドで{gain:+.1f}点伸びた。もう一度で{best:.1f}/100より伸びる見込みがある。",
-        "first": "採点されたラウンドは一つ({best:.1f}/100)で、頭打ちかどうかはまだ分からない。",
+        "plateau": "頭打ち: 最終ラウンドの{last}は、それまでの最高から{gain:+.1f}点。",
+        "high": "最高点は{best}で、伸びる余地は小さい。",
+        "rising": "最終ラウンドで{gain:+.1f}点伸びた。もう一度で{best}より伸びる見込みがある。",
+        "first": "採点されたラウンドは一つ({best})で、頭打ちかどうかはまだ分からない。",
         "unscored": "最終ラウンドは採点されておらず、頭打ちかどうかは分からない。",
     },
 }
@@ -37,7 +38,9 @@ def judge(values: dict[str, Any], language: Language) -> dict[str, Any]:
     verdict = _verdict(scores, best=best, gain=gain)
     last = known[-1] if known else 0.0
     return {
-        "reasoning": _SAID[language][verdict].format(last=last * 100, gain=(gain or 0.0) * 100, best=best * 100),
+        "reasoning": _SAID[language][verdict].format(
+            last=shown_score(last), gain=(gain or 0.0) * 100, best=shown_score(best)
+        ),
         "should_continue": verdict not in {"plateau", "high"},
         "confidence_percent": _SURE if verdict == "plateau" else _LIKELY,
     }
