@@ -1,19 +1,29 @@
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, get_args
 from uuid import UUID
 
 import pytest
+from langgraph.graph import StateGraph
 from pydantic import ValidationError
 
+from contend.contest.graph import build_contest_graph
+from contend.learning.graph import build_learn_graph
 from contend.models.api import (
     ProgressInfo,
     ResearchRequest,
     ResearchResponse,
     ResearchStatistics,
+    ShownNode,
     shown_node,
 )
 from contend.models.options import RunOptions
 from contend.models.record import Record
 from contend.models.task import RunStatus
+from contend.research.graph import build_research_graph
+from contend.services import Services
+from contend.settings import load_settings
+from contend.team.graph import build_team_graph
 
 RESEARCH = UUID("0b9f3c6e-4f43-4b2c-9a3a-0f6f2f1f7a55")
 
@@ -28,10 +38,33 @@ def test_every_example_is_valid_and_loads_again_unchanged(kind: type[Record]) ->
     assert kind.model_validate_json(made.model_dump_json()) == made
 
 
-@pytest.mark.parametrize("values", [{"theme": "  "}, {"theme": "x" * 501}, {"theme": "x", "max_iterations": 11}])
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"theme": " \u3000"},
+        {"theme": "橋" * 501},
+        {"theme": "x", "max_iterations": 0},
+        {"theme": "x", "max_iterations": 11},
+        {"theme": "x", "checkpointer_type": "postgres"},
+        {"theme": "x", "options": {"max_rounds": 11}},
+        {"theme": "x", "unknown": 1},
+    ],
+)
 def test_a_request_out_of_range_is_refused(values: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         ResearchRequest.model_validate(values)
+
+
+def test_what_a_request_leaves_out_has_its_default() -> None:
+    request = ResearchRequest(theme="橋" * 500)
+
+    assert request.model_dump(exclude={"theme"}) == {
+        "max_iterations": 5,
+        "enable_human_intervention": False,
+        "checkpointer_type": None,
+        "options": None,
+    }
+    assert request.run_options() == RunOptions(max_iterations=5)
 
 
 def test_human_intervention_is_a_persons_word_on_the_plan() -> None:
@@ -80,5 +113,35 @@ def test_times_are_rounded_down_and_addresses_counted_once() -> None:
         ("publish", "publish"),
     ],
 )
-def test_research_nodes_are_shown_by_role(node: str, shown: str) -> None:
+def test_research_nodes_are_shown_by_role_and_others_by_name(node: str, shown: str) -> None:
     assert shown_node(node) == shown
+
+
+def test_every_node_of_every_graph_is_in_the_list(workspace: Path) -> None:
+    services = Services(load_settings(workspace=workspace))
+    graphs: list[StateGraph[Any, Any, Any, Any]] = [
+        build_contest_graph(services),
+        build_team_graph(services),
+        build_research_graph(services),
+        build_learn_graph(services.learn_nodes),
+    ]
+    nodes = {shown_node(name) for graph in graphs for name in graph.nodes}
+
+    assert nodes == set(get_args(ShownNode))
+    for node in nodes:
+        assert ProgressInfo(current_iteration=0, max_iterations=1, current_node=node).nodes_remaining == []  # type: ignore[arg-type]  # of the list
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (ProgressInfo, {"current_iteration": -1, "max_iterations": 1, "current_node": "team"}),
+        (ProgressInfo, {"current_iteration": 0, "max_iterations": 0, "current_node": "team"}),
+        (ProgressInfo, {"current_iteration": 0, "max_iterations": 1, "current_node": "supervise"}),
+        (ResearchStatistics, {"iterations": -1, "sources_collected": 0, "processing_time_seconds": 0}),
+        (ResearchStatistics, {"iterations": 0, "sources_collected": 0, "processing_time_seconds": 1.5}),
+    ],
+)
+def test_progress_and_statistics_out_of_range_are_refused(kind: type[Record], values: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        kind.model_validate(values)

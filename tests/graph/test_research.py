@@ -1,0 +1,140 @@
+"""A research on its own: how the supervisor routes, and when it ends."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from contend.research.graph import build_research_graph
+from contend.services import Services
+from fakes.contests import Contest, write_workspace
+from fakes.vendors import Vendors
+
+THEME = "How does resume work after a crash?"
+CONFIG: Any = {"configurable": {"thread_id": "alone"}}
+FEEDBACK = "Say which calls are repeated."
+
+
+@pytest.fixture
+def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
+    write_workspace(workspace)
+    return Contest(workspace, documents, vendors.base_url)
+
+
+@pytest.fixture
+async def services(contest: Contest) -> AsyncIterator[Services]:
+    services = contest.services()
+    yield services
+    await services.aclose()
+
+
+def _never_accepts(vendors: Vendors, *queries: str, times: int | None = None) -> None:
+    verdict = {"feedback": FEEDBACK, "more_queries": list(queries), "accept": False}
+    vendors.reply(json.dumps(verdict), prompt="reviewer/review", **({} if times is None else {"times": times}))
+
+
+@pytest.mark.parametrize(("given", "loops"), [({}, 5), ({"max_iterations": 1}, 1), ({"max_iterations": 3}, 3)])
+async def test_a_report_that_is_never_accepted_is_handed_in_after_the_last_iteration(
+    contest: Contest, services: Services, vendors: Vendors, given: dict[str, int], loops: int
+) -> None:
+    _never_accepts(vendors)
+    graph = build_research_graph(services).compile(checkpointer=InMemorySaver())
+
+    ended = await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options(**given))
+
+    state = (await graph.aget_state(CONFIG)).values
+    assert vendors.prompts().count("writer/write") == vendors.prompts().count("reviewer/review") == loops
+    assert (state["iteration_count"], state["next_action"]) == (loops, "end")
+    assert ended["report"]["theme"] == THEME
+
+
+async def test_an_accepted_report_ends_the_research(contest: Contest, services: Services, vendors: Vendors) -> None:
+    vendors.reply('{"feedback": "", "more_queries": [], "accept": true}', prompt="reviewer/review")
+    graph = build_research_graph(services).compile(checkpointer=InMemorySaver())
+
+    await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options())
+
+    state = (await graph.aget_state(CONFIG)).values
+    assert vendors.prompts() == ["supervisor/plan", "writer/write", "reviewer/review"]
+    assert (state["iteration_count"], state["next_action"]) == (1, "end")
+
+
+@pytest.mark.parametrize(
+    ("queries", "steps"),
+    [
+        ([], ["supervise", "write", "review", "supervise"]),
+        (["leases of threads"], ["supervise", "search", "collect", "write", "review", "supervise"]),
+    ],
+    ids=["back to the writer", "a further search"],
+)
+async def test_feedback_goes_to_the_writer_and_new_queries_are_searched_first(
+    contest: Contest, services: Services, vendors: Vendors, queries: list[str], steps: list[str]
+) -> None:
+    _never_accepts(vendors, *queries, times=1)
+    graph = build_research_graph(services).compile()
+    taken: list[str] = []
+    searched: list[str] = []
+
+    async for update in graph.astream({"theme": THEME}, context=contest.options(), stream_mode="updates"):
+        for node, said in update.items():
+            taken.append(node)
+            searched += [hit["query"] for hit in said.get("found", [])] if node == "search" else []
+
+    begun = taken.index("review") + 1
+    assert taken[begun : begun + len(steps)] == steps
+    assert set(queries) <= set(searched)
+    drafts = [call.user for call in vendors.calls if call.prompt == "writer/write"]
+    assert [FEEDBACK in draft for draft in drafts] == [False, True]
+
+
+async def test_a_research_begins_with_every_key_of_its_state(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    vendors.fail(prompt="writer/write", status=401)
+    graph = build_research_graph(services).compile(checkpointer=InMemorySaver(), interrupt_after=["supervise"])
+
+    await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options())
+
+    state = (await graph.aget_state(CONFIG)).values
+    assert state["task_plan"]["theme"] == THEME
+    assert state["task_plan"]["source_priority"] == {"local": 1}
+    begun = {
+        "messages": [],
+        "research_data": [],
+        "current_draft": None,
+        "draft_report": None,
+        "feedback": None,
+        "iteration_count": 1,
+        "next_action": "research",
+        "human_input_required": False,
+        "human_input": None,
+    }
+    assert {name: state[name] for name in begun} == begun
+
+
+@pytest.mark.parametrize(
+    ("answer", "asked"),
+    [({"type": "approve"}, 1), ({"type": "reject", "reason": "再開だけを調べてください"}, 2)],
+    ids=["approved", "rejected"],
+)
+async def test_a_persons_word_on_the_plan_stays_in_the_state_and_the_question_is_closed(
+    contest: Contest, services: Services, vendors: Vendors, answer: dict[str, str], asked: int
+) -> None:
+    graph = build_research_graph(services).compile(checkpointer=InMemorySaver())
+    await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options(approve=["plan"], max_iterations=1))
+    waiting = (await graph.aget_state(CONFIG)).values
+
+    await graph.ainvoke(Command(resume=answer), CONFIG)
+
+    state = (await graph.aget_state(CONFIG)).values
+    assert waiting["human_input_required"] is True
+    assert state["human_input_required"] is False
+    assert json.loads(state["human_input"])["type"] == answer["type"]
+    plans = [call.user for call in vendors.calls if call.prompt == "supervisor/plan"]
+    assert len(plans) == asked
+    assert answer.get("reason", THEME) in plans[-1]
+    assert state["next_action"] == "end"
