@@ -147,12 +147,12 @@ _NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "failures": lambda: {*get_args(RunStatus)} - {"running"},
     "how-a-run-works": lambda: [node for room in ("contest", "team", "research", "learning") for node in _nodes(room)],
     "models-and-endpoints": lambda: get_args(Role),
-    "rounds-and-stopping": lambda: [*{*get_args(ExitReason)} - {"cancelled"}, *JudgmentConfig.model_fields],
+    "rounds-and-stopping": lambda: [*get_args(ExitReason), *JudgmentConfig.model_fields],
     "scores-and-ranking": lambda: [metric.name for metric in load_config(ROOT).evaluator.metrics],
     "sources-and-documents": lambda: [*READERS, *Services(load_settings(workspace=ROOT)).source_factories],
     "teams": lambda: load_config(ROOT).teams,
 }
-"""What a reader looks up on a page; nothing sets the exit reason `cancelled` yet."""
+"""What a reader looks up on a page."""
 
 
 def _variables() -> set[str]:

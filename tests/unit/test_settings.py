@@ -3,8 +3,18 @@ from pathlib import Path
 import pytest
 
 from contend.errors import InputError
-from contend.models.options import RunOptions
-from contend.settings import Config, Resolved, environment_options, load_config, resolve_options
+from contend.models.evaluation import CODE_METRIC_NAMES
+from contend.models.options import EvaluatorConfig, JudgmentConfig, MetricConfig, RunOptions
+from contend.settings import (
+    Config,
+    OrchestratorSettings,
+    Resolved,
+    TeamReference,
+    environment_options,
+    load_config,
+    load_settings,
+    resolve_options,
+)
 from fakes.contests import write_workspace
 
 
@@ -102,3 +112,50 @@ def test_weights_that_do_not_add_up_are_refused(workspace: Path) -> None:
 
     with pytest.raises(InputError, match=r"weights sum to 0\.8, not to 1"):
         load_config(workspace)
+
+
+def test_what_the_shipped_files_set_is_the_default(tmp_path: Path) -> None:
+    config = load_config(tmp_path)
+
+    teams = config.orchestrator.teams
+    assert config.orchestrator == OrchestratorSettings(teams=teams)
+    assert config.judgment == JudgmentConfig()
+    assert config.evaluator == EvaluatorConfig(metrics=config.evaluator.metrics)
+    assert [metric.name for metric in config.evaluator.metrics if metric.kind == "code"] == list(CODE_METRIC_NAMES)
+    assert all(metric.weight is None for metric in config.evaluator.metrics)
+
+
+def test_the_defaults_of_a_contest() -> None:
+    limits = OrchestratorSettings(teams=[TeamReference(config=Path("x.toml"))])
+
+    assert (limits.min_rounds, limits.max_rounds, limits.max_concurrent_teams) == (1, 3, 8)
+    assert (limits.timeout_per_team_seconds, limits.max_retries_per_team) == (600, 0)
+    assert JudgmentConfig().model_dump() == {
+        "target_score": None, "min_improvement": 0.01, "patience": 2, "budget_reserve": 0.15,
+        "confidence_threshold": 0.5,
+    }  # fmt: skip
+    scoring = EvaluatorConfig(metrics=[MetricConfig(name="coverage")])
+    assert (scoring.near_tie, scoring.samples, scoring.expected_score) == (0.02, 1, False)
+
+
+def test_a_given_workspace_wins_over_the_environment_and_that_over_the_nearest_parent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_workspace(tmp_path / "near")
+    inside = tmp_path / "near" / "deep" / "deeper"
+    inside.mkdir(parents=True)
+    monkeypatch.chdir(inside)
+    nearest = load_settings().folder
+    monkeypatch.setenv("CONTEND_WORKSPACE", str(tmp_path / "told"))
+
+    assert nearest == tmp_path / "near"
+    assert load_settings().folder == tmp_path / "told"
+    assert load_settings(workspace=tmp_path / "given").folder == tmp_path / "given"
+
+
+def test_without_a_workspace_near_the_users_own_data_folder_is_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+    assert load_settings().folder == tmp_path / "data" / "contend"

@@ -9,7 +9,6 @@ from contend.settings import EXTRACTIVE
 from contend.text import clean
 
 WHY_STOPPED: Mapping[ExitReason, str] = {
-    "cancelled": "cancelled",
     "max_tokens": "the tokens are used up",
     "max_usd": "the money is used up",
     "max_minutes": "the minutes are used up",

@@ -8,7 +8,6 @@ from pydantic import ConfigDict, Field, SkipValidation, ValidationInfo, field_va
 from contend.models.record import Identifier, Record, Score, Text
 
 ExitReason = Literal[
-    "cancelled",
     "max_tokens",
     "max_usd",
     "max_minutes",
@@ -22,7 +21,10 @@ ExitReason = Literal[
     "one_round",
     "failed",
 ]
-"""Why a team stopped. `one_round`: a control plays one round; `failed`: it forfeited."""
+"""Why a team stopped. `one_round`: a control plays one round; `failed`: it forfeited.
+
+A run that is stopped from outside has none: it is interrupted, and its teams go on when it is resumed.
+"""
 
 
 class RoundState(Record):

@@ -12,6 +12,9 @@ from contend.models.round import ExitReason, Judgment
 from contend.models.task import CallUsage, RunUsage
 from contend.text import shown_score
 
+_ROUNDING = 1e-9
+"""0.35 - 0.34 is a little less than 0.01."""
+
 
 class FinishedRound(Record):
     """A round as the team's state keeps it: the submission by its document id, active seconds."""
@@ -43,7 +46,7 @@ class Decision(Record):
 
 
 class Standing(Record):
-    """What round control looks at beside the rounds. `hard_stop`: cancelled, or the hard budget that is used up."""
+    """What round control looks at beside the rounds. `hard_stop`: the hard budget that is used up."""
 
     hard_stop: ExitReason | None = None
     share_left: float = Field(default=1.0, ge=0, le=1)
@@ -64,9 +67,9 @@ def decide(rounds: Sequence[FinishedRound], options: ResolvedOptions, standing: 
         return Decision(step="go_on", reasoning=f"round {played} of at least {options.min_rounds}")
     if played >= options.max_rounds:
         return _stop("max_rounds", f"round {played} of at most {options.max_rounds}")
-    best = best_of(rounds)
-    if judgment.target_score is not None and best is not None and (best.score or 0.0) >= judgment.target_score:
-        return _stop("target_score", f"{shown_score(best.score)} reaches the target")
+    best = max((finished.score for finished in rounds if finished.score is not None), default=None)
+    if judgment.target_score is not None and best is not None and best >= judgment.target_score:
+        return _stop("target_score", f"{shown_score(best)} reaches the target")
     if on_plateau(rounds, min_improvement=judgment.min_improvement, patience=judgment.patience):
         return _stop("plateau", f"no gain in the last {judgment.patience} rounds")
     if standing.share_left < judgment.budget_reserve:
@@ -95,7 +98,7 @@ def on_plateau(rounds: Sequence[FinishedRound], *, min_improvement: float, patie
         return False
     before = max((finished.score or 0.0 for finished in rounds[:-patience]), default=0.0)
     since = max(finished.score or 0.0 for finished in rounds[-patience:])
-    return since - before < min_improvement
+    return since - before < min_improvement - _ROUNDING
 
 
 def _stop(reason: ExitReason, reasoning: str) -> Decision:

@@ -1,0 +1,154 @@
+"""When a team stops: the reasons in their order, and the judge's word."""
+
+from itertools import pairwise
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contend.models.options import EvaluatorConfig, JudgmentConfig, MetricConfig, ResolvedOptions
+from contend.models.round import ExitReason, Judgment
+from contend.team.rounds import Decision, FinishedRound, Standing, best_of, decide, judged, on_plateau
+
+
+def rounds_of(*scores: float | None) -> list[FinishedRound]:
+    return [
+        FinishedRound(round_number=number, submission="", score=score, feedback="", metrics=[], seconds=1)
+        for number, score in enumerate(scores, start=1)
+    ]
+
+
+def options(*, least: int = 1, most: int = 3, **judgment: Any) -> ResolvedOptions:  # noqa: ANN401 - any option
+    return ResolvedOptions(
+        min_rounds=least,
+        max_rounds=most,
+        evaluator=EvaluatorConfig(metrics=[MetricConfig(name="coverage")]),
+        judgment=JudgmentConfig(**judgment),
+    )
+
+
+AT_ONCE: dict[ExitReason, dict[str, Any]] = {
+    "max_tokens": {"hard_stop": "max_tokens"},
+    "deadline": {"time_used": 600.0},
+    "one_round": {"one_round": True},
+}
+"""What makes the stops hold that come before `min_rounds`, in their order."""
+
+
+def test_stops_that_hold_at_once_are_told_in_their_order() -> None:
+    reasons = list(AT_ONCE)
+    for place, reason in enumerate(reasons):
+        standing = Standing(**{name: value for each in reasons[place:] for name, value in AT_ONCE[each].items()})
+        assert decide(rounds_of(1.0), options(least=3), standing).exit_reason == reason
+
+
+def test_below_the_least_rounds_a_team_goes_on_whatever_else_holds() -> None:
+    settled = options(least=3, most=3, target_score=0.1, patience=1)
+
+    decision = decide(rounds_of(0.9, 0.9), settled, Standing(share_left=0.0))
+
+    assert (decision.step, decision.exit_reason) == ("go_on", None)
+
+
+def test_the_stops_without_a_call_are_told_in_their_order() -> None:
+    low = Standing(share_left=0.1)
+    same = rounds_of(0.9, 0.9, 0.9)
+
+    reasons = [
+        decide(same, options(most=3, target_score=0.9), low).exit_reason,
+        decide(same, options(most=4, target_score=0.9), low).exit_reason,
+        decide(same, options(most=4), low).exit_reason,
+        decide(same, options(most=4, patience=3), low).exit_reason,
+    ]
+
+    assert reasons == ["max_rounds", "target_score", "plateau", "budget_reserve"]
+
+
+def test_where_no_stop_holds_the_judge_is_asked() -> None:
+    assert decide(rounds_of(0.5), options(), Standing()).step == "ask_judge"
+
+
+@pytest.mark.parametrize(("seconds", "stops"), [(599.9, False), (600.0, True)])
+def test_a_team_stops_once_its_active_seconds_are_used(seconds: float, stops: bool) -> None:
+    reason = decide(rounds_of(0.5), options(), Standing(time_used=seconds)).exit_reason
+
+    assert (reason == "deadline") is stops
+
+
+@pytest.mark.parametrize(("left", "stops"), [(0.15, False), (0.149, True)])
+def test_fifteen_hundredths_of_a_budget_are_kept_back(left: float, stops: bool) -> None:
+    reason = decide(rounds_of(0.5), options(), Standing(share_left=left)).exit_reason
+
+    assert (reason == "budget_reserve") is stops
+
+
+@pytest.mark.parametrize(("score", "stops"), [(0.8, True), (0.799, False), (None, False)])
+def test_a_team_stops_at_its_target_score(score: float | None, stops: bool) -> None:
+    reason = decide(rounds_of(score), options(target_score=0.8), Standing()).exit_reason
+
+    assert (reason == "target_score") is stops
+
+
+def test_a_target_reached_in_an_earlier_round_counts() -> None:
+    assert decide(rounds_of(0.9, 0.3), options(target_score=0.8), Standing()).exit_reason == "target_score"
+
+
+def test_a_target_of_no_points_waits_for_a_score() -> None:
+    assert decide(rounds_of(None), options(target_score=0.0), Standing()).exit_reason is None
+
+
+@pytest.mark.parametrize(
+    ("scores", "stops"),
+    [
+        ((0.5, 0.5), False),
+        ((0.5, 0.5, 0.5), True),
+        ((0.5, 0.4, 0.509), True),
+        ((0.5, 0.4, 0.52), False),
+        ((0.5, 0.505, 0.511), False),
+        ((0.34, 0.34, 0.35), False),
+        ((0.9, 0.1, 0.8), True),
+        ((0.5, None, None), True),
+        ((None, None, 0.5), False),
+    ],
+)
+def test_two_rounds_without_a_gain_of_one_point_are_a_plateau(scores: tuple[float | None, ...], stops: bool) -> None:
+    assert on_plateau(rounds_of(*scores), min_improvement=0.01, patience=2) is stops
+
+
+def test_every_point_gained_counts_as_a_point() -> None:
+    gains = pairwise(percent / 100 for percent in range(101))
+
+    assert not [pair for pair in gains if on_plateau(rounds_of(*pair), min_improvement=0.01, patience=1)]
+
+
+@pytest.mark.parametrize(
+    ("should_continue", "confidence", "reason"),
+    [(False, 0.5, "judge"), (False, 0.49, None), (True, 1.0, None), (True, 0.0, None)],
+)
+def test_a_judges_stop_holds_from_half_its_confidence_on(
+    should_continue: bool, confidence: float, reason: str | None
+) -> None:
+    said = Judgment(should_continue=should_continue, reasoning="Enough is said.", confidence=confidence)
+
+    decision = judged(said, confidence_threshold=0.5)
+
+    assert decision.exit_reason == reason
+    assert decision.step == ("stop" if reason else "go_on")
+    assert (decision.reasoning, decision.confidence) == ("Enough is said.", confidence)
+
+
+def test_the_best_round_is_the_later_of_equals_and_the_latest_where_none_is_scored() -> None:
+    best = [best_of(rounds_of(*scores)) for scores in ((0.5, 0.7, 0.7, None), (None, None), ())]
+
+    assert [finished and finished.round_number for finished in best] == [3, 2, None]
+
+
+@given(st.lists(st.none() | st.floats(0, 1), min_size=1, max_size=10), st.floats(0, 1), st.integers(1, 10))
+def test_a_decision_that_stops_names_its_reason_and_no_other_does(
+    scores: list[float | None], left: float, least: int
+) -> None:
+    decision = decide(rounds_of(*scores), options(least=least, most=10), Standing(share_left=left))
+
+    assert (decision.exit_reason in get_args(ExitReason)) is (decision.step == "stop")
+    assert Decision.model_validate_json(decision.model_dump_json()) == decision

@@ -1,0 +1,163 @@
+"""From metric scores to one evaluation, and the limits of what judges may say."""
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ValidationError
+
+from contend.models.evaluation import EvaluationResult, MetricScore
+from contend.models.options import EvaluatorConfig, MetricConfig
+from contend.models.replies import JudgmentReply, MetricReply, PairwiseReply
+from contend.models.round import Judgment
+from contend.team.evaluation import evaluation_of, found_evidence, medians
+
+
+def metric(name: str, score: float | None, *, weight: float = 0.5, reason: str = "Fair.") -> MetricScore:
+    return MetricScore(name=name, score=score, weight=weight, reason=reason)
+
+
+def test_the_overall_score_is_the_weighted_mean() -> None:
+    result = evaluation_of([metric("a", 0.9, weight=0.75), metric("b", 0.1, weight=0.25)])
+
+    assert result.overall == pytest.approx(0.7)
+
+
+def test_without_a_failed_metric_the_others_are_weighed_again_and_the_result_says_so() -> None:
+    scores = [metric("a", 0.9, weight=0.2), metric("b", 0.6, weight=0.4), metric("c", None, weight=0.4)]
+
+    result = evaluation_of(scores)
+
+    assert result.overall == pytest.approx(0.7)
+    assert result.feedback.startswith("unscored: c; the other metrics are weighed alone\n")
+    assert evaluation_of(scores, language="ja").feedback.startswith("採点できなかった指標: c。")
+
+
+def test_without_any_score_a_submission_is_unscored_and_not_zero() -> None:
+    assert evaluation_of([metric("a", None), metric("b", None)]).overall is None
+
+
+def test_a_score_that_weighs_nothing_is_no_overall_score() -> None:
+    assert evaluation_of([metric("a", None, weight=1.0), metric("citation_validity", 1.0, weight=0.0)]).overall is None
+
+
+@pytest.mark.parametrize(("validity", "overall"), [(1.0, 0.9), (0.99, 0.5), (0.0, 0.5), (None, 0.9)])
+@pytest.mark.parametrize("weight", [0.0, 0.0001])
+def test_a_citation_that_was_not_retrieved_caps_the_score_whatever_its_weight(
+    validity: float | None, overall: float, weight: float
+) -> None:
+    result = evaluation_of([metric("citation_validity", validity, weight=weight), metric("a", 0.9)])
+
+    assert result.overall == pytest.approx(overall, abs=0.001)
+    assert ("capped: " in result.feedback) is (overall == 0.5)
+
+
+def test_a_cap_raises_nothing() -> None:
+    result = evaluation_of([metric("citation_validity", 0.5, weight=0.0), metric("a", 0.2)])
+
+    assert result.overall == 0.2
+    assert "capped" not in result.feedback
+
+
+def test_feedback_ends_with_the_lowest_three_metrics_the_lowest_first() -> None:
+    scores = [
+        metric(name, score, reason=f"Mend {name}.") for name, score in zip("abcd", (0.4, 0.1, 0.9, 0.2), strict=True)
+    ]
+
+    lines = evaluation_of(scores, notes=["left out: 2 sentences"]).feedback.splitlines()
+
+    assert lines == ["left out: 2 sentences", "b 10.0/100: Mend b.", "d 20.0/100: Mend d.", "a 40.0/100: Mend a."]
+
+
+@pytest.mark.parametrize(
+    ("samples", "middle"),
+    [((0.2, 0.9, 0.6), 0.6), ((0.2, 0.6), 0.4), ((0.9, None, 0.3), 0.6), ((None, 0.7), 0.7), ((None, None), None)],
+)
+def test_of_a_metrics_samples_the_median_of_those_scored_counts(
+    samples: tuple[float | None, ...], middle: float | None
+) -> None:
+    (kept,) = medians([metric("a", sample) for sample in samples])
+
+    assert kept.score == (None if middle is None else pytest.approx(middle))
+
+
+@given(st.lists(st.tuples(st.none() | st.floats(0, 1), st.floats(0.01, 1)), min_size=1, max_size=8))
+def test_an_overall_score_lies_between_the_lowest_and_the_highest_and_loads_again(
+    scores: list[tuple[float | None, float]],
+) -> None:
+    result = evaluation_of([metric(f"m{at}", score, weight=weight) for at, (score, weight) in enumerate(scores)])
+
+    scored = [score for score, _ in scores if score is not None]
+    assert (result.overall is None) is (not scored)
+    assert result.overall is None or min(scored) - 1e-9 <= result.overall <= max(scored) + 1e-9
+    assert EvaluationResult.model_validate_json(result.model_dump_json()) == result
+
+
+def test_quotes_stand_in_the_submission_white_space_aside() -> None:
+    content = "Wind sheds\nvortices.  Dampers help.\n橋は風で\n鳴る。"
+    quotes = ["sheds vortices", "Dampers  help", "橋は風で鳴る", "Dampers hurt", "  ", ""]
+
+    assert found_evidence(quotes, content) == (quotes[:3], 3)
+
+
+# ---- what a judge may say
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        (MetricReply, {"reason": "Fair.", "evidence": []}),
+        (JudgmentReply, {"reasoning": "Fair.", "should_continue": True}),
+    ],
+)
+@pytest.mark.parametrize("percent", [250, 101, -1, 7.5, "many", None, math.nan, math.inf])
+def test_a_percentage_is_a_whole_number_from_0_to_100(
+    kind: type[BaseModel], fields: dict[str, Any], percent: object
+) -> None:
+    name = "percent" if kind is MetricReply else "confidence_percent"
+
+    assert kind.model_validate({**fields, name: 100})
+    with pytest.raises(ValidationError):
+        kind.model_validate({**fields, name: percent})
+
+
+@pytest.mark.parametrize("kind", [MetricReply, JudgmentReply, PairwiseReply])
+def test_a_judge_gives_its_reason_before_its_verdict(kind: type[BaseModel]) -> None:
+    assert next(iter(kind.model_fields)) in {"reason", "reasoning"}
+
+
+@pytest.mark.parametrize("score", [1.01, -0.01, math.nan, math.inf, -math.inf])
+def test_scores_and_confidences_outside_0_to_1_are_refused(score: float) -> None:
+    for kind, fields in (
+        (MetricScore, {"name": "a", "score": score, "weight": 1.0}),
+        (EvaluationResult, {"overall": score, "metrics": [], "feedback": ""}),
+        (Judgment, {"should_continue": True, "reasoning": "", "confidence": score}),
+    ):
+        with pytest.raises(ValidationError):
+            kind.model_validate(fields)
+
+
+# ---- weights
+
+
+def weighed(*weights: float | None) -> EvaluatorConfig:
+    return EvaluatorConfig(metrics=[MetricConfig(name=f"m{at}", weight=weight) for at, weight in enumerate(weights)])
+
+
+def test_metrics_without_weights_weigh_the_same() -> None:
+    weights = weighed(None, None, None, None).weights()
+
+    assert [weights[f"m{at}"] for at in range(4)] == [0.25] * 4
+
+
+@pytest.mark.parametrize("weights", [(0.5, 0.4991), (0.5, 0.5009), (1.0, 0.0)])
+def test_weights_that_sum_to_one_within_a_thousandth_are_taken(weights: tuple[float, ...]) -> None:
+    assert list(weighed(*weights).weights().values())[-2:] == list(weights)
+
+
+@pytest.mark.parametrize("weights", [(0.5, 0.4989), (0.5, 0.5011), (0.5, None), (1.5, -0.5)])
+def test_other_weights_are_refused(weights: tuple[float | None, ...]) -> None:
+    with pytest.raises(ValidationError):
+        weighed(*weights)
