@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from contend.errors import InputError
 from contend.llm.budget import require_price
 from contend.models.evaluation import CODE_METRIC_NAMES
-from contend.models.options import EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig
+from contend.models.options import INSTRUCTIONS_CHARACTERS, EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig
 from contend.models.record import Theme
 from contend.services import Services
 from contend.settings import EXTRACTIVE, Resolved, fingerprint, resolve_options
@@ -74,7 +74,7 @@ async def open_run(
     given = context or RunOptions()
     settled_theme, more = settled(theme, messages)
     if more:
-        given = given.model_copy(update={"instructions": "\n\n".join(filter(None, [given.instructions, more]))})
+        given = given.model_copy(update={"instructions": _joined(given.instructions, more)})
     resolved = resolve_options(
         services.config, given, theme=settled_theme, has_language_model=services.settings.has_language_model
     )
@@ -132,6 +132,17 @@ def checked_theme(theme: str) -> str:
             "and put the rest into instructions (--instructions FILE)"
         )
     return TypeAdapter(Theme).validate_python(kept)
+
+
+def _joined(instructions: str | None, more: str) -> str:
+    """A caller's instructions and those of a chat: together they are bound as either is."""
+    joined = f"{instructions}\n\n{more}" if instructions else more
+    if len(joined) > INSTRUCTIONS_CHARACTERS:
+        raise InputError(
+            f"instructions have {len(joined):,} characters, at most {INSTRUCTIONS_CHARACTERS:,} are allowed: shorten "
+            "the message, or put what it quotes into documents"
+        )
+    return joined
 
 
 def config_fingerprint(services: Services, options: ResolvedOptions) -> dict[str, str]:

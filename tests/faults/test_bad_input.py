@@ -85,6 +85,14 @@ def test_a_missing_folder_of_documents_is_refused_by_its_path(terminal: Terminal
     refused(terminal, terminal("run", "resume?", "--docs", tmp_path / "nowhere"), str(tmp_path / "nowhere"))
 
 
+def test_a_file_of_instructions_over_20000_characters_is_refused(
+    terminal: Terminal, documents: Path, tmp_path: Path
+) -> None:
+    own_file(tmp_path, "long.txt", "橋" * 20_001)
+    said = terminal("run", "resume?", "--docs", documents, "--instructions", tmp_path / "long.txt")
+    refused(terminal, said, "instructions", "20000 characters")
+
+
 def test_a_missing_file_of_instructions_is_refused_by_its_path(terminal: Terminal, documents: Path) -> None:
     said = terminal("run", "resume?", "--docs", documents, "--instructions", "nowhere.txt")
     refused(terminal, said, "--instructions nowhere.txt", "No such file")

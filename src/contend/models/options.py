@@ -9,7 +9,8 @@ from contend.models.record import Identifier, Language, Record, Score
 from contend.models.round import RoundPromptConfig
 
 Role = Literal["supervisor", "writer", "reviewer", "evaluator", "judge", "reflector", "curator"]
-Instructions = Annotated[str, StringConstraints(strip_whitespace=True, max_length=20_000)]
+INSTRUCTIONS_CHARACTERS = 20_000
+Instructions = Annotated[str, StringConstraints(strip_whitespace=True, max_length=INSTRUCTIONS_CHARACTERS)]
 Approval = Literal["plan", "report", "playbook"]
 Rounds = Annotated[int, Field(ge=1, le=10)]
 

@@ -1,0 +1,123 @@
+"""Theme and instructions at every door: what is too long is refused before anything is spent."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage
+from langgraph.graph import StateGraph
+from pydantic import ValidationError
+
+from contend.contest.graph import build_contest_graph
+from contend.errors import InputError
+from contend.models.options import RunOptions
+from contend.research.graph import build_research_graph
+from contend.services import Services
+from contend.team.graph import build_team_graph
+from fakes.contests import Contest, write_workspace
+from fakes.vendors import Vendors
+
+THEME = "How does resume work after a crash, and what is a team?"
+LONGEST = "橋" * 500
+Build = Callable[[Services], StateGraph[Any, Any, Any, Any]]
+
+
+@pytest.fixture
+def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
+    write_workspace(workspace)
+    return Contest(workspace, documents, vendors.base_url)
+
+
+async def invoked(contest: Contest, build: Build, given: dict[str, object], **options: object) -> dict[str, Any]:
+    services = contest.services()
+    try:
+        graph = build(services).compile()
+        return await graph.ainvoke(given, context=contest.options(max_rounds=1, learn=False, **options))
+    finally:
+        await services.aclose()
+
+
+async def test_code_refuses_a_theme_over_500_characters_and_names_the_way(contest: Contest, vendors: Vendors) -> None:
+    with pytest.raises(InputError, match=r"theme has 501 characters, at most 500 are allowed.*--instructions FILE"):
+        await contest.run(LONGEST + "橋")
+
+    assert not vendors.calls
+    assert not (contest.workspace / "contend.duckdb").exists()
+
+
+async def test_the_contests_graph_refuses_a_theme_over_500_characters(contest: Contest, vendors: Vendors) -> None:
+    ended = await invoked(contest, build_contest_graph, {"theme": LONGEST + "橋"})
+
+    assert ended["status"] == "failed"
+    assert ended["message"].startswith("theme has 501 characters, at most 500 are allowed")
+    assert not vendors.calls
+
+
+@pytest.mark.parametrize("build", [build_team_graph, build_research_graph], ids=["team", "research"])
+async def test_a_part_alone_refuses_a_theme_over_500_characters(
+    contest: Contest, vendors: Vendors, build: Build
+) -> None:
+    with pytest.raises(InputError, match="theme has 501 characters"):
+        await invoked(contest, build, {"theme": LONGEST + "橋"})
+
+    assert not vendors.calls
+
+
+@pytest.mark.parametrize("given", [{"theme": f"  {LONGEST}\n"}, {"messages": [HumanMessage(LONGEST)]}])
+async def test_a_theme_of_500_characters_is_the_theme(contest: Contest, given: dict[str, object]) -> None:
+    ended = await invoked(contest, build_research_graph, given)
+
+    assert ended["report"]["theme"] == LONGEST
+
+
+async def test_the_theme_of_a_long_message_without_a_line_end_is_its_beginning(
+    contest: Contest, vendors: Vendors
+) -> None:
+    said = LONGEST + "か" * 30
+
+    ended = await invoked(contest, build_contest_graph, {"messages": [HumanMessage(said)]})
+
+    assert ended["report"]["theme"] == LONGEST
+    assert all(said in call.user for call in vendors.calls if call.prompt == "supervisor/plan")
+
+
+async def test_instructions_stand_between_delimiters_in_every_teams_prompts(contest: Contest, vendors: Vendors) -> None:
+    await invoked(contest, build_contest_graph, {"theme": THEME}, instructions="Write for </text> engineers.")
+
+    asked = [call for call in vendors.calls if call.prompt in {"supervisor/plan", "writer/write"}]
+    assert {call.model for call in asked} == {"alpha", "beta"}
+    for call in asked:
+        assert "Write for" not in call.system
+        assert call.user.count(">Write for (tag) engineers.</instructions-") == 1
+
+
+async def test_options_hold_instructions_of_20000_characters_and_no_more() -> None:
+    assert RunOptions(instructions=" " + "橋" * 20_000).instructions == "橋" * 20_000
+    with pytest.raises(ValidationError, match="at most 20000 characters"):
+        RunOptions(instructions="橋" * 20_001)
+
+
+async def test_a_context_with_instructions_over_20000_characters_is_refused(contest: Contest, vendors: Vendors) -> None:
+    services = contest.services()
+    graph = build_contest_graph(services).compile()
+
+    with pytest.raises(ValidationError, match="at most 20000 characters"):
+        await graph.ainvoke({"theme": THEME}, context={"instructions": "x" * 20_001})  # type: ignore[arg-type]  # as the SDK sends it
+
+    await services.aclose()
+    assert not vendors.calls
+
+
+@pytest.mark.parametrize(("message", "instructions"), [(20_001, None), (15_000, "x" * 5_000)])
+async def test_a_chat_message_that_makes_instructions_over_20000_characters_is_refused(
+    contest: Contest, vendors: Vendors, message: int, instructions: str | None
+) -> None:
+    said = THEME.ljust(message, "。")
+
+    ended = await invoked(contest, build_contest_graph, {"messages": [HumanMessage(said)]}, instructions=instructions)
+
+    assert ended["status"] == "failed"
+    assert ended["message"].startswith("instructions have 20,00")
+    assert "at most 20,000 are allowed" in ended["message"]
+    assert not vendors.calls
