@@ -13,7 +13,7 @@ from contend.models.evaluation import CODE_METRIC_NAMES
 from contend.models.options import INSTRUCTIONS_CHARACTERS, EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig
 from contend.models.record import Theme
 from contend.services import Services
-from contend.settings import EXTRACTIVE, Resolved, fingerprint, resolve_options
+from contend.settings import EXTRACTIVE, Resolved, resolve_options
 from contend.stores.checkpoints import check_checkpointer
 from contend.text import clean
 
@@ -147,8 +147,7 @@ def _joined(instructions: str | None, more: str) -> str:
 
 def config_fingerprint(services: Services, options: ResolvedOptions) -> dict[str, str]:
     """What a resume compares: each config file in effect, and all prompts together."""
-    files = fingerprint(services.config.files)
-    return {**files, "prompts": services.library.fingerprint(options.language)}
+    return {**services.config.fingerprint, "prompts": services.library.fingerprint(options.language)}
 
 
 def _check_files(services: Services, resolved: Resolved) -> None:

@@ -201,6 +201,8 @@ class Config(NamedTuple):
     judgment: JudgmentConfig
     models: ModelsConfig
     files: dict[str, Path]
+    fingerprint: dict[str, str]
+    """Eight hex digits of each file's SHA-256 as it was read, by name: what a resume compares."""
 
 
 class Resolved(NamedTuple):
@@ -250,6 +252,7 @@ def load_config(folder: Path) -> Config:
         judgment=_read(files["config/judgment.toml"], _JudgmentFile).judgment,
         models=_read(files["config/models.toml"], ModelsConfig),
         files=files,
+        fingerprint={name: sha256(path.read_bytes()).hexdigest()[:8] for name, path in sorted(files.items())},
     )
 
 
@@ -343,11 +346,6 @@ def _choose_teams(config: Config, wanted: list[str] | None) -> list[TeamConfig]:
         if team_id not in config.teams:
             raise InputError(f"teams: no team {team_id!r}; choose from {', '.join(sorted(config.teams))}")
     return [config.teams[team_id] for team_id in dict.fromkeys(wanted)]
-
-
-def fingerprint(files: Mapping[str, Path]) -> dict[str, str]:
-    """Eight hex digits of each file's SHA-256, by name: what a resume compares."""
-    return {name: sha256(path.read_bytes()).hexdigest()[:8] for name, path in sorted(files.items())}
 
 
 def checked(kind: type[M], values: Mapping[str, Any], where: str) -> M:

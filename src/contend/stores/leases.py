@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +15,8 @@ from contend.models.record import Identifier
 from contend.settings import Settings
 
 _THREAD_ID: TypeAdapter[str] = TypeAdapter(Identifier)
+_LOOK_SECONDS = 0.1
+"""Longer than a look at a lease holds it, or a holder takes to let go."""
 
 
 def checked_thread(thread_id: str) -> str:
@@ -77,6 +79,7 @@ def _is_locked(folder: Path, thread_id: str) -> bool:
         lock.acquire()
     except Timeout:
         return True
+    _remove(path)
     lock.release()
     return False
 
@@ -85,7 +88,7 @@ def _acquire(folder: Path, thread_id: str) -> FileLock:
     path = _path(folder, thread_id)
     path.parent.mkdir(parents=True, exist_ok=True)
     # A lease is taken and let go by different threads of the pool.
-    lock = FileLock(path, timeout=0, thread_local=False)
+    lock = FileLock(path, timeout=_LOOK_SECONDS, poll_interval=_LOOK_SECONDS / 5, thread_local=False)
     try:
         lock.acquire()
     except Timeout as error:
@@ -95,8 +98,16 @@ def _acquire(folder: Path, thread_id: str) -> FileLock:
 
 
 def _release(lock: FileLock) -> None:
-    _pid_file(Path(lock.lock_file)).unlink(missing_ok=True)
+    path = Path(lock.lock_file)
+    _pid_file(path).unlink(missing_ok=True)
+    _remove(path)
     lock.release()
+
+
+def _remove(path: Path) -> None:
+    """Remove a lock's file while the lock is held: FileLock takes no lock on a file that has lost its name."""
+    with suppress(PermissionError):  # Windows removes no open file; there it stays
+        path.unlink(missing_ok=True)
 
 
 def _holder(path: Path) -> str:
