@@ -10,13 +10,13 @@ from uuid import uuid4
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Command
+from langgraph.types import Command, StateSnapshot
 from pydantic import Field
 
 from contend.contest.closing import usage_of
 from contend.contest.comparing import MOST_COMPARED
 from contend.contest.graph import build_contest_graph
-from contend.contest.state import ContestState
+from contend.contest.state import ContestState, input_options
 from contend.errors import CheckpointError, InputError, UnknownThread
 from contend.models.events import ANY_EVENT, AnyEvent, QuestionAsked
 from contend.models.options import RunOptions
@@ -26,7 +26,15 @@ from contend.models.research import ResearchReport
 from contend.models.task import ExecutionSummary, RunStatus, RunUsage
 from contend.preflight import Opening, open_run
 from contend.questions import chosen_answers, open_questions, waiting_line
-from contend.run_guard import check_kept, check_resumable, is_finished, run_guard
+from contend.run_guard import (
+    check_resumable,
+    is_finished,
+    is_unopened,
+    note_going_on,
+    note_stopped,
+    note_waiting,
+    run_guard,
+)
 from contend.services import Services
 from contend.settings import Settings, load_settings
 from contend.stores.checkpoints import has_checkpoints, open_checkpointer
@@ -95,11 +103,11 @@ async def run(
         async with _graph(live) as graph:
             going = _Run(live, graph, thread, on_event)
             async with run_guard(live, thread) as held:
-                before = await going.state()
-                if before.get("execution_id") and not is_finished(before):
+                before = await going.standing()
+                if before.values.get("execution_id") and not (is_finished(before) or is_unopened(before)):
                     raise InputError(f"thread {thread!r} has an unfinished run: go on with `contend resume {thread}`")
-                asked = {"theme": theme, "messages": [HumanMessage(theme)]}
-                outcome = await going.drive(asked, options or RunOptions(), held)
+                asked = {"theme": theme, "messages": [HumanMessage(theme)], "run_options": input_options(options)}
+                outcome = await going.drive(asked, held)
         return outcome.model_copy(update={"notices": held.notices})
 
 
@@ -131,16 +139,16 @@ async def resume(
             raise UnknownThread(f"thread {thread!r} has no run to go on with: see `contend runs`")
         async with _graph(live) as graph:
             going = _Run(live, graph, thread, on_event)
-            before = await going.state()
+            before = await going.standing()
             if is_finished(before):
                 chosen_answers([], decision, answers)
                 return _outcome(thread, before, went_on=False)
-            await check_kept(live, thread, before)
-            check_resumable(live, thread, before, force=force)
+            await check_resumable(live, thread, before, force=force)
             async with run_guard(live, thread) as held:
-                given = chosen_answers(await going.questions(), decision, answers)
-                await live.record.set_execution_status(before["execution_id"], "running")
-                outcome = await going.drive(Command(resume=given) if given else None, RunOptions(), held)
+                before = await going.standing()
+                given = chosen_answers(open_questions(before.interrupts), decision, answers)
+                await note_going_on(live, before)
+                outcome = await going.drive(Command(resume=given) if given else None, held)
         return outcome.model_copy(update={"notices": held.notices})
 
 
@@ -155,11 +163,12 @@ async def status(thread_id: str, *, services: Services | None = None, settings: 
         if not has_checkpoints(live.settings):
             raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
         async with _graph(live) as graph:
-            going = _Run(live, graph, thread)
-            state, questions = await going.state(), await going.questions()
-    if not state.get("execution_id"):
+            standing = await _Run(live, graph, thread).standing()
+    if is_unopened(standing):
+        return _unopened(thread, standing)
+    if not standing.values.get("execution_id"):
         raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
-    return _outcome(thread, state, questions=questions, went_on=False)
+    return _outcome(thread, standing, went_on=False)
 
 
 class DryRun(NamedTuple):
@@ -237,45 +246,36 @@ class _Run:
     def config(self) -> RunnableConfig:
         return {"configurable": {"thread_id": self.thread_id}}
 
-    async def state(self) -> ContestState:
-        """The thread's state; empty if there is none."""
-        return cast("ContestState", (await self.graph.aget_state(self.config)).values)
+    async def standing(self) -> StateSnapshot:
+        """Where the thread stands; empty if nothing was asked there."""
+        return await self.graph.aget_state(self.config)
 
-    async def questions(self) -> list[Question]:
-        """What waits for a person, in the order in which the teams were entered."""
-        return open_questions((await self.graph.aget_state(self.config)).interrupts)
-
-    async def drive(
-        self, asked: Mapping[str, Any] | Command[Any] | None, context: RunOptions, held: Lease
-    ) -> RunOutcome:
+    async def drive(self, asked: Mapping[str, Any] | Command[Any] | None, held: Lease) -> RunOutcome:
         """Run to the end, or on from the last checkpoint where nothing new is asked."""
         try:
             async for _, _, event in self.graph.astream(
-                asked, self.config, context=context, stream_mode=["custom"], subgraphs=True, durability="sync"
+                asked, self.config, stream_mode=["custom"], subgraphs=True, durability="sync"
             ):
                 if self.on_event is not None:
                     self.on_event(ANY_EVENT.validate_python(event))
         except (asyncio.CancelledError, CheckpointError):
             # Whoever took the run over says how it stands.
             if held.taken_by is None:
-                await _note_interruption(self.services, self.thread_id)
+                await note_stopped(self.services, self.thread_id)
             raise
-        questions = await self.questions()
-        if questions:
-            await self._wait(questions)
-        return _outcome(self.thread_id, await self.state(), questions=questions)
+        standing = await self.standing()
+        if questions := open_questions(standing.interrupts):
+            await note_waiting(self.services, questions)
+            self._tell(questions)
+        return _outcome(self.thread_id, standing)
 
-    async def _wait(self, questions: Sequence[Question]) -> None:
-        """The run pauses: its clocks stop, and whoever listens is told what is asked."""
-        execution_id = questions[0].execution_id
-        await self.services.record.set_execution_status(execution_id, "interrupted", waiting_line(questions))
-        self.services.forget(execution_id)
+    def _tell(self, questions: Sequence[Question]) -> None:
         if self.on_event is None:
             return
         for question in questions:
             self.on_event(
                 QuestionAsked(
-                    execution_id=execution_id,
+                    execution_id=question.execution_id,
                     question_id=question.id,
                     asked=question.asked,
                     team_id=question.team_id,
@@ -285,17 +285,19 @@ class _Run:
             )
 
 
-async def _note_interruption(services: Services, thread: str) -> None:
-    latest = await services.record.latest_execution(thread)
-    if latest is not None and latest.status == "running":
-        message = f"stopped; go on with `contend resume {thread}`"
-        await services.record.set_execution_status(latest.execution_id, "interrupted", message)
-        services.forget(latest.execution_id)
+def _unopened(thread_id: str, standing: StateSnapshot) -> RunOutcome:
+    return RunOutcome(
+        thread_id=thread_id,
+        execution_id="",
+        status="interrupted",
+        message=f"stopped before it began; go on with `contend resume {thread_id}`",
+        theme=standing.values.get("theme", ""),
+        went_on=False,
+    )
 
 
-def _outcome(
-    thread_id: str, state: ContestState, *, questions: Sequence[Question] = (), went_on: bool = True
-) -> RunOutcome:
+def _outcome(thread_id: str, standing: StateSnapshot, *, went_on: bool = True) -> RunOutcome:
+    state, questions = cast("ContestState", standing.values), open_questions(standing.interrupts)
     said = state.get("messages", [])
     return RunOutcome(
         thread_id=thread_id,
@@ -308,6 +310,6 @@ def _outcome(
         summary=ExecutionSummary.model_validate(summary) if (summary := state.get("summary")) else None,
         files=state.get("files", []),
         usage=usage_of(state),
-        questions=list(questions),
+        questions=questions,
         went_on=went_on,
     )

@@ -2,18 +2,21 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.graph import StateGraph
+from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import StateSnapshot
 from langgraph_sdk.runtime import ServerRuntime
 
 from contend.errors import CheckpointError, RunChanged, UnknownThread
 from contend.models.options import ResolvedOptions
+from contend.models.questions import Question
 from contend.preflight import config_fingerprint
+from contend.questions import waiting_line
 from contend.services import Services
 from contend.settings import load_settings
 from contend.stores.checkpoints import checkpoints_place
@@ -38,14 +41,36 @@ async def run_guard(services: Services, thread_id: str) -> AsyncIterator[Lease]:
         yield held
 
 
-async def check_kept(services: Services, thread_id: str, state: Mapping[str, Any]) -> None:
-    """Whether a run that the record calls unfinished has its checkpoints still.
+def is_finished(standing: StateSnapshot) -> bool:
+    """Whether the run reached its last node. An empty `next` alone does not tell, nor does an earlier run's status."""
+    return standing.values.get("status") in TERMINAL and not standing.tasks
+
+
+def is_unopened(standing: StateSnapshot) -> bool:
+    """Whether a run was asked for and cut off before its first node was done: nothing is spent yet."""
+    return not {START, "open_run"}.isdisjoint(task.name for task in standing.tasks)
+
+
+async def check_resumable(services: Services, thread_id: str, standing: StateSnapshot, *, force: bool = False) -> None:
+    """Whether a thread's run may go on from where it stands. One that was not opened yet begins with what stands now.
 
     Raises:
-        CheckpointError: they are gone.
+        UnknownThread: no run is known under the thread.
+        CheckpointError: the record calls a run unfinished whose checkpoints are gone.
+        RunChanged: config or prompts differ from those it began with, and `force` is not given.
     """
+    if is_unopened(standing):
+        return
+    if not standing.values.get("execution_id"):
+        await _check_kept(services, thread_id)
+        raise UnknownThread(f"thread {thread_id!r} has no run to go on with: see `contend runs`")
+    if not force:
+        _check_unchanged(services, thread_id, standing.values)
+
+
+async def _check_kept(services: Services, thread_id: str) -> None:
     latest = await services.record.latest_execution(thread_id)
-    if state.get("execution_id") or latest is None or latest.status not in {"running", "interrupted"}:
+    if latest is None or latest.status not in {"running", "interrupted"}:
         return
     raise CheckpointError(
         f"thread {thread_id!r}: its checkpoints are gone from {checkpoints_place(services.settings)}; what its teams "
@@ -53,28 +78,37 @@ async def check_kept(services: Services, thread_id: str, state: Mapping[str, Any
     )
 
 
-def check_resumable(services: Services, thread_id: str, state: Mapping[str, Any], *, force: bool = False) -> None:
-    """Whether a thread's run may go on from its state.
-
-    Raises:
-        UnknownThread: no run is known under the thread.
-        RunChanged: config or prompts differ from those it began with, and `force` is not given.
-    """
-    if not state.get("execution_id"):
-        raise UnknownThread(f"thread {thread_id!r} has no run to go on with: see `contend runs`")
+def _check_unchanged(services: Services, thread_id: str, state: Mapping[str, Any]) -> None:
     began = state["fingerprint"]
     now = config_fingerprint(services, ResolvedOptions.model_validate(state["options"]))
     changed = sorted(name for name in began.keys() | now.keys() if began.get(name) != now.get(name))
-    if changed and not force:
+    if changed:
         raise RunChanged(
             f"thread {thread_id!r}: changed since the run began: {', '.join(changed)}; put them back, "
-            "or go on with what stands now by --force"
+            f"or go on with what stands now by `contend resume {thread_id} --force`"
         )
 
 
-def is_finished(state: Mapping[str, Any]) -> bool:
-    """Whether the run reached its last node; an empty `next` alone does not tell."""
-    return state.get("status") in TERMINAL
+async def note_going_on(services: Services, standing: StateSnapshot) -> None:
+    """A run that goes on is on record as running."""
+    if not is_unopened(standing) and not is_finished(standing):
+        await services.record.set_execution_status(standing.values["execution_id"], "running")
+
+
+async def note_stopped(services: Services, thread_id: str) -> None:
+    """A run that ended in the middle is on record as interrupted."""
+    latest = await services.record.latest_execution(thread_id)
+    if latest is not None and latest.status == "running":
+        message = f"stopped; go on with `contend resume {thread_id}`"
+        await services.record.set_execution_status(latest.execution_id, "interrupted", message)
+        services.forget(latest.execution_id)
+
+
+async def note_waiting(services: Services, questions: Sequence[Question]) -> None:
+    """A run that waits for a person pauses: its clocks stop."""
+    execution_id = questions[0].execution_id
+    await services.record.set_execution_status(execution_id, "interrupted", waiting_line(questions))
+    services.forget(execution_id)
 
 
 class _Process:

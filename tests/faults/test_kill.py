@@ -3,6 +3,7 @@
 Calls that are in flight at the kill hang, so that none of them counts as answered: all others are made once.
 """
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import duckdb
 import pytest
 
 from fakes.children import Child, contend_child
@@ -74,6 +76,23 @@ class Scene:
         with closing(sqlite3.connect(self.workspace / "checkpoints.sqlite")) as checkpoints:
             query = "SELECT count(*) FROM writes WHERE instr(value, CAST(? AS BLOB))"
             (count,) = checkpoints.execute(query, [text]).fetchone()
+        return bool(count)
+
+    def wait_for_step(self, step: int) -> None:
+        """Until the contest's step is in the checkpoints: -1 is what was asked, 0 comes before the first node."""
+        while not self._reached(step):
+            time.sleep(0.005)
+
+    def _reached(self, step: int) -> bool:
+        path = self.workspace / "checkpoints.sqlite"
+        if not path.is_file():
+            return False
+        with closing(sqlite3.connect(path)) as checkpoints:
+            query = "SELECT count(*) FROM checkpoints WHERE checkpoint_ns = '' AND json_extract(metadata, '$.step') = ?"
+            try:
+                (count,) = checkpoints.execute(query, [step]).fetchone()
+            except sqlite3.OperationalError:  # no table yet
+                return False
         return bool(count)
 
     @staticmethod
@@ -157,6 +176,39 @@ def test_a_killed_run_ends_as_if_nothing_had_happened(scene: Scene, undisturbed:
     together = asked(scene.vendors.calls)
     assert not undisturbed.asked - together
     assert {prompt for prompt, _ in together - undisturbed.asked} <= {moment.unsaved}
+    assert trace(scene.workspace, THREAD) == undisturbed.trace
+
+
+def test_a_run_killed_before_it_was_opened_begins_with_the_options_it_was_asked_with(
+    scene: Scene, undisturbed: Undisturbed
+) -> None:
+    # The first node waits for the record.
+    with duckdb.connect(scene.workspace / "contend.duckdb"), scene.run(*ROUNDS) as child:
+        scene.wait_for_step(0)
+        child.kill()
+
+    with scene.resume() as child:
+        outcome = child.end()
+
+    assert outcome["exit_code"] == 0, outcome["message"]
+    assert asked(scene.vendors.calls) == undisturbed.asked
+    assert trace(scene.workspace, THREAD) == undisturbed.trace
+
+
+def test_a_run_killed_while_it_was_opened_begins_once(scene: Scene, undisturbed: Undisturbed) -> None:
+    playbook = scene.workspace / "playbooks" / "default.json"
+    playbook.parent.mkdir()
+    os.mkfifo(playbook)  # the first node waits for the lessons; it has entered the run into the record
+    with scene.run(*ROUNDS) as child:
+        child.until("run_started")
+        child.kill()
+    assert [event["type"] for event in child.events] == ["run_started"]
+    playbook.unlink()
+
+    with scene.resume() as child:
+        outcome = child.end()
+
+    assert outcome["exit_code"] == 0, outcome["message"]
     assert trace(scene.workspace, THREAD) == undisturbed.trace
 
 

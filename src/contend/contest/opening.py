@@ -29,6 +29,7 @@ EARLIER_CHARACTERS = 1200
 """What teams see of the thread's last report."""
 
 EMPTY: ContestUpdate = {
+    "run_options": None,
     "outcomes": Overwrite([]),
     "near_ties": [],
     "comparisons": Overwrite([]),
@@ -54,7 +55,7 @@ class OpeningNode:
     services: Services
 
     async def open_run(self, state: ContestState, runtime: Runtime[RunOptions]) -> ContestUpdate:
-        opening = await open_asked(self.services, state, runtime.context)
+        opening = await open_asked(self.services, state, _given(state, runtime))
         execution_id, thread_id = _identity(runtime)
         await self._enter(opening, execution_id, thread_id)
         return {
@@ -158,6 +159,12 @@ def _earlier(state: ContestState) -> str:
     findings = [f"- {finding}" for finding in report.key_findings]
     text = "\n\n".join([report.theme, report.executive_summary, *findings])
     return shorten(without_marks(text), EARLIER_CHARACTERS)
+
+
+def _given(state: ContestState, runtime: Runtime[RunOptions]) -> RunOptions | None:
+    """What a door was asked with, also in a process that goes on; a graph called by itself has its context."""
+    given = state.get("run_options")
+    return runtime.context if given is None else RunOptions.model_validate(given)
 
 
 def _identity(runtime: Runtime[RunOptions]) -> tuple[str, str]:

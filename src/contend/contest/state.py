@@ -5,16 +5,23 @@ from typing import Annotated, Any
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
+from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
+from contend.models.options import RunOptions
 from contend.models.task import RunStatus
 
 
 class ContestInput(TypedDict, total=False):
-    """A theme, or a chat whose last human message is the theme."""
+    """A theme, or a chat whose last human message is the theme.
+
+    `run_options` are the RunOptions that a door was given; `open_run` takes them. So a run that was cut off before it
+    was opened keeps them, while LangGraph forgets a run's context. Forms do not show it.
+    """
 
     theme: str
     messages: Annotated[list[AnyMessage], add_messages]
+    run_options: Annotated[dict[str, Any] | None, SkipJsonSchema()]
 
 
 class ContestOutput(TypedDict, total=False):
@@ -62,6 +69,7 @@ class ContestUpdate(TypedDict, total=False):
 
     theme: str
     messages: list[AnyMessage]
+    run_options: dict[str, Any] | None
     status: RunStatus
     message: str
     report: dict[str, Any] | None
@@ -88,3 +96,8 @@ class ContestUpdate(TypedDict, total=False):
     problem: str
     notes: list[str]
     lessons: dict[str, Any] | None
+
+
+def input_options(options: RunOptions | None) -> dict[str, Any]:
+    """What a door puts into the input as `run_options`."""
+    return (options or RunOptions()).model_dump(mode="json", exclude_none=True)
