@@ -38,11 +38,14 @@ class Past:
         }
 
     def position(self) -> dict[str, object]:
-        """The team's place among all teams; `behind` (0.0 to 1.0) is the distance to the first, None if unscored."""
+        """The team's place among all teams; `behind` (0.0 to 1.0) is the distance to the first, None if unscored.
+
+        It is 0.0 as well for a team that lost a near tie to a lower score.
+        """
         ranking, own = self.ranking or [], self._own
         first = ranking[0].best_score if ranking else None
         score = own.best_score if own else None
-        behind = None if first is None or score is None else first - score
+        behind = None if first is None or score is None else max(0.0, round(first - score, 3))
         return {"current_team_rank": own.rank if own else None, "teams": len(ranking), "behind": behind}
 
     def history(self, chosen: Chosen) -> list[dict[str, object]]:

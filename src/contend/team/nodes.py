@@ -44,9 +44,10 @@ class TeamNodes:
         view = TeamView.of(known)
         number = len(view.rounds) + 1
         self.services.stopwatch.lap(view.key)
-        tell(RoundStarted(execution_id=view.execution_id, team_id=view.team.team_id, round_number=number))
         context = await prompt_context(self.services, view, number)
         best = best_of(view.rounds)
+        # Told when the ranking is read: who follows the events knows what the team saw.
+        tell(RoundStarted(execution_id=view.execution_id, team_id=view.team.team_id, round_number=number))
         return {
             **opening,
             "round_number": number,

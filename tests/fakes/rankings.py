@@ -1,0 +1,34 @@
+"""The ranking rule in a test's own words, to hold against what contend shows."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+Rounds = Mapping[int, float | None]
+"""A team's rounds with a submission, by number; None is unscored."""
+
+
+class Place(NamedTuple):
+    rank: int | None
+    team_id: str
+    best: float | None
+
+
+def by_the_rule(teams: Mapping[str, Rounds], keys: Mapping[str, float] | None = None) -> list[Place]:
+    """Every team in its place. `keys`: teams that were compared in pairs, so that their scores count as equal."""
+    order = sorted(teams)  # each sort below keeps the order of what it finds equal
+    order.sort(key=lambda team: max(teams[team], default=0), reverse=True)
+    best = {team: max(_scored(rounds).values()) for team, rounds in teams.items() if _scored(rounds)}
+    scored = sorted(best)
+    scored.sort(key=lambda team: max(_scored(teams[team])), reverse=True)
+    scored.sort(key=lambda team: best[team], reverse=True)
+    if compared := {team: key for team, key in (keys or {}).items() if team in best}:
+        scored.sort(key=lambda team: compared.get(team, 0.0), reverse=True)
+        level = max(best[team] for team in compared)
+        scored.sort(key=lambda team: level if team in compared else best[team], reverse=True)
+    placed = scored + [team for team in order if teams[team] and team not in best]
+    ranks = {team: rank for rank, team in enumerate(placed, start=1)}
+    return [Place(ranks.get(team), team, best.get(team)) for team in placed + sorted(set(teams) - set(placed))]
+
+
+def _scored(rounds: Rounds) -> dict[int, float]:
+    return {number: score for number, score in rounds.items() if score is not None}
