@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.team.metrics.orders import works_on_the_judge
+from contend.orders import works_on_the_judge
 from contend.team.metrics.seen import refusal, seen_by_judges
 
 THEME = "Why do bridges hum in the wind?"

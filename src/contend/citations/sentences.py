@@ -1,12 +1,11 @@
 """The sentences of a draft or a report that cite, with the texts they cite."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from contend.citations.validity import MARK
 from contend.models.research import CitedSentence, Draft, Passage, ResearchReport
-from contend.text import split_sentences
+from contend.text import split_sentences, without_marks
 
 
 class CheckedSentence(NamedTuple):
@@ -43,11 +42,6 @@ def cited_in_report(report: ResearchReport, passages: Sequence[Passage]) -> list
         for sentence in split_sentences(part)
         if MARK.search(sentence)
     ]
-
-
-def without_marks(text: str) -> str:
-    """The text without its citation marks `[n]`."""
-    return re.sub(rf"\s*{MARK.pattern}", "", text)
 
 
 def _checked(sentence: str, report: ResearchReport, texts: Mapping[str, list[str]]) -> CheckedSentence:

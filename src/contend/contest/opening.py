@@ -11,7 +11,6 @@ from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
 from langgraph.types import Command, Overwrite, Send
 
-from contend.citations import without_marks
 from contend.contest.state import ContestState, ContestUpdate
 from contend.errors import InputError
 from contend.learning.selection import select_bullets
@@ -23,7 +22,7 @@ from contend.models.task import OrchestratorTask, TeamStatus
 from contend.preflight import Opening, asked_of, open_asked
 from contend.services import Services, tell
 from contend.team.state import TeamInput
-from contend.text import shorten
+from contend.text import shorten, without_marks
 
 EARLIER_CHARACTERS = 1200
 """What teams see of the thread's last report."""

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from contend.orders import marks
 from contend.text import clean, detect_language, split_sentences
 
 _TOP_DOMAINS = "com|org|net|io|ai|dev|app|info|biz|edu|gov|xyz|co|jp|uk|de|fr|eu|ru|cn|me|ly|to|sh|gg|site|online|top"
@@ -26,7 +27,6 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 _UNITS = re.compile(r"[\u3041-\u30ff\u3400-\u9fff]|[^\W_]+(?:['’-][^\W_]+)*")
-_MARK = re.compile(r"\b(?=[\w-]*[A-Za-z])(?=[\w-]*\d)[\w-]{9,}\b|\b[A-Z]+(?:[_-][A-Z\d]+)+\b", re.ASCII)
 _LONGEST_RUN = {"en": 8, "ja": 16}
 _SHORTEST_SENTENCE = {"en": 4, "ja": 10}
 
@@ -37,7 +37,7 @@ class Sources:
     def __init__(self, texts: Iterable[str] = (), *, marks_of: Iterable[str] = ()) -> None:
         texts = [*texts]
         self._texts = [f" {' '.join(_units(text))} " for text in texts]
-        self._marks = {mark for text in (*texts, *marks_of) for mark in _marks(text)}
+        self._marks = {mark for text in (*texts, *marks_of) for mark in marks(text)}
 
     def copied(self, text: str) -> bool:
         """Whether a whole sentence, or a run of 8 words (16 Japanese characters), stands in a source."""
@@ -48,7 +48,7 @@ class Sources:
         return any(f" {part} " in source for part in (*runs, *whole) for source in self._texts)
 
     def marked(self, text: str) -> bool:
-        return bool(_marks(text) & self._marks)
+        return bool(marks(text) & self._marks)
 
 
 def refusal(text: str, sources: Sources) -> str | None:
@@ -71,7 +71,3 @@ def _units(text: str) -> list[str]:
 
 def _runs(units: list[str], length: int) -> list[list[str]]:
     return [units[start : start + length] for start in range(len(units) - length + 1)]
-
-
-def _marks(text: str) -> set[str]:
-    return {mark.casefold() for mark in _MARK.findall(unicodedata.normalize("NFKC", text))}

@@ -11,8 +11,9 @@ from pydantic import ValidationError
 from contend.errors import DraftError
 from contend.models.record import Language, utc_now
 from contend.models.research import CitedSentence, Draft, Passage, ResearchReport, SearchResult
+from contend.orders import Planted
 from contend.report.plain import plain_sentence, plain_title
-from contend.text import clean, detect_language
+from contend.text import clean, detect_language, split_sentences
 
 _SUMMARY_LEAST = 50
 _SUMMARY_MOST = 1000
@@ -130,10 +131,15 @@ def state_to_report(state: Mapping[str, Any]) -> ResearchReport:
 
 
 def _by_url(results: Sequence[SearchResult]) -> dict[str, SearchResult]:
+    """The sources as readers may see them: orders to whoever reads a page stand neither in title nor in summary."""
+    planted = Planted((result.url, f"{result.title}\n\n{result.summary}") for result in results)
     found: dict[str, SearchResult] = {}
     for result in results:
-        title = plain_title(result.title) or result.url[:500]
-        found.setdefault(result.url, result.model_copy(update={"title": title}))
+        said = plain_title(result.title)
+        title = said if said and not planted.in_sentence(said) else result.url[:500]
+        kept = [sentence for sentence in split_sentences(result.summary) if not planted.in_sentence(sentence)]
+        shown = {"title": title, "summary": " ".join(kept) or title}
+        found.setdefault(result.url, result.model_copy(update=shown))
     return found
 
 

@@ -1,10 +1,11 @@
-"""Feedback on a report is no part of the next one: what a writer copied from it is taken out of the draft."""
+"""What a draft may not say: feedback that its writer copied, and orders that stand in sources."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from contend.errors import DraftError
 from contend.models.research import CitedSentence, Draft, Passage
+from contend.orders import Planted
 from contend.research.state import ResearchState
 from contend.text import split_sentences, squeezed, terms
 
@@ -31,23 +32,43 @@ def without_feedback(draft: Draft, told: Sequence[str], offered: Sequence[Passag
     """
     feedback = {_key(sentence) for sentence in told if len(set(terms(sentence))) >= _LEAST_TERMS}
     passages = squeezed("\n".join(passage.text for passage in offered))
-    names = ("summary", "findings", "analysis", "limits")
-    parts = {name: _kept(getattr(draft, name), feedback, passages) for name in names}
-    said = list({sentence.text: sentence for part in parts.values() for sentence in part}.values())
-    if not said:
+    kept = _without(draft, lambda sentence: _repeats(_key(sentence), feedback, passages))
+    if kept is None:
         raise DraftError("the writer's draft repeats its feedback and says nothing else; try another model")
+    return kept
+
+
+def without_orders(draft: Draft, offered: Sequence[Passage]) -> Draft:
+    """The draft without orders to its reader, and without what orders in the passages want said.
+
+    A part of which nothing is left begins with what the others say.
+
+    Raises:
+        DraftError: the whole draft was orders.
+    """
+    kept = _without(draft, Planted((passage.url, passage.text) for passage in offered).in_sentence)
+    if kept is None:
+        raise DraftError("the writer's draft says nothing but what orders in its sources want; leave those sources out")
+    return kept
+
+
+def _without(draft: Draft, unwanted: Callable[[str], bool]) -> Draft | None:
+    """The draft without unwanted sentences; None if it says nothing else."""
+    names = ("summary", "findings", "analysis", "limits")
+    parts = {name: _kept(getattr(draft, name), unwanted) for name in names}
+    said = list({sentence.text: sentence for part in parts.values() for sentence in part}.values())
     filled = {name: parts[name] or said[:2] for name in names[:3]}
-    return draft.model_copy(update={**parts, **filled})
+    return draft.model_copy(update={**parts, **filled}) if said else None
 
 
-def _kept(sentences: Sequence[CitedSentence], feedback: set[str], passages: str) -> list[CitedSentence]:
-    kept = [(sentence, _left(sentence.text, feedback, passages)) for sentence in sentences]
+def _kept(sentences: Sequence[CitedSentence], unwanted: Callable[[str], bool]) -> list[CitedSentence]:
+    kept = [(sentence, _left(sentence.text, unwanted)) for sentence in sentences]
     return [sentence.model_copy(update={"text": text}) for sentence, text in kept if text]
 
 
-def _left(text: str, feedback: set[str], passages: str) -> str:
+def _left(text: str, unwanted: Callable[[str], bool]) -> str:
     sentences = split_sentences(text)
-    left = [sentence for sentence in sentences if not _repeats(_key(sentence), feedback, passages)]
+    left = [sentence for sentence in sentences if not unwanted(sentence)]
     return text if len(left) == len(sentences) else " ".join(left)
 
 

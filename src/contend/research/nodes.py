@@ -17,7 +17,7 @@ from contend.preflight import opens_alone
 from contend.report import state_to_report
 from contend.research.approval import answered, plan_question, wants_approval
 from contend.research.ask import asked, scope, team_of, values_for
-from contend.research.feedback import told_to_writer, without_feedback
+from contend.research.feedback import told_to_writer, without_feedback, without_orders
 from contend.research.opening import opened_alone
 from contend.research.reading import reading_list
 from contend.research.state import FRESH, ResearchState, ResearchUpdate, SearchTask, latest_calls
@@ -107,7 +107,8 @@ class ResearchNodes:
             await values_for(self.services, state, "writer", offered=offered),
             scope=scope(state, "writer", step=str(state["iteration_count"])),
         )
-        draft = without_feedback(draft_of(answer.value, offered, bullets), told_to_writer(state), offered)
+        said = without_orders(draft_of(answer.value, offered, bullets), offered)
+        draft = without_feedback(said, told_to_writer(state), offered)
         written: ResearchState = {**state, "draft_report": draft.model_dump(mode="json")}
         _tell_step(state, "write", f"{len(draft.sentences())} sentences")
         return {

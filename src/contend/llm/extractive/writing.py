@@ -9,6 +9,7 @@ from contend.llm.extractive.asked import PassageValues, WriteValues
 from contend.llm.extractive.relevance import Relevance
 from contend.llm.extractive.sentences import quotes
 from contend.models.record import Language
+from contend.orders import Planted
 from contend.points import uncovered_points
 from contend.retrieval import HybridIndex, mmr
 from contend.text import detect_language, squeezed, terms
@@ -103,10 +104,12 @@ def _said(candidate: Candidate) -> dict[str, object]:
 
 
 def _candidates(passages: Iterable[PassageValues], language: Language) -> list[Candidate]:
-    """The quotable sentences in reading order; one that several passages hold comes once and names them all."""
+    """The quotable sentences in reading order, without orders; one that several passages hold names them all."""
     found: dict[str, Candidate] = {}
+    passages = [*passages]
+    planted = Planted((passage.title, passage.text) for passage in passages)
     for passage in passages:
-        for quote in quotes(passage.text):
+        for quote in (quote for quote in quotes(passage.text) if not planted.in_sentence(quote.text)):
             first = found.get(squeezed(quote.text))
             if first is None:
                 weight = quote.weight * (1.0 if detect_language(quote.text) == language else _OTHER_LANGUAGE)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from contend.models.record import Language
 from contend.models.research import HEADINGS
-from contend.team.metrics.orders import works_on_the_judge
+from contend.orders import works_on_the_judge
 from contend.text import clean, detect_language, split_blocks, split_sentences, squeezed, terms, without_item_mark
 
 _FRAME = re.compile(
