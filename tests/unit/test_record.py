@@ -176,6 +176,17 @@ async def test_a_team_status_written_again_stands_once_with_the_later_status(sto
     assert await store.team_statuses(RUN) == [failed]
 
 
+async def test_a_team_that_begins_again_began_when_it_first_did(store: RecordStore) -> None:
+    pending = TeamStatus(team_id="a", team_name="A")
+    first, again = pending.to("running"), pending.to("running")
+    for status in (pending, first, again):
+        await store.save_team_status(RUN, status)
+
+    (kept,) = await store.team_statuses(RUN)
+
+    assert kept.started_at == first.started_at != again.started_at
+
+
 async def test_a_decision_written_again_stands_once(store: RecordStore, path: Path) -> None:
     await store.save_round_status(decision("one"))
     await store.save_round_status(decision("two"))

@@ -39,6 +39,22 @@ def test_without_any_score_a_submission_is_unscored_and_not_zero() -> None:
     assert evaluation_of([metric("a", None), metric("b", None)]).overall is None
 
 
+def test_where_every_judge_failed_metrics_by_code_make_no_score() -> None:
+    scores = [metric("coverage", None), metric("relevance", None), metric("citation_validity", 1.0)]
+
+    result = evaluation_of(scores)
+
+    assert result.overall is None
+    assert result.feedback.startswith("unscored: coverage, relevance; metrics by code alone make no score\n")
+    assert "コードによる指標だけでは採点しない" in evaluation_of(scores, language="ja").feedback
+
+
+def test_where_no_judge_was_asked_metrics_by_code_make_the_score() -> None:
+    scores = [metric("citation_support", None), metric("citation_validity", 1.0), metric("point_coverage", 0.5)]
+
+    assert evaluation_of(scores).overall == 0.75
+
+
 def test_a_score_that_weighs_nothing_is_no_overall_score() -> None:
     assert evaluation_of([metric("a", None, weight=1.0), metric("citation_validity", 1.0, weight=0.0)]).overall is None
 
@@ -78,7 +94,7 @@ def test_feedback_ends_with_the_lowest_three_metrics_the_lowest_first() -> None:
 def test_of_a_metrics_samples_the_median_of_those_scored_counts(
     samples: tuple[float | None, ...], middle: float | None
 ) -> None:
-    (kept,) = medians([metric("a", sample) for sample in samples])
+    (kept,) = medians([metric("a", sample) for sample in samples], "en")
 
     assert kept.score == (None if middle is None else pytest.approx(middle))
 

@@ -11,13 +11,18 @@ from contend.contest.approval import answered, report_question
 from contend.contest.comparing import comparisons_of, pairwise_keys
 from contend.contest.outcomes import BUDGETS, outcomes_of, standings, status_of, summary_of, winner_of
 from contend.contest.publishing import head_of, publish
+from contend.contest.remarks import remarks_of
 from contend.contest.state import ContestState, ContestUpdate
 from contend.models.events import ReportPublished, RunDone, WinnerPicked
 from contend.models.options import ResolvedOptions
+from contend.models.round import ExitReason
 from contend.models.submission import Submission
 from contend.models.task import CallUsage, RunStatus, RunUsage
 from contend.services import Services, tell
 from contend.team.metrics import checked_citations
+
+ALL_DELIVERED = "all teams delivered"
+"""The message of a run in which nothing failed."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ class ClosingNodes:
         outcomes = outcomes_of({**state, "pairwise": keys})
         options = ResolvedOptions.model_validate(state["options"])
         winner = winner_of(outcomes, options)
-        status, notes = status_of(outcomes, winner)
+        status, notes = status_of(outcomes, winner, ended_budgets(state))
         texts = {
             outcome.team.team_id: (await self.services.require_submission(outcome.best.submission)).content
             for outcome in outcomes
@@ -67,14 +72,14 @@ class ClosingNodes:
         outcomes, options = outcomes_of(state), ResolvedOptions.model_validate(state["options"])
         winner = next(outcome for outcome in outcomes if outcome.team.team_id == state["winner"])
         submission = await self.services.require_submission(state["submission"])
-        status, notes = status_of(outcomes, winner)
+        status, notes = status_of(outcomes, winner, ended_budgets(state))
         off = state["sources_off"] | {name: why for outcome in outcomes for name, why in outcome.sources_off.items()}
         head = head_of(
             outcomes,
             winner,
             options,
             status=status,
-            notes=notes,
+            notes=[*notes, *remarks_of(outcomes, comparisons_of(state))],
             warnings=state["warnings"],
             sources_off=off,
             left_out=await self._left_out(options),
@@ -107,7 +112,8 @@ class ClosingNodes:
         """The terminal status, in state and record."""
         outcomes = outcomes_of(state)
         status: RunStatus = "failed" if state["submission"] is None else "partial" if state["notes"] else "completed"
-        message = "; ".join(state["notes"]) or "all teams delivered"
+        remarks = remarks_of(outcomes, comparisons_of(state))
+        message = "; ".join([*(state["notes"] or [ALL_DELIVERED]), *remarks])
         winner = next((outcome for outcome in outcomes if outcome.team.team_id == state["winner"]), None)
         await self.services.record.set_execution_status(
             state["execution_id"],
@@ -157,8 +163,14 @@ def route_after_approval(state: ContestState) -> Literal["approve_report", "publ
 
 def route_after_publish(state: ContestState) -> Literal["learn", "finish_run"]:
     """Learning costs calls too: not after a budget has ended."""
-    ended = any(outcome.exit_reason in BUDGETS for outcome in outcomes_of(state))
-    return "learn" if state["options"]["learn"] and not ended else "finish_run"
+    return "learn" if state["options"]["learn"] and not ended_budgets(state) else "finish_run"
+
+
+def ended_budgets(state: ContestState) -> set[ExitReason]:
+    """The hard budgets that ended a team or refused a comparison."""
+    reasons = [outcome.exit_reason for outcome in outcomes_of(state)]
+    reasons += [each.limit for each in comparisons_of(state)]
+    return {reason for reason in reasons if reason in BUDGETS}
 
 
 def usage_of(state: ContestState) -> RunUsage:

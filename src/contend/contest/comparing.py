@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 
 from contend.contest.outcomes import BUDGETS, TeamOutcome, in_the_running, outcomes_of
 from contend.contest.state import ContestState, ContestUpdate
+from contend.errors import BudgetExhausted, Limit
 from contend.llm.model import Scope
 from contend.models.options import ResolvedOptions
 from contend.models.record import Identifier, Record
@@ -37,12 +38,17 @@ class CompareTask(TypedDict):
 
 
 class Comparison(Record):
-    """What a judge chose between two teams' submissions, shown in this order."""
+    """What a judge chose between two teams' submissions, shown in this order.
+
+    `failure` says why it chose nothing, `limit` names the budget that refused the call.
+    """
 
     first: Identifier
     second: Identifier
     choice: Literal["first", "second", "tie"]
     usage: CallUsage | None = None
+    failure: str = ""
+    limit: Limit | None = None
 
     @property
     def better(self) -> str | None:
@@ -75,12 +81,18 @@ class ComparingNodes:
                 step=f"{task['first']}>{task['second']}",
             ),
         )
-        return _compared(task, answer.value.choice, answer.usage)
+        return _compared(
+            Comparison(first=task["first"], second=task["second"], choice=answer.value.choice, usage=answer.usage)
+        )
 
-    async def not_compared(self, task: CompareTask, error: NodeError) -> Command[Literal["pick_winner"]]:  # noqa: ARG002 - langgraph passes it by name
+    async def not_compared(self, task: CompareTask, error: NodeError) -> Command[Literal["pick_winner"]]:
         """A comparison that fails decides nothing."""
+        limit = error.error.limit if isinstance(error.error, BudgetExhausted) else None
+        failed = Comparison(
+            first=task["first"], second=task["second"], choice="tie", failure=str(error.error), limit=limit
+        )
         # A failed node's edges are not followed: without this, comparisons that all fail would end the graph silently.
-        return Command(update=dict(_compared(task, "tie", None)), goto="pick_winner")
+        return Command(update=dict(_compared(failed)), goto="pick_winner")
 
     async def _seen(self, document: str) -> Untrusted:
         submission = await self.services.require_submission(document)
@@ -152,6 +164,5 @@ def comparisons_of(state: ContestState) -> list[Comparison]:
     return sorted(found, key=lambda each: (each.first, each.second))
 
 
-def _compared(task: CompareTask, choice: Literal["first", "second", "tie"], usage: CallUsage | None) -> ContestUpdate:
-    comparison = Comparison(first=task["first"], second=task["second"], choice=choice, usage=usage)
+def _compared(comparison: Comparison) -> ContestUpdate:
     return {"comparisons": [comparison.model_dump(mode="json")]}

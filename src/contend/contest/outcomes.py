@@ -1,6 +1,6 @@
 """What became of each team, and the summary and status that follow from it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from pydantic import Field
@@ -82,13 +82,14 @@ def in_the_running(outcomes: Sequence[TeamOutcome], options: ResolvedOptions) ->
     return teams or (order if options.allow_extractive else [])
 
 
-def status_of(outcomes: Sequence[TeamOutcome], winner: TeamOutcome | None) -> tuple[RunStatus, list[str]]:
-    """The run's status and a line for each thing that keeps it from being complete."""
+def status_of(
+    outcomes: Sequence[TeamOutcome], winner: TeamOutcome | None, ended: Collection[ExitReason]
+) -> tuple[RunStatus, list[str]]:
+    """The run's status and a line for each thing that keeps it from being complete; `ended` are used-up budgets."""
     if winner is None:
         return "failed", [_failure(outcome) for outcome in outcomes if outcome.status.status != "completed"]
     notes = [_failure(outcome) for outcome in outcomes if outcome.status.status != "completed"]
-    ended = sorted({outcome.exit_reason for outcome in outcomes if outcome.exit_reason in BUDGETS})
-    notes += [f"{limit} was reached: the best submission until then is published" for limit in ended]
+    notes += [f"{limit} was reached: the best submission until then is published" for limit in sorted(ended)]
     if winner.best is not None and winner.best.score is None:
         notes.append("unscored: no submission could be scored")
     return ("partial" if notes else "completed"), notes

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
 from langgraph.errors import NodeError
@@ -15,6 +16,7 @@ from contend.errors import BudgetExhausted, ContendError
 from contend.models.events import TeamDone, TeamStarted
 from contend.models.options import ResolvedOptions, RunOptions, TeamConfig
 from contend.models.round import ExitReason
+from contend.models.rows import RoundStatusRow
 from contend.models.task import RunUsage, TeamStatus
 from contend.models.task import TeamState as Ended
 from contend.services import Services, tell
@@ -62,11 +64,12 @@ class Teams:
         )
         status = _running(team, rounds=len(rounds))
         reason: ExitReason
+        ended, message = _ending(error.error, state["options"]["timeout_per_team_seconds"])
         if isinstance(error.error, BudgetExhausted) and rounds:
             status, reason = status.to("completed"), error.error.limit
         else:
-            ended, message = _ending(error.error, state["options"]["timeout_per_team_seconds"])
             status, reason = status.to(ended, error_message=message), "failed"
+        await self._keep_reason(execution_id, team.team_id, reason, message)
         spent = await self._spent(execution_id, team.team_id)
         outcome = TeamOutcome(team=team, status=status, rounds=rounds, exit_reason=reason, spent=spent)
         # A failed node's edges are not followed: without this, teams that all fail would end the graph silently.
@@ -80,8 +83,26 @@ class Teams:
             await self.services.record.save_usage(execution_id, team_id, number, made)
         return RunUsage.of([call for made in calls.values() for call in made])
 
-    async def _close(self, execution_id: str, outcome: TeamOutcome) -> ContestUpdate:
-        status = outcome.status
+    async def _keep_reason(self, execution_id: str, team_id: str, reason: ExitReason, why: str) -> None:
+        """Why a team ended within a round stands with its last one."""
+        rounds = [row for row in await self.services.record.rounds(execution_id) if row.team_id == team_id]
+        if rounds:
+            last = RoundStatusRow(
+                execution_id=execution_id,
+                team_id=team_id,
+                round_number=rounds[-1].round_number,
+                decision="stop",
+                reasoning=why,
+                exit_reason=reason,
+                active_seconds=rounds[-1].active_seconds or 0.0,
+            )
+            await self.services.record.save_round_status(last)
+
+    async def _close(self, execution_id: str, ended: TeamOutcome) -> ContestUpdate:
+        status = ended.status.model_copy(
+            update={"started_at": await self._started_at(execution_id, ended.team.team_id) or ended.status.started_at}
+        )
+        outcome = ended.model_copy(update={"status": status})
         await self.services.record.save_team_status(execution_id, status)
         await self.services.record.flush()
         tell(
@@ -93,6 +114,11 @@ class Teams:
             )
         )
         return {"outcomes": [outcome.model_dump(mode="json")]}
+
+    async def _started_at(self, execution_id: str, team_id: str) -> datetime | None:
+        """When it first began, also where it goes on in another process."""
+        statuses = await self.services.record.team_statuses(execution_id)
+        return next((known.started_at for known in statuses if known.team_id == team_id), None)
 
 
 def _running(team: TeamConfig, *, rounds: int = 0) -> TeamStatus:

@@ -56,7 +56,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Upsert(NamedTuple):
     """How rows of a table are written, by their natural key: a row written twice stands once, with the later values.
 
-    Columns in `kept` hold what was written first.
+    Columns in `kept` hold what was first written that was not null.
     """
 
     table: str
@@ -74,13 +74,16 @@ class Upsert(NamedTuple):
 
     def statement(self, rows: int = 1) -> str:
         """Writes so many rows, whose keys differ."""
-        fixed = {*self.key, *self.kept}
-        updates = ", ".join(f"{column} = excluded.{column}" for column in self.columns if column not in fixed)
+        updates = ", ".join(f"{name} = {self._later(name)}" for name in self.columns if name not in self.key)
         marks = f"({', '.join('?' for _ in self.columns)})"
         return (
             f"INSERT INTO {self.table} ({', '.join(self.columns)}) VALUES {', '.join([marks] * rows)} "  # noqa: S608 - names from this file
             f"ON CONFLICT ({', '.join(self.key)}) DO UPDATE SET {updates}"
         )
+
+    def _later(self, column: str) -> str:
+        """What a column holds once its row is written again."""
+        return f"coalesce({self.table}.{column}, excluded.{column})" if column in self.kept else f"excluded.{column}"
 
 
 def _as_parameter(value: object) -> object:
@@ -91,7 +94,9 @@ def _as_parameter(value: object) -> object:
 
 _ROUND = ("execution_id", "team_id", "round_number")
 EXECUTION = Upsert("execution", ("execution_id",), tuple(ExecutionRow.model_fields), kept=("created_at",))
-TEAM_STATUS = Upsert("team_status", ("execution_id", "team_id"), ("execution_id", *TeamStatus.model_fields))
+TEAM_STATUS = Upsert(
+    "team_status", ("execution_id", "team_id"), ("execution_id", *TeamStatus.model_fields), kept=("started_at",)
+)
 ROUND_HISTORY = Upsert("round_history", _ROUND, tuple(SubmissionRow.model_fields))
 LEADER_BOARD = Upsert("leader_board", _ROUND, tuple(EvaluationRow.model_fields))
 ROUND_STATUS = Upsert("round_status", _ROUND, tuple(RoundStatusRow.model_fields))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
-from contend.models.evaluation import EvaluationResult, MetricScore
+from contend.models.evaluation import CODE_METRIC_NAMES, EvaluationResult, MetricScore
 from contend.models.record import Language
 from contend.text import shorten, shown_score
 
@@ -16,10 +16,12 @@ FEEDBACK_METRICS = 3
 _SAID: dict[Language, dict[str, str]] = {
     "en": {
         "unscored": "unscored: {names}; the other metrics are weighed alone",
+        "lost": "unscored: {names}; metrics by code alone make no score",
         "capped": "capped: a citation names a source that was not retrieved",
     },
     "ja": {
         "unscored": "採点できなかった指標: {names}。ほかの指標だけで評価した",
+        "lost": "採点できなかった指標: {names}。コードによる指標だけでは採点しない",
         "capped": "上限を適用: 取得していない資料への引用がある",
     },
 }
@@ -33,7 +35,7 @@ class Overall(NamedTuple):
 def evaluation_of(
     metrics: Sequence[MetricScore], *, language: Language = "en", notes: Sequence[str] = ()
 ) -> EvaluationResult:
-    """The weighted mean over scored metrics (re-weighted where some are unscored), None where none is.
+    """The weighted mean over scored metrics (re-weighted where some are unscored), None where no judge gave a score.
 
     The feedback begins with what bears on all of it, `notes` last, and ends with the lowest metrics.
     """
@@ -66,9 +68,13 @@ def _median(samples: Sequence[MetricScore], language: Language) -> MetricScore:
 
 
 def _overall(metrics: Sequence[MetricScore], language: Language) -> Overall:
-    scored = [metric for metric in metrics if metric.score is not None and metric.weight > 0]
+    judged = by_judges(metrics)
+    # Metrics by code alone are no score: a round would gain by its judges' failure.
+    lost = bool(judged) and all(metric.score is None for metric in judged)
+    scored = [] if lost else [metric for metric in metrics if metric.score is not None and metric.weight > 0]
     missing = [metric.name for metric in metrics if metric.score is None]
-    notes = [_SAID[language]["unscored"].format(names=", ".join(missing))] if missing else []
+    said = "lost" if lost else "unscored"
+    notes = [_SAID[language][said].format(names=", ".join(missing))] if missing else []
     weight = sum(metric.weight for metric in scored)
     if not weight:
         return Overall(None, notes)
@@ -80,6 +86,11 @@ def _overall(metrics: Sequence[MetricScore], language: Language) -> Overall:
 
 def _cites_what_was_not_retrieved(metrics: Sequence[MetricScore]) -> bool:
     return any(metric.name == "citation_validity" and metric.score not in {None, 1.0} for metric in metrics)
+
+
+def by_judges(metrics: Sequence[MetricScore]) -> list[MetricScore]:
+    """Those that count and are not by code."""
+    return [metric for metric in metrics if metric.weight > 0 and metric.name not in CODE_METRIC_NAMES]
 
 
 def found_evidence(evidence: Sequence[str], content: str) -> tuple[list[str], int]:

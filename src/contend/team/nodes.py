@@ -154,12 +154,13 @@ class TeamNodes:
         if isinstance(error.error, BudgetExhausted):
             stop = Decision(step="stop", exit_reason=error.error.limit, reasoning=str(error.error))
             return await self._follow(state, view, stop, None)
-        return await self._follow(state, view, Decision(step="go_on", reasoning=f"judge failed: {error.error}"), None)
+        goes_on = Decision(step="go_on", reasoning=f"judge failed: {error.error}")
+        return await self._follow(state, view, goes_on, None, failure=str(error.error))
 
     async def _follow(
-        self, state: TeamState, view: TeamView, decision: Decision, usage: CallUsage | None
+        self, state: TeamState, view: TeamView, decision: Decision, usage: CallUsage | None, *, failure: str = ""
     ) -> JudgeCommand:
-        last = view.rounds[-1]
+        last = view.rounds[-1].model_copy(update={"judge_failure": failure})
         if usage is not None:
             last = last.model_copy(update={"calls": [*last.calls, usage]})
             await self.services.record.save_usage(view.execution_id, view.team.team_id, last.round_number, [usage])

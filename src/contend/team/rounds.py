@@ -17,7 +17,10 @@ _ROUNDING = 1e-9
 
 
 class FinishedRound(Record):
-    """A round as the team's state keeps it: the submission by its document id, active seconds."""
+    """A round as the team's state keeps it: the submission by its document id, active seconds.
+
+    `judge_failure` says why the round judge that was asked after it gave no word.
+    """
 
     round_number: int = Field(ge=1)
     submission: str
@@ -28,6 +31,7 @@ class FinishedRound(Record):
     queries: list[str] = Field(default_factory=list)
     bullets_used: list[str] = Field(default_factory=list)
     calls: list[CallUsage] = Field(default_factory=list)
+    judge_failure: str = ""
     seconds: float = Field(ge=0)
     completed_at: UtcDatetime = Field(default_factory=utc_now)
 

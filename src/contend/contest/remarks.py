@@ -1,0 +1,41 @@
+"""What failed in a run without costing a team its place: the run's message and its report say it."""
+
+from collections.abc import Iterator, Sequence
+
+from contend.contest.comparing import Comparison
+from contend.contest.outcomes import TeamOutcome
+from contend.team.evaluation import by_judges
+from contend.text import shorten
+
+_REASON_CHARACTERS = 200
+
+
+def remarks_of(outcomes: Sequence[TeamOutcome], comparisons: Sequence[Comparison]) -> list[str]:
+    """A line each on metrics, round judges and comparisons that failed, with one reason."""
+    return [*_on_metrics(outcomes), *_on_judges(outcomes), *_on_comparisons(comparisons)]
+
+
+def _on_metrics(outcomes: Sequence[TeamOutcome]) -> Iterator[str]:
+    rounds = [finished for outcome in outcomes for finished in outcome.rounds]
+    failed = [[metric for metric in by_judges(finished.metrics) if metric.score is None] for finished in rounds]
+    hit = [metrics for metrics in failed if metrics]
+    if hit:
+        names = sorted({metric.name for metrics in hit for metric in metrics})
+        yield f"unscored in {len(hit)} of {len(rounds)} rounds: {', '.join(names)} ({_short(hit[0][0].reason)})"
+
+
+def _on_judges(outcomes: Sequence[TeamOutcome]) -> Iterator[str]:
+    failures = [finished.judge_failure for outcome in outcomes for finished in outcome.rounds if finished.judge_failure]
+    if failures:
+        after = "1 round" if len(failures) == 1 else f"{len(failures)} rounds"
+        yield f"the round judge failed after {after}, and its team played on ({_short(failures[0])})"
+
+
+def _on_comparisons(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    failures = [each.failure for each in comparisons if each.failure]
+    if failures:
+        yield f"near tie: {len(failures)} of {len(comparisons)} comparisons failed ({_short(failures[0])})"
+
+
+def _short(reason: str) -> str:
+    return shorten(reason, _REASON_CHARACTERS)
