@@ -52,6 +52,10 @@ test: lint $(VENV)/redis ## lint and all tests
 bench: $(VENV)/dev ## print the figures, in about five minutes (QUICK=1: in one)
 	@for bench in start search contest; do $(BIN)/python benchmarks/$$bench.py $(if $(QUICK),--quick) || exit 1; done
 
+.PHONY: judging
+judging: $(VENV)/dev ## print whether your model tells good submissions from damaged ones (80 calls)
+	@$(BIN)/python benchmarks/judging.py
+
 .PHONY: clean
 clean: ## remove the environment and the demo's files
 	rm -rf $(VENV) $(DEMO)

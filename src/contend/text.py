@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
@@ -297,10 +297,10 @@ def _without_tense(word: str) -> str:
 
 _STOP_WORDS = _words("""
     a about after all also am an and any are as at be because been before being between both but by can could did do
-    does doing down during each few for from further had has have having he her here hers him his how i if in into is
-    it its itself just me more most my no nor not of off on once only or other our out over own same she should so
-    some such than that the their them then there these they this those through to too under until up us very was we
-    were what when where which while who whom why will with would you your
+    does doing down during each few for from further had has have having he her here hers him his how i if in into
+    is it its itself just many me more most much my no nor not of off on once only or other our out over own same
+    she should so some such than that the their them then there these they this those through to too under until up
+    us very was we were what when where which while who whom why will with would you your
 """)
 _STOP_PAIRS = _words("""
     です ます でし まし した して しま する され せる れる られ れた れて てい いる いた いて ある あり あっ った って
@@ -311,10 +311,5 @@ _STOP_PAIRS = _words("""
 
 def shared_content(text: str, other: str) -> float:
     """The share of the distinct terms of `text` that `other` has too, 0.0 to 1.0; 0.0 for a text without terms."""
-    return shared_terms(text, set(terms(other)))
-
-
-def shared_terms(text: str, other: Collection[str]) -> float:
-    """As `shared_content`, with another text's terms, which are made once where many texts are compared to it."""
     own = set(terms(text))
-    return len(own.intersection(other)) / len(own) if own else 0.0
+    return len(own.intersection(terms(other))) / len(own) if own else 0.0

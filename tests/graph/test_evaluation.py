@@ -45,6 +45,11 @@ def with_findings(*sentences: dict[str, Any]) -> Callable[[str], str]:
     return added
 
 
+def with_limits(*sentences: dict[str, Any]) -> Callable[[str], str]:
+    """What makes a writer's reply name these limits."""
+    return lambda reply: json.dumps(json.loads(reply) | {"limits": sentences}, ensure_ascii=False)
+
+
 # ---- metrics by code
 
 
@@ -56,7 +61,7 @@ async def test_all_metrics_by_code_stand_beside_those_by_model(contest: Contest)
     assert set(metrics) == {
         "clarity_coherence", "coverage", "relevance", "citation_validity", "citation_support", "point_coverage",
     }  # fmt: skip
-    assert metrics["citation_support"].score == 1.0
+    assert all(metric.score is not None for metric in scored.metrics)
     assert sum(metric.weight for metric in scored.metrics) == pytest.approx(1)
 
 
@@ -85,6 +90,20 @@ async def test_a_sentence_repeated_with_its_citation_adds_nothing_to_support(
 
     plain, padded = (metrics_of(event)["citation_support"].score or 0.0 for event in rounds_of(contest))
     assert padded <= plain
+
+
+async def test_a_sentence_that_cites_nothing_and_that_no_passage_says_costs_support_unless_it_names_a_limit(
+    contest: Contest, vendors: Vendors
+) -> None:
+    bare = {"text": CHEESE, "sources": []}
+    for change in (with_findings(), with_limits(bare), with_findings(bare)):
+        vendors.heal()
+        vendors.malform(change, prompt="writer/write")
+        await contest.run(THEME, max_rounds=1)
+
+    plain, limited, padded = (metrics_of(event)["citation_support"] for event in rounds_of(contest))
+    assert limited.score == plain.score
+    assert (padded.score or 0.0) < (plain.score or 0.0)
 
 
 async def test_points_of_the_plan_that_the_report_leaves_open_cost_coverage_and_are_named(

@@ -178,6 +178,13 @@ def test_a_japanese_sentence_is_verified_by_its_passage() -> None:
     assert not verified("光合成は葉で糖を作る。", passage)
 
 
+def test_a_japanese_sentence_on_something_else_is_not_verified_by_nearness_in_meaning() -> None:
+    sentence = "日本の学校給食には長い歴史があり、地域ごとに特色のある献立が見られる。"
+    passage = "西側の欄干の板は風で鳴る。住民は二年間苦情を述べた。"
+
+    assert support(sentence, [passage], embedder=default_embedder()) < 0.5
+
+
 def test_a_japanese_sentence_on_an_english_passage_is_compared_by_names_and_figures() -> None:
     passage = "SparseGPT prunes OPT-175B to 60 % sparsity in under 4.5 hours."
 

@@ -58,8 +58,9 @@ def support(
 ) -> float:
     """How far the passages together say the sentence, 0.0 to 1.0; from 0.5 on they are taken to support it.
 
-    Words in common within three sentences of a passage, names doubly, and with an `embedder` nearness in meaning. At
-    most 0.4 when a figure is not in the passages, and below 0.5 when one of the `alternatives` fits clearly better.
+    Words in common within three sentences of a passage, names doubly, and for English with an `embedder` nearness in
+    meaning. At most 0.4 when a figure is not in the passages, and below 0.5 when one of the `alternatives` fits clearly
+    better.
     """
     return _support(CheckedSentence(sentence, list(passages)), alternatives, embedder)
 
@@ -100,7 +101,8 @@ class _Claim:
     def strength(self, text: _Read) -> float:
         """How much of the sentence is in the text, 0.0 to 1.0."""
         lexical = self._coverage(text)
-        if self._vector is None or text.vectors is None:
+        # The embedder finds any two Japanese sentences near to each other.
+        if self._vector is None or text.vectors is None or self._japanese:
             return lexical
         nearness = float((text.vectors @ self._vector[0]).max())
         return _LEXICAL_SHARE * lexical + (1 - _LEXICAL_SHARE) * max(0.0, min(1.0, nearness))

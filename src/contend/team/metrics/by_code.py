@@ -1,11 +1,12 @@
 """Metrics by code: were the cited sources retrieved, do they say it, are the plan's points answered?"""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from contend.citations import CitationCheck, check_support, check_validity, cited_in_draft
+from contend.citations import CheckedSentence, CitationCheck, check_support, check_validity, cited_in_draft
 from contend.models.record import Language
+from contend.models.research import Passage
 from contend.models.submission import Submission
 from contend.points import names_something, uncovered_points
 from contend.retrieval import default_embedder
@@ -18,6 +19,7 @@ _SAID: dict[Language, dict[str, str]] = {
         "uncited": "nothing is cited",
         "valid": "{good} of {all} citations name a retrieved source",
         "supported": "{good} of {all} cited sentences are said by what they cite",
+        "unfounded": "; sentences that cite nothing and that no passage says: {count}",
         "worst": "; least of all: “{text}”",
         "planless": "there is no plan with points to answer",
         "answered": "{good} of {all} points of the plan are answered",
@@ -27,6 +29,7 @@ _SAID: dict[Language, dict[str, str]] = {
         "uncited": "引用が一つもない",
         "valid": "引用{all}件のうち{good}件が、取得した資料を指している",
         "supported": "引用のある{all}文のうち{good}文が、引用元で裏付けられている",
+        "unfounded": "。引用がなく、どの抜粋にも書かれていない文: {count}",
         "worst": "。最も弱い文:「{text}」",
         "planless": "答えるべき計画の項目がない",
         "answered": "計画の{all}項目のうち{good}項目に答えている",
@@ -56,7 +59,8 @@ async def citation_validity(_: Services, submission: Submission, language: Langu
 async def citation_support(services: Services, submission: Submission, language: Language) -> Finding:
     """The share of cited sentences that their passages support; None where nothing is cited.
 
-    A sentence counts once, however often it stands in the report: with its weakest citation.
+    A sentence counts once, however often it stands in the report: with its weakest citation. One that cites nothing and
+    that no passage says counts as not supported, but for what the report names as its limits.
     """
     different: dict[str, CitationCheck] = {}
     for check in await checked_citations(services, submission):
@@ -64,12 +68,15 @@ async def citation_support(services: Services, submission: Submission, language:
         different[key] = min(check, different.get(key, check), key=lambda known: known.support)
     if not different:
         return Finding(None, _SAID[language]["uncited"])
-    finding = _share(sum(check.verified for check in different.values()), len(different), "supported", language)
+    unfounded = len(set(await _unfounded(services, submission)) - different.keys())
+    good = sum(check.verified for check in different.values())
+    reason = _SAID[language]["supported"].format(good=good, all=len(different))
+    if unfounded:
+        reason += _SAID[language]["unfounded"].format(count=unfounded)
     worst = min(different.values(), key=lambda check: check.support)
-    if worst.verified:
-        return finding
-    shown = _SAID[language]["worst"].format(text=shorten(worst.text, _SHOWN_CHARACTERS))
-    return finding._replace(reason=finding.reason + shown)
+    if not worst.verified:
+        reason += _SAID[language]["worst"].format(text=shorten(worst.text, _SHOWN_CHARACTERS))
+    return Finding(good / (len(different) + unfounded), reason)
 
 
 async def point_coverage(_: Services, submission: Submission, language: Language) -> Finding:
@@ -87,13 +94,26 @@ async def point_coverage(_: Services, submission: Submission, language: Language
 
 async def checked_citations(services: Services, submission: Submission) -> list[CitationCheck]:
     """How far the passages that the draft's sentences cite support them."""
+    passages = await _with_texts(services, submission)
+    return await _checked(cited_in_draft(submission.draft, passages), [passage.text for passage in passages])
+
+
+async def _unfounded(services: Services, submission: Submission) -> list[str]:
+    """The sentences, squeezed, that cite nothing although they are no limits, and that no passage says."""
+    draft, texts = submission.draft, [passage.text for passage in await _with_texts(services, submission)]
+    uncited = [each.text for each in (*draft.summary, *draft.findings, *draft.analysis) if not each.passages]
+    checks = await _checked([CheckedSentence(text, texts) for text in uncited], [])
+    return [squeezed(check.text) for check in checks if not check.verified]
+
+
+async def _with_texts(services: Services, submission: Submission) -> list[Passage]:
     texts = await services.documents.get_many(passage.id for passage in submission.passages)
-    passages = [passage.model_copy(update={"text": texts[passage.id]}) for passage in submission.passages]
-    sentences = cited_in_draft(submission.draft, passages)
+    return [passage.model_copy(update={"text": texts[passage.id]}) for passage in submission.passages]
+
+
+async def _checked(sentences: Sequence[CheckedSentence], alternatives: Sequence[str]) -> list[CitationCheck]:
     return await asyncio.to_thread(
-        lambda: check_support(
-            sentences, alternatives=[passage.text for passage in passages], embedder=default_embedder()
-        )
+        lambda: check_support(sentences, alternatives=alternatives, embedder=default_embedder())
     )
 
 
