@@ -1,10 +1,12 @@
 import asyncio
 import email.utils
 import json
+import logging
 import subprocess
 import sys
 import time
 import traceback
+from base64 import b64encode
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -566,6 +568,20 @@ def test_a_key_that_no_header_can_carry_is_refused_and_not_shown() -> None:
         Endpoint(None, "sk-鍵-secret")
 
     assert "secret" not in str(caught.value)
+
+
+async def test_credentials_in_the_address_log_in_and_stand_in_no_log(
+    vendors: Vendors, prompts: PromptLibrary, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    caller = Caller(vendors.base_url.replace("127.0.0.1", "user:hush%2Dhush@127.0.0.1"), prompts)
+
+    await caller.score()
+    await caller.endpoint.aclose()
+
+    assert vendors.calls[0].headers["Authorization"] == f"Basic {b64encode(b'user:hush-hush').decode()}"
+    assert "POST" in caplog.text
+    assert "hush" not in caplog.text
 
 
 async def test_credentials_in_the_address_are_not_shown(vendors: Vendors, prompts: PromptLibrary) -> None:

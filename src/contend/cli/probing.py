@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import httpx2
 
+from contend.llm.endpoint import parted_login
+
 ENDPOINT_SECONDS = 3.0
 _LOCAL_SECONDS = 1.0
 _MOST_BYTES = 2_000_000
@@ -59,11 +61,12 @@ async def _local(port: int, kind: str) -> Server | None:
 
 
 async def _got(url: str, key: str | None, *, direct: bool) -> tuple[int, bytes]:
+    bare, login = parted_login(url)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     body = bytearray()
     async with (
-        httpx2.AsyncClient(trust_env=not direct, follow_redirects=False) as client,
-        client.stream("GET", url, headers=headers) as answer,
+        httpx2.AsyncClient(auth=login, trust_env=not direct, follow_redirects=False) as client,
+        client.stream("GET", bare, headers=headers) as answer,
     ):
         async for part in answer.aiter_bytes():
             body += part

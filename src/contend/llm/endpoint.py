@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
 from contend.errors import InputError, ModelError
@@ -35,6 +35,13 @@ class FormatRefused(ModelError):  # noqa: N818 - named by what the caller meets
 
 class LogprobsRefused(ModelError):  # noqa: N818 - named by what the caller meets
     """The endpoint doesn't tell how likely its tokens were."""
+
+
+class Login(NamedTuple):
+    """User and password of an endpoint that wants these instead of a key."""
+
+    user: str
+    password: str
 
 
 class Turn(NamedTuple):
@@ -81,9 +88,9 @@ class Endpoint:
         max_calls_in_flight: int = 64,
         max_retries: int = 2,
     ) -> None:
-        self._url = _checked_url(base_url or OPENAI_URL)
+        self._url, self._login = parted_login(_checked_url(base_url or OPENAI_URL))
         self._key = _checked_key(api_key)
-        self._secrets = tuple(secret for secret in (self._key, urlsplit(self._url).password) if secret)
+        self._secrets = tuple(secret for secret in (self._key, self._login and self._login.password) if secret)
         self._deadline = call_deadline_seconds
         self._slots = max_calls_in_flight
         self._retries = max_retries
@@ -97,7 +104,7 @@ class Endpoint:
     def address(self) -> str:
         """The base URL without credentials and query, fit to be shown."""
         parts = urlsplit(self._url)
-        return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+        return urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
 
     async def complete(
         self,
@@ -152,6 +159,7 @@ class Endpoint:
         warnings.filterwarnings("ignore", category=UserWarning, module=r"langchain_openai\.chat_models\.base")
         if wire.http is None:
             wire.http = httpx2.AsyncClient(
+                auth=self._login,
                 timeout=httpx2.Timeout(self._deadline, connect=min(_CONNECT_SECONDS, self._deadline)),
                 limits=httpx2.Limits(max_connections=self._slots, max_keepalive_connections=self._slots),
                 event_hooks={"response": [_refuse_hopeless_wait]},
@@ -223,6 +231,14 @@ def _completion(answer: "AIMessage") -> Completion:
         output_tokens=max(0, usage["output_tokens"]) if usage and counted else None,
         tokens=read_tokens((answer.response_metadata.get("logprobs") or {}).get("content")),
     )
+
+
+def parted_login(url: str) -> tuple[str, Login | None]:
+    """An address without the user and password in it, and these: clients log the addresses they ask."""
+    parts = urlsplit(url)
+    bare = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    login = Login(unquote(parts.username or ""), unquote(parts.password or ""))
+    return bare, login if any(login) else None
 
 
 def _checked_url(url: str) -> str:
