@@ -14,8 +14,10 @@ from typer.core import TyperCommand, TyperGroup
 from contend.cli.main import app
 from contend.learning.sections import SectionFile
 from contend.models.options import Approval, JudgmentConfig, Role, RunOptions
-from contend.models.round import ExitReason
+from contend.models.round import ExitReason, RoundPromptConfig
 from contend.models.task import RunStatus
+from contend.prompts.library import SETTINGS
+from contend.prompts.samples import samples_for
 from contend.prompts.settings import PromptBuilderSettings
 from contend.resources import resource
 from contend.services import Services
@@ -147,6 +149,7 @@ _NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "failures": lambda: {*get_args(RunStatus)} - {"running"},
     "how-a-run-works": lambda: [node for room in ("contest", "team", "research", "learning") for node in _nodes(room)],
     "models-and-endpoints": lambda: get_args(Role),
+    "prompts": lambda: [*_prompt_variables(), *PromptBuilderSettings.model_fields, *RoundPromptConfig.model_fields],
     "rounds-and-stopping": lambda: [*get_args(ExitReason), *JudgmentConfig.model_fields],
     "scores-and-ranking": lambda: [metric.name for metric in load_config(ROOT).evaluator.metrics],
     "sources-and-documents": lambda: [*READERS, *Services(load_settings(workspace=ROOT)).source_factories],
@@ -159,6 +162,13 @@ def _variables() -> set[str]:
     """What the process reads from its environment beside run options and prompts."""
     fields = Settings.model_fields.items()
     return {str(field.validation_alias or f"CONTEND_{name.upper()}") for name, field in fields}
+
+
+def _prompt_variables() -> set[str]:
+    """The variables of the prompts that a setting may replace, and the keys of their lists."""
+    full = [samples_for(name)[0] for name in SETTINGS]
+    keys = {key for values in full for name in ("history", "leaderboard") for key in values.get(name, [{}])[0]}
+    return {name for values in full for name in values} | keys - {"metrics"} | {"current_datetime", "language_name"}
 
 
 def _nodes(room: str) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from contend.errors import InputError, PromptError
 from contend.models.record import Language
 from contend.prompts import PromptBuilderSettings, PromptLibrary, Untrusted
-from contend.prompts.library import LANGUAGES
+from contend.prompts.library import LANGUAGES, SETTINGS
 from contend.prompts.samples import samples_for
 from contend.resources import resource
 
@@ -78,6 +78,30 @@ def test_a_datasets_own_prompt_stands_before_the_default(tmp_path: Path, agent: 
     assert other.user == prompts.render(f"{agent}/default", {**values, "dataset": "system"}, language="ja", mark=MARK)
 
 
+LAYERS = ("shipped", "file", "toml", "environment", "caller")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("layers", [LAYERS[: count + 1] for count in range(len(LAYERS))], ids=lambda layers: layers[-1])
+@pytest.mark.parametrize("name", SETTINGS)
+def test_each_layer_stands_before_those_below_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, layers: tuple[str, ...], language: Language
+) -> None:
+    setting = SETTINGS[name]
+    own = {name.replace("/", "__"): "file", f"{name.replace('/', '__')}_ja": "file"} if "file" in layers else {}
+    if "toml" in layers:
+        (tmp_path / "config").mkdir()
+        (tmp_path / "config" / "prompt_builder.toml").write_text(f'{setting} = "toml"\n', "utf-8")
+    if "environment" in layers:
+        monkeypatch.setenv(f"CONTEND_{setting.upper()}", "environment")
+    given = {setting: "caller"} if "caller" in layers else {}
+    settings = PromptBuilderSettings(workspace=tmp_path, **given)
+
+    shown = library(tmp_path, settings, **own).render(name, samples_for(name)[0], language=language, mark=MARK)
+
+    assert (shown if shown in LAYERS else "shipped") == layers[-1]
+
+
 def test_a_setting_stands_before_the_workspaces_file_in_every_language(tmp_path: Path) -> None:
     settings = PromptBuilderSettings(evaluator_user_prompt="Score {{ user_query }} as {{ metric }}")
     prompts = library(tmp_path, settings, evaluator__metric="file")
@@ -107,7 +131,15 @@ def test_a_system_message_cannot_show_outside_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(
     "prompt",
-    ["supervisor/plan", "writer/write", "reviewer/review", "evaluator/metric", "reflector/reflect", "curator/curate"],
+    [
+        "supervisor/plan",
+        "writer/write",
+        "reviewer/review",
+        "evaluator/metric",
+        "pairwise/compare",
+        "reflector/reflect",
+        "curator/curate",
+    ],
 )
 def test_a_canary_in_outside_text_never_leaves_its_delimiters(prompt: str, language: Language) -> None:
     name = {"reflector/reflect": "reflector/default", "curator/curate": "curator/default"}.get(prompt, prompt)
@@ -117,6 +149,17 @@ def test_a_canary_in_outside_text_never_leaves_its_delimiters(prompt: str, langu
 
     assert CANARY not in system
     assert user.count(CANARY) == user.count(f"{CANARY}</") > 0
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", [name for name in PromptLibrary(None).names() if samples_for(name)[0]])
+def test_a_canary_stays_delimited_in_every_template(name: str, language: Language) -> None:
+    values = _poisoned(samples_for(name)[0])
+    assert isinstance(values, dict)
+
+    text = PromptLibrary(None).render(name, values, language=language, mark=MARK)
+
+    assert text.count(CANARY) == text.count(f"{CANARY}</")
 
 
 def _poisoned(value: object) -> object:
@@ -131,6 +174,18 @@ def _poisoned(value: object) -> object:
             return value
 
 
+def test_the_date_is_that_of_the_moment_of_rendering(tmp_path: Path) -> None:
+    moments = iter([datetime(2026, 5, 4, hour, tzinfo=ZoneInfo("Asia/Tokyo")) for hour in (3, 4)])
+    path = tmp_path / "prompts" / "rubrics" / "r.md.j2"
+    path.parent.mkdir(parents=True)
+    path.write_text("{{ current_datetime }}", "utf-8")
+    prompts = PromptLibrary(tmp_path, clock=lambda: next(moments))
+
+    shown = [prompts.render("rubrics/r", {}, language="en", mark=MARK) for _ in range(2)]
+
+    assert shown == ["2026-05-04T03:00:00+09:00", "2026-05-04T04:00:00+09:00"]
+
+
 def test_the_date_is_iso_8601_with_the_local_zone(tmp_path: Path) -> None:
     assert rendered(tmp_path, "{{ current_datetime }}") == "2026-05-04T03:02:01+09:00"
 
@@ -142,6 +197,18 @@ def test_the_date_stands_at_the_end_so_that_prompts_begin_alike(tmp_path: Path, 
 
     assert prompt.endswith("2026-05-04T03:02:01+09:00")
     assert prompt.count("2026-05-04") == 1
+
+
+def test_filters_speak_the_prompts_language(tmp_path: Path) -> None:
+    prompts = library(tmp_path, rubrics__r="{{ a|format_score }} {{ b|format_score }}")
+
+    assert prompts.render("rubrics/r", {"a": 0.873, "b": None}, language="ja", mark=MARK) == "87.3/100 未採点"
+
+
+def test_only_a_longer_text_is_cut_and_marked(tmp_path: Path) -> None:
+    shown = rendered(tmp_path, "{{ a|summarize }}|{{ b|summarize }}", a="橋" * 200, b="橋" * 201)
+
+    assert shown == "橋" * 200 + "|" + "橋" * 200 + "..."
 
 
 def test_filters_show_scores_places_and_beginnings(tmp_path: Path) -> None:
@@ -183,6 +250,17 @@ def test_a_templates_fault_names_the_file_and_the_line(tmp_path: Path, template:
     assert message.startswith(f"Jinja2 template error: {tmp_path / 'prompts/rubrics/r.md.j2'}")
     assert fault in message
     assert "\n" not in message
+
+
+@pytest.mark.parametrize("name", ["settings", "config", "environ", "services", "workspace", "openai_api_key", "store"])
+def test_a_template_sees_its_values_and_no_settings_or_keys(tmp_path: Path, name: str) -> None:
+    assert f"'{name}' is undefined" in failure(tmp_path, f"{{{{ {name} }}}}", theme="x")
+
+
+@pytest.mark.parametrize("template", ["{{ text }}", "{{ text[:9] }}{{ text[9:] }}"])
+def test_a_render_may_hold_200000_characters_and_no_more(tmp_path: Path, template: str) -> None:
+    assert len(rendered(tmp_path, template, text="橋" * 200_000)) == 200_000
+    assert "renders to more than 200,000 characters" in failure(tmp_path, template, text="橋" * 200_001)
 
 
 def test_a_fault_is_both_the_callers_mistake_and_a_runtime_error(tmp_path: Path) -> None:
@@ -240,8 +318,30 @@ def test_the_table_says_where_each_prompt_comes_from_and_what_it_may_use(tmp_pat
 
     assert rows["team/brief", "ja"].path == "setting team_user_prompt"
     assert rows["rubrics/depth", "en"].path == str(tmp_path / "prompts/rubrics/depth.md.j2")
-    assert {"user_prompt", "history", "leaderboard", "playbook_bullets"} <= set(rows["team/brief", "en"].variables)
     assert rows["evaluator/metric", "en"].variables[-2:] == ("current_datetime", "language_name")
+
+
+ROUNDS_VARIABLES = {
+    "user_prompt", "round_number", "submission_history", "ranking_table", "team_position_message", "current_datetime",
+    "team_id", "team_name", "current_team_rank", "history", "leaderboard", "language_name",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "variables"),
+    [
+        ("team/brief", ROUNDS_VARIABLES | {"playbook_bullets", "instructions", "earlier_report"}),
+        ("judge/judgment", ROUNDS_VARIABLES),
+        (
+            "evaluator/metric",
+            {"user_query", "submission", "points", "metric", "rubric", "current_datetime", "language_name"},
+        ),
+    ],
+)
+def test_the_variables_of_prompts_that_others_may_write_are_fixed(name: str, variables: set[str]) -> None:
+    assert {frozenset(row.variables) for row in PromptLibrary(None).table() if row.name == name} == {
+        frozenset(variables)
+    }
 
 
 def test_the_fingerprint_changes_with_a_prompt_in_effect(tmp_path: Path) -> None:

@@ -52,6 +52,24 @@ def test_limits_come_from_the_file_and_the_environment(tmp_path: Path, monkeypat
     assert limits == RoundPromptConfig(submission_preview_chars=80, max_leaderboard_display_teams=3)
 
 
+def test_the_limits_of_rounds_prompts_have_their_defaults() -> None:
+    assert RoundPromptConfig().model_dump() == {
+        "max_submission_history_items": 5,
+        "max_leaderboard_display_teams": 10,
+        "submission_preview_chars": 200,
+        "enable_trend_analysis": True,
+        "estimated_prompt_tokens": 3000,
+        "submission_history_tokens": 2000,
+    }
+
+
+@pytest.mark.parametrize("value", [0, -1, "many", 1.5])
+@pytest.mark.parametrize("name", sorted(set(RoundPromptConfig.model_fields) - {"enable_trend_analysis"}))
+def test_a_limit_below_one_or_no_number_is_refused(name: str, value: object) -> None:
+    with pytest.raises(ValidationError):
+        RoundPromptConfig.model_validate({name: value})
+
+
 def test_the_environment_may_name_the_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONTEND_WORKSPACE", str(workspace(tmp_path, 'team_user_prompt = "t"')))
 

@@ -27,6 +27,19 @@ def test_no_text_closes_or_opens_its_delimiter(text: str) -> None:
     assert sealed in {"", f"<text-{MARK}>{inner}</text-{MARK}>"}
 
 
+@given(st.text(st.characters(codec=None, exclude_categories=()) | st.sampled_from("\u202e\u200b\u2066\x1b\x9f\ufeff")))
+def test_no_control_zero_width_or_bidi_character_gets_through(text: str) -> None:
+    sealed = str(seal(Untrusted(text), MARK))
+
+    hidden = {"Cc", "Cs"}
+    assert not [mark for mark in sealed if unicodedata.category(mark) in hidden and mark not in "\n\t"]
+    assert not [mark for mark in sealed if unicodedata.bidirectional(mark) in BIDI or mark in ZERO_WIDTH]
+
+
+BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+ZERO_WIDTH = "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad"
+
+
 @given(st.dictionaries(st.text(), st.lists(HOSTILE.map(Untrusted) | st.integers() | st.none())))
 def test_untrusted_text_is_delimited_however_deep_it_lies(values: dict[str, list[object]]) -> None:
     sealed = seal(values, MARK)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contend.cli.board import Board
@@ -66,11 +66,13 @@ def outcome_of(team: str, rounds: Rounds, key: float | None) -> TeamOutcome:
     )
 
 
+@settings(deadline=None)
 @given(TEAMS, KEYS)
 def test_the_live_ranking_follows_the_rule(teams: dict[str, Rounds], keys: dict[str, float]) -> None:
     assert places(board_of(teams, keys).leaderboard(RUN)) == by_the_rule(teams, keys)
 
 
+@settings(deadline=None)
 @given(TEAMS, KEYS)
 def test_the_outcomes_and_the_winner_follow_the_rule(teams: dict[str, Rounds], keys: dict[str, float]) -> None:
     outcomes = [outcome_of(team, rounds, keys.get(team)) for team, rounds in teams.items()]
@@ -82,6 +84,7 @@ def test_the_outcomes_and_the_winner_follow_the_rule(teams: dict[str, Rounds], k
     assert (winner.team.team_id if winner else None) == (expected[0].team_id if expected[0].rank else None)
 
 
+@settings(deadline=None)
 @given(TEAMS, KEYS, st.sampled_from(NAMES), st.integers(1, 12))
 def test_a_prompt_shows_the_first_of_the_ranking_and_the_teams_place_among_all(
     teams: dict[str, Rounds], keys: dict[str, float], own: str, shown: int
@@ -107,6 +110,7 @@ def test_a_prompt_shows_the_first_of_the_ranking_and_the_teams_place_among_all(
     assert not re.search(r"[-−]|\b0\.0 points", position)
 
 
+@settings(deadline=None)
 @given(TEAMS, KEYS)
 def test_the_live_table_and_the_report_keep_the_order_of_the_ranking(
     teams: dict[str, Rounds], keys: dict[str, float]
