@@ -31,6 +31,7 @@ from contend.models.submission import Submission
 from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, local_now, mark_of
 from contend.settings import EXTRACTIVE, Config, Settings, load_config
 from contend.sources.arxiv import ArxivSource
+from contend.sources.full_text import FullTexts
 from contend.sources.local import LocalDocuments
 from contend.sources.source import Source
 from contend.sources.tavily import TavilySource
@@ -246,6 +247,12 @@ class Services:
 
     def _local_documents(self, paths: Sequence[Path]) -> Source:
         return LocalDocuments(paths, cache=self.folder / "documents" / "index")
+
+    @cached_property
+    def full_texts(self) -> FullTexts:
+        """Pages and papers in full, read once for all teams."""
+        settings = self.settings
+        return FullTexts(ArxivSource(settings.arxiv_base_url), allowed=settings.fetch_allow)
 
     async def left_out(self, documents: Sequence[str], *, read: bool) -> list[str]:
         """The documents that are not searched, a line for each reason. Without `read`, as far as a listing tells."""

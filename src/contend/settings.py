@@ -8,13 +8,14 @@ import os
 import tomllib
 from collections.abc import Mapping
 from hashlib import sha256
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, get_origin
 from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
 from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from contend.errors import InputError
 from contend.models.options import (
@@ -58,6 +59,8 @@ class Settings(BaseSettings):
     tavily_api_key: SecretStr | None = Field(None, validation_alias="TAVILY_API_KEY")
     tavily_base_url: str | None = None
     arxiv_base_url: str | None = None
+    fetch_allow: Annotated[list[IPv4Network | IPv6Network], NoDecode] = []
+    """Networks of the user's own from which pages may be read, beside the public web."""
     checkpointer: Literal["memory", "sqlite", "redis"] = "sqlite"
     """Redis, where its address is set and no other is named."""
     redis_url: SecretStr | None = None
@@ -67,6 +70,15 @@ class Settings(BaseSettings):
     max_calls_in_flight: Annotated[int, Field(ge=1)] = 64
     max_retries: Annotated[int, Field(ge=0)] = 2
     record_lock_seconds: Annotated[float, Field(gt=0)] = 10
+
+    @field_validator("fetch_allow", mode="before")
+    @classmethod
+    def _networks(cls, value: object) -> object:
+        named = value.split(",") if isinstance(value, str) else value
+        try:
+            return [ip_network(str(each).strip()) for each in named if str(each).strip()]  # type: ignore[attr-defined]  # else a TypeError
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"CONTEND_FETCH_ALLOW names no network: {error}; give one such as 10.0.0.0/8") from error
 
     @field_validator("redis_url")
     @classmethod

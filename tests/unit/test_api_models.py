@@ -108,6 +108,7 @@ def test_times_are_rounded_down_and_addresses_counted_once() -> None:
         ("approve_plan", "supervisor"),
         ("search", "researcher"),
         ("collect", "researcher"),
+        ("read_page", "researcher"),
         ("write", "writer"),
         ("review", "reviewer"),
         ("publish", "publish"),

@@ -83,6 +83,7 @@ class ClosingNodes:
             warnings=state["warnings"],
             sources_off=off,
             left_out=await self._left_out(options),
+            unread=submission.unread,
             unverified=await self._unverified(submission),
             usage=usage_of(state),
         )

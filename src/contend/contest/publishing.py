@@ -39,6 +39,7 @@ def head_of(
     warnings: Sequence[str],
     sources_off: dict[str, str],
     left_out: Sequence[str],
+    unread: dict[str, str],
     usage: RunUsage,
     unverified: Sequence[str] = (),
 ) -> ReportHead:
@@ -52,6 +53,7 @@ def head_of(
         leaderboard=standings(outcomes),
         sources_off=sources_off,
         left_out=list(left_out),
+        unread=unread,
         warnings=list(warnings),
         models=dict(options.models),
         usage=usage,

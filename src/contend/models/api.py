@@ -44,6 +44,7 @@ _ROLES: dict[str, ShownNode] = {
     "approve_plan": "supervisor",
     "search": "researcher",
     "collect": "researcher",
+    "read_page": "researcher",
     "write": "writer",
     "review": "reviewer",
 }

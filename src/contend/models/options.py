@@ -13,6 +13,7 @@ INSTRUCTIONS_CHARACTERS = 20_000
 Instructions = Annotated[str, StringConstraints(strip_whitespace=True, max_length=INSTRUCTIONS_CHARACTERS)]
 Approval = Literal["plan", "report", "playbook"]
 Rounds = Annotated[int, Field(ge=1, le=10)]
+ReadTop = Annotated[int, Field(ge=0, le=20)]
 
 
 class RunOptions(Record):
@@ -23,6 +24,7 @@ class RunOptions(Record):
     min_rounds: Rounds | None = Field(None, description="Rounds each team plays at least (1-10).")
     max_rounds: Rounds | None = Field(None, description="Rounds each team plays at most (1-10).")
     max_iterations: Rounds | None = Field(None, description="Research loops within a round at most (1-10).")
+    read_top: ReadTop | None = Field(None, description="Pages and papers read in full in a search at most (0-20).")
     sources: list[str] | None = Field(None, description="Sources to use: local, arxiv, tavily; left out: all.")
     documents: list[str] | None = Field(None, description="Files or folders of your own documents.")
     dataset: Identifier | None = Field(None, description="The playbook to start from and to learn into.")
@@ -134,6 +136,7 @@ class ResolvedOptions(Record):
     min_rounds: Rounds = 1
     max_rounds: Rounds = 3
     max_iterations: Rounds = 5
+    read_top: ReadTop = 5
     sources: list[str] = Field(default_factory=list)
     documents: list[str] = Field(default_factory=list)
     dataset: Identifier = "default"

@@ -7,7 +7,10 @@ from contend.models.research import Draft, Passage, ResearchReport, SearchResult
 
 
 class Submission(Record):
-    """`content` is the Markdown that is scored and shown; `results` is all that was retrieved for it."""
+    """`content` is the Markdown that is scored and shown; `results` is all that was retrieved for it.
+
+    `unread`: the reason by address for each page of which only the summary was read.
+    """
 
     content: Text
     report: ResearchReport
@@ -17,3 +20,4 @@ class Submission(Record):
     points: list[str] = Field(default_factory=list)
     queries: list[str] = Field(default_factory=list)
     feedback: str = ""
+    unread: dict[str, str] = Field(default_factory=dict)

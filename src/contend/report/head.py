@@ -16,7 +16,7 @@ class ReportHead(Record):
     """The run behind a report. `unverified`: cited sentences that their sources were not seen to support.
 
     `sources_off` gives the reason by source, `models` the model by role, `seconds` the run's active time; `left_out`
-    are lines on documents that were not searched.
+    are lines on documents that were not searched, `unread` the reason for each page of which only a summary was read.
     """
 
     status: RunStatus
@@ -25,6 +25,7 @@ class ReportHead(Record):
     leaderboard: list[LeaderboardEntry] = Field(default_factory=list)
     sources_off: dict[str, str] = Field(default_factory=dict)
     left_out: list[str] = Field(default_factory=list)
+    unread: dict[str, str] = Field(default_factory=dict)
     warnings: list[str] = Field(default_factory=list)
     models: dict[str, str] = Field(default_factory=dict)
     usage: RunUsage = Field(default_factory=RunUsage)
@@ -46,6 +47,7 @@ class HeadWords(NamedTuple):
     cost_unknown: str
     sources_off: str
     left_out: str
+    unread: str
     note: str
     warning: str
     leaderboard: str
@@ -67,6 +69,7 @@ HEAD_WORDS: dict[Language, HeadWords] = {
         cost_unknown="cost unknown",
         sources_off="Source that was off",
         left_out="Left out of the documents",
+        unread="Page not read in full",
         note="Note",
         warning="Warning",
         leaderboard="Leaderboard",
@@ -92,6 +95,7 @@ HEAD_WORDS: dict[Language, HeadWords] = {
         cost_unknown="費用不明",
         sources_off="使えなかった情報源",
         left_out="検索しなかった文書",
+        unread="全文を読めなかったページ",
         note="注記",
         warning="警告",
         leaderboard="順位表",
@@ -144,6 +148,8 @@ def _facts(head: ReportHead, language: Language) -> Iterator[str]:
         yield fact(words.sources_off, f"{source} ({reason})")
     for line in head.left_out:
         yield fact(words.left_out, line)
+    for url, reason in head.unread.items():
+        yield fact(words.unread, f"{url} ({reason})")
     for note in head.notes:
         yield fact(words.note, note)
     for warning in head.warnings:

@@ -1,6 +1,7 @@
 """The research graph.
 
-supervise → (approve_plan) → Send × queries → search → collect → write → review → supervise, or end.
+supervise → (approve_plan) → Send × queries → search → collect → (Send × pages → read_page → collect) → write → review
+→ supervise, or end.
 """
 
 from langgraph.graph import START, StateGraph
@@ -9,7 +10,7 @@ from contend.drawing import fails_to
 from contend.models.options import RunOptions
 from contend.research.nodes import ResearchNodes
 from contend.research.routes import ResearchRoutes
-from contend.research.state import ResearchInput, ResearchOutput, ResearchState, SearchTask
+from contend.research.state import PageTask, ResearchInput, ResearchOutput, ResearchState, SearchTask
 from contend.services import Services
 
 ResearchGraph = StateGraph[ResearchState, RunOptions, ResearchInput, ResearchOutput]
@@ -31,6 +32,13 @@ def build_research_graph(services: Services) -> ResearchGraph:
         destinations=fails_to("search"),
     )
     graph.add_node("collect", nodes.collect)
+    graph.add_node(
+        "read_page",
+        nodes.read_page,  # type: ignore[arg-type]  # handlers take a NodeError
+        input_schema=PageTask,
+        error_handler=nodes.leave_unread,
+        destinations=fails_to("read_page"),
+    )
     graph.add_node("write", nodes.write)
     graph.add_node("review", nodes.review)
     graph.add_edge(START, "supervise")
@@ -42,7 +50,8 @@ def build_research_graph(services: Services) -> ResearchGraph:
         "approve_plan", routes.route_after_approval, ["approve_plan", "supervise", "search", "collect"]
     )
     graph.add_edge("search", "collect")
-    graph.add_edge("collect", "write")
+    graph.add_conditional_edges("collect", routes.route_after_collect, ["read_page", "write"])
+    graph.add_edge("read_page", "collect")
     graph.add_edge("write", "review")
     graph.add_edge("review", "supervise")
     return graph

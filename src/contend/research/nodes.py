@@ -19,8 +19,8 @@ from contend.research.approval import answered, plan_question, wants_approval
 from contend.research.ask import asked, scope, team_of, values_for
 from contend.research.feedback import told_to_writer, without_feedback, without_orders
 from contend.research.opening import opened_alone
-from contend.research.reading import reading_list
-from contend.research.state import FRESH, ResearchState, ResearchUpdate, SearchTask, latest_calls
+from contend.research.reading import nearest_passages, pages_to_read, reading_list, unread_pages
+from contend.research.state import FRESH, PageTask, ResearchState, ResearchUpdate, SearchTask, latest_calls
 from contend.research.writing import draft_of, submission_of
 from contend.services import Services, tell
 from contend.text import shorten
@@ -81,21 +81,45 @@ class ResearchNodes:
         return Command(update={"failed": [{"source": task["source"], "reason": reason}]}, goto="collect")
 
     async def collect(self, state: ResearchState) -> ResearchUpdate:
-        """Merge what was found, best first, with the passages that carried the team's best draft."""
+        """Merge what was found, best first, with the passages that carried the team's best draft.
+
+        Where pages are to be read in full, they are read first, and come back here.
+        """
+        if pages_to_read(state):
+            return {}
         off = {**state.get("sources_off", {}), **{item["source"]: item["reason"] for item in state.get("failed", [])}}
-        results, passages = reading_list(state, await self.services.submission(state.get("best_submission")))
+        kept = await self.services.submission(state.get("best_submission"))
+        results, passages = reading_list(state, kept)
         if not passages:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in off.items()) or "nothing matched"
             raise SourceError(f"no source gave anything for {state['theme'][:80]!r} ({reasons})")
-        _tell_step(state, "search", f"{len(results)} sources")
+        _tell_step(state, "search", _told_found(state, len(results)))
         return {
             "research_data": [result.model_dump(mode="json") for result in results],
             "passages": [passage.model_dump(mode="json", exclude={"text"}) for passage in passages],
             "sources_off": off,
+            "unread": unread_pages(state, results, kept),
             "more_queries": [],
             "found": Overwrite([]),
             "failed": Overwrite([]),
+            "read": Overwrite([]),
         }
+
+    async def read_page(self, task: PageTask) -> ResearchUpdate:
+        """One page or paper in full: its passages nearest to the queries join what was found."""
+        url = task["result"]["url"]
+        page = await self.services.full_texts.read(url)
+        nearest = nearest_passages(task, page, await self.services.documents.get(task["summary"]))
+        ids = await self.services.documents.put_many([text for text, _ in nearest])
+        found = [{**hit, "text": document} for (_, hit), document in zip(nearest, ids, strict=True)]
+        return {"found": found, "read": [{"url": url, "problem": ""}]}
+
+    async def leave_unread(self, task: PageTask, error: NodeError) -> Command[Literal["collect"]]:
+        """A page that cannot be read is noted; its summary stands, and the other pages go on."""
+        if not isinstance(error.error, SourceError):
+            raise error.error
+        # A failed node's edges are not followed: without this, pages that all fail would end the graph silently.
+        return Command(update={"read": [{"url": task["result"]["url"], "problem": str(error.error)}]}, goto="collect")
 
     async def write(self, state: ResearchState) -> ResearchUpdate:
         """The draft, from the passages; the model names sources, code renders the citations."""
@@ -171,6 +195,12 @@ class ResearchNodes:
             "report": submission.report.model_dump(mode="json"),
             "messages": [AIMessage(submission.content)],
         }
+
+
+def _told_found(state: ResearchState, sources: int) -> str:
+    tried = state.get("read", [])
+    whole = sum(not item["problem"] for item in tried)
+    return f"{sources} sources" + (f", {whole} of {len(tried)} pages in full" if tried else "")
 
 
 def _max_iterations(state: ResearchState) -> int:

@@ -1,13 +1,16 @@
 """From what the searches found to what the writer reads: one result a document, best first, and its passages."""
 
-import re
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
+from contend.errors import SourceError
 from contend.models.research import Passage, SearchResult
 from contend.models.submission import Submission
-from contend.research.state import ResearchState
+from contend.research.state import PageTask, ResearchState
+from contend.sources.address import canonical_url
+from contend.sources.full_text import FullText
+from contend.text import shared_content
 
 MAX_RESULTS = 20
 MAX_PASSAGES = 16
@@ -15,34 +18,24 @@ PASSAGES_A_DOCUMENT = 4
 KEPT_PASSAGES = 8
 """Of the best draft so far, as many passages are offered again."""
 
+SUMMARIES_ONLY = frozenset({"arxiv", "tavily"})
+"""Sources whose results stand for documents elsewhere; the others bring whole passages."""
+
+PASSAGES_A_QUERY = 3
+REPEATED = 0.8
+"""A passage that shares so much with the summary says nothing new."""
+
 RANK_CONSTANT = 60
 """Reciprocal rank fusion's constant (Cormack, Clarke and Büttcher, 2009)."""
-
-_TRACKING = re.compile(r"^(utm_|fbclid$|gclid$|ref$|ref_src$)")
-_ARXIV_VERSION = re.compile(r"(/(?:abs|pdf)/.+?)(?:v\d+)?(?:\.pdf)?$")
-
-
-def canonical_url(url: str) -> str:
-    """One address for one document: no fragment, no tracking, https, no default port; arXiv versions together."""
-    parts = urlsplit(url)
-    host = (parts.hostname or "").removeprefix("www.")
-    if parts.scheme == "file":
-        return urlunsplit(("file", "", parts.path, "", ""))
-    path = parts.path.rstrip("/")
-    if host == "arxiv.org":
-        path = _ARXIV_VERSION.sub(r"\1", path).replace("/pdf/", "/abs/")
-    query = urlencode([(key, value) for key, value in parse_qsl(parts.query) if not _TRACKING.match(key)])
-    port = f":{parts.port}" if parts.port and parts.port not in {80, 443} else ""
-    return urlunsplit(("https", host + port, path, query, ""))
 
 
 def reading_list(state: ResearchState, kept: Submission | None) -> tuple[list[SearchResult], list[Passage]]:
     """Results and passages, best first by rank fusion over queries; a preferred source's hits weigh more."""
     found = state.get("found", [])
     weights = _source_weights(state)
-    worth: Counter[str] = Counter()
+    worth: defaultdict[str, float] = defaultdict(float)
     for hit in found:
-        worth[hit["text"]] += weights.get(hit["result"]["source"], 1.0) / (RANK_CONSTANT + hit["place"])
+        worth[hit["text"]] += _worth(hit, weights)
     results = {result.url: result for result in (kept.results if kept else [])}
     results = {canonical_url(url): result for url, result in results.items()}
     for hit in found:
@@ -51,8 +44,53 @@ def reading_list(state: ResearchState, kept: Submission | None) -> tuple[list[Se
     return _cited_first(results, passages), passages
 
 
+def pages_to_read(state: ResearchState) -> list[PageTask]:
+    """The best `read_top` documents of which a search gave no more than a summary; none once they were tried."""
+    if state.get("read"):
+        return []
+    weights = _source_weights(state)
+    worth: defaultdict[str, float] = defaultdict(float)
+    tasks: dict[str, PageTask] = {}
+    for hit in state.get("found", []):
+        if hit["result"]["source"] in SUMMARIES_ONLY:
+            url = canonical_url(hit["result"]["url"])
+            worth[url] += _worth(hit, weights)
+            task = tasks.setdefault(url, PageTask(result=hit["result"], summary=hit["text"], places={}))
+            task["places"][hit["query"]] = hit["place"]
+    best = sorted(worth, key=lambda url: (-worth[url], url))
+    return [tasks[url] for url in best[: state["options"]["read_top"]]]
+
+
+def nearest_passages(task: PageTask, page: FullText, summary: str) -> list[tuple[str, dict[str, Any]]]:
+    """The page's passages that say more than its summary, each with its hit: after the page, for each query.
+
+    Raises:
+        SourceError: the page says less than its summary, as one does that wants a script or consent first.
+    """
+    if page.characters < len(summary):
+        raise SourceError("it holds less text than its summary")
+    return [
+        (text, {"query": query, "place": place + nearness, "result": task["result"]})
+        for query, place in task["places"].items()
+        for nearness, text in enumerate(page.nearest(query, PASSAGES_A_QUERY), start=1)
+        if shared_content(text, summary) < REPEATED
+    ]
+
+
+def unread_pages(state: ResearchState, results: Sequence[SearchResult], kept: Submission | None) -> dict[str, str]:
+    """The reason by address for each of the results that should have been read in full and was not."""
+    tried = {item["url"]: item["problem"] for item in state.get("read", [])}
+    known = {**(kept.unread if kept else {}), **state.get("unread", {}), **tried}
+    reasons = {canonical_url(url): reason for url, reason in known.items()}
+    return {result.url: reason for result in results if (reason := reasons.get(canonical_url(result.url)))}
+
+
+def _worth(hit: dict[str, Any], weights: dict[str, float]) -> float:
+    return weights.get(hit["result"]["source"], 1.0) / (RANK_CONSTANT + int(hit["place"]))
+
+
 def _chosen(
-    found: list[dict[str, Any]], worth: Counter[str], results: dict[str, SearchResult], kept: Submission | None
+    found: list[dict[str, Any]], worth: Mapping[str, float], results: dict[str, SearchResult], kept: Submission | None
 ) -> list[Passage]:
     ordered = sorted(found, key=lambda hit: (-worth[hit["text"]], hit["text"]))
     candidates = _carrying(kept) + [

@@ -1,4 +1,4 @@
-"""Where the research goes next: the supervisor's word, a person's answer, and a search for each query and source."""
+"""Where the research goes next: the supervisor's word, a person's answer, each query and source, each page to read."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,6 +6,7 @@ from typing import Literal
 from langgraph.types import Send
 
 from contend.research.ask import team_of
+from contend.research.reading import pages_to_read
 from contend.research.state import ResearchState, SearchTask
 from contend.services import Services
 
@@ -36,6 +37,9 @@ class ResearchRoutes:
         if state.get("human_input_required"):
             return "approve_plan"
         return self._searches(state) or "collect" if state.get("task_plan") else "supervise"
+
+    def route_after_collect(self, state: ResearchState) -> list[Send] | Literal["write"]:
+        return [Send("read_page", task) for task in pages_to_read(state)] or "write"
 
     def _searches(self, state: ResearchState) -> list[Send]:
         queries = state.get("more_queries") or (state["task_plan"] or {})["search_queries"]

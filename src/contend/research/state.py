@@ -39,8 +39,9 @@ class ResearchOutput(TypedDict, total=False):
 
 
 class ResearchState(ResearchInput, ResearchOutput, total=False):
-    """`found` and `failed` grow by parallel searches; `problem`: why an answer was not usable.
+    """`found` and `failed` grow by parallel searches, `found` and `read` by pages read in parallel.
 
+    `unread`: the reason by address of each page that was to be read in full; `problem`: why an answer was not usable;
     `asked`: what a research on its own was opened for.
     """
 
@@ -56,6 +57,8 @@ class ResearchState(ResearchInput, ResearchOutput, total=False):
     asked: dict[str, str]
     found: Annotated[list[dict[str, Any]], operator.add]
     failed: Annotated[list[dict[str, Any]], operator.add]
+    read: Annotated[list[dict[str, str]], operator.add]
+    unread: dict[str, str]
     passages: list[dict[str, Any]]
     more_queries: list[str]
     accepted: bool
@@ -70,6 +73,14 @@ class SearchTask(TypedDict):
     documents: list[str]
     execution_id: str
     team_id: str
+
+
+class PageTask(TypedDict):
+    """One document to read in full: what `read_page` is sent. `places` by query; `summary` is a document's id."""
+
+    result: dict[str, Any]
+    summary: str
+    places: dict[str, int]
 
 
 class ResearchUpdate(TypedDict, total=False):
@@ -98,6 +109,8 @@ class ResearchUpdate(TypedDict, total=False):
     best_submission: str | None
     found: object
     failed: object
+    read: object
+    unread: dict[str, str]
     passages: list[dict[str, Any]]
     more_queries: list[str]
     accepted: bool
@@ -121,6 +134,8 @@ FRESH: ResearchUpdate = {
     "problem": "",
     "found": Overwrite([]),
     "failed": Overwrite([]),
+    "read": Overwrite([]),
+    "unread": {},
     "passages": [],
     "more_queries": [],
     "accepted": False,

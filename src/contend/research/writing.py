@@ -64,4 +64,5 @@ def submission_of(state: ResearchState) -> Submission:
         points=plan.investigation_points,
         queries=plan.search_queries,
         feedback=state.get("feedback") or "",
+        unread=state.get("unread", {}),
     )

@@ -1,14 +1,17 @@
-"""The address of a service: whether it is one, and whether anybody answers there."""
+"""Addresses: of a service, whether anybody answers there; of a document, in one spelling."""
 
 import asyncio
 import contextlib
 import os
-from urllib.parse import urlsplit
+import re
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
 
 from contend.errors import InputError
 
 _CHECK_SECONDS = 3.0
+_TRACKING = re.compile(r"^(utm_|fbclid$|gclid$|ref$|ref_src$)")
+_ARXIV_VERSION = re.compile(r"(/(?:abs|pdf)/.+?)(?:v\d+)?(?:\.pdf)?$")
 
 
 def checked_address(url: str, variable: str) -> str:
@@ -31,6 +34,20 @@ def checked_address(url: str, variable: str) -> str:
 def host_of(url: str) -> str:
     """The host's name alone, fit to be shown."""
     return urlsplit(url).hostname or ""
+
+
+def canonical_url(url: str) -> str:
+    """One address for one document: no fragment, no tracking, https, no default port; arXiv versions together."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").removeprefix("www.")
+    if parts.scheme == "file":
+        return urlunsplit(("file", "", parts.path, "", ""))
+    path = parts.path.rstrip("/")
+    if host == "arxiv.org":
+        path = _ARXIV_VERSION.sub(r"\1", path).replace("/pdf/", "/abs/")
+    query = urlencode([(key, value) for key, value in parse_qsl(parts.query) if not _TRACKING.match(key)])
+    port = f":{parts.port}" if parts.port and parts.port not in {80, 443} else ""
+    return urlunsplit(("https", host + port, path, query, ""))
 
 
 async def why_unreachable(url: str, *, seconds: float = _CHECK_SECONDS) -> str | None:

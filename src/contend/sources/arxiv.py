@@ -2,8 +2,9 @@
 
 import logging
 import re
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from contend.models.research import Found
 from contend.sources.address import checked_address, why_unreachable
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 
 ARXIV_URL = "https://export.arxiv.org"
 _MOST_RESULTS = 200
+_PAPER = re.compile(
+    r"https?://(?:www\.|export\.)?arxiv\.org/(?:abs|pdf)/((?:[a-z.-]+/)?\d[\w.]*?)(?:\.pdf)?/?(?:[?#].*)?\Z"
+)
+T = TypeVar("T")
 _logger = logging.getLogger(__name__)
 _lines: dict[str, Line] = {}
 
@@ -54,6 +59,17 @@ class ArxivSource:
             return []
         most = min(limit, _MOST_RESULTS)
         return [*await self._answers.get((asked, most), partial(self._ask, asked, most))]
+
+    async def in_turn(self, attempt: Callable[[], T]) -> T:
+        """What another call to arXiv gives, made on a thread when it is its turn; its errors pass through."""
+        return await self._line.call(
+            lambda _: attempt(), interval_seconds=self._interval, deadline_seconds=self._deadline
+        )
+
+    def pdf_of(self, url: str) -> str | None:
+        """Where a paper lies as PDF, at the address that arXiv keeps for programs; None of what is no paper's page."""
+        paper = _PAPER.match(url)
+        return f"{self._base_url}/pdf/{paper[1]}" if paper else None
 
     async def _ask(self, asked: str, limit: int) -> list[Found]:
         papers = await self._line.call(

@@ -11,10 +11,18 @@ _WESTERN_MARKS = re.compile("[\x80-\xff]")
 _MOST_WESTERN_MARKS = 0.1
 _COMMON = re.compile("[\t\n\r -~\u00a0-\u00ff\u2010-\u2030\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]")
 _LEAST_COMMON = 0.8
+_DECLARED = re.compile(
+    r"windows-125[0-8]|iso-8859-\d{1,2}|koi8-[ru]|gb(2312|k|18030)|big5(-?hkscs)?|euc-kr|ks_c_5601-1987", re.IGNORECASE
+)
+"""Encodings that the bytes alone do not tell; a page's word may name any codec that Python has."""
+_WIDER = {"gb2312": "gb18030", "gbk": "gb18030", "iso-8859-1": "cp1252"}
+"""What pages declared so are in fact written in."""
 
 
-def decode(content: bytes) -> str:
+def decode(content: bytes, *, declared: str = "") -> str:
     """The text of bytes in UTF-8, UTF-16, Shift JIS, EUC-JP, ISO-2022-JP or Windows-1252, told from the bytes alone.
+
+    What they are `declared` to be counts where the bytes are none of these for sure: declarations are often wrong.
 
     Raises:
         Unreadable: in none of these do the bytes make text.
@@ -27,17 +35,27 @@ def decode(content: bytes) -> str:
     if b"\x1b$" in content:
         return _required(content, "iso2022_jp")
     text = _decoded(content, "utf-8")
-    return _guessed(content) if text is None else text
+    return _guessed(content, declared) if text is None else text
 
 
-def _guessed(content: bytes) -> str:
+def _guessed(content: bytes, declared: str) -> str:
     readings = [text for text in (_decoded(content, "cp932"), _decoded(content, "euc_jp")) if text is not None]
-    if readings:
-        return max(readings, key=lambda text: len(_HIRAGANA.findall(text)) - len(_HALF_WIDTH_KANA.findall(text)))
+    japanese = max(readings, key=_kana, default=None)
+    known = _DECLARED.fullmatch(declared) is not None
+    named = _decoded(content, _WIDER.get(declared.lower(), declared)) if known else None
+    if japanese is not None and (named is None or _kana(japanese) > 0):
+        return japanese
+    if named is not None:
+        return named
     western = _decoded(content, "cp1252")
     if western is None or len(_WESTERN_MARKS.findall(western)) > _MOST_WESTERN_MARKS * len(western):
         raise Unreadable("not text in UTF-8, UTF-16, Shift JIS, EUC-JP or Windows-1252: save it as UTF-8")
     return western
+
+
+def _kana(text: str) -> int:
+    """How Japanese a reading looks: a wrong one is full of half-width letters."""
+    return len(_HIRAGANA.findall(text)) - len(_HALF_WIDTH_KANA.findall(text))
 
 
 def _utf16_order(content: bytes) -> str:

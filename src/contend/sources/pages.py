@@ -1,5 +1,6 @@
 """HTML to Markdown text: what a reader of the page reads, with its headings, lists, tables and code."""
 
+import re
 from html.parser import HTMLParser
 from typing import NamedTuple
 
@@ -24,6 +25,19 @@ def html_to_markdown(html: str) -> Page:
     """The page without scripts, styles, navigation and footers; with the latter where nothing else has text."""
     page = _parsed(html, _UNSEEN | _AROUND)
     return page if page.text else _parsed(html, _UNSEEN)
+
+
+_BOLD = re.compile(r"(?<![A-Za-z0-9_*])\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*(?![A-Za-z0-9_*])")
+
+
+def web_page_to_markdown(html: str) -> str:
+    """A web page's own text, without what sites put around it; where trafilatura is not installed, with most of it."""
+    try:
+        from trafilatura import extract  # noqa: PLC0415 - heavy, and an extra
+    except ImportError:
+        return html_to_markdown(html).text
+    text = extract(html, output_format="markdown", include_comments=False)
+    return _BOLD.sub(r"\1", text) if text else html_to_markdown(html).text
 
 
 def _parsed(html: str, skipped: frozenset[str]) -> Page:

@@ -93,10 +93,11 @@ class TavilySource:
 
 def _search_by_wire() -> Callable[..., Coroutine[Any, Any, list[Any]]]:
     """Loaded off the event loop, certificates too."""
-    from contend.sources import tavily_wire  # noqa: PLC0415 - heavy
+    from contend.sources.certificates import certificates  # noqa: PLC0415 - heavy
+    from contend.sources.tavily_wire import search  # noqa: PLC0415 - heavy
 
-    tavily_wire.trust()
-    return tavily_wire.search
+    certificates()
+    return search
 
 
 def _as_found(item: Mapping[str, Any]) -> Found | None:

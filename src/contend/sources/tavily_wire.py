@@ -4,8 +4,6 @@ Imported at the first search: `tavily` is slow to load.
 """
 
 import asyncio
-import ssl
-from functools import cache
 from typing import Any
 
 import httpx
@@ -14,6 +12,7 @@ from tavily.errors import TimeoutError as TavilyTimeoutError
 
 from contend.errors import SourceError
 from contend.sources.address import host_of
+from contend.sources.certificates import certificates
 from contend.sources.manners import TransientError, retry_after
 from contend.text import clean, shorten
 
@@ -24,12 +23,6 @@ _FORBIDDEN = 403
 _PLAN_LIMITS = {432, 433}
 _PASSING = {408, 429}
 _SERVER_FAULT = 500
-
-
-@cache
-def trust() -> ssl.SSLContext:
-    """Certificates for all calls of this process: each context costs 20 ms."""
-    return httpx.create_ssl_context()
 
 
 async def search(base_url: str, api_key: str, query: str, *, limit: int, seconds: float) -> list[Any]:
@@ -44,7 +37,9 @@ async def search(base_url: str, api_key: str, query: str, *, limit: int, seconds
         async with (
             asyncio.timeout(seconds),
             # Connections live as long as the call: none is bound to an event loop or left for someone to close.
-            httpx.AsyncClient(base_url=base_url, verify=trust(), event_hooks={"response": [gate.pass_answers]}) as http,
+            httpx.AsyncClient(
+                base_url=base_url, verify=certificates(), event_hooks={"response": [gate.pass_answers]}
+            ) as http,
         ):
             client = AsyncTavilyClient(api_key, api_base_url=base_url, client=http)
             answer = await client.search(query, max_results=limit, timeout=seconds)

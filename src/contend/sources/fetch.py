@@ -1,0 +1,162 @@
+"""One page of the web as it was sent: from a checked address, within bounds of size and time, of a readable kind.
+
+Imported at the first page: `httpx` is slow to load.
+"""
+
+import asyncio
+import zlib
+from importlib.metadata import version
+from typing import Literal, NamedTuple
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+import httpx
+
+from contend.sources.certificates import certificates
+from contend.sources.document import Unreadable
+from contend.sources.guard import Guard
+
+Kind = Literal["html", "text", "pdf"]
+
+_KINDS: dict[str, Kind] = {
+    "text/html": "html",
+    "application/xhtml+xml": "html",
+    "text/plain": "text",
+    "text/markdown": "text",
+    "application/pdf": "pdf",
+    "application/octet-stream": "pdf",
+}
+_LARGEST: dict[Kind, int] = {"html": 5_000_000, "text": 5_000_000, "pdf": 30_000_000}
+"""Bytes, as sent and unpacked."""
+
+_PDF_MARK = b"%PDF-"
+_MOST_REDIRECTS = 5
+_OK = 200
+_TIMEOUT = httpx.Timeout(10.0, connect=5.0)
+_HEADERS = {
+    "User-Agent": f"contend/{version('contend')} (reads a page once for a person's question)",
+    "Accept": "text/html, application/xhtml+xml, application/pdf, text/plain;q=0.9, */*;q=0.1",
+    "Accept-Encoding": "gzip",
+}
+
+
+class Fetched(NamedTuple):
+    """A page's bytes, unpacked; `charset` as its server named it, "" where it did not."""
+
+    kind: Kind
+    body: bytes
+    charset: str
+
+
+class Fetcher:
+    """Fetches pages directly, no proxy between, one at a time from each host.
+
+    `deadline_seconds` holds for a page with its redirects and the wait for its host.
+    """
+
+    def __init__(self, guard: Guard, *, deadline_seconds: float = 20.0) -> None:
+        self._guard = guard
+        self._deadline = deadline_seconds
+        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, asyncio.Lock]] = (
+            WeakKeyDictionary()
+        )
+
+    async def get(self, address: str) -> Fetched:
+        """The page behind an address.
+
+        Raises:
+            Unreadable: it may not be fetched, did not come whole in time, is too large, or is of no readable kind.
+        """
+        try:
+            async with asyncio.timeout(self._deadline):
+                return await self._followed(httpx.URL(address))
+        except TimeoutError:
+            raise Unreadable(f"not sent whole within {self._deadline:g} s") from None
+        except httpx.InvalidURL as error:
+            raise Unreadable("no web address") from error
+        except (httpx.HTTPError, zlib.error) as error:
+            raise Unreadable(f"no whole answer ({type(error).__name__})") from error
+
+    async def _followed(self, url: httpx.URL) -> Fetched:
+        for _ in range(_MOST_REDIRECTS + 1):
+            answer = await self._asked(url)
+            if isinstance(answer, Fetched):
+                return answer
+            url = answer
+        raise Unreadable(f"over {_MOST_REDIRECTS} redirects")
+
+    async def _asked(self, url: httpx.URL) -> Fetched | httpx.URL:
+        """The page, or where it has gone."""
+        addresses = await self._guard.addresses(url)
+        await asyncio.to_thread(certificates)
+        async with self._turn(url.host):
+            for address in addresses[:-1]:
+                try:
+                    return await _asked_at(address, url)
+                except (httpx.ConnectError, httpx.ConnectTimeout):
+                    continue
+            return await _asked_at(addresses[-1], url)
+
+    def _turn(self, host: str) -> asyncio.Lock:
+        turns = self._turns.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
+        return turns.setdefault(host, asyncio.Lock())
+
+
+async def _asked_at(address: str, url: httpx.URL) -> Fetched | httpx.URL:
+    # The address stands in the request's place of the host, so that nobody resolves the name a second time. A client
+    # of its own: connections are kept by address, and two hosts at one address may need different certificates.
+    async with httpx.AsyncClient(verify=certificates(), trust_env=False, timeout=_TIMEOUT) as client:
+        request = client.build_request(
+            "GET",
+            url.copy_with(host=address, fragment=None),
+            headers={**_HEADERS, "Host": url.netloc.decode("ascii")},
+            extensions={"sni_hostname": url.raw_host.decode("ascii")},
+        )
+        response = await client.send(request, stream=True)
+        try:
+            return url.join(response.headers["location"]) if response.has_redirect_location else await _read(response)
+        finally:
+            await response.aclose()
+
+
+async def _read(response: httpx.Response) -> Fetched:
+    if response.status_code != _OK:
+        raise Unreadable(f"HTTP {response.status_code}")
+    named = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = _KINDS.get(named)
+    if kind is None:
+        raise Unreadable(f"of type {named[:60]!r}: HTML, text and PDF are read")
+    body = await _body(response, _LARGEST[kind])
+    if body.startswith(_PDF_MARK):
+        kind = "pdf"
+    elif kind == "pdf":
+        raise Unreadable("binary, and no PDF")
+    return Fetched(kind, body, response.charset_encoding or "")
+
+
+async def _body(response: httpx.Response, most: int) -> bytes:
+    """What was sent, unpacked as it comes: a small answer may unpack to a very large one."""
+    announced = response.headers.get("content-length", "")
+    sent = int(announced) if announced.isdecimal() else 0
+    body, unpacking = bytearray(), _unpacking(response.headers.get("content-encoding", ""))
+    if sent <= most:
+        sent = 0
+        async for chunk in response.aiter_raw():
+            sent += len(chunk)
+            body += unpacking.decompress(chunk, most + 1 - len(body)) if unpacking else chunk
+            if max(sent, len(body)) > most:
+                break
+    if max(sent, len(body)) > most:
+        raise Unreadable(f"over {most // 1_000_000} MB")
+    if unpacking is not None and not unpacking.eof:
+        raise Unreadable("broken off in the middle")
+    return bytes(body)
+
+
+def _unpacking(packing: str) -> "zlib._Decompress | None":
+    match packing.strip().lower():
+        case "" | "identity":
+            return None
+        case "gzip" | "x-gzip":
+            return zlib.decompressobj(wbits=31)
+        case other:
+            raise Unreadable(f"packed as {other[:20]!r}, which was not asked for")

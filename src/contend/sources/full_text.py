@@ -1,0 +1,131 @@
+"""Pages and papers in full: fetched once, split into passages as local documents are, searched by question."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property, partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from contend.errors import SourceError
+from contend.retrieval import HybridIndex
+from contend.sources.address import canonical_url
+from contend.sources.arxiv import ArxivSource
+from contend.sources.document import Unreadable, without_page
+from contend.sources.encodings import decode
+from contend.sources.manners import SharedAnswers
+from contend.sources.pages import web_page_to_markdown
+from contend.sources.passages import Piece, split_passages
+from contend.sources.pdf import read_pdf
+from contend.text import clean
+
+if TYPE_CHECKING:
+    from contend.sources.fetch import Fetched, Fetcher
+    from contend.sources.guard import Network
+
+_SECONDS = 60.0
+_PDF_PAGES = 200
+_PDF_SECONDS = 20.0
+_CHARACTERS = 200_000
+_KEPT = 64
+_META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w-]{1,40})", re.IGNORECASE)
+_HEAD = 4096
+
+
+@dataclass(frozen=True)
+class FullText:
+    """A document's passages and their index."""
+
+    pieces: list[Piece]
+    index: HybridIndex
+
+    @classmethod
+    def of(cls, markdown: str) -> "FullText":
+        pieces = split_passages(markdown)
+        return cls(pieces, HybridIndex([f"{without_page(piece.heading)}\n{piece.text}" for piece in pieces]))
+
+    def nearest(self, question: str, limit: int) -> list[str]:
+        """At most `limit` passages, best first."""
+        return [self.pieces[found.index].text for found in self.index.search(question, limit)]
+
+    @cached_property
+    def characters(self) -> int:
+        return sum(len(piece.text) for piece in self.pieces)
+
+
+class _Unread(NamedTuple):
+    reason: str
+
+
+class FullTexts:
+    """Reads pages and papers once for all who ask within a quarter of an hour; what failed is not tried again then.
+
+    Pages come from public addresses and the `allowed` networks only; papers of arXiv when it is their turn.
+    `deadline_seconds` holds for a document, the wait for its turn included.
+    """
+
+    def __init__(
+        self, arxiv: ArxivSource, *, allowed: Sequence["Network"] = (), deadline_seconds: float = _SECONDS
+    ) -> None:
+        self._arxiv = arxiv
+        self._allowed = allowed
+        self._deadline = deadline_seconds
+        self._answers: SharedAnswers[FullText | _Unread] = SharedAnswers(most=_KEPT)
+        # Few threads: a page takes a second of work, and the event loop's own threads stay free meanwhile.
+        self._workers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="contend-pages")
+
+    async def read(self, url: str) -> FullText:
+        """The document behind a result's address.
+
+        Raises:
+            SourceError: it cannot be read; the message is the reason without the address.
+        """
+        answer = await self._answers.get(canonical_url(url), partial(self._asked, url))
+        if isinstance(answer, _Unread):
+            raise SourceError(answer.reason)
+        return answer
+
+    async def _asked(self, url: str) -> FullText | _Unread:
+        try:
+            async with asyncio.timeout(self._deadline):
+                fetched = await self._fetched(url)
+                return await self._in_worker(partial(_read, fetched, url))
+        except TimeoutError:
+            return _Unread(f"not read within {self._deadline:g} s")
+        except (Unreadable, SourceError) as error:
+            return _Unread(clean(str(error), single_line=True))
+
+    async def _fetched(self, url: str) -> "Fetched":
+        await asyncio.to_thread(import_module, "contend.sources.fetch")
+        fetcher, paper = self._fetcher, self._arxiv.pdf_of(url)
+        if paper is None:
+            return await fetcher.get(url)
+        return await self._arxiv.in_turn(lambda: asyncio.run(fetcher.get(paper)))
+
+    @cached_property
+    def _fetcher(self) -> "Fetcher":
+        from contend.sources.fetch import Fetcher  # noqa: PLC0415 - heavy, loaded before off the event loop
+        from contend.sources.guard import Guard  # noqa: PLC0415 - the same
+
+        return Fetcher(Guard(self._allowed))
+
+    async def _in_worker(self, work: "partial[FullText]") -> FullText:
+        return await asyncio.get_running_loop().run_in_executor(self._workers, work)
+
+
+def _read(fetched: "Fetched", url: str) -> FullText:
+    text = clean(_markdown(fetched, url))[:_CHARACTERS]
+    if not text.strip():
+        raise Unreadable("no text in it")
+    return FullText.of(text)
+
+
+def _markdown(fetched: "Fetched", url: str) -> str:
+    if fetched.kind == "pdf":
+        return read_pdf(fetched.body, Path(url), most_pages=_PDF_PAGES, most_seconds=_PDF_SECONDS).text
+    meta = _META_CHARSET.search(fetched.body[:_HEAD]) if fetched.kind == "html" else None
+    text = decode(fetched.body, declared=fetched.charset or (meta[1].decode() if meta else ""))
+    return web_page_to_markdown(text) if fetched.kind == "html" else text
