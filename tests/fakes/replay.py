@@ -67,7 +67,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Answer:
-    """What to send: whole, never (`hang`), cut in the middle, or a byte at a time."""
+    """What to send: whole, never (`hang`), cut in the middle, a byte at a time, or on and on (`endless`)."""
 
     body: bytes = b""
     status: int = 200
@@ -76,6 +76,7 @@ class Answer:
     hang: bool = False
     cut: bool = False
     drip_seconds: float = 0.0
+    endless: bool = False
 
 
 def as_json(value: object, *, status: int = 200, **headers: str) -> Answer:
@@ -158,9 +159,13 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self.send_response(given.status)
         for name, value in given.headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(given.body)))
+            if name != "Content-Length":
+                self.send_header(name, value)
+        if not given.endless:
+            self.send_header("Content-Length", given.headers.get("Content-Length", str(len(given.body))))
         self.end_headers()
+        while given.endless and not over.is_set():
+            self.wfile.write(given.body)
         if given.drip_seconds:
             for byte in given.body:
                 self.wfile.write(bytes([byte]))

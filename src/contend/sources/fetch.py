@@ -13,7 +13,7 @@ import httpx
 
 from contend.sources.certificates import certificates
 from contend.sources.document import Unreadable
-from contend.sources.guard import Guard
+from contend.sources.guard import Guard, parsed
 
 Kind = Literal["html", "text", "pdf"]
 
@@ -68,11 +68,9 @@ class Fetcher:
         """
         try:
             async with asyncio.timeout(self._deadline):
-                return await self._followed(httpx.URL(address))
+                return await self._followed(parsed(address))
         except TimeoutError:
             raise Unreadable(f"not sent whole within {self._deadline:g} s") from None
-        except httpx.InvalidURL as error:
-            raise Unreadable("no web address") from error
         except (httpx.HTTPError, zlib.error) as error:
             raise Unreadable(f"no whole answer ({type(error).__name__})") from error
 
@@ -102,20 +100,27 @@ class Fetcher:
 
 
 async def _asked_at(address: str, url: httpx.URL) -> Fetched | httpx.URL:
-    # The address stands in the request's place of the host, so that nobody resolves the name a second time. A client
-    # of its own: connections are kept by address, and two hosts at one address may need different certificates.
-    async with httpx.AsyncClient(verify=certificates(), trust_env=False, timeout=_TIMEOUT) as client:
-        request = client.build_request(
-            "GET",
-            url.copy_with(host=address, fragment=None),
-            headers={**_HEADERS, "Host": url.netloc.decode("ascii")},
-            extensions={"sni_hostname": url.raw_host.decode("ascii")},
-        )
-        response = await client.send(request, stream=True)
+    # The address stands in the request in place of the host, so that nobody resolves the name a second time.
+    request = httpx.Request(
+        "GET",
+        url.copy_with(host=address, fragment=None),
+        headers={**_HEADERS, "Host": url.netloc.decode("ascii")},
+        extensions={"sni_hostname": url.raw_host.decode("ascii"), "timeout": _TIMEOUT.as_dict()},
+    )
+    # Connections are kept by address, and two hosts at one address may need different certificates: none is kept.
+    async with httpx.AsyncHTTPTransport(verify=certificates(), trust_env=False) as transport:
+        response = await transport.handle_async_request(request)
         try:
-            return url.join(response.headers["location"]) if response.has_redirect_location else await _read(response)
+            return _target(url, response) if response.has_redirect_location else await _read(response)
         finally:
             await response.aclose()
+
+
+def _target(url: httpx.URL, response: httpx.Response) -> httpx.URL:
+    try:
+        return url.join(response.headers["location"])
+    except httpx.InvalidURL as error:
+        raise Unreadable("sent on to no web address") from error
 
 
 async def _read(response: httpx.Response) -> Fetched:

@@ -43,6 +43,18 @@ async def resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(place[0]) for *_, place in found))
 
 
+def parsed(address: str) -> httpx.URL:
+    """The one reading of an address: what is checked is what is asked.
+
+    Raises:
+        Unreadable: it is none.
+    """
+    try:
+        return httpx.URL(address)
+    except httpx.InvalidURL as error:
+        raise Unreadable("no web address") from error
+
+
 class Guard:
     """Lets the public web through, and the `allowed` networks of the user's own."""
 

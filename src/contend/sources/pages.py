@@ -27,7 +27,8 @@ def html_to_markdown(html: str) -> Page:
     return page if page.text else _parsed(html, _UNSEEN)
 
 
-_BOLD = re.compile(r"(?<![A-Za-z0-9_*])\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*(?![A-Za-z0-9_*])")
+_CODE_OR_MARK = re.compile(r"(`+).+?\1|\\#+[ ]?|\\([*_`~\[\]<>+.)-])|\*+|~~", re.DOTALL)
+"""Code as it is; marks that trafilatura has escaped because they are text; and those of bold, italic and struck out."""
 
 
 def web_page_to_markdown(html: str) -> str:
@@ -37,7 +38,11 @@ def web_page_to_markdown(html: str) -> str:
     except ImportError:
         return html_to_markdown(html).text
     text = extract(html, output_format="markdown", include_comments=False)
-    return _BOLD.sub(r"\1", text) if text else html_to_markdown(html).text
+    return _CODE_OR_MARK.sub(_unmarked, text) if text else html_to_markdown(html).text
+
+
+def _unmarked(found: re.Match[str]) -> str:
+    return found[0] if found[1] else found[2] or ""
 
 
 def _parsed(html: str, skipped: frozenset[str]) -> Page:
