@@ -159,3 +159,32 @@ def test_without_a_workspace_near_the_users_own_data_folder_is_it(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
 
     assert load_settings().folder == tmp_path / "data" / "contend"
+
+
+def test_networks_to_read_pages_from_are_named_by_commas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONTEND_FETCH_ALLOW", "10.0.0.0/8, fd00::/8,192.168.1.5")
+
+    assert list(map(str, load_settings().fetch_allow)) == ["10.0.0.0/8", "fd00::/8", "192.168.1.5/32"]
+
+
+@pytest.mark.parametrize("value", ["", " "])
+def test_no_network_is_named_by_default_and_by_an_empty_variable(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    assert load_settings().fetch_allow == []
+
+    monkeypatch.setenv("CONTEND_FETCH_ALLOW", value)
+
+    assert load_settings().fetch_allow == []
+
+
+@pytest.mark.parametrize("value", ["wiki.example.org", "10.0.0.1/8", "10.0.0.0/33"])
+def test_what_is_no_network_is_refused_with_an_example(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("CONTEND_FETCH_ALLOW", value)
+
+    with pytest.raises(InputError, match=r"CONTEND_FETCH_ALLOW names no network: .*; give one such as 10\.0\.0\.0/8"):
+        load_settings()
+
+
+@pytest.mark.parametrize("value", ["-1", "21", "many"])
+def test_read_top_is_a_number_up_to_20(value: str) -> None:
+    with pytest.raises(InputError, match="read_top"):
+        environment_options({"CONTEND_READ_TOP": value})
