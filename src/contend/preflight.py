@@ -211,7 +211,10 @@ def judges_warning(options: ResolvedOptions, teams: Sequence[TeamConfig]) -> str
     """What to say where a language model judges what it wrote itself; None where none does."""
     writers = {team.models.get("writer", options.models["writer"]) for team in teams if team.kind != "extractive"}
     asked = [metric for metric in options.evaluator.metrics if metric.kind == "model"]
-    shared = {metric.model or options.models["evaluator"] for metric in asked} & writers - {EXTRACTIVE}
+    judges = {metric.model or options.models["evaluator"] for metric in asked}
+    if sum(team.kind != "extractive" for team in teams) > 1:
+        judges.add(options.models["evaluator"])  # compares them in a near tie
+    shared = judges & writers - {EXTRACTIVE}
     if not shared:
         return None
     return (

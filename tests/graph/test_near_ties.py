@@ -16,10 +16,17 @@ from contend.contest.comparing import Comparison, pairwise_keys
 from contend.models.events import WinnerPicked
 from contend.models.round import LeaderboardEntry, ranked
 from fakes.contests import Contest, write_workspace
+from fakes.terminal import Terminal
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
-SIGNS = {"alpha": "Alphabets are kept in order.", "beta": "Betting is not allowed here.", "gamma": "Gamma rays pass."}
+SIGNS = {
+    "alpha": "Alphabets are kept in order.",
+    "beta": "Betting is not allowed here.",
+    "delta": "Deltas are fertile ground.",
+    "epsilon": "Epsilons are small numbers.",
+    "gamma": "Gamma rays pass.",
+}
 
 
 @pytest.fixture
@@ -112,6 +119,78 @@ async def test_a_comparison_that_fails_decides_nothing_and_ends_no_run(contest: 
     assert outcome.summary is not None
     assert outcome.summary.best_team_id == "alpha"
     assert outcome.status == "completed"
+    assert "near tie: 2 of 2 comparisons failed (model 'gpt-5-mini'" in outcome.message
+    assert "near tie: 2 of 2 comparisons failed" in (outcome.markdown or "")
+
+
+async def test_one_order_that_fails_leaves_the_pair_a_tie(contest: Contest, vendors: Vendors) -> None:
+    prefer(vendors, "beta")
+    vendors.fail(prompt="pairwise/compare", status=401, times=1)
+
+    outcome = await played(contest)
+
+    assert order_of(contest) == ["alpha", "beta"]
+    assert "near tie: 1 of 2 comparisons failed" in outcome.message
+
+
+async def test_a_budget_that_ends_between_comparisons_is_named_and_nothing_is_learned(
+    contest: Contest, vendors: Vendors
+) -> None:
+    prefer(vendors, "beta")
+
+    outcome = await contest.run(THEME, max_rounds=1, max_calls=9)
+
+    assert outcome.usage.requests == 9
+    assert outcome.status == "partial"
+    assert "max_calls was reached" in outcome.message
+    assert order_of(contest) == ["alpha", "beta"]
+    assert "reflector/reflect" not in vendors.prompts()
+
+
+async def test_after_a_budget_has_ended_nobody_is_compared(contest: Contest, vendors: Vendors) -> None:
+    await played(contest, max_calls=8)
+
+    assert "pairwise/compare" not in vendors.prompts()
+
+
+async def test_at_most_four_teams_are_compared(workspace: Path, documents: Path, vendors: Vendors) -> None:
+    names = ("alpha", "beta", "delta", "epsilon", "gamma")
+    contest = contest_of(workspace, documents, vendors, dict(zip(names, (80, 80, 79, 78, 79), strict=True)))
+    prefer(vendors, "epsilon")
+
+    await played(contest)
+
+    assert vendors.prompts().count("pairwise/compare") == 12
+    assert order_of(contest)[-1] == "epsilon"
+
+
+async def test_a_control_is_not_compared_in_a_run_set_to_a_language_model(
+    contest: Contest, workspace: Path, vendors: Vendors
+) -> None:
+    team = workspace / "config" / "teams" / "beta.toml"
+    team.write_text(team.read_text("utf-8").replace("sources =", 'kind = "extractive"\nsources ='), "utf-8")
+    verdict = json.dumps({"reason": "Fair.", "evidence": [], "percent": 80})
+    vendors.reply(verdict, prompt="evaluator/metric")
+
+    await played(contest)
+
+    assert order_of(contest) == ["alpha", "beta"]
+    assert "pairwise/compare" not in vendors.prompts()
+
+
+def test_the_commands_that_show_a_ranking_follow(
+    contest: Contest, vendors: Vendors, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefer(vendors, "beta")
+    monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
+    terminal = Terminal(contest.workspace, capsys.readouterr)
+    given = ("--docs", contest.documents, "--source", "local", "--rounds", "1", "--no-learn", "--thread", "tie")
+
+    shown = [terminal(*command).out for command in (("run", THEME, *given), ("leaderboard", "tie"), ("status", "tie"))]
+
+    for text in shown:
+        assert re.findall(r"^([12])  (Alpha|Beta) ", text, re.MULTILINE) == [("1", "Beta"), ("2", "Alpha")]
+    assert "Beta wins with 79.0/100" in shown[0]
 
 
 async def test_what_comparisons_cost_is_counted(contest: Contest, vendors: Vendors) -> None:
