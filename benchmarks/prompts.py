@@ -1,0 +1,156 @@
+"""How long prompts get over ten rounds: of a team's brief and of each call that holds it, in English and Japanese.
+
+`python benchmarks/prompts.py [--quick]`: characters of the user's message. Submissions hold 4,000 characters, feedback
+600; twelve teams are ranked, and the writer reads as many passages as fit. `--quick` is the same: it takes no time.
+"""
+
+import argparse
+import re
+from collections.abc import Iterator, Mapping
+from itertools import cycle, islice
+from pathlib import Path
+from typing import NamedTuple
+
+from contend.models.record import Language
+from contend.models.round import RoundPromptContext, RoundState
+from contend.prompts import PromptBuilderSettings, PromptLibrary, Untrusted, UserPromptBuilder
+from contend.prompts.library import LANGUAGES
+from contend.resources import resource
+from contend.services import PASSAGE_CHARACTERS, PASSAGE_TOKENS
+from contend.stores.leaderboard import LiveLeaderboard
+from contend.text import estimate_tokens
+from stub import prose
+
+ROUNDS = range(1, 11)
+SUBMISSION, FEEDBACK = 4000, 600
+TEAMS = 12
+_RUN, _MARK = "bench", "1a2b3c4d"
+_QUESTIONS: Mapping[Language, str] = {
+    "en": "How does a run go on after a crash, and what is repeated?",
+    "ja": "強制終了の後、実行はどのように再開され、何が繰り返されますか。",
+}
+_LIBRARY = PromptLibrary(None)
+
+
+class Lengths(NamedTuple):
+    """Characters of a round's prompts."""
+
+    brief: int
+    plan: int
+    write: int
+    judge: int
+
+
+def said(language: Language) -> Iterator[str]:
+    """Sentences without end: of the guide, or of the Japanese prompts."""
+    if language == "en":
+        return cycle(prose())
+    files: list[Path] = sorted(resource("prompts").rglob("*.ja.md.j2"))
+    text = "".join(path.read_text("utf-8") for path in files)
+    return cycle(re.findall(r"[ぁ-んァ-ヶ一-龠、]{20,}。", text))
+
+
+def text_of(language: Language, characters: int, *, first: int = 0) -> str:
+    return " ".join(islice(said(language), first, first + characters // 10))[:characters]
+
+
+def passages(language: Language) -> list[dict[str, object]]:
+    """As many as a writer is offered."""
+    chosen: list[dict[str, object]] = []
+    tokens = 0
+    for number in range(1, 17):
+        text = text_of(language, PASSAGE_CHARACTERS, first=number * 17)
+        tokens += estimate_tokens(text)
+        if tokens > PASSAGE_TOKENS:
+            break
+        title = Untrusted(text[:40], label="title")
+        chosen.append({"number": number, "title": title, "text": Untrusted(text, label="passage")})
+    return chosen
+
+
+def board(rounds: int) -> LiveLeaderboard:
+    live = LiveLeaderboard()
+    live.enter(_RUN, [(f"team{team}", f"Team {team}") for team in range(TEAMS)])
+    for team in range(TEAMS):
+        for number in range(1, rounds + 1):
+            live.scored(_RUN, f"team{team}", number, 0.4 + 0.03 * number + team / 100)
+    return live
+
+
+def rounds_before(language: Language, number: int) -> list[RoundState]:
+    return [
+        RoundState(
+            round_number=before,
+            submission_content=text_of(language, SUBMISSION, first=before),
+            evaluation_score=0.4 + 0.03 * before,
+            score_details={
+                "feedback": text_of(language, FEEDBACK, first=before * 3),
+                "metrics": {"coverage": 0.5, "relevance": 0.6, "clarity_coherence": 0.7},
+            },
+        )
+        for before in range(1, number)
+    ]
+
+
+def calls(language: Language, brief: str, past: list[RoundState]) -> dict[str, dict[str, object]]:
+    """The values of the calls that hold the brief."""
+    shared: dict[str, object] = {
+        "theme": Untrusted(_QUESTIONS[language]),
+        "instructions": "",
+        "brief": brief,
+        "points": [Untrusted(text_of(language, 60, first=at)) for at in range(4)],
+    }
+    plan = {
+        "at_hand": [{"title": Untrusted("guide"), "text": Untrusted(text_of(language, 240))}] * 4,
+        "history": [{"round_number": each.round_number, "uncovered": []} for each in past],
+        "feedback": Untrusted(past[-1].feedback if past else "", label="feedback"),
+        "sources": ["local"],
+        "query_hints": [],
+        "round_number": len(past) + 1,
+    }
+    best = past[-1].submission_content if past else ""
+    write = {
+        "passages": passages(language),
+        "bullets": [],
+        "best_draft": Untrusted(best, label="draft"),
+        "feedback": "",
+    }
+    return {"supervisor/plan": shared | plan, "writer/write": shared | write}
+
+
+def lengths(language: Language, number: int) -> Lengths:
+    """Of the round with this number."""
+    past = rounds_before(language, number)
+    context = RoundPromptContext(
+        user_prompt=_QUESTIONS[language],
+        round_number=number,
+        round_history=past,
+        team_id="team3",
+        team_name="Team 3",
+        execution_id=_RUN,
+    )
+    builder = UserPromptBuilder(
+        PromptBuilderSettings(), board(number - 1), library=_LIBRARY, language=language, mark=_MARK
+    )
+    bullets = [{"id": f"b{at}", "content": text_of(language, 120, first=at)} for at in range(8)]
+    brief = builder.build_team_prompt(context, bullets=bullets)
+    judged = {"prompt": builder.build_judgment_prompt(context), "scores": [each.evaluation_score for each in past]}
+    asked = {**calls(language, brief, past), "judge/judge": judged}
+    rendered = [len(_LIBRARY.render(name, values, language=language, mark=_MARK)) for name, values in asked.items()]
+    return Lengths(len(brief), *rendered)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="the same")
+    parser.parse_args()
+    print(f"{'prompt characters of round':28}", *(f"{number:6}" for number in ROUNDS), "   8 ÷ 3")
+    for language in LANGUAGES:
+        by_round = [lengths(language, number) for number in ROUNDS]
+        for at, name in enumerate(Lengths._fields):
+            counted = [each[at] for each in by_round]
+            print(f"{language} {name:25}", *(f"{count:6,}" for count in counted), f"{counted[7] / counted[2]:8.2f}")
+
+
+if __name__ == "__main__":
+    main()
