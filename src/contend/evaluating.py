@@ -19,6 +19,7 @@ from contend.team.state import MetricTask
 from contend.text import clean, split_sentences
 
 MOST_CHARACTERS = 100_000
+MOST_FINDINGS = 20
 
 
 async def evaluate(
@@ -69,7 +70,7 @@ def submission_of(text: str, theme: str, options: ResolvedOptions) -> Submission
     sentences = [CitedSentence(text=sentence) for sentence in split_sentences(content)]
     if not sentences:
         raise InputError("the text is empty: give a file with the text to score")
-    draft = Draft(summary=sentences[:2], findings=sentences[:1], analysis=sentences)
+    draft = Draft(summary=sentences[:2], findings=sentences[:MOST_FINDINGS], analysis=sentences)
     report = parse_report(content, theme=theme) or _plain_report(draft, theme, options)
     return Submission(content=content, report=report, draft=draft, results=report.sources)
 

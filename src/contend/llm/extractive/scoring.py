@@ -197,7 +197,9 @@ def _clarity(judged: Judged) -> Verdict:
     }
     weights = {"repeated": 0.35, "broken": 0.35, "odd": 0.15, "jumps": 0.1}
     lost = sum(weights[name] * min(1.0, len(found) / worth) for name, found in flaws.items())
-    sections = sum(block.startswith("## ") for block in split_blocks(judged.asked.submission))
+    blocks = split_blocks(judged.asked.submission)
+    # A heading above nothing is no section: repeats leave such headings.
+    sections = sum(block.startswith("## ") and not after.startswith("#") for block, after in pairwise(blocks))
     lost += 0.06 * (1 - min(1.0, sections / _SECTIONS))
     worst = max(flaws, key=lambda name: weights[name] * len(flaws[name]))
     said = _SAID[judged.language]
