@@ -84,3 +84,35 @@ async def test_nothing_is_learned_after_a_budget_has_ended(contest: Contest, ven
     await contest.run(THEME, max_calls=20, min_rounds=5, max_rounds=5, teams=["alpha"])
 
     assert "reflector/reflect" not in {call.prompt for call in vendors.calls}
+
+
+async def test_money_ends_a_run_where_every_model_has_its_price(contest: Contest, workspace: Path) -> None:
+    models = workspace / "config" / "models.toml"
+    prices = "".join(f"[prices.{name}]\ninput = 1000\noutput = 1000\n" for name in ("m", *TEAMS))
+    models.write_text(models.read_text("utf-8") + prices, "utf-8")
+
+    outcome = await contest.run(THEME, max_usd=30.0, min_rounds=5, max_rounds=5)
+
+    assert outcome.status == "partial"
+    assert "max_usd was reached" in outcome.message
+    assert outcome.usage.cost_usd is not None
+    assert 10 < outcome.usage.cost_usd <= 30
+
+
+async def test_without_prices_a_run_has_no_cost_and_says_so(contest: Contest) -> None:
+    outcome = await contest.run(THEME, max_rounds=1, teams=["alpha"])
+
+    assert outcome.usage.requests > 0
+    assert outcome.usage.cost_usd is None
+    assert "cost unknown" in (outcome.markdown or "")
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+async def test_a_budget_too_small_for_any_submission_ends_without_a_report(
+    contest: Contest, vendors: Vendors, language: str
+) -> None:
+    outcome = await contest.run(THEME, max_calls=2, teams=["alpha"], language=language)
+
+    assert (outcome.status, outcome.exit_code, outcome.report) == ("failed", 2, None)
+    assert "max_calls = 2 would be exceeded" in outcome.message
+    assert len(vendors.calls) == 2

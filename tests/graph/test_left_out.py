@@ -1,4 +1,4 @@
-"""Documents that cannot be read: the run goes on without them and tells which they are."""
+"""Documents of all kinds in one run; those that cannot be read are told, and the run goes on without them."""
 
 import shutil
 from pathlib import Path
@@ -7,6 +7,8 @@ import pytest
 
 from contend.app import dry_run
 from fakes.contests import Contest
+from fakes.files import make_docx, make_pdf
+from fakes.terminal import Terminal
 
 THEME = "How does resume work after a crash, and what is a team?"
 
@@ -14,6 +16,61 @@ THEME = "How does resume work after a crash, and what is a team?"
 @pytest.fixture
 def contest(workspace: Path, documents: Path) -> Contest:
     return Contest(workspace, documents, None)
+
+
+NAMES = ("notes.md", "page.html", "paper.pdf", "letter.docx", "table.csv")
+ENGLISH = (
+    "Wind sheds vortices from the cables, and the bridge hums at 41 hertz.",
+    "Engineers heard the railing of the bridge hum at 42 hertz in a storm.",
+    "A gust of wind makes the deck of the bridge sound at 43 hertz.",
+    "Neighbours wrote that the bridge in the wind sings at 44 hertz every night.",
+    "At the northern tower the wind was strong, and the bridge hummed at 45 hertz.",
+)
+JAPANESE = (
+    "ケーブルから渦が放出されると、橋は風の中で41ヘルツの音を出します。",
+    "嵐の日に、技術者は橋の手すりが42ヘルツで鳴るのを聞きました。",
+    "突風が床版に当たると、橋の全体が43ヘルツの低い音を立てます。",
+    "近くの住民は、風のある夜に橋が44ヘルツで歌うと手紙に書いています。",
+    "北の塔では風が強く、橋から45ヘルツの音が記録されました。",
+)
+
+
+def _all_kinds(folder: Path, said: tuple[str, ...]) -> None:
+    """A file of each kind, each with a sentence of its own, and one that is broken."""
+    folder.mkdir()
+    contents = (
+        f"# Notes\n\n{said[0]}\n".encode(),
+        f"<html><head><title>Page</title></head><body><p>{said[1]}</p></body></html>".encode(),
+        make_pdf([["# Paper", said[2]]], title="Paper"),
+        make_docx(("Normal", said[3]), title="Letter"),
+        f'remark\n"{said[4]}"\n'.encode(),
+    )
+    for name, content in zip(NAMES, contents, strict=True):
+        (folder / name).write_bytes(content)
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.7 and no more")
+
+
+@pytest.mark.parametrize(
+    ("theme", "said"),
+    [
+        ("At how many hertz does the bridge hum in the wind?", ENGLISH),
+        ("橋は風の中で何ヘルツの音を出しますか？", JAPANESE),
+    ],
+    ids=["en", "ja"],
+)
+def test_documents_of_every_kind_serve_one_run_and_a_broken_one_is_named(
+    workspace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], theme: str, said: tuple[str, ...]
+) -> None:
+    _all_kinds(tmp_path / "mixed", said)
+    terminal = Terminal(workspace, capsys.readouterr)
+
+    ran = terminal("run", theme, "--docs", tmp_path / "mixed", "--source", "local", "--thread", "mixed")
+
+    report, about = terminal("report", "mixed").out.split("*Generated at: ")
+    assert ran.code == 0, ran.out
+    assert [hertz for hertz in range(41, 45) if str(hertz) not in report] == []
+    assert [name for name in NAMES if f"mixed/{name}\n" not in report] == []
+    assert "broken.pdf" in about
 
 
 async def test_the_report_names_a_broken_pdf_and_the_reason(contest: Contest, documents: Path) -> None:

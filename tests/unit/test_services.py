@@ -1,8 +1,12 @@
+"""What one container keeps for the runs of its process."""
+
 import asyncio
 from pathlib import Path
 
+from contend.llm.budget import Limits
 from contend.services import Services
 from contend.settings import load_settings
+from fakes.record_rows import RUN, call, decision, execution
 
 
 async def test_a_team_cancelled_while_a_run_is_recalled_leaves_the_others(workspace: Path) -> None:
@@ -13,4 +17,27 @@ async def test_a_team_cancelled_while_a_run_is_recalled_leaves_the_others(worksp
     cancelled.cancel()
 
     await other
+    await services.aclose()
+
+
+async def test_a_recalled_run_has_used_the_tokens_money_and_minutes_that_are_on_record(workspace: Path) -> None:
+    services = Services(load_settings(workspace=workspace))
+    await services.record.start_execution(execution())
+    await services.record.save_usage(RUN, "a", 1, [call("a/1/one"), call("a/1/two")])
+    await services.record.save_round_status(decision())
+    await services.record.flush()
+    ledger = services.ledgers.of(RUN, Limits(max_calls=3, max_minutes=1))
+
+    await services.recall(RUN)
+
+    await services.aclose()
+    assert (ledger.used.requests, ledger.used.input_tokens, ledger.used.cost_usd) == (2, 20, 1.0)
+    assert 1.5 <= ledger.seconds < 30
+
+
+async def test_teams_that_search_one_source_share_it(workspace: Path, documents: Path) -> None:
+    services = Services(load_settings(workspace=workspace))
+
+    assert services.source("tavily", []) is services.source("tavily", ["elsewhere"])
+    assert services.source("local", [str(documents)]) is services.source("local", [str(documents)])
     await services.aclose()
