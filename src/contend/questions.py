@@ -23,9 +23,15 @@ def chosen_answers(
     `answers` names questions by id, the beginning of it, or the team that asks.
 
     Raises:
-        InputError: no question waits, several wait for one answer, a question is not open, an answer is not usable.
+        InputError: no question waits, several wait for one answer, a question is not open or has two answers, an
+            answer is not usable.
     """
-    given = {_found(questions, name): answer for name, answer in (answers or {}).items()}
+    given: dict[str, object] = {}
+    for name, answer in (answers or {}).items():
+        question_id = _found(questions, name)
+        if question_id in given:
+            raise InputError(f"question {question_id!r} has two answers: give one")
+        given[question_id] = answer
     if decision is not None:
         given[_only(questions).id] = decision
     return {question_id: _usable(question_id, answer) for question_id, answer in given.items()}

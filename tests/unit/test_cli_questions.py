@@ -62,6 +62,34 @@ def test_one_question_is_answered_without_its_name(terminal: Terminal, documents
     assert "a person rejected the report: too thin" in said.out
 
 
+def test_questions_are_answered_by_id_one_after_another_and_a_stale_answer_is_refused(
+    terminal: Terminal, documents: Path
+) -> None:
+    _ask(terminal, documents, "--approve", "plan", "--team", "archivist", "--team", "control")
+    waiting = json.loads(terminal("resume", "asked", "--json").out.splitlines()[-1])["questions"]
+    first, second = (question["id"] for question in waiting)
+
+    one = terminal("resume", "asked", "--answer", f"{first}=approve", "--json")
+    stale = terminal("resume", "asked", "--answer", f"{first}=reject:too late")
+    rest = terminal("resume", "asked", "--answer", f"{second[:8]}=approve", "--json")
+
+    assert one.code == 3
+    assert [question["id"] for question in json.loads(one.out.splitlines()[-1])["questions"]] == [second]
+    assert (stale.code, stale.err.count("\n")) == (2, 1)
+    assert f"question '{first}' is not open: answered before or never asked" in stale.err
+    assert rest.code == 0
+
+
+def test_two_answers_to_one_question_are_refused(terminal: Terminal, documents: Path) -> None:
+    _ask(terminal, documents, "--approve", "plan", "--team", "archivist", "--team", "control")
+    waiting = json.loads(terminal("resume", "asked", "--json").out.splitlines()[-1])["questions"]
+
+    said = terminal("resume", "asked", "--answer", "archivist=approve", "--answer", f"{waiting[0]['id']}=reject:no")
+
+    assert said.code == 2
+    assert "has two answers" in said.err
+
+
 def test_an_answer_to_an_unknown_question_is_refused_with_the_open_ones(terminal: Terminal, documents: Path) -> None:
     _ask(terminal, documents, "--approve", "plan")
 
@@ -79,6 +107,7 @@ def test_an_answer_to_an_unknown_question_is_refused_with_the_open_ones(terminal
         ({"answer": ["a"]}, "--answer 'a'"),
         ({"answer": ["a=maybe"]}, "--answer 'a=maybe'"),
         ({"answer": ["a=edit:"]}, "--answer 'a=edit:'"),
+        ({"answer": ["a=approve", "b=approve", "a=reject:no"]}, "a has two answers"),
         ({"edit": Path("missing.json")}, "cannot be read"),
     ],
 )

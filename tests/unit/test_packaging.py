@@ -11,6 +11,18 @@ ROOT = Path(__file__).parents[2]
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;]+)$")
 
 
+MODULES = {
+    "langgraph-checkpoint-redis": "langgraph.checkpoint.redis",
+    "langgraph-checkpoint-sqlite": "langgraph.checkpoint.sqlite",
+    "tavily-python": "tavily",
+    "pyyaml": "yaml",
+    "python-dotenv": "dotenv",
+    "python-docx": "docx",
+    "markdown-it-py": "markdown_it",
+}
+"""Where a package's name is not that of what it brings."""
+
+
 def _pins() -> dict[str, str]:
     lines = (ROOT / "constraints.txt").read_text("utf-8").split("\n")
     pins = [PIN.match(line) for line in lines if line and not line.startswith("#")]
@@ -36,3 +48,18 @@ def test_every_dependency_is_pinned_within_its_range() -> None:
         and not requirement.specifier.contains(pins.get(canonicalize_name(requirement.name), "0"), prereleases=True)
     ]
     assert unfit == []
+
+
+def test_every_core_dependency_is_imported_by_shipped_code() -> None:
+    core = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
+    names = {canonicalize_name(Requirement(line).name) for line in core}
+    shipped = "\n".join(path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py"))
+    unused = []
+    for name in names - {"wordllama"}:  # its weights are read, its code is not run
+        module = re.escape(MODULES.get(name, name.replace("-", "_")))
+        if not re.search(rf"^\s*(?:from|import) {module}\b", shipped, re.MULTILINE):
+            unused.append(name)
+
+    assert {"langgraph", "langchain-core", "langchain-openai", "tavily-python", "arxiv", "redis"} <= names
+    assert {"langgraph-checkpoint-redis", "pydantic", "jinja2"} <= names
+    assert unused == []

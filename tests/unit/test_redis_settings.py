@@ -1,18 +1,26 @@
 """Where checkpoints go, and what of a Redis address may be shown."""
 
+import json
+import runpy
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.types import Interrupt, Overwrite, Send
 
-from contend.errors import InputError, SourceError
+from contend.errors import InputError, SourceError, StoreError
 from contend.settings import load_settings
 from contend.stores.redis_saver import PlainRedisSerializer
 
 PASSWORD = "sesame-94b1"
+ROOT = Path(__file__).parents[2]
 
 
 def test_an_address_of_redis_chooses_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,6 +40,38 @@ def test_without_an_address_checkpoints_stay_in_sqlite(monkeypatch: pytest.Monke
 def test_redis_without_an_address_is_refused_with_the_variable_to_set() -> None:
     with pytest.raises(InputError, match="set CONTEND_REDIS_URL=redis://HOST:PORT"):
         load_settings(checkpointer="redis")
+
+
+def _of_the_server() -> Callable[[], AbstractAsyncContextManager[BaseCheckpointSaver[Any]]]:
+    """The factory that langgraph.json names for the Agent Server."""
+    named = json.loads((ROOT / "langgraph.json").read_text("utf-8"))["checkpointer"]["path"]
+    file, _, name = named.partition(":")
+    factory = runpy.run_path(str(ROOT / file))[name]
+    return cast("Callable[[], AbstractAsyncContextManager[BaseCheckpointSaver[Any]]]", factory)
+
+
+async def test_the_agent_server_keeps_checkpoints_in_the_workspaces_sqlite_file(
+    monkeypatch: pytest.MonkeyPatch, workspace: Path
+) -> None:
+    monkeypatch.setenv("CONTEND_WORKSPACE", str(workspace))
+
+    async with _of_the_server()() as saver:
+        assert isinstance(saver, AsyncSqliteSaver)
+
+    assert (workspace / "checkpoints.sqlite").is_file()
+
+
+async def test_the_agent_server_keeps_checkpoints_in_redis_where_its_address_is_set(
+    monkeypatch: pytest.MonkeyPatch, workspace: Path
+) -> None:
+    monkeypatch.setenv("CONTEND_WORKSPACE", str(workspace))
+    monkeypatch.setenv("CONTEND_REDIS_URL", "redis://127.0.0.1:9")  # where nothing listens
+
+    with pytest.raises(StoreError, match=r"^Redis at redis://127\.0\.0\.1:9 cannot be reached"):
+        async with _of_the_server()():
+            pass
+
+    assert not (workspace / "checkpoints.sqlite").exists()
 
 
 @pytest.mark.parametrize(

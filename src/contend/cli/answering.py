@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,7 +37,11 @@ def answers_of(*, approve: bool, edit: Path | None, reject: str | None, answer: 
     given += [] if reject is None else [_reject(reject)]
     if len(given) > 1 or (given and answer):
         raise InputError("give one of --approve, --edit, --reject; where several questions wait, --answer for each")
-    return Answers(given[0] if given else None, dict(_named(text) for text in answer))
+    named = [_named(text) for text in answer]
+    twice = [name for name, times in Counter(name for name, _ in named).items() if times > 1]
+    if twice:
+        raise InputError(f"--answer: {', '.join(twice)} has two answers: give one")
+    return Answers(given[0] if given else None, dict(named))
 
 
 def _named(text: str) -> tuple[str, object]:
