@@ -19,6 +19,7 @@ from contend.text import (
     split_sentences,
     terms,
 )
+from fakes.counted import BRIEFS
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
 LINES = st.lists(
@@ -85,6 +86,17 @@ def test_estimated_tokens_are_within_a_quarter_of_real_ones(text: str, tokenizer
     real = len(tokenizer.encode(text, add_special_tokens=False).ids)
 
     assert estimate_tokens(text) == pytest.approx(real, rel=0.25)
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_tokens_of_a_brief_are_estimated_within_a_quarter_by_old_and_new_vocabularies(
+    language: str, tokenizer: Tokenizer
+) -> None:
+    text, newer = BRIEFS[language]
+    older = len(tokenizer.encode(text, add_special_tokens=False).ids)
+
+    assert estimate_tokens(text) == pytest.approx(older, rel=0.25)
+    assert estimate_tokens(text) == pytest.approx(newer, rel=0.25)
 
 
 def test_an_empty_text_has_no_tokens() -> None:
