@@ -3,19 +3,20 @@
 import argparse
 import asyncio
 import json
-import resource
 import sys
 import time
 from collections import Counter
 from collections.abc import Awaitable, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from contend.app import RunOutcome, run
 from contend.models.events import AnyEvent, RoundJudged, RoundScored, StepDone
 from contend.models.options import RunOptions
+from contend.resources import resource
 from contend.settings import Settings, load_settings
 from contend.stores.checkpoints import checkpoint_file
 from contest import ROUNDS, Row
@@ -27,6 +28,8 @@ _ORCHESTRATOR = """[orchestrator]
 max_rounds = {rounds}
 max_concurrent_teams = {teams}
 """
+# Comparisons of near ties would add a call to some runs and not to others.
+_EVALUATOR = "[evaluator]\nnear_tie = 0.0\n"
 _TEAM = """team_id = "team-{number}"
 name = "Team {number}"
 sources = ["local"]
@@ -47,6 +50,8 @@ def write_workspace(folder: Path, teams: int) -> None:
         text += f'\n[[orchestrator.teams]]\nconfig = "{name}"\n'
         (folder / name).write_text(_TEAM.format(number=number), "utf-8")
     (folder / "config" / "orchestrator.toml").write_text(text, "utf-8")
+    metrics = resource("config/evaluator.toml").read_text("utf-8")
+    (folder / "config" / "evaluator.toml").write_text(_EVALUATOR + metrics, "utf-8")
 
 
 def settings_in(folder: Path, address: str, teams: int) -> Settings:
@@ -88,7 +93,7 @@ async def measure(teams: int, latency: float, folder: Path) -> Row:
         settings = settings_in(folder / "contest", stub.address, teams)
         playing = asyncio.ensure_future(contest(settings))
         spent = await timed(playing)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    memory = getrusage(RUSAGE_SELF).ru_maxrss / 1024
     outcome, events = playing.result()
     if outcome.status != "completed":
         raise SystemExit(f"the contest ended {outcome.status}: {outcome.message}")

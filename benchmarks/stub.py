@@ -69,7 +69,8 @@ def _replies(offered: int, variant: int) -> dict[str, dict[str, Any]]:
             "bullets": [],
         },
         "ReviewReply": {"feedback": "", "more_queries": [], "accept": True},
-        "MetricReply": {"reason": " ".join(_lines(first, 3)), "evidence": _lines(first, 1), "percent": 70},
+        "MetricReply": {"reason": " ".join(_lines(first, 3)), "evidence": _lines(first, 1), "percent": 40 + variant},
+        "PairwiseReply": {"reason": " ".join(_lines(first, 2)), "choice": "tie"},
         "JudgmentReply": {
             "reasoning": " ".join(_lines(first, 2)),
             "should_continue": True,

@@ -150,19 +150,19 @@ class ClosingNodes:
         return [check.text for check in checks if not check.verified]
 
 
-def route_after_pick(state: ContestState) -> Literal["approve_report", "publish", "finish_run"]:
+async def route_after_pick(state: ContestState) -> Literal["approve_report", "publish", "finish_run"]:
     if state["winner"] is None:
         return "finish_run"
     return "approve_report" if "report" in state["options"]["approve"] else "publish"
 
 
-def route_after_approval(state: ContestState) -> Literal["approve_report", "publish", "finish_run"]:
+async def route_after_approval(state: ContestState) -> Literal["approve_report", "publish", "finish_run"]:
     if state["problem"]:
         return "approve_report"
     return "publish" if state["submission"] else "finish_run"
 
 
-def route_after_publish(state: ContestState) -> Literal["learn", "finish_run"]:
+async def route_after_publish(state: ContestState) -> Literal["learn", "finish_run"]:
     """Learning costs calls too: not after a budget has ended."""
     return "learn" if state["options"]["learn"] and not ended_budgets(state) else "finish_run"
 

@@ -136,7 +136,7 @@ def _points(winner: str | None, team: str) -> float:
     return 0.5 if winner is None else float(winner == team)
 
 
-def route_to_pairs(state: ContestState) -> list[Send] | Literal["pick_winner"]:
+async def route_to_pairs(state: ContestState) -> list[Send] | Literal["pick_winner"]:
     """Every pair in both orders, all at the same time."""
     best = {outcome.team.team_id: outcome.best for outcome in outcomes_of(state)}
     documents = {team: finished.submission for team, finished in best.items() if finished is not None}

@@ -130,7 +130,7 @@ class OpeningNode:
         ]
 
 
-def route_to_teams(state: ContestState) -> list[Send]:
+async def route_to_teams(state: ContestState) -> list[Send]:
     """All teams at the same time, each on its own clock."""
     return [
         Send(

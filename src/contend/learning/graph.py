@@ -25,6 +25,6 @@ def build_learn_graph(nodes: LearnNodes) -> LearnGraph:
     return graph
 
 
-def route_to_approval(state: LearningState) -> Literal["approve_delta", "apply_delta"]:
+async def route_to_approval(state: LearningState) -> Literal["approve_delta", "apply_delta"]:
     """To a person, where one wants to see the delta and there is one; an answer takes the wish away."""
     return "approve_delta" if state.get("approve") and state["delta"] else "apply_delta"

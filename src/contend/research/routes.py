@@ -17,7 +17,7 @@ class ResearchRoutes:
 
     services: Services
 
-    def route_after_supervise(
+    async def route_after_supervise(
         self, state: ResearchState
     ) -> list[Send] | Literal["approve_plan", "collect", "write", "review", "__end__"]:
         if state.get("human_input_required"):
@@ -31,7 +31,7 @@ class ResearchRoutes:
             case _:
                 return "__end__"
 
-    def route_after_approval(
+    async def route_after_approval(
         self, state: ResearchState
     ) -> list[Send] | Literal["approve_plan", "supervise", "collect"]:
         if state.get("human_input_required"):

@@ -1,6 +1,5 @@
 """Checkpointers: where a run's state is kept between steps. Memory, SQLite or Redis."""
 
-import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -79,25 +78,10 @@ async def open_checkpointer(settings: Settings) -> AsyncIterator[BaseCheckpointS
         async with open_redis_saver(settings) as saver:
             yield saver
     else:
-        async with _sqlite(settings.folder) as saver:
+        from contend.stores.sqlite_saver import open_sqlite_saver  # noqa: PLC0415 - only where it is used
+
+        async with open_sqlite_saver(checkpoint_file(settings.folder), PackedSerializer()) as saver:
             yield saver
-
-
-@asynccontextmanager
-async def _sqlite(folder: Path) -> AsyncIterator[BaseCheckpointSaver[Any]]:
-    import aiosqlite  # noqa: PLC0415 - only where it is used
-    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver  # noqa: PLC0415 - the same
-
-    await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
-    async with aiosqlite.connect(checkpoint_file(folder)) as connection:
-        # A write-ahead log keeps a kill harmless at any moment; a disk flush for each step would only cost time.
-        await connection.execute("PRAGMA journal_mode=WAL")
-        await connection.execute("PRAGMA synchronous=NORMAL")
-        await connection.execute("PRAGMA busy_timeout=10000")
-        saver = AsyncSqliteSaver(connection, serde=PackedSerializer())
-        # By itself it makes its tables when it saves; the Agent Server may delete before that.
-        await saver.setup()
-        yield saver
 
 
 def has_checkpoints(settings: Settings) -> bool:

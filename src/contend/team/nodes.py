@@ -179,7 +179,7 @@ class TeamNodes:
         )
 
 
-def route_to_metrics(state: TeamState) -> list[Send]:
+async def route_to_metrics(state: TeamState) -> list[Send]:
     """All metrics at the same time. What is sent names neither the team's standing nor its rivals."""
     tasks = metric_tasks(
         state["options"],
@@ -192,7 +192,7 @@ def route_to_metrics(state: TeamState) -> list[Send]:
     return [Send("score_metric", task) for task in tasks]
 
 
-def route_after_evaluate(state: TeamState) -> Literal["brief", "judge", "__end__"]:
+async def route_after_evaluate(state: TeamState) -> Literal["brief", "judge", "__end__"]:
     match state["decision"]["step"]:
         case "go_on":
             return "brief"
