@@ -153,7 +153,8 @@ class Endpoint:
 
     def _open(self, wire: _Wire, model: str) -> "ChatOpenAI":
         import httpx2  # noqa: PLC0415 - heavy
-        from langchain_openai import ChatOpenAI  # noqa: PLC0415 - heavy
+
+        from contend.llm.plain_chat import PlainChat  # noqa: PLC0415 - imports langchain_openai
 
         # It advises on `with_structured_output`, which is not in use here, on standard error.
         warnings.filterwarnings("ignore", category=UserWarning, module=r"langchain_openai\.chat_models\.base")
@@ -165,7 +166,7 @@ class Endpoint:
                 event_hooks={"response": [_refuse_hopeless_wait]},
                 follow_redirects=True,
             )
-        return ChatOpenAI(
+        return PlainChat(
             model=model,
             base_url=self._url,
             api_key=self._give_key,  # a coroutine function: the key is in no repr, and no second client is made

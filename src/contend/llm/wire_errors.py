@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import openai
-from langchain_core.exceptions import ContextOverflowError
 
 from contend.errors import ModelError
 from contend.llm.endpoint import FormatRefused, LogprobsRefused
@@ -20,8 +19,16 @@ _KEY = re.compile(r"(?i)\b(?:(?:sk|pk|rk|gsk|hf|tvly|lsv2)[-_][\w*-]{6,}|bearer\
 _REFUSED_FORMAT = ("response_format", "json_schema")
 _NO_LOGPROBS = {400, 403, 422}
 _TOO_LONG = "{who}: the prompt is longer than the model's context: choose a model with a larger one, or fewer documents"
-# langchain-openai looks for OpenAI's code in the message, where openai 3.54 no longer puts it; then llama.cpp, vLLM.
-_OVERFLOW = ("context_length_exceeded", "exceed_context_size_error", "maximum context length")
+# OpenAI's code and texts, Anthropic's, LiteLLM's, llama.cpp's, vLLM's.
+_OVERFLOW = (
+    "context_length_exceeded",
+    "Input tokens exceed the configured limit",
+    "exceeds the context window",
+    "prompt is too long",
+    "ContextWindowExceededError",
+    "exceed_context_size_error",
+    "maximum context length",
+)
 _BAD_KEY = 401
 _BAD_REQUEST = {400, 422}
 _PASSING = {408, 409, 425, 429}
@@ -61,8 +68,6 @@ def as_model_error(error: Exception, caller: Caller) -> ModelError:
                 " CONTEND_CALL_DEADLINE_SECONDS for a slow endpoint",
                 transient=True,
             )
-        case ContextOverflowError():
-            return ModelError(_TOO_LONG.format(who=who))
         case openai.APIStatusError():
             return _from_status(error, who, caller)
         case openai.APITimeoutError():
