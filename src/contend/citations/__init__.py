@@ -1,6 +1,6 @@
 """Citations checked by code: was each cited source retrieved, and does the text it cites say the sentence?"""
 
-from contend.citations.sentences import CheckedSentence, cited_in_draft, cited_in_report
+from contend.citations.sentences import CheckedSentence, cited_in_draft, cited_in_report, text_of
 from contend.citations.support import CitationCheck, check_support, support
 from contend.citations.validity import MARK, Validity, check_validity, citation_numbers
 
@@ -15,4 +15,5 @@ __all__ = [
     "cited_in_draft",
     "cited_in_report",
     "support",
+    "text_of",
 ]

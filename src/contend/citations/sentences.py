@@ -53,5 +53,10 @@ def _checked(sentence: str, report: ResearchReport, texts: Mapping[str, list[str
 def _texts_by_url(passages: Sequence[Passage]) -> dict[str, list[str]]:
     texts: dict[str, list[str]] = {}
     for passage in passages:
-        texts.setdefault(passage.url, []).append(f"{passage.title}\n\n{passage.text}")
+        texts.setdefault(passage.url, []).append(text_of(passage))
     return texts
+
+
+def text_of(passage: Passage) -> str:
+    """What a citation of the passage rests on."""
+    return f"{passage.title}\n\n{passage.text}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -66,9 +66,10 @@ def support(
 
 
 class _Read(NamedTuple):
-    """A text taken apart: the terms of each run of neighbouring sentences, its figures, its sentences' vectors."""
+    """A text taken apart: its terms, those of each run of neighbouring sentences, figures, its sentences' vectors."""
 
     japanese: bool
+    terms: frozenset[str]
     windows: list[frozenset[str]]
     figures: frozenset[Decimal]
     vectors: Vectors | None
@@ -81,10 +82,13 @@ def _support(sentence: CheckedSentence, alternatives: Sequence[str], embedder: E
     score = _calibrated(strength)
     if figures_missing(sentence.text, cited.figures):
         score = min(score, _FIGURE_MISSING)
-    others = [text for text in alternatives if text not in sentence.passages]
-    best = max((claim.strength(_read(text, embedder)) for text in others), default=0.0)
-    least = _LEAST_SHARE_OF_BEST * best
-    if strength < min(least, _STRONG_ALONE):
+    if strength >= _STRONG_ALONE:
+        return round(score, 3)
+    best = strength / _LEAST_SHARE_OF_BEST
+    for text in alternatives:
+        if text not in sentence.passages:
+            best = max(best, claim.strength(_read(text, embedder), above=best))
+    if (least := _LEAST_SHARE_OF_BEST * best) > strength:
         score = min(score, VERIFIED * strength / least)
     return round(score, 3)
 
@@ -95,30 +99,31 @@ class _Claim:
     def __init__(self, sentence: str, embedder: Embedder | None) -> None:
         names = {term for name in _NAME.findall(sentence) for term in terms(name)}
         self._weights = {term: _NAME_WEIGHT if term in names else 1.0 for term in terms(sentence)}
+        # Across languages only figures and names in Latin letters can be compared.
+        self._latin = {term: weight for term, weight in self._weights.items() if term.isascii()}
         self._japanese = detect_language(sentence) == "ja"
-        self._vector = embedder.embed([sentence]) if embedder else None
+        self._vector = embedder.embed([sentence])[0] if embedder else None
 
-    def strength(self, text: _Read) -> float:
-        """How much of the sentence is in the text, 0.0 to 1.0."""
-        lexical = self._coverage(text)
+    def strength(self, text: _Read, *, above: float = 0.0) -> float:
+        """How much of the sentence is in the text, 0.0 to 1.0; 0.0 where it is soon plain that it is not `above`."""
+        weights = self._weights if self._japanese == text.japanese else self._latin
         # The embedder finds any two Japanese sentences near to each other.
         if self._vector is None or text.vectors is None or self._japanese:
-            return lexical
-        nearness = float((text.vectors @ self._vector[0]).max())
-        return _LEXICAL_SHARE * lexical + (1 - _LEXICAL_SHARE) * max(0.0, min(1.0, nearness))
-
-    def _coverage(self, text: _Read) -> float:
-        """The weighted share of the sentence's terms that a few neighbouring sentences of the text have."""
-        weights = self._weights
-        if self._japanese != text.japanese:
-            # Across languages only figures and names in Latin letters can be compared.
-            weights = {term: weight for term, weight in weights.items() if term.isascii()}
-        total = sum(weights.values())
-        found = (sum(weights[term] for term in weights.keys() & window) for window in text.windows)
-        return max(found, default=0.0) / total if total else 0.0
+            return _coverage(weights, text.windows)
+        if _LEXICAL_SHARE * _coverage(weights, [text.terms]) + 1 - _LEXICAL_SHARE < above:
+            return 0.0
+        nearness = max(0.0, min(1.0, float((text.vectors @ self._vector).max())))
+        return _LEXICAL_SHARE * _coverage(weights, text.windows) + (1 - _LEXICAL_SHARE) * nearness
 
 
-@lru_cache(maxsize=256)
+def _coverage(weights: Mapping[str, float], windows: Sequence[frozenset[str]]) -> float:
+    """The weighted share of a sentence's terms that a few neighbouring sentences of a text have."""
+    total = sum(weights.values())
+    found = (sum(weights[term] for term in weights.keys() & window) for window in windows)
+    return max(found, default=0.0) / total if total else 0.0
+
+
+@lru_cache(maxsize=512)
 def _read(text: str, embedder: Embedder | None) -> _Read:
     """Kept, because the teams of a run and their rounds cite the same passages."""
     sentences = split_sentences(text)
@@ -126,6 +131,7 @@ def _read(text: str, embedder: Embedder | None) -> _Read:
     starts = range(max(1, len(found) - _WINDOW + 1))
     return _Read(
         japanese=detect_language(text) == "ja",
+        terms=frozenset(term for part in found for term in part),
         windows=[frozenset(term for part in found[start : start + _WINDOW] for term in part) for start in starts],
         figures=stated_figures(text),
         vectors=embedder.embed(sentences) if embedder and sentences else None,

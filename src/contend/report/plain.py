@@ -35,13 +35,19 @@ _DEFINITION = re.compile(r"\[([^\[\]]*)\]:")
 _LEFT_EMPTY = re.compile(r"\(\s*\)|（\s*）|\[\s*\]|<\s*>|`\s*`")
 _LOOSE_POINT = re.compile(r"\s+([.,;:!?。、])(?=\s|$)")
 
+# One of these stands in whatever the patterns above find.
+_SUSPECT = re.compile(r"\A[\W\d_]|[<\[［【〔\\&`#/:]|www\.|\s[.,;:!?。、]|[(（]\s*[)）]", re.IGNORECASE)
+
 
 def plain_sentence(text: str, known: Collection[str] = ()) -> str:
     """The sentence on one line without citation marks, HTML, Markdown blocks and links, and addresses not in `known`.
 
     What stays is the sentence's own words, its emphasis and balanced inline code. "" if nothing stays.
     """
-    plain = _until_stable(clean(text, single_line=True), known)
+    plain = clean(text, single_line=True)
+    if not _SUSPECT.search(plain):
+        return " ".join(plain.split())
+    plain = _until_stable(plain, known)
     plain = _LATER_HEADING.sub("", _OPENS_TAG.sub("< ", plain))
     if plain.count("`") % 2 or "``" in plain:
         plain = plain.replace("`", "")

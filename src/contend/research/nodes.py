@@ -190,8 +190,11 @@ class ResearchNodes:
 
     async def _hand_in(self, state: ResearchState) -> ResearchUpdate:
         submission = submission_of(state)
+        document = await self.services.documents.put(submission.model_dump_json())
+        if not state.get("alone"):
+            return {"submission": document}
         return {
-            "submission": await self.services.documents.put(submission.model_dump_json()),
+            "submission": document,
             "report": submission.report.model_dump(mode="json"),
             "messages": [AIMessage(submission.content)],
         }

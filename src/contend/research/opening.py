@@ -17,6 +17,7 @@ async def opened_alone(services: Services, state: ResearchState, context: RunOpt
     opened = await open_asked(services, state, context)
     team = TeamConfig(team_id="research", name="Research", sources=opened.sources)
     return {
+        "alone": True,
         "theme": opened.theme,
         "asked": {**asked_of(state), "theme": opened.theme},
         "options": opened.options.model_dump(mode="json"),

@@ -13,8 +13,12 @@ NextAction = Literal["research", "write", "review", "end"]
 
 
 class ResearchInput(TypedDict, total=False):
-    """What a research is asked. Alone: `theme` or `messages`; in a team: everything from `options` on, too."""
+    """What a research is asked. Alone: `theme` or `messages`; in a team: everything from `options` on, too.
 
+    `alone`: nobody but a person reads the outcome, as a report and a message; a contest takes the submission's id.
+    """
+
+    alone: bool
     theme: str
     messages: Annotated[list[AnyMessage], add_messages]
     options: dict[str, Any]
@@ -86,6 +90,7 @@ class PageTask(TypedDict):
 class ResearchUpdate(TypedDict, total=False):
     """A node's partial update."""
 
+    alone: bool
     options: dict[str, Any]
     team: dict[str, Any]
     execution_id: str

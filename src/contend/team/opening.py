@@ -19,6 +19,7 @@ async def opened_alone(services: Services, state: TeamState, context: RunOptions
     team = opened.teams[0]
     services.board.enter(execution_id, [(team.team_id, team.name)])
     return {
+        "alone": True,
         "theme": opened.theme,
         "asked": {**asked_of(state), "theme": opened.theme},
         "options": opened.options.model_dump(mode="json"),

@@ -11,8 +11,12 @@ Step = Literal["go_on", "ask_judge", "stop"]
 
 
 class TeamInput(TypedDict, total=False):
-    """What the contest sends; alone, a team needs only `theme` or `messages`. `earlier`: the thread's last report."""
+    """What the contest sends; alone, a team needs only `theme` or `messages`, and `alone` is set.
 
+    `earlier`: the thread's last report.
+    """
+
+    alone: bool
     theme: str
     messages: Annotated[list[AnyMessage], add_messages]
     options: dict[str, Any]
@@ -47,6 +51,7 @@ class TeamState(TeamInput, total=False):
 class TeamUpdate(TypedDict, total=False):
     """A node's partial update."""
 
+    alone: bool
     theme: str
     asked: dict[str, str]
     options: dict[str, Any]

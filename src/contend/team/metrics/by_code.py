@@ -4,7 +4,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from contend.citations import CheckedSentence, CitationCheck, check_support, check_validity, cited_in_draft
+from contend.citations import (
+    CheckedSentence,
+    CitationCheck,
+    check_support,
+    check_validity,
+    cited_in_draft,
+    text_of,
+)
 from contend.models.record import Language
 from contend.models.research import Passage
 from contend.models.submission import Submission
@@ -95,7 +102,7 @@ async def point_coverage(_: Services, submission: Submission, language: Language
 async def checked_citations(services: Services, submission: Submission) -> list[CitationCheck]:
     """How far the passages that the draft's sentences cite support them."""
     passages = await _with_texts(services, submission)
-    return await _checked(cited_in_draft(submission.draft, passages), [passage.text for passage in passages])
+    return await _checked(cited_in_draft(submission.draft, passages), [text_of(passage) for passage in passages])
 
 
 async def _unfounded(services: Services, submission: Submission) -> list[str]:

@@ -59,6 +59,7 @@ def seen_by_judges(content: str) -> Seen:
     return Seen(_laid_out(blocks), reading.orders, reading.repeats)
 
 
+@lru_cache(maxsize=64)
 def refusal(theme: str, content: str, language: Language = "en") -> str | None:
     """Why code refuses a submission before any call; None if it may be judged."""
     if not clean(content).strip():
