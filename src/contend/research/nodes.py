@@ -62,7 +62,12 @@ class ResearchNodes:
         for place, ((result, _), document) in enumerate(zip(hits, documents, strict=True), start=1):
             short = result.model_copy(update={"summary": shorten(result.summary, SUMMARY_CHARACTERS)})
             found.append(
-                {"query": task["query"], "place": place, "text": document, "result": short.model_dump(mode="json")}
+                {
+                    "query": task["query"],
+                    "place": place,
+                    "text": document,
+                    "result": short.model_dump(mode="json", exclude_none=True),
+                }
             )
         return {"found": found}
 
@@ -95,7 +100,7 @@ class ResearchNodes:
             raise SourceError(f"no source gave anything for {state['theme'][:80]!r} ({reasons})")
         _tell_step(state, "search", _told_found(state, len(results)))
         return {
-            "research_data": [result.model_dump(mode="json") for result in results],
+            "research_data": [result.model_dump(mode="json", exclude_none=True) for result in results],
             "passages": [passage.model_dump(mode="json", exclude={"text"}) for passage in passages],
             "sources_off": off,
             "unread": unread_pages(state, results, kept),

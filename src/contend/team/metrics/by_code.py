@@ -107,8 +107,11 @@ async def checked_citations(services: Services, submission: Submission) -> list[
 
 async def _unfounded(services: Services, submission: Submission) -> list[str]:
     """The sentences, squeezed, that cite nothing although they are no limits, and that no passage says."""
-    draft, texts = submission.draft, [passage.text for passage in await _with_texts(services, submission)]
+    draft = submission.draft
     uncited = [each.text for each in (*draft.summary, *draft.findings, *draft.analysis) if not each.passages]
+    if not uncited:
+        return []
+    texts = [text_of(passage) for passage in await _with_texts(services, submission)]
     checks = await _checked([CheckedSentence(text, texts) for text in uncited], [])
     return [squeezed(check.text) for check in checks if not check.verified]
 
