@@ -42,7 +42,9 @@ class SectionFile:
             raise self._malformed(f"not YAML: {' '.join(str(error).split())}") from error
         except ValidationError as error:
             problem = error.errors(include_url=False)[0]
-            raise self._malformed(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}") from error
+            raise self._malformed(
+                f"{'.'.join(map(str, problem['loc']))}: {problem['msg'].removeprefix('Value error, ')}"
+            ) from error
         for dataset, listed in sections.items():
             self._check(dataset, [section.name for section in listed])
         return sections
@@ -51,8 +53,6 @@ class SectionFile:
         for name, times in Counter(names).items():
             if times > 1:
                 raise self._malformed(f"{dataset}: section {name!r} stands there twice")
-            if not name.isprintable() or not name.strip():
-                raise self._malformed(f"{dataset}: section {name!r} needs 1 to 64 printable characters")
 
     def _malformed(self, why: str) -> InputError:
         return InputError(f"{self.path}: {why}: write `dataset:` with a list of `name` and `description`, or remove it")

@@ -1,12 +1,19 @@
 """The playbook and what the learning loop passes around."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, computed_field
+from pydantic import AfterValidator, Field, StringConstraints, computed_field
 
 from contend.models.record import ComputingRecord, Identifier, Record, Text, UtcDatetime, utc_now
 
-SectionName = str
+
+def _printable(name: str) -> str:
+    if not name.isprintable() or not name.strip():
+        raise ValueError(f"section {name!r} needs 1 to 64 printable characters")
+    return name
+
+
+SectionName = Annotated[str, StringConstraints(min_length=1, max_length=64), AfterValidator(_printable)]
 """Any 1 to 64 printable characters."""
 
 
@@ -14,7 +21,7 @@ class Bullet(ComputingRecord):
     """One lesson. Quarantined until it has helped in two runs; quarantined bullets rank lower and are marked."""
 
     id: Identifier
-    section: SectionName = Field(min_length=1, max_length=64)
+    section: SectionName
     content: Text
     searchable_text: Text
     helpful: int = Field(default=0, ge=0)
@@ -41,7 +48,7 @@ class Playbook(Record):
 
 
 class Section(Record):
-    name: SectionName = Field(min_length=1, max_length=64)
+    name: SectionName
     description: str = ""
 
 
@@ -70,7 +77,7 @@ class DeltaContextItem(Record):
 
     operation: Literal["ADD", "UPDATE", "DELETE"]
     bullet_id: str | None = None
-    section: SectionName | None = None
+    section: str | None = None
     content: str | None = None
     searchable_text: str | None = None
     reasoning: str = ""
