@@ -91,8 +91,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
     def _generate(
         self, source: nodes.Template, name: str | None, filename: str | None, defer_init: bool = False
     ) -> str:
-        repeated: list[nodes.For | nodes.Macro] = [*source.find_all(nodes.For), *source.find_all(nodes.Macro)]
-        for node in repeated:
+        for node in [each for each in source.find_all(nodes.Stmt) if isinstance(each, nodes.For | nodes.Macro)]:
             count = nodes.Call(nodes.EnvironmentAttribute("count_step"), [], [], None, None)
             node.body.insert(0, nodes.ExprStmt(count).set_lineno(node.lineno))
         return super()._generate(source, name, filename, defer_init)
