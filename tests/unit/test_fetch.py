@@ -6,6 +6,7 @@ import gzip
 import socket
 import ssl
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from ipaddress import ip_network
@@ -164,6 +165,19 @@ async def test_a_page_that_is_too_large_is_left(web: Replay, answer: Answer, rea
     web.answer = lambda _: answer
 
     assert await refusal(fetcher(deadline=30), web.url) == reason
+
+
+async def test_a_gzip_bomb_is_not_even_unpacked_whole(web: Replay) -> None:
+    bomb = Answer(gzip.compress(bytes(100_000_000)), headers={**HTML, "Content-Encoding": "gzip"})
+    web.answer = lambda _: bomb
+    reader = fetcher(deadline=30)
+    tracemalloc.start()
+
+    await refusal(reader, web.url)
+
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 30_000_000
 
 
 async def test_a_packed_page_is_unpacked(web: Replay) -> None:

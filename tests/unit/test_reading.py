@@ -1,0 +1,89 @@
+"""Which documents are read in full, what of them joins a reading list, and what is remembered of the others."""
+
+from typing import Any
+
+import pytest
+
+from contend.errors import SourceError
+from contend.models.research import SearchResult
+from contend.research.reading import nearest_passages, pages_to_read, unread_pages
+from contend.research.state import PageTask, ResearchState
+from contend.sources.full_text import FullText
+
+SUMMARY = "The bridge hummed in the wind until it fell. People came from far away to see it."
+MORE = "Its frequency was 0.2 hertz, as a professor measured it with a film of the bridge."
+
+
+def result(url: str, source: str = "tavily") -> dict[str, Any]:
+    return SearchResult(title="Hum", summary="Hum.", source=source, url=url).model_dump(mode="json")
+
+
+def hit(url: str, place: int, *, query: str = "hum", source: str = "tavily") -> dict[str, Any]:
+    return {"query": query, "place": place, "text": f"summary of {url}", "result": result(url, source)}
+
+
+def found(*hits: dict[str, Any], read_top: int = 5, **state: Any) -> ResearchState:  # noqa: ANN401 - any part of a state
+    return {"found": list(hits), "options": {"read_top": read_top}, **state}  # type: ignore[typeddict-item]  # a part
+
+
+def urls(state: ResearchState) -> list[str]:
+    return [task["result"]["url"] for task in pages_to_read(state)]
+
+
+def test_the_documents_that_rank_best_over_all_queries_are_read_first() -> None:
+    state = found(
+        hit("https://a.org/once", 1),
+        hit("https://a.org/twice", 2),
+        hit("https://a.org/twice", 2, query="wind"),
+        hit("https://a.org/last", 3),
+        read_top=2,
+    )
+
+    assert urls(state) == ["https://a.org/twice", "https://a.org/once"]
+
+
+def test_addresses_of_one_document_are_read_once_with_the_places_of_all_queries() -> None:
+    state = found(
+        hit("https://arxiv.org/abs/2001.00001v1", 1), hit("http://arxiv.org/pdf/2001.00001v2", 3, query="wind")
+    )
+
+    (task,) = pages_to_read(state)
+
+    assert task["places"] == {"hum": 1, "wind": 3}
+
+
+def test_sources_that_bring_whole_passages_are_not_read_again() -> None:
+    state = found(hit("file:///papers/a.md", 1, source="local"), hit("https://wiki.org/b", 1, source="wiki"))
+
+    assert pages_to_read(state) == []
+
+
+def test_nothing_is_read_twice_in_a_search() -> None:
+    assert pages_to_read(found(hit("https://a.org/", 1), read=[{"url": "https://a.org/", "problem": "HTTP 404"}])) == []
+
+
+def task(**places: int) -> PageTask:
+    return PageTask(result=result("https://a.org/"), summary="its id", places=places)
+
+
+def test_a_page_adds_what_its_summary_does_not_say_behind_the_pages_own_place() -> None:
+    page = FullText.of(f"# Hum\n\n{SUMMARY}\n\n# Frequency\n\n{MORE}")
+
+    assert nearest_passages(task(frequency=4), page, SUMMARY) == [
+        (MORE, {"query": "frequency", "place": 5, "result": result("https://a.org/")})
+    ]
+
+
+def test_a_page_that_says_less_than_its_summary_is_none() -> None:
+    with pytest.raises(SourceError, match="less text than its summary"):
+        nearest_passages(task(hum=1), FullText.of("Please switch on JavaScript."), SUMMARY)
+
+
+def test_a_page_is_noted_until_it_was_read_and_as_long_as_it_is_among_the_results() -> None:
+    results = [SearchResult.model_validate(result(f"https://a.org/{name}")) for name in ("new", "old", "mended")]
+    state = found(
+        read=[{"url": "https://a.org/new", "problem": "HTTP 403"}, {"url": "https://a.org/mended", "problem": ""}],
+        unread={"https://a.org/old": "HTTP 404", "https://a.org/mended": "HTTP 500", "https://a.org/gone": "HTTP 410"},
+    )
+
+    assert unread_pages(state, results, None) == {"https://a.org/new": "HTTP 403", "https://a.org/old": "HTTP 404"}
