@@ -83,8 +83,11 @@ async def test_the_host_is_looked_up_once_and_the_checked_address_is_connected_t
     assert web.asked[0].headers["host"] == f"wiki.example.org:{port}"
 
 
-async def test_a_further_address_is_tried_where_nobody_answers_at_the_first(web: Replay) -> None:
-    lookup, _ = leading_to("::1", "127.0.0.1")
+@pytest.mark.parametrize("addresses", [("::1", "127.0.0.1"), ("127.0.0.1", "::1")])
+async def test_a_further_address_is_tried_where_nobody_answers_at_the_first(
+    web: Replay, addresses: tuple[str, str]
+) -> None:
+    lookup, _ = leading_to(*addresses)
     port = web.url.rpartition(":")[2]
 
     assert (await fetcher(resolve=lookup).get(f"http://two.example:{port}/")).body == PAGE.body
@@ -95,6 +98,13 @@ async def test_no_connection_is_opened_to_an_address_that_is_refused(web: Replay
         await Fetcher(Guard()).get(web.url)
 
     assert web.asked == []
+
+
+async def test_no_proxy_stands_between(web: Replay, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+
+    assert (await fetcher().get(web.url)).body == PAGE.body
 
 
 async def test_a_redirect_is_followed_from_the_pages_own_address(web: Replay) -> None:
@@ -193,6 +203,7 @@ async def test_a_packed_page_is_unpacked(web: Replay) -> None:
         (b"not packed at all", "gzip", "no whole answer (error)"),
         (b"\x0b\x02\x80hum\x03", "br", "packed as 'br', which was not asked for"),
     ],
+    ids=["broken off", "not packed", "not asked for"],
 )
 async def test_a_page_that_is_packed_wrongly_is_left(web: Replay, body: bytes, packing: str, reason: str) -> None:
     web.answer = lambda _: Answer(body, headers={**HTML, "Content-Encoding": packing})

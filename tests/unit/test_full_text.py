@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+import time
 from collections.abc import Iterator
 from ipaddress import ip_network
 from itertools import pairwise
@@ -137,6 +138,25 @@ async def test_a_page_of_nothing_but_a_script_is_refused(
 
     with pytest.raises(SourceError, match="no text in it"):
         await texts().read(web.url)
+
+
+async def test_a_very_large_page_is_read_too(web: Replay) -> None:
+    filler = "<p>Stones and trees stand along the road to the bridge.</p>" * 60_000
+    web.answer = lambda _: html(f"<nav>Menu</nav><p>{ENGLISH}</p>{filler}".encode())
+
+    page = await texts(deadline=10).read(web.url)
+
+    assert ENGLISH in page.pieces[0].text
+    assert page.characters <= 200_000
+
+
+@pytest.mark.parametrize("tag", ["<a ", "<a title='", "<!--", "<![CDATA["])
+async def test_tags_that_never_close_do_not_keep_a_reader_busy(web: Replay, tag: str) -> None:
+    web.answer = lambda _: html(f"<p>{ENGLISH}</p>{tag * 100_000}".encode())
+    begun = time.monotonic()
+
+    assert ENGLISH in whole(await texts(deadline=30).read(web.url))
+    assert time.monotonic() - begun < 15
 
 
 async def test_invisible_and_control_characters_are_cleaned_away(web: Replay) -> None:
