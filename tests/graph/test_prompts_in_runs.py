@@ -1,0 +1,118 @@
+"""What reaches the models of a run: templates, limits and language as they were set, the best draft in full."""
+
+import json
+import re
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from fakes.contests import Contest, write_workspace
+from fakes.vendors import Call, Vendors
+
+THEME = "How does resume work after a crash, and what is a team?"
+CITED = re.compile(r"([A-Z][^.\[\]\n]{20,}?)\.? ?\[\d")
+
+
+@pytest.fixture
+def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
+    write_workspace(workspace)
+    return Contest(workspace, documents, vendors.base_url)
+
+
+def own_prompts(contest: Contest, toml: str) -> None:
+    (contest.workspace / "config" / "prompt_builder.toml").write_text(toml, "utf-8")
+
+
+def asked(vendors: Vendors, prompt: str, **model: str) -> list[Call]:
+    return [call for call in vendors.calls if call.prompt == prompt and call.model == model.get("model", call.model)]
+
+
+async def test_the_judge_is_asked_with_all_finished_rounds_and_the_number_of_the_next(
+    contest: Contest, vendors: Vendors
+) -> None:
+    own_prompts(
+        contest,
+        'judgment_user_prompt = "{{ user_prompt }} next {{ round_number }}'
+        '{% for item in history %} past {{ item.round_number }}{% endfor %}."\n',
+    )
+
+    await contest.run(THEME, max_rounds=2, learn=False)
+
+    judged = asked(vendors, "judge/judge")
+    assert judged
+    for call in judged:
+        assert re.match(rf"<question-(\w+)>{re.escape(THEME)}</question-\1> next 2 past 1\.\n", call.user)
+
+
+@pytest.mark.parametrize("theme", [THEME, "強制終了した後、再開はどのように動きますか？"], ids=["en", "ja"])
+async def test_a_template_of_the_workspaces_file_is_what_models_read_in_every_language(
+    contest: Contest, vendors: Vendors, theme: str
+) -> None:
+    own_prompts(contest, 'evaluator_user_prompt = "Own: {{ user_query }} {{ submission }}"\n')
+
+    await contest.run(theme, max_rounds=1, learn=False)
+
+    assert asked(vendors, "evaluator/metric")
+    assert all(call.user.startswith("Own: <query-") for call in asked(vendors, "evaluator/metric"))
+
+
+async def test_limits_of_the_workspaces_file_hold_in_a_run(contest: Contest, vendors: Vendors) -> None:
+    own_prompts(contest, "[round_prompt]\nmax_leaderboard_display_teams = 1\nenable_trend_analysis = false\n")
+
+    await contest.run(THEME, min_rounds=3, max_rounds=3, learn=False)
+
+    later = [call for call in asked(vendors, "writer/write") if "# Round 3" in call.user]
+    assert {call.model for call in later} == {"alpha", "beta"}
+    for call in later:
+        assert call.user.count("<team-") == 1
+        assert "of 2" in call.user
+        assert "Trend:" not in call.user
+
+
+@pytest.mark.parametrize(
+    ("theme", "language", "heading"),
+    [
+        (THEME, None, "# Question"),
+        (THEME, "ja", "# 質問"),
+        ("再開はどのように動きますか？", "auto", "# 質問"),
+        ("再開はどのように動きますか？", "en", "# Question"),
+    ],
+)
+async def test_prompts_speak_the_themes_language_unless_one_is_set(
+    contest: Contest, vendors: Vendors, theme: str, language: str | None, heading: str
+) -> None:
+    await contest.run(theme, max_rounds=1, learn=False, teams=["alpha"], language=language)
+
+    assert all(call.user.startswith(heading) for call in asked(vendors, "writer/write"))
+
+
+async def test_from_the_second_round_the_writer_has_its_best_draft_in_full_and_what_carried_it(
+    contest: Contest, vendors: Vendors
+) -> None:
+    def elsewhere(plan: str) -> str:
+        return json.dumps({**json.loads(plan), "search_queries": ["metrics left unscored"]})
+
+    vendors.malform(elsewhere, prompt="supervisor/plan", after=1)
+
+    outcome = await contest.run("Resume: checkpoint?", min_rounds=2, max_rounds=2, learn=False, teams=["alpha"])
+
+    services = contest.services()
+    first, _ = await services.record.rounds(outcome.execution_id)
+    await services.aclose()
+    one, two = asked(vendors, "writer/write", model="alpha")
+    blocks = re.findall(r"<passage-(\w+)>(.*?)</passage-\1>", two.user, re.DOTALL)
+    passages = " ".join(" ".join(text for _, text in blocks).split())
+    carried = set(CITED.findall(first.submission))
+    assert "<draft-" not in one.user
+    assert re.search(rf"<draft-(\w+)>\n{re.escape(first.submission.strip())}\n</draft-\1>", two.user)
+    assert len(carried) > 1
+    assert all(sentence in passages for sentence in carried)
+
+
+async def test_an_execution_is_known_by_its_tasks_random_id(contest: Contest) -> None:
+    outcome = await contest.run(THEME, max_rounds=1, learn=False, teams=["alpha"])
+
+    assert outcome.summary is not None
+    assert UUID(outcome.execution_id).version == 4
+    assert outcome.summary.task_id == UUID(outcome.execution_id)
