@@ -81,6 +81,20 @@ def test_a_template_that_does_not_render_is_refused_with_its_file(terminal: Term
     refused(terminal, said, "write.md.j2", "thema", files=("prompts/writer/write.md.j2",))
 
 
+def test_a_template_of_toml_that_does_not_render_is_refused_before_any_call(
+    terminal: Terminal, documents: Path, vendors: Vendors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
+    name = "config/prompt_builder.toml"
+    own_file(terminal.workspace, name, 'judgment_user_prompt = "one\\n{{ submision }}"\n')
+
+    said = terminal("run", "resume?", "--docs", documents, "--source", "local")
+
+    fault = "Jinja2 template error: setting judgment_user_prompt, line 2: 'submision' is undefined"
+    refused(terminal, said, fault, files=(name,))
+    assert vendors.calls == []
+
+
 def test_a_missing_folder_of_documents_is_refused_by_its_path(terminal: Terminal, tmp_path: Path) -> None:
     refused(terminal, terminal("run", "resume?", "--docs", tmp_path / "nowhere"), str(tmp_path / "nowhere"))
 

@@ -16,6 +16,7 @@ from contend.cli.serving import is_loopback
 from contend.models.events import ANY_EVENT, AnyEvent
 from contend.models.playbook import Playbook
 from contend.models.research import ResearchReport
+from contend.prompts import PromptLibrary
 from fakes.contests import write_workspace
 from fakes.terminal import Terminal, child_of, started
 from fakes.vendors import Vendors
@@ -385,6 +386,20 @@ def test_config_shows_the_file_behind_each_prompt(terminal: Terminal) -> None:
     english = {row["name"]: row for row in rows if row["language"] == "en"}
     assert english["writer/write"]["path"] == str(own)
     assert "theme" in english["writer/write"]["variables"]
+
+
+def test_config_lists_every_prompt_in_both_languages_with_its_variables(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONTEND_TEAM_USER_PROMPT", "{{ user_prompt }}")
+
+    rows = json.loads(terminal("config", "show", "--prompts", "--json").out)
+    shown = terminal("config", "show", "--prompts").out
+
+    names = PromptLibrary(None).names()
+    assert [(row["name"], row["language"]) for row in rows] == [(name, lang) for name in names for lang in ("en", "ja")]
+    assert {row["path"] for row in rows if row["name"] == "team/brief"} == {"setting team_user_prompt"}
+    assert {word for row in rows for word in (row["name"], *row["variables"])} <= set(shown.split())
 
 
 # Words
