@@ -1,5 +1,6 @@
 """The best pages and papers of a search are read in full: what they say is cited, what cannot be read is noted."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
+from contend.models.events import StepDone
 from contend.research.graph import build_research_graph
 from contend.services import Services
 from fakes.contests import ORCHESTRATOR, Contest
@@ -124,6 +126,15 @@ async def test_pages_that_all_fail_leave_the_run_intact(contest: Contest, web: W
     assert report.count("- Page not read in full: ") == 3
 
 
+async def test_progress_tells_how_many_pages_were_read(contest: Contest, web: Web) -> None:
+    web.pages = {"/hum": page_about(FACT), "/gone": Answer(status=404)}
+
+    await report_of(contest)
+
+    (told,) = [event.detail for event in contest.events if isinstance(event, StepDone) and event.step == "search"]
+    assert told == "2 sources, 1 of 2 pages in full"
+
+
 async def test_a_page_that_wants_a_script_first_does_not_stand_for_its_text(contest: Contest, web: Web) -> None:
     web.pages = {"/hum": Answer(b"<p>Please switch on JavaScript.</p>", headers={"Content-Type": "text/html"})}
 
@@ -228,6 +239,30 @@ async def test_pages_that_a_further_search_finds_are_read_too(contest: Contest, 
 
         await with_model.aclose()
     assert web.read() == ["/first", "/second"]
+
+
+async def test_a_research_that_was_stopped_while_it_read_repeats_no_call_of_a_model(contest: Contest, web: Web) -> None:
+    with Vendors() as vendors:
+        services = Contest(contest.workspace, contest.documents, vendors.base_url).services()
+        graph = build_research_graph(services).compile(checkpointer=InMemorySaver())
+        web.pages = {"/hum": Answer(hang=True)}
+        stopped = asyncio.create_task(
+            graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options(sources=["tavily"]), durability="sync")
+        )
+        while not web.read():  # noqa: ASYNC110 - the server is in another thread
+            await asyncio.sleep(0.01)
+        stopped.cancel()
+        await asyncio.wait([stopped])
+        web.pages = {"/hum": page_about(FACT)}
+
+        ended = await graph.ainvoke(None, CONFIG)
+
+        offered = await services.passages((await graph.aget_state(CONFIG)).values["passages"])
+        await services.aclose()
+    assert ended["report"]
+    assert any(FACT in passage.text for passage in offered)
+    assert vendors.prompts().count("supervisor/plan") == 1
+    assert web.read() == ["/hum", "/hum"]
 
 
 @pytest.mark.parametrize(
