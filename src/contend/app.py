@@ -97,7 +97,7 @@ async def run(
         InputError: the theme, an option, a config file or the thread is not usable; nothing was spent or written.
         StoreError: a store can't be used.
     """
-    thread = checked_thread(thread_id or str(uuid4()))
+    thread = checked_thread(str(uuid4()) if thread_id is None else thread_id)
     async with _services(services, settings) as live:
         await open_run(live, theme, [], options)
         async with _graph(live) as graph:

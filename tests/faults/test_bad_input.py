@@ -1,5 +1,6 @@
 """Bad input at the command line: one line on standard error, exit code 2, nothing written, nothing spent."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -117,14 +118,41 @@ def test_rounds_that_are_no_range_are_refused(terminal: Terminal, documents: Pat
     refused(terminal, terminal("run", "resume?", "--docs", documents, "--rounds", rounds), "round")
 
 
-@pytest.mark.parametrize("dataset", ["a/b", "../up", "", "橋", "x" * 65])
+NO_NAMES = ["../up", "a/b", "a b", "", "a\n", "a\x00", "..", "x" * 65, "x" * 5000, "橋", "\u0430lpha", "ａ", "a\u200b"]
+"""Paths, control characters, lengths, and letters that only look like those of names."""
+
+
+@pytest.mark.parametrize("dataset", NO_NAMES)
 def test_a_dataset_that_is_no_name_is_refused(terminal: Terminal, documents: Path, dataset: str) -> None:
     refused(terminal, terminal("run", "resume?", "--docs", documents, "--dataset", dataset), "dataset")
 
 
-@pytest.mark.parametrize("thread", ["../x", "a b", "x" * 65, "橋"])
+@pytest.mark.parametrize("thread", NO_NAMES)
 def test_a_thread_that_is_no_name_is_refused(terminal: Terminal, documents: Path, thread: str) -> None:
     refused(terminal, terminal("run", "resume?", "--docs", documents, "--thread", thread), "1 to 64 letters")
+
+
+@pytest.mark.parametrize("command", ["resume", "status", "delete", "report"])
+@pytest.mark.parametrize("thread", NO_NAMES)
+def test_a_thread_that_is_no_name_is_refused_by_every_command(terminal: Terminal, command: str, thread: str) -> None:
+    said = terminal(command, thread)
+
+    assert said.code == 2
+    assert said.err.startswith("error: ")
+    assert said.err.count("\n") == 1
+    assert terminal.files() == []
+
+
+@pytest.mark.parametrize("team", NO_NAMES)
+def test_a_team_whose_id_is_no_name_is_refused_with_its_file(terminal: Terminal, documents: Path, team: str) -> None:
+    own_file(terminal.workspace, "config/orchestrator.toml", '[[orchestrator.teams]]\nconfig = "config/teams/a.toml"\n')
+    team_file = f'team_id = {json.dumps(team)}\nname = "A"\nsources = ["local"]\n'
+    own_file(terminal.workspace, "config/teams/a.toml", team_file)
+
+    said = terminal("run", "resume?", "--docs", documents)
+
+    files = ("config/orchestrator.toml", "config/teams/a.toml")
+    refused(terminal, said, "config/teams/a.toml", "team_id", files=files)
 
 
 @pytest.mark.parametrize("command", ["resume", "status", "leaderboard", "report"])

@@ -1,5 +1,6 @@
 import asyncio
 import gzip
+import inspect
 import re
 import socket
 import time
@@ -332,6 +333,11 @@ async def test_concurrent_searches_are_one_at_a_time_and_never_closer_than_the_i
     arrivals = [asked.at for asked in arxiv.asked]
     assert arxiv.most_at_once == 1
     assert [later - earlier >= 0.2 for earlier, later in pairwise(arrivals)] == [True, True]
+
+
+def test_the_interval_is_three_seconds_unless_told_otherwise() -> None:
+    # A real wait would take as long.
+    assert inspect.signature(ArxivSource).parameters["interval_seconds"].default == 3.0
 
 
 def test_the_interval_holds_between_event_loops(arxiv: Replay) -> None:
