@@ -50,7 +50,12 @@ class Settings(BaseSettings):
     """The process's settings, from the environment or a `.env` file in the working directory."""
 
     model_config = SettingsConfigDict(
-        env_prefix="CONTEND_", env_file=".env", extra="ignore", populate_by_name=True, hide_input_in_errors=True
+        env_prefix="CONTEND_",
+        env_file=".env",
+        extra="ignore",
+        populate_by_name=True,
+        hide_input_in_errors=True,
+        allow_inf_nan=False,
     )
 
     workspace: Path | None = None
@@ -388,6 +393,8 @@ def _first_line(error: ValidationError) -> str:
     field = ".".join(str(part) for part in fault["loc"]) or "value"
     if fault["type"] == "extra_forbidden":
         return f"unknown key {field!r}; remove it or mend its spelling"
+    if fault["type"] == "missing":
+        return f"key {field!r} is missing; add it"
     message = fault["msg"].removeprefix("Value error, ")
     value = repr(fault["input"])
     shown = value if len(value) <= 60 else f"{value[:57]}…"  # noqa: PLR2004 - one line

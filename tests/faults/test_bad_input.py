@@ -65,6 +65,14 @@ def test_an_unknown_key_is_refused_by_its_name(terminal: Terminal, documents: Pa
     refused(terminal, said, "judgment.toml", "unknown key 'judgment.patiance'", files=("config/judgment.toml",))
 
 
+def test_a_missing_key_is_told_by_its_name(terminal: Terminal, documents: Path) -> None:
+    own_file(terminal.workspace, "config/models.toml", "[max_output_tokens]\nwriter = 900\n")
+
+    said = terminal("run", "resume?", "--docs", documents)
+
+    refused(terminal, said, "models.toml: key 'default' is missing", files=("config/models.toml",))
+
+
 def test_weights_that_do_not_add_up_are_refused_with_their_sum(terminal: Terminal, documents: Path) -> None:
     metric = '[[evaluator.metrics]]\nname = "{}"\nweight = 0.4\n'
     own_file(terminal.workspace, "config/evaluator.toml", metric.format("coverage") + metric.format("relevance"))
@@ -173,6 +181,21 @@ def test_a_limit_in_dollars_without_prices_is_refused_before_any_call(
 
     refused(terminal, said, "max_usd", "gpt-5-mini", "[prices]")
     assert vendors.calls == []
+
+
+@pytest.mark.parametrize("limit", ["nan", "inf", "0", "-1", "much"])
+@pytest.mark.parametrize("option", ["--max-usd", "--max-minutes"])
+def test_a_limit_that_is_no_amount_is_refused(terminal: Terminal, documents: Path, option: str, limit: str) -> None:
+    said = terminal("run", "resume?", "--docs", documents, f"{option}={limit}")
+    refused(terminal, said, option.removeprefix("--").replace("-", "_") if limit != "much" else option)
+
+
+def test_a_price_that_is_no_amount_is_refused_with_its_file(terminal: Terminal, documents: Path) -> None:
+    own_file(terminal.workspace, "config/models.toml", 'default = "m"\n[prices.m]\ninput = nan\noutput = 1\n')
+
+    said = terminal("run", "resume?", "--docs", documents)
+
+    refused(terminal, said, "models.toml", "prices.m.input", files=("config/models.toml",))
 
 
 def test_a_folder_for_copies_that_is_a_file_is_refused_before_the_run(terminal: Terminal, documents: Path) -> None:

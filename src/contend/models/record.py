@@ -33,9 +33,9 @@ UtcDatetime = Annotated[AwareDatetime, AfterValidator(_to_utc)]
 
 
 class Record(BaseModel):
-    """Refuses unknown fields."""
+    """Refuses unknown fields, and numbers that are none: TOML and the command line know `nan` and `inf`."""
 
-    model_config = ConfigDict(extra="forbid", validate_default=True)
+    model_config = ConfigDict(extra="forbid", validate_default=True, allow_inf_nan=False)
 
 
 class ComputingRecord(Record):
