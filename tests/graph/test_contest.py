@@ -193,6 +193,29 @@ async def test_a_source_that_fails_is_off_and_named_and_the_others_go_on(contest
     assert 1 <= down.searches <= queries_of_one_round
 
 
+@pytest.mark.parametrize("theme", [THEME, "再開はどのように動きますか？"], ids=["en", "ja"])
+async def test_sources_that_all_fail_leave_no_report_and_are_named(
+    contest: Contest, workspace: Path, theme: str
+) -> None:
+    for team in (workspace / "config" / "teams").glob("*.toml"):
+        team.write_text(team.read_text("utf-8").replace('["local"]', '["arxiv"]'), "utf-8")
+    services = contest.services()
+    services.source_factories["arxiv"] = lambda _: DownSource()
+
+    outcome = await contend.run(theme, options=contest.options(sources=["arxiv"]), services=services)
+    await services.aclose()
+
+    assert (outcome.status, outcome.exit_code, outcome.report) == ("failed", 2, None)
+    assert "arXiv gave no answer" in outcome.message
+
+
+async def test_a_run_without_any_source_is_refused_with_each_reason(contest: Contest, vendors: Vendors) -> None:
+    with pytest.raises(InputError, match=r"none is on \(local: no documents given\); give documents with --docs"):
+        await contest.run(THEME, documents=[])
+
+    assert not vendors.calls
+
+
 async def test_lessons_of_one_run_stand_in_the_next_runs_prompts(contest: Contest, vendors: Vendors) -> None:
     await contest.run(THEME, dataset="bridges")
     services = contest.services()
