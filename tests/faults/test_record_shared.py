@@ -17,6 +17,7 @@ from contend.errors import StoreError, StoreLocked
 from contend.models.rows import ExecutionRow
 from contend.models.task import CallUsage
 from contend.stores.record import RecordStore
+from contend.stores.record_file import make_record
 
 WRITER = """
 import asyncio, sys
@@ -138,6 +139,18 @@ async def test_two_processes_write_at_once_while_a_third_reads(path: Path) -> No
     last = {name: max(row.created_at for row in rows if row.thread_id == name) for name in ("one", "two")}
     assert max(first.values()) < min(last.values()), "they did not write at the same time"
     await reader.close()
+
+
+async def test_a_record_that_another_process_made_meanwhile_is_not_begun_anew(path: Path) -> None:
+    store = RecordStore(path)
+    await store.start_execution(execution())
+    await store.close()
+
+    make_record(path)
+
+    assert await store.execution("mine") is not None
+    await store.close()
+    assert [*path.parent.iterdir()] == [path]
 
 
 async def test_a_steady_writer_lets_others_in(path: Path) -> None:

@@ -1,11 +1,13 @@
 """The record's DuckDB file: opened when needed, waited for while another process has it, let go again."""
 
+import os
 import random
 import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import duckdb
 
@@ -24,9 +26,10 @@ _LOCKED = re.compile(r"Could not set lock|being used by another process")
 _FIRST_WAIT_SECONDS = 0.005
 _LONGEST_WAIT_SECONDS = 0.05
 _IDLE_SECONDS = 0.25
-_BREATH_SECONDS = 0.05
-_HOLD_SECONDS = 1.0
-_LONGEST_HOLD_SECONDS = 3.0
+_BREATH_SECONDS = 0.01
+_HOLD_SECONDS = 0.25
+_LONGEST_HOLD_SECONDS = 0.5
+_SHARED_HOLD_SECONDS = 0.1
 _PAUSE_SECONDS = 2 * _LONGEST_WAIT_SECONDS
 
 
@@ -38,13 +41,15 @@ class RecordFile:
         self._lock_seconds = lock_seconds
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._opened_at = 0.0
+        self._shared = False
+        """Whether another process had it when it was opened last: there may be more that wait."""
 
     @property
     def idle_seconds(self) -> float:
-        """How long it may stay open without work: after a while of holding it, no longer than a breath."""
+        """How long it may stay open without work: where others wait, or after a while, no longer than a breath."""
         if self._connection is None:
             return 0.0
-        return _IDLE_SECONDS if self._held() < _HOLD_SECONDS else _BREATH_SECONDS
+        return _BREATH_SECONDS if self._shared or self._held() > _HOLD_SECONDS else _IDLE_SECONDS
 
     def exists(self) -> bool:
         """Raises: StoreError where the folder cannot be read."""
@@ -91,7 +96,8 @@ class RecordFile:
 
     def take_turns(self) -> None:
         """Lets waiting processes in after a while of steady work: the pause is longer than any of their waits."""
-        if self._connection is not None and self._held() > _LONGEST_HOLD_SECONDS:
+        longest = _SHARED_HOLD_SECONDS if self._shared else _LONGEST_HOLD_SECONDS
+        if self._connection is not None and self._held() > longest:
             self.let_go()
             time.sleep(_PAUSE_SECONDS)
 
@@ -113,12 +119,14 @@ class RecordFile:
     def _opened(self) -> duckdb.DuckDBPyConnection:
         deadline = time.monotonic() + self._lock_seconds
         wait = _FIRST_WAIT_SECONDS
+        self._shared = False
         while True:
             try:
                 return self._connected()
             except duckdb.Error as error:
                 if not _passes(error):
                     raise self.failure("cannot be opened; free disk, mend its rights or move it away", error) from error
+                self._shared = True
                 if time.monotonic() + wait > deadline:
                     raise self._locked(error) from error
             except OSError as error:
@@ -128,14 +136,9 @@ class RecordFile:
             wait = min(2 * wait, _LONGEST_WAIT_SECONDS)
 
     def _connected(self) -> duckdb.DuckDBPyConnection:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        connection = duckdb.connect(str(self._path), config=_CONFIG)
-        try:
-            connection.execute(SCHEMA)
-        except duckdb.Error:
-            connection.close()
-            raise
-        return connection
+        if not self._path.exists():
+            make_record(self._path)
+        return _connected(self._path)
 
     def _locked(self, error: duckdb.Error) -> StoreLocked:
         found = re.search(r"PID (\d+)", str(error))
@@ -144,6 +147,32 @@ class RecordFile:
             f"record {self._path} is held by {holder}, also after {self._lock_seconds:g} s: "
             "wait for it or end it, or raise record_lock_seconds"
         )
+
+
+def make_record(path: Path) -> None:
+    """Makes the file, with its tables and whole; one that another process made meanwhile stays.
+
+    DuckDB begins a file anew that was not there when it looked, also where another process has written to it by then.
+
+    Raises:
+        OSError, duckdb.Error: it cannot be made.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as folder:
+        draft = Path(folder) / path.name
+        _connected(draft).close()
+        with suppress(OSError):  # another process was first, or the disk knows no links and DuckDB makes it
+            os.link(draft, path)
+
+
+def _connected(path: Path) -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(str(path), config=_CONFIG)
+    try:
+        connection.execute(SCHEMA)
+    except duckdb.Error:
+        connection.close()
+        raise
+    return connection
 
 
 def _passes(error: duckdb.Error) -> bool:
