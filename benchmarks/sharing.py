@@ -6,6 +6,7 @@
 import argparse
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import time
@@ -95,12 +96,18 @@ async def rows_of(folder: Path) -> int:
     return sum(row.evaluated_at is not None and row.decision is not None for row in rounds)
 
 
+def started(command: list[str]) -> "subprocess.Popen[str]":
+    """A child that is traced nowhere."""
+    environment = os.environ | {"LANGSMITH_TRACING": "false"}
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+
+
 def share(folder: Path, teams: int) -> None:
     """Play, read and print; every round must be on record."""
     with running(_LATENCY) as stub:
         settings_in(folder, stub.address, teams)
         command = [sys.executable, __file__, "--play", str(folder), stub.address]
-        contests = [subprocess.Popen([*command, thread], stdout=subprocess.PIPE, text=True) for thread in _THREADS]
+        contests = [started([*command, thread]) for thread in _THREADS]
         reader = asyncio.run(read_on(folder, contests))
     for thread, contest in zip(_THREADS, contests, strict=True):
         said, _ = contest.communicate()
