@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from langchain_core.runnables import RunnableConfig
 from langgraph_sdk.runtime import ServerRuntime
 
+from contend.agent_server import Compiled, served
 from contend.contest.graph import build_contest_graph
-from contend.run_guard import Compiled, served
 
 
 @asynccontextmanager

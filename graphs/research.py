@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from langchain_core.runnables import RunnableConfig
 from langgraph_sdk.runtime import ServerRuntime
 
+from contend.agent_server import Compiled, served
 from contend.research.graph import build_research_graph
-from contend.run_guard import Compiled, served
 
 
 @asynccontextmanager

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from langchain_core.runnables import RunnableConfig
 from langgraph_sdk.runtime import ServerRuntime
 
-from contend.run_guard import Compiled, served
+from contend.agent_server import Compiled, served
 from contend.team.graph import build_team_graph
 
 

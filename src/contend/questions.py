@@ -20,11 +20,22 @@ def chosen_answers(
 ) -> dict[str, dict[str, object]]:
     """Decisions by question id, fit to resume with; empty where nothing is answered.
 
+    Raises:
+        InputError: as `addressed`, or an answer is not usable.
+    """
+    given = addressed(questions, decision, answers)
+    return {question_id: _usable(question_id, answer) for question_id, answer in given.items()}
+
+
+def addressed(
+    questions: Sequence[Question], decision: object, answers: Mapping[str, object] | None
+) -> dict[str, object]:
+    """Answers as they were given, by question id.
+
     `answers` names questions by id, the beginning of it, or the team that asks.
 
     Raises:
-        InputError: no question waits, several wait for one answer, a question is not open or has two answers, an
-            answer is not usable.
+        InputError: no question waits, several wait for one answer, or a question is not open or has two answers.
     """
     given: dict[str, object] = {}
     for name, answer in (answers or {}).items():
@@ -34,7 +45,7 @@ def chosen_answers(
         given[question_id] = answer
     if decision is not None:
         given[_only(questions).id] = decision
-    return {question_id: _usable(question_id, answer) for question_id, answer in given.items()}
+    return given
 
 
 def waiting_line(questions: Sequence[Question]) -> str:

@@ -1,16 +1,11 @@
 """What both doors, the app and the Agent Server, pass before a run goes: one worker a thread, and no changed rules."""
 
-import asyncio
-import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from langchain_core.runnables import RunnableConfig
-from langgraph.graph import START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
+from langgraph.graph import START
 from langgraph.types import StateSnapshot
-from langgraph_sdk.runtime import ServerRuntime
 
 from contend.errors import CheckpointError, RunChanged, UnknownThread
 from contend.models.options import ResolvedOptions
@@ -18,13 +13,9 @@ from contend.models.questions import Question
 from contend.preflight import config_fingerprint
 from contend.questions import waiting_line
 from contend.services import Services
-from contend.settings import load_settings
 from contend.stores.checkpoints import checkpoints_place
 from contend.stores.leases import Lease, checked_thread, lease
 
-_LOG = logging.getLogger(__name__)
-Build = Callable[[Services], StateGraph[Any, Any, Any, Any]]
-Compiled = CompiledStateGraph[Any, Any, Any, Any]
 TERMINAL = frozenset({"completed", "partial", "failed"})
 
 
@@ -109,45 +100,3 @@ async def note_waiting(services: Services, questions: Sequence[Question]) -> Non
     execution_id = questions[0].execution_id
     await services.record.set_execution_status(execution_id, "interrupted", waiting_line(questions))
     services.forget(execution_id)
-
-
-class _Process:
-    """What an Agent Server's process keeps: one container, and each graph compiled once."""
-
-    def __init__(self) -> None:
-        self._opening = asyncio.Lock()
-        self._services: Services | None = None
-        self._graphs: dict[Build, Compiled] = {}
-
-    async def services(self) -> Services:
-        async with self._opening:
-            if self._services is None:
-                self._services = await asyncio.to_thread(lambda: Services(load_settings()))
-        return self._services
-
-    async def graph(self, build: Build) -> Compiled:
-        services = await self.services()
-        if build not in self._graphs:
-            self._graphs[build] = await asyncio.to_thread(lambda: build(services).compile())
-        return self._graphs[build]
-
-
-_PROCESS = _Process()
-
-
-@asynccontextmanager
-async def served(build: Build, config: RunnableConfig, runtime: ServerRuntime[Any]) -> AsyncIterator[Compiled]:
-    """A graph for the Agent Server, which brings the checkpointer: guarded while it runs, bare for schema reads.
-
-    Raises:
-        ThreadBusy: somebody else works on the run's thread.
-    """
-    graph = await _PROCESS.graph(build)
-    thread_id = config.get("configurable", {}).get("thread_id")
-    if runtime.execution_runtime is None or thread_id is None:
-        yield graph
-        return
-    async with run_guard(await _PROCESS.services(), str(thread_id)) as held:
-        yield graph
-    for notice in held.notices:
-        _LOG.warning(notice)

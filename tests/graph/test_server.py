@@ -4,17 +4,16 @@ import asyncio
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
-from langgraph_sdk import get_sync_client
-from langgraph_sdk.client import SyncLangGraphClient
 from langgraph_sdk.errors import ConflictError
 
+from contend.services import Services
 from contend.settings import load_settings
 from contend.stores.leases import lease
-from fakes.contests import write_workspace
-from fakes.servers import agent_server
+from fakes.contests import Contest, write_workspace
+from fakes.servers import Server, agent_server
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash?"
@@ -36,27 +35,6 @@ documents = ["{documents}"]
 """
 
 
-class Server(NamedTuple):
-    """A server without any key. Its runs are composed by extraction, except those of the teams alpha and beta."""
-
-    url: str
-    workspace: Path
-    client: SyncLangGraphClient
-
-    def assistant(self, graph: str) -> str:
-        (found,) = self.client.assistants.search(graph_id=graph)
-        return str(found["assistant_id"])
-
-    def thread(self) -> str:
-        return str(self.client.threads.create()["thread_id"])
-
-    def run(self, graph: str, given: dict[str, Any] | None, **how: Any) -> dict[str, Any]:  # noqa: ANN401 - the SDK's
-        """The run's output."""
-        ended = self.client.runs.wait(how.pop("thread_id", None), graph, input=given, **how)
-        assert isinstance(ended, dict)
-        return ended
-
-
 @pytest.fixture(scope="session")
 def endpoint() -> Iterator[Vendors]:
     with Vendors() as vendors:
@@ -65,16 +43,14 @@ def endpoint() -> Iterator[Vendors]:
 
 @pytest.fixture(scope="session")
 def _running(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path, endpoint: Vendors) -> Iterator[Server]:
+    """Without any key. Runs are composed by extraction, except those of the teams alpha and beta."""
     workspace = tmp_path_factory.mktemp("server") / "workspace"
     write_workspace(workspace)
     (workspace / "config" / "teams" / "plain.toml").write_text(PLAIN, "utf-8")
     with (workspace / "config" / "orchestrator.toml").open("a", encoding="utf-8") as config:
         config.write(OPTIONS.format(documents=shared_documents))
-    with (
-        agent_server(workspace, workspace / "server.log", OPENAI_BASE_URL=endpoint.base_url) as url,
-        get_sync_client(url=url) as client,
-    ):
-        yield Server(url, workspace, client)
+    with agent_server(workspace, OPENAI_BASE_URL=endpoint.base_url) as server:
+        yield server
 
 
 @pytest.fixture
@@ -90,8 +66,14 @@ def test_the_server_knows_the_schemas_of_every_graph(server: Server) -> None:
     schemas = {graph: server.client.assistants.get_schemas(server.assistant(graph)) for graph in GRAPHS}
 
     assert {assistant["graph_id"] for assistant in server.client.assistants.search()} == GRAPHS
-    assert "theme" in schemas["contend"]["input_schema"]["properties"]
-    assert "min_rounds" in schemas["contend"]["context_schema"]["properties"]
+    shown = {graph: schema["input_schema"]["properties"] for graph, schema in schemas.items()}
+    assert [set(shown[graph]) for graph in ("contend", "team", "research")] == [{"theme", "messages"}] * 3
+    assert "dataset" in shown["learn"]
+    assert all(field["description"] for fields in shown.values() for field in fields.values())
+    for graph in ("contend", "team", "research"):
+        options = schemas[graph]["context_schema"]["properties"]
+        assert "min_rounds" in options
+        assert all(option["description"] for option in options.values())
 
 
 def test_a_contest_is_drawn_with_its_teams_and_their_research(server: Server) -> None:
@@ -118,11 +100,12 @@ def test_a_run_ends_with_a_report_a_message_and_a_status(
     assert not endpoint.calls
 
 
-def test_a_run_without_a_thread_leaves_no_defect_in_the_servers_log(server: Server) -> None:
+def test_a_run_without_a_thread_leaves_no_lease_and_no_defect_in_the_servers_log(server: Server) -> None:
     server.run("contend", {"theme": THEME})
     server.run("contend", {"theme": THEME})
 
-    assert "Background worker failed" not in (server.workspace / "server.log").read_text("utf-8")
+    assert "Background worker failed" not in server.said
+    assert [*(server.workspace / "leases").iterdir()] == []
 
 
 def test_an_empty_theme_ends_the_run_with_its_line(server: Server) -> None:
@@ -165,6 +148,19 @@ def test_a_run_cancelled_midway_goes_on_with_the_options_it_began_with(server: S
     assert not (server.workspace / "playbooks" / "kept.json").exists()
     assert before == ["supervisor/plan", "writer/write", "reviewer/review", "supervisor/plan"]
     assert [call.prompt for call in endpoint.calls[len(before) :]] == ["writer/write", "reviewer/review"]
+
+
+def test_runs_of_two_threads_go_at_the_same_time(server: Server, endpoint: Vendors) -> None:
+    endpoint.hang(prompt="supervisor/plan")
+    threads = [server.thread(), server.thread()]
+    options = {"teams": ["alpha"]}
+
+    runs = [server.client.runs.create(each, "contend", input={"theme": THEME}, context=options) for each in threads]
+
+    while len(endpoint.hung) < len(threads):
+        time.sleep(0.02)
+    for thread, run in zip(threads, runs, strict=True):
+        server.client.runs.cancel(thread, run["run_id"], wait=True)
 
 
 def test_of_two_runs_at_once_on_one_thread_the_second_is_refused(server: Server, endpoint: Vendors) -> None:
@@ -226,8 +222,7 @@ def test_plans_of_two_teams_are_approved_and_edited_through_the_sdk(server: Serv
     thread = server.thread()
     options = {"teams": ["alpha", "beta"], "approve": ["plan"], "max_rounds": 1, "learn": False, "model": "m"}
     server.run("contend", {"theme": THEME}, thread_id=thread, context=options)
-    waiting = server.client.threads.get_state(thread)["interrupts"]
-    asked = {question["value"]["team_id"]: question["id"] for question in waiting}
+    asked = server.asked(thread)
     assert set(asked) == {"alpha", "beta"}
     points = ["Which calls are repeated after a kill?"]
     edited = {"name": "approve_plan", "args": {"investigation_points": points}}
@@ -248,3 +243,73 @@ def test_plans_of_two_teams_are_approved_and_edited_through_the_sdk(server: Serv
     drafts = [call.user for call in endpoint.calls if call.model == "beta" and call.prompt == "writer/write"]
     assert drafts
     assert all(points[0] in draft for draft in drafts)
+
+
+def test_an_option_out_of_range_is_refused_with_its_name(server: Server) -> None:
+    with pytest.raises(Exception, match="InputError: context: max_rounds"):
+        server.run("contend", {"theme": THEME}, context={"max_rounds": 99})
+
+
+@pytest.mark.parametrize("graph", ["contend", "research"])
+@pytest.mark.parametrize("command", [None, {"resume": "approve"}], ids=["go on", "answer"])
+def test_a_thread_without_a_run_has_nothing_to_go_on_with(
+    server: Server, graph: str, command: dict[str, Any] | None
+) -> None:
+    thread = server.thread()
+
+    with pytest.raises(Exception, match=f"UnknownThread: thread '{thread}' has no run to go on with"):
+        server.run(graph, None, thread_id=thread, command=command)
+
+    assert not server.client.threads.get_state(thread)["values"]
+
+
+def test_an_answer_to_a_finished_run_is_refused(server: Server) -> None:
+    thread = server.thread()
+    server.run("contend", {"theme": THEME}, thread_id=thread)
+
+    with pytest.raises(Exception, match="InputError: no question is open"):
+        server.run("contend", None, thread_id=thread, command={"resume": "approve"})
+
+    assert server.client.threads.get_state(thread)["values"]["status"] == "completed"
+
+
+def test_the_record_tells_a_run_that_waits_from_one_that_was_cancelled(server: Server, endpoint: Vendors) -> None:
+    waits, cancelled = server.thread(), server.thread()
+    options = {"teams": ["alpha"], "learn": False, "max_rounds": 1}
+    server.run("contend", {"theme": THEME}, thread_id=waits, context={**options, "approve": ["plan"]})
+    endpoint.hang(prompt="writer/write")
+    run = server.client.runs.create(cancelled, "contend", input={"theme": THEME}, context=options)
+    while not endpoint.hung:
+        time.sleep(0.02)
+    server.client.runs.cancel(cancelled, run["run_id"], wait=True)
+
+    assert asyncio.run(_on_record(server, waits)) == ("interrupted", "waiting for a person: plan of alpha")
+    stopped = f"stopped; go on with `contend resume {cancelled}`"
+    assert asyncio.run(_on_record(server, cancelled)) == ("interrupted", stopped)
+
+
+async def _on_record(server: Server, thread: str) -> tuple[str, str]:
+    services = Services(load_settings(workspace=server.workspace))
+    row = await services.record.latest_execution(thread)
+    await services.aclose()
+    assert row is not None
+    return row.status, row.message
+
+
+async def test_a_run_that_began_with_another_config_is_refused_with_the_difference_and_goes_on_by_force(
+    server: Server, endpoint: Vendors, shared_documents: Path
+) -> None:
+    contest = Contest(server.workspace, shared_documents, endpoint.base_url)
+    team = server.workspace / "config" / "teams" / "alpha.toml"
+    kept = team.read_text("utf-8")
+    team.write_text(f"{kept}# of another time\n", "utf-8")
+    thread = server.thread()
+    await contest.run(THEME, thread_id=thread, teams=["alpha"], approve=["plan"], max_rounds=1, learn=False)
+    team.write_text(kept, "utf-8")
+
+    said = f"RunChanged: .*: config/teams/alpha.toml; .* `contend resume {thread} --force`"
+    with pytest.raises(Exception, match=said):
+        await asyncio.to_thread(server.run, "contend", None, thread_id=thread, command={"resume": "approve"})
+
+    assert [call.prompt for call in endpoint.calls] == ["supervisor/plan"]
+    assert (await contest.resume(thread, "approve", force=True)).status == "completed"

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Interrupt, Overwrite, Send
 
 from contend.errors import InputError, SourceError, StoreError
@@ -56,7 +56,7 @@ async def test_the_agent_server_keeps_checkpoints_in_the_workspaces_sqlite_file(
     monkeypatch.setenv("CONTEND_WORKSPACE", str(workspace))
 
     async with _of_the_server()() as saver:
-        assert isinstance(saver, AsyncSqliteSaver)
+        assert isinstance(saver, SqliteSaver)
 
     assert (workspace / "checkpoints.sqlite").is_file()
 

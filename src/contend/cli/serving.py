@@ -16,6 +16,9 @@ from contend.resources import resource
 from contend.settings import Settings, load_config, load_settings
 from contend.stores.files import write_file
 
+RUNS_AT_ONCE = 4
+"""By itself the development server lets a thread's run wait until another thread's has ended."""
+
 _ENVIRONMENT = {
     "LANGSMITH_TRACING": "false",
     "LANGGRAPH_CLI_NO_ANALYTICS": "1",
@@ -40,7 +43,8 @@ def serve_graphs(host: str, port: int, *, expose: bool, workspace: Path | None) 
     write_file(config, json.dumps(_absolute(resource("langgraph.json")), indent=2))
     note(f"Serving the workspace {folder} on http://{host}:{port}; Ctrl-C stops it.")
     sys.stderr.flush()
-    arguments = ["dev", "--no-browser", "--no-reload", "--config", str(config), "--host", host, "--port", str(port)]
+    arguments = ["dev", "--no-browser", "--no-reload", "--n-jobs-per-worker", str(RUNS_AT_ONCE)]
+    arguments += ["--config", str(config), "--host", host, "--port", str(port)]
     environment = {**_ENVIRONMENT, **os.environ, **_own_variables(settings), "CONTEND_WORKSPACE": str(folder)}
     # The server keeps its queue below the folder it is started in: it belongs to the workspace.
     os.chdir(folder)

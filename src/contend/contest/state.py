@@ -4,24 +4,22 @@ import operator
 from typing import Annotated, Any
 
 from langchain_core.messages import AnyMessage
-from langgraph.graph.message import add_messages
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
+from contend.forms import AskedTheme, Chat
 from contend.models.options import RunOptions
 from contend.models.task import RunStatus
 
 
 class ContestInput(TypedDict, total=False):
-    """A theme, or a chat whose last human message is the theme.
+    """A theme, or a chat whose last human message is the theme."""
 
-    `run_options` are the RunOptions that a door was given; `open_run` takes them. So a run that was cut off before it
-    was opened keeps them, while LangGraph forgets a run's context. Forms do not show it.
-    """
-
-    theme: str
-    messages: Annotated[list[AnyMessage], add_messages]
-    run_options: Annotated[dict[str, Any] | None, SkipJsonSchema()]
+    theme: AskedTheme
+    messages: Chat
+    # The RunOptions that a door was given; `open_run` takes them. So a run that was cut off before it was opened keeps
+    # them, while LangGraph forgets a run's context.
+    run_options: SkipJsonSchema[dict[str, Any] | None]
 
 
 class ContestOutput(TypedDict, total=False):
@@ -32,7 +30,7 @@ class ContestOutput(TypedDict, total=False):
     report: dict[str, Any] | None
     summary: dict[str, Any] | None
     files: list[str]
-    messages: Annotated[list[AnyMessage], add_messages]
+    messages: Chat
 
 
 class ContestState(ContestInput, ContestOutput, total=False):

@@ -1,7 +1,8 @@
 """The state of the learning graph: JSON-plain, ids and short texts only."""
 
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from contend.models.record import Language
@@ -10,18 +11,16 @@ from contend.models.record import Language
 class LearnInput(TypedDict, total=False):
     """What a run hands over. Left out: dataset `default`, English, a new execution id, no rounds."""
 
-    execution_id: str
-    dataset: str
-    language: Language
-    theme: str
-    rounds: list[dict[str, Any]]
-    """Of `PlayedRound`."""
-    bullets: list[str]
-    """Ids of the bullets that the teams had."""
-    approve: bool
-    """Whether a person sees the delta before it is applied."""
-    sources: list[str]
-    """Ids of the documents that the teams read: lessons may not copy from them."""
+    execution_id: Annotated[str, Field(description="The run that taught; a new id where left out.")]
+    dataset: Annotated[str, Field(description="The playbook to learn into; `default` where left out.")]
+    language: Annotated[Language, Field(description="Language of the prompts; English where left out.")]
+    theme: Annotated[str, Field(description="The question that was researched.")]
+    rounds: Annotated[list[dict[str, Any]], Field(description="The rounds that were played, each a `PlayedRound`.")]
+    bullets: Annotated[list[str], Field(description="Ids of the bullets that the teams had.")]
+    approve: Annotated[bool, Field(description="Whether a person sees the delta before it is applied.")]
+    sources: Annotated[
+        list[str], Field(description="Ids of the documents that the teams read: lessons may not copy from them.")
+    ]
 
 
 class LearningState(LearnInput, total=False):

@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from langchain_core.messages import AnyMessage
-from langgraph.graph.message import add_messages
 from langgraph.types import Overwrite
+from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
+
+from contend.forms import AskedTheme, Chat
 
 NextAction = Literal["research", "write", "review", "end"]
 
@@ -18,18 +20,18 @@ class ResearchInput(TypedDict, total=False):
     `alone`: nobody but a person reads the outcome, as a report and a message; a contest takes the submission's id.
     """
 
-    alone: bool
-    theme: str
-    messages: Annotated[list[AnyMessage], add_messages]
-    options: dict[str, Any]
-    team: dict[str, Any]
-    execution_id: str
-    round_number: int
-    brief: str
-    bullets: list[dict[str, Any]]
-    history: list[dict[str, Any]]
-    best_submission: str | None
-    sources_off: dict[str, str]
+    alone: SkipJsonSchema[bool]
+    theme: AskedTheme
+    messages: Chat
+    options: SkipJsonSchema[dict[str, Any]]
+    team: SkipJsonSchema[dict[str, Any]]
+    execution_id: SkipJsonSchema[str]
+    round_number: SkipJsonSchema[int]
+    brief: SkipJsonSchema[str]
+    bullets: SkipJsonSchema[list[dict[str, Any]]]
+    history: SkipJsonSchema[list[dict[str, Any]]]
+    best_submission: SkipJsonSchema[str | None]
+    sources_off: SkipJsonSchema[dict[str, str]]
 
 
 class ResearchOutput(TypedDict, total=False):
@@ -39,7 +41,7 @@ class ResearchOutput(TypedDict, total=False):
     calls: list[dict[str, Any]]
     sources_off: dict[str, str]
     report: dict[str, Any]
-    messages: Annotated[list[AnyMessage], add_messages]
+    messages: Chat
 
 
 class ResearchState(ResearchInput, ResearchOutput, total=False):

@@ -3,9 +3,10 @@
 import operator
 from typing import Annotated, Any, Literal
 
-from langchain_core.messages import AnyMessage
-from langgraph.graph.message import add_messages
+from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
+
+from contend.forms import AskedTheme, Chat
 
 Step = Literal["go_on", "ask_judge", "stop"]
 
@@ -16,15 +17,15 @@ class TeamInput(TypedDict, total=False):
     `earlier`: the thread's last report.
     """
 
-    alone: bool
-    theme: str
-    messages: Annotated[list[AnyMessage], add_messages]
-    options: dict[str, Any]
-    team: dict[str, Any]
-    execution_id: str
-    bullets: list[dict[str, Any]]
-    sources_off: dict[str, str]
-    earlier: str
+    alone: SkipJsonSchema[bool]
+    theme: AskedTheme
+    messages: Chat
+    options: SkipJsonSchema[dict[str, Any]]
+    team: SkipJsonSchema[dict[str, Any]]
+    execution_id: SkipJsonSchema[str]
+    bullets: SkipJsonSchema[list[dict[str, Any]]]
+    sources_off: SkipJsonSchema[dict[str, str]]
+    earlier: SkipJsonSchema[str]
 
 
 class TeamState(TeamInput, total=False):

@@ -1,0 +1,174 @@
+"""The Agent Server's door: each graph made once a process, and guarded while it runs as the command line's runs are."""
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager, suppress
+from typing import Any, Self, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command
+from langgraph_sdk.runtime import ServerRuntime
+
+from contend.contest.state import input_options
+from contend.errors import StoreError, UnknownThread
+from contend.models.options import RunOptions
+from contend.questions import addressed, open_questions
+from contend.run_guard import check_resumable, is_finished, note_going_on, note_stopped, note_waiting, run_guard
+from contend.services import Services
+from contend.settings import checked, load_settings
+from contend.stores.leases import Lease
+
+_LOG = logging.getLogger(__name__)
+_QUESTION_ID = re.compile(r"[0-9a-f]{32}")
+Build = Callable[[Services], StateGraph[Any, Any, Any, Any]]
+Compiled = CompiledStateGraph[Any, Any, Any, Any]
+
+
+class ServedGraph(Compiled):
+    """A graph that is checked before it goes on: LangGraph would take a stale answer or changed rules in silence."""
+
+    def __init__(self, *, services: Services, held: Lease | None = None, **parts: Any) -> None:  # noqa: ANN401 - LangGraph's
+        super().__init__(**parts)
+        self.services = services
+        self.held = held
+
+    @classmethod
+    def of(cls, graph: Compiled, services: Services) -> Self:
+        # As LangGraph copies its graphs.
+        return cls(services=services, **{name: part for name, part in vars(graph).items() if name != "__orig_class__"})
+
+    async def astream(  # type: ignore[override]  # it names what it looks at, and passes on the rest
+        self,
+        input: Any,  # noqa: A002, ANN401 - LangGraph's
+        config: RunnableConfig,
+        *,
+        context: Mapping[str, Any] | None = None,
+        **how: Any,  # noqa: ANN401 - LangGraph's
+    ) -> AsyncIterator[Any]:
+        """As LangGraph's, to which all its ways to run a graph lead.
+
+        Raises:
+            InputError: an option is not usable, or a question that is answered is not open.
+            UnknownThread: there is nothing to go on with.
+            RunChanged: config or prompts changed since the run began.
+            CheckpointError: checkpoints can't be read, or are gone.
+        """
+        options = self._options(context)
+        given = self._with_options(input, options)
+        if isinstance(input, Mapping) and await self._had_begun(config):
+            given = None
+        async with self._guarded(given, config):
+            stream = cast("AsyncGenerator[Any]", super().astream(given, config, context=options, **how))
+            async with aclosing(stream):
+                async for part in stream:
+                    yield part
+
+    @asynccontextmanager
+    async def _guarded(self, asked: object, config: RunnableConfig) -> AsyncIterator[None]:
+        """Checked before, on record after. A run without a thread keeps nothing that it could go on with."""
+        if not self.checkpointer:
+            yield
+            return
+        await self._check(asked, config)
+        try:
+            yield
+        finally:
+            await self._note(str(config["configurable"]["thread_id"]))
+
+    def _options(self, context: Mapping[str, Any] | None) -> RunOptions | None:
+        return checked(RunOptions, context, "context") if context and self.context_schema is RunOptions else None
+
+    @property
+    def _is_contest(self) -> bool:
+        return "run_options" in self.channels
+
+    def _with_options(self, asked: Any, options: RunOptions | None) -> Any:  # noqa: ANN401 - any input
+        if isinstance(asked, Mapping) and self._is_contest:
+            return {**asked, "run_options": input_options(options)}
+        return asked
+
+    async def _had_begun(self, config: RunnableConfig) -> bool:
+        """Whether a server that was killed runs a run again. If another door went on with it, LangGraph begins anew."""
+        if not isinstance(self.checkpointer, BaseCheckpointSaver):
+            return False
+        thread: RunnableConfig = {"configurable": {"thread_id": config["configurable"]["thread_id"]}}
+        of_run = {"run_id": config.get("metadata", {}).get("run_id")}
+        return bool([kept async for kept in self.checkpointer.alist(thread, filter=of_run, limit=1)])
+
+    async def _check(self, asked: object, config: RunnableConfig) -> None:
+        if not (asked is None or isinstance(asked, Command)):
+            return
+        standing = await self.aget_state(config)
+        thread_id = str(config["configurable"]["thread_id"])
+        if self._is_contest and not is_finished(standing):
+            await check_resumable(self.services, thread_id, standing)
+            await note_going_on(self.services, standing)
+        elif not standing.created_at:
+            raise UnknownThread(f"thread {thread_id!r} has no run to go on with")
+        if isinstance(asked, Command) and asked.resume is not None:
+            addressed(open_questions(standing.interrupts), *_decision_or_answers(asked.resume))
+
+    async def _note(self, thread_id: str) -> None:
+        """The record says how the thread stands; whoever took it over says so otherwise."""
+        if not self._is_contest or (self.held is not None and self.held.taken_by is not None):
+            return
+        with suppress(StoreError):  # where it can't be read, nobody works on the run any more
+            standing = await self.aget_state({"configurable": {"thread_id": thread_id}})
+            if questions := open_questions(standing.interrupts):
+                await note_waiting(self.services, questions)
+            elif not is_finished(standing):
+                await note_stopped(self.services, thread_id)
+
+
+def _decision_or_answers(resume: object) -> tuple[object, dict[str, object] | None]:
+    """An answer to the one question, or answers by question id."""
+    if isinstance(resume, dict) and resume and all(_QUESTION_ID.fullmatch(str(name)) for name in resume):
+        return None, resume
+    return resume, None
+
+
+class _Process:
+    """What an Agent Server's process keeps: one container, and each graph compiled once."""
+
+    def __init__(self) -> None:
+        self._opening = asyncio.Lock()
+        self._services: Services | None = None
+        self._graphs: dict[Build, ServedGraph] = {}
+
+    async def services(self) -> Services:
+        async with self._opening:
+            if self._services is None:
+                self._services = await asyncio.to_thread(lambda: Services(load_settings()))
+        return self._services
+
+    async def graph(self, build: Build) -> ServedGraph:
+        services = await self.services()
+        if build not in self._graphs:
+            self._graphs[build] = await asyncio.to_thread(lambda: ServedGraph.of(build(services).compile(), services))
+        return self._graphs[build]
+
+
+_PROCESS = _Process()
+
+
+@asynccontextmanager
+async def served(build: Build, config: RunnableConfig, runtime: ServerRuntime[Any]) -> AsyncIterator[Compiled]:
+    """A graph for the Agent Server, which brings the checkpointer: guarded while it runs, bare for schema reads.
+
+    Raises:
+        ThreadBusy: somebody else works on the run's thread.
+    """
+    graph = await _PROCESS.graph(build)
+    thread_id = config.get("configurable", {}).get("thread_id")
+    if runtime.execution_runtime is None or thread_id is None:
+        yield graph
+        return
+    async with run_guard(graph.services, str(thread_id)) as held:
+        yield graph.copy({"held": held})
+    for notice in held.notices:
+        _LOG.warning(notice)

@@ -1,0 +1,75 @@
+"""An Agent Server that was killed: its runs go on in the next one and end as if nothing had happened."""
+
+import time
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from fakes.contests import Contest, write_workspace
+from fakes.servers import Server, agent_server
+from fakes.traces import asked, record_of, settled
+from fakes.vendors import Vendors
+
+THEME = "How does resume work after a crash?"
+OPTIONS = {"teams": ["alpha"], "max_rounds": 1, "learn": False}
+
+
+def start(server: Server, thread: str, context: dict[str, Any]) -> str:
+    """A run on a thread of this id; the run's id."""
+    server.client.threads.create(thread_id=thread)
+    return str(server.client.runs.create(thread, "contend", input={"theme": THEME}, context=context)["run_id"])
+
+
+def wait_for_hung(vendors: Vendors, calls: int) -> None:
+    while len(vendors.hung) < calls:
+        time.sleep(0.02)
+
+
+def wait_for_queue(workspace: Path) -> None:
+    """Until the server has written its queue; it does so every ten seconds."""
+    queue = workspace / ".langgraph_api" / ".langgraph_ops.pckl"
+    began = time.time()
+    while not (queue.is_file() and queue.stat().st_mtime > began):
+        time.sleep(0.05)
+
+
+@pytest.mark.timeout(180)
+async def test_runs_of_a_killed_server_go_on_in_the_next_one_and_in_the_command_line(
+    workspace: Path, tmp_path: Path, documents: Path, vendors: Vendors
+) -> None:
+    """A server that has written its queue takes its runs up by itself."""
+    queued, other = str(uuid4()), str(uuid4())
+    for folder in (workspace, tmp_path / "undisturbed"):
+        write_workspace(folder, seconds=600)
+    undisturbed = Contest(tmp_path / "undisturbed", documents, vendors.base_url)
+    for thread in (queued, other):
+        await undisturbed.run(THEME, thread_id=thread, **OPTIONS)
+    expected = asked(vendors.calls)
+    vendors.calls.clear()
+
+    vendors.hang(prompt="reviewer/review")
+    options = {**OPTIONS, "documents": [str(documents)], "sources": ["local"]}
+    with agent_server(workspace, OPENAI_BASE_URL=vendors.base_url) as server:
+        run = start(server, queued, options)
+        start(server, other, options)
+        wait_for_hung(vendors, 2)
+        wait_for_queue(workspace)
+        server.kill()
+    vendors.heal()
+    resumed = await Contest(workspace, documents, vendors.base_url).resume(other)
+    with agent_server(workspace, OPENAI_BASE_URL=vendors.base_url) as server:
+        joined = server.client.runs.join(queued, run)
+        again = server.run("contend", None, thread_id=other)
+
+    assert isinstance(joined, dict)
+    assert [joined["message"], resumed.message, again["message"]] == ["all teams delivered"] * 3
+    assert asked(vendors.calls) == expected
+    assert record_of(workspace) == record_of(undisturbed.workspace)
+    for thread in (queued, other):
+        assert _report(workspace, thread) == _report(undisturbed.workspace, thread)
+
+
+def _report(workspace: Path, thread: str) -> str:
+    return settled((workspace / "results" / thread / "report.md").read_text("utf-8"))
