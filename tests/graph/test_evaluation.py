@@ -449,7 +449,7 @@ async def test_a_rubric_of_ones_own_is_what_judges_read(contest: Contest, worksp
 
     await contest.run(THEME, max_rounds=1)
 
-    asked = {call.model: call.system for call in vendors.calls if call.prompt == "evaluator/metric"}
+    asked = {call.model: call.user for call in vendors.calls if call.prompt == "evaluator/metric"}
     assert "100: short.\n0: long." in asked["strict"]
     assert "Is it English?" in asked["gpt-5-mini"]
     assert metrics_of(rounds_of(contest)[0])["brevity"].weight == 0.75

@@ -46,10 +46,11 @@ def contest_of(workspace: Path, documents: Path, vendors: Vendors, percents: dic
     return Contest(workspace, documents, vendors.base_url)
 
 
-def with_sign(sign: str) -> Callable[[str], str]:
+def with_sign(*signs: str) -> Callable[[str], str]:
     def added(reply: str) -> str:
         draft = json.loads(reply)
-        return json.dumps(draft | {"findings": [{"text": sign, "sources": []}, *draft["findings"]][:8]})
+        said = [{"text": sign, "sources": []} for sign in signs]
+        return json.dumps(draft | {"findings": [*said, *draft["findings"]][:8]})
 
     return added
 
@@ -209,6 +210,28 @@ async def test_judges_of_a_pair_see_neither_names_nor_scores(contest: Contest, v
     for call in vendors.calls:
         if call.prompt == "pairwise/compare":
             assert not re.search(r"\b(?:alpha|beta)\b|/100", call.system + call.user, re.IGNORECASE)
+
+
+async def test_judges_of_a_pair_see_what_code_found_of_the_citations(contest: Contest, vendors: Vendors) -> None:
+    await played(contest)
+
+    asked = [call.user for call in vendors.calls if call.prompt == "pairwise/compare"]
+    assert asked
+    found = "2 of its 6 sentences are not said by its sources, 0 of its 2 citations are invented.\n"
+    assert all(f"- First report: {found}- Second report: {found}" in prompt for prompt in asked)
+
+
+async def test_a_judges_choice_whose_sources_say_clearly_less_of_it_is_a_tie(
+    contest: Contest, vendors: Vendors
+) -> None:
+    invented = ("The moon is made of green cheese.", "Elephants fly over Tokyo in June.")
+    vendors.malform(with_sign(SIGNS["beta"], *invented), model="beta", prompt="writer/write")
+    prefer(vendors, "beta")
+
+    await played(contest)
+
+    assert vendors.prompts().count("pairwise/compare") == 2
+    assert order_of(contest) == ["alpha", "beta"]
 
 
 async def test_teams_further_apart_are_not_compared(workspace: Path, documents: Path, vendors: Vendors) -> None:

@@ -91,6 +91,20 @@ async def test_feedback_goes_to_the_writer_and_new_queries_are_searched_first(
     assert [FEEDBACK in draft for draft in drafts] == [False, True]
 
 
+async def test_own_documents_are_searched_for_the_question_itself_too(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    plan = {"investigation_points": ["Costs"], "search_queries": ["price of basalt"], "plan_text": "Look for prices."}
+    vendors.reply(json.dumps(plan), prompt="supervisor/plan")
+    graph = build_research_graph(services).compile()
+    searched: list[str] = []
+
+    async for update in graph.astream({"theme": THEME}, context=contest.options(), stream_mode="updates"):
+        searched += [hit["query"] for hit in update["search"]["found"]] if "search" in update else []
+
+    assert THEME in searched
+
+
 async def test_a_research_begins_with_every_key_of_its_state(
     contest: Contest, services: Services, vendors: Vendors
 ) -> None:
@@ -138,3 +152,14 @@ async def test_a_persons_word_on_the_plan_stays_in_the_state_and_the_question_is
     assert len(plans) == asked
     assert answer.get("reason", THEME) in plans[-1]
     assert state["next_action"] == "end"
+
+
+async def test_long_feedback_stands_once_in_the_next_plans_prompt(contest: Contest, vendors: Vendors) -> None:
+    reason = " ".join(f"Point {number} of the report lacks its source and its date." for number in range(8))
+    verdict = {"reason": reason, "evidence": [], "percent": 40}
+    vendors.reply(json.dumps(verdict), prompt="evaluator/metric")
+
+    await contest.run(THEME, min_rounds=2, max_rounds=2, learn=False)
+
+    again = [call.user for call in vendors.calls if call.prompt == "supervisor/plan"][-1]
+    assert again.count("clarity_coherence 40.0/100: Point 0 of the report lacks") == 1

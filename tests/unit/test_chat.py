@@ -20,7 +20,7 @@ from contend.llm.chat import ChatModel
 from contend.llm.endpoint import Endpoint
 from contend.llm.model import Answer, Scope
 from contend.models.replies import MetricReply, PlanReply, draft_reply
-from contend.prompts import PromptLibrary, Untrusted
+from contend.prompts import PromptLibrary, Untrusted, mark_of
 from contend.settings import ModelPrice
 from fakes.vendors import Vendors
 
@@ -110,6 +110,21 @@ async def test_a_reply_comes_back_in_the_agreed_shape_with_its_usage(vendors: Ve
     assert (usage.model, usage.role, usage.requests) == ("judge-1", "evaluator", 1)
     assert usage.cost_usd == pytest.approx((usage.input_tokens * 2 + usage.output_tokens * 10) / 1e6)
     assert caller.ledgers.of("run-1").used.input_tokens == usage.input_tokens
+
+
+async def test_delimiters_that_a_model_copies_are_taken_out(vendors: Vendors, prompts: PromptLibrary) -> None:
+    tag = f"submission-{mark_of(SCOPE.execution_id)}"
+    reply = {
+        "reason": f"<{tag}>\nIt is short.</{tag}>",
+        "evidence": [f"<{tag}>Bridges hum.", "a <b-1> c"],
+        "percent": 50,
+    }
+    vendors.reply(json.dumps(reply), prompt="evaluator/metric")
+    async with calling(vendors, prompts) as caller:
+        value, _, _ = await caller.score()
+
+    assert value.reason == "It is short."
+    assert value.evidence == ["Bridges hum.", "a <b-1> c"]
 
 
 async def test_the_endpoint_is_bound_to_the_shape_and_to_the_roles_limit(

@@ -18,8 +18,21 @@ def test_a_sentence_that_the_limit_cut_off_is_left_out_and_whole_ones_before_it_
     cut = (complete + "The athlete may need to work on different sub")[:LONGEST_SENTENCE].ljust(LONGEST_SENTENCE, "x")
 
     assert whole(cut) == complete.strip()
+    assert whole(cut[:-3].strip()) == complete.strip()
     assert whole("x" * LONGEST_SENTENCE) == ""
     assert whole("Short and without an end") == "Short and without an end"
+
+
+def test_a_sentence_copied_from_a_cut_one_is_left_out() -> None:
+    assert whole("Bridges hum. The slats of the west railing do not…") == "Bridges hum."
+
+
+def test_a_sentence_that_holds_a_piece_of_the_reply_is_left_out() -> None:
+    broken = 'Bridges hum. If the `-", "sources" : [ ]}, {"text": "If the wind is weak, they do not. Slats sing.'
+
+    draft = draft_of(_reply((broken, [1])), OFFERED, [])
+
+    assert draft.analysis[1].text == "Bridges hum. Slats sing."
 
 
 def test_a_part_says_each_sentence_once() -> None:

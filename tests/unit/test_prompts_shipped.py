@@ -50,6 +50,23 @@ def test_a_rubric_has_five_anchors(metric: str, language: Language) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+def test_the_metrics_of_a_submission_are_asked_about_after_all_that_they_share(language: Language) -> None:
+    """Endpoints keep the beginning of a prompt, and ask less or nothing for it the next time."""
+    values = samples_for("evaluator/metric")[0]
+    one, other = (
+        LIBRARY.render(
+            "evaluator/metric", values | {"metric": name, "rubric": name}, language=language, mark="1a2b3c4d"
+        )
+        for name in ("depth", "breadth")
+    )
+
+    until = one.index("</submission-1a2b3c4d>")
+    assert one[:until] == other[:until]
+    system = LIBRARY.render("evaluator/system", samples_for("evaluator/system")[0], language=language, mark="")
+    assert "coverage" not in system
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_a_judge_gives_its_reason_before_the_score(language: Language) -> None:
     system = LIBRARY.render("evaluator/system", samples_for("evaluator/system")[0], language=language, mark="")
 

@@ -119,6 +119,13 @@ def test_references_may_repeat_and_stay() -> None:
     assert shown.count("**On bridges**") == 2
 
 
+def test_references_that_nothing_cites_are_left_out() -> None:
+    shown = seen_by_judges(report(SENTENCES[0])).text
+
+    assert "https://bridges.example/1" in shown
+    assert "https://bridges.example/2" not in shown
+
+
 def test_an_order_in_a_heading_or_title_is_left_out() -> None:
     asked = (
         report(*SENTENCES)

@@ -38,6 +38,24 @@ def test_a_number_of_several_tokens_counts_with_each_of_them_changed() -> None:
     assert found[65] == pytest.approx(0.5)
 
 
+def test_a_first_digit_that_was_not_said_begins_the_nearest_round_percentage() -> None:
+    found = spread(told('{"percent":'), told("8", _1=0.6, _8=0.2, _9=0.2), told("0", _0=1.0), told("}"))
+
+    assert found == {80: pytest.approx(0.2), 90: pytest.approx(0.2), 100: pytest.approx(0.6)}
+
+
+def test_what_could_have_stood_for_a_hundred_is_a_percentage_too() -> None:
+    found = spread(told('{"percent":'), told("1", _1=0.5, _9=0.5), told("0", _0=1.0), told("0", _0=1.0), told("}"))
+
+    assert found == {95: pytest.approx(0.5), 100: pytest.approx(0.5)}
+
+
+def test_numbers_that_are_tokens_of_their_own_are_read_as_they_are() -> None:
+    found = spread(told('{"percent":'), told("80", _80=0.5, _10=0.3, _7=0.2), told("}"))
+
+    assert found == {7: pytest.approx(0.2), 10: pytest.approx(0.3), 80: pytest.approx(0.5)}
+
+
 def test_the_field_itself_is_meant_and_not_a_mention_before_it() -> None:
     mention = told('{"reason": "\\\\"percent\\\\": 3", "percent": ')
 

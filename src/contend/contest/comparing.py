@@ -16,11 +16,17 @@ from contend.llm.model import Scope
 from contend.models.options import ResolvedOptions
 from contend.models.record import Identifier, Record
 from contend.models.replies import PairwiseReply
+from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts import Untrusted
 from contend.services import Services
 from contend.settings import EXTRACTIVE
-from contend.team.metrics import seen_by_judges
+from contend.team.metrics import CitationFaults, citation_faults, seen_by_judges
+
+Choice = Literal["first", "second", "tie"]
+
+_CLEARLY_MORE = 0.1
+"""One sentence of ten."""
 
 MOST_COMPARED = 4
 """Of more teams within a near tie, the first of the ranking are compared: every pair costs two calls."""
@@ -45,7 +51,7 @@ class Comparison(Record):
 
     first: Identifier
     second: Identifier
-    choice: Literal["first", "second", "tie"]
+    choice: Choice
     usage: CallUsage | None = None
     failure: str = ""
     limit: Limit | None = None
@@ -68,8 +74,12 @@ class ComparingNodes:
 
     async def compare_pair(self, task: CompareTask) -> ContestUpdate:
         """Ask which of two submissions is better."""
-        first, second = [await self._seen(task["submissions"][task[place]]) for place in ("first", "second")]
-        model = self.services.model("evaluator", ResolvedOptions.model_validate(task["options"]), task["execution_id"])
+        options = ResolvedOptions.model_validate(task["options"])
+        documents = [task["submissions"][task[place]] for place in ("first", "second")]
+        submissions = [await self.services.require_submission(document) for document in documents]
+        faults = [await citation_faults(self.services, submission) for submission in submissions]
+        first, second = [_shown(submission, found) for submission, found in zip(submissions, faults, strict=True)]
+        model = self.services.model("evaluator", options, task["execution_id"])
         answer = await model.structured(
             "pairwise/compare",
             PairwiseReply,
@@ -77,13 +87,12 @@ class ComparingNodes:
             scope=Scope(
                 execution_id=task["execution_id"],
                 role="evaluator",
-                language=task["options"]["language"],
+                language=options.language,
                 step=f"{task['first']}>{task['second']}",
             ),
         )
-        return _compared(
-            Comparison(first=task["first"], second=task["second"], choice=answer.value.choice, usage=answer.usage)
-        )
+        choice = _upheld(answer.value.choice, *faults)
+        return _compared(Comparison(first=task["first"], second=task["second"], choice=choice, usage=answer.usage))
 
     async def not_compared(self, task: CompareTask, error: NodeError) -> Command[Literal["pick_winner"]]:
         """A comparison that fails decides nothing."""
@@ -94,9 +103,16 @@ class ComparingNodes:
         # A failed node's edges are not followed: without this, comparisons that all fail would end the graph silently.
         return Command(update=dict(_compared(failed)), goto="pick_winner")
 
-    async def _seen(self, document: str) -> Untrusted:
-        submission = await self.services.require_submission(document)
-        return Untrusted(seen_by_judges(submission.content).text, label="submission")
+
+def _shown(submission: Submission, faults: CitationFaults) -> dict[str, object]:
+    """What the judge reads of a submission, and what code found of its citations: judges see no sources."""
+    return {"text": Untrusted(seen_by_judges(submission.content).text, label="submission"), **faults._asdict()}
+
+
+def _upheld(choice: Choice, first: CitationFaults, second: CitationFaults) -> Choice:
+    """The choice, or a tie where code found clearly more faults in the chosen submission than in the other."""
+    more = {"first": first.share - second.share, "second": second.share - first.share, "tie": 0.0}
+    return "tie" if more[choice] >= _CLEARLY_MORE - 1e-9 else choice
 
 
 def near_ties(outcomes: Sequence[TeamOutcome], options: ResolvedOptions) -> list[str]:

@@ -22,7 +22,7 @@ from contend.llm.reply_text import (
 from contend.llm.spread import spread_of
 from contend.models.options import Role
 from contend.models.task import CallUsage
-from contend.prompts import PromptLibrary, Untrusted, mark_of
+from contend.prompts import PromptLibrary, Untrusted, mark_of, without_delimiters
 from contend.settings import ModelPrice
 from contend.text import clean, estimate_tokens, shorten
 
@@ -98,7 +98,7 @@ class ChatModel:
         if heard.refusal:
             reason = shorten(heard.refusal, 200)
             raise ReplyError(f"model {self.name!r} refused to answer {talk.prompt}: {reason}; choose another model")
-        return read_reply(heard.text, talk.reply_type)
+        return read_reply(without_delimiters(heard.text, mark_of(talk.scope.execution_id)), talk.reply_type)
 
     async def _ask_again(self, talk: _Talk[R], fault: UnreadableReply) -> R:
         self._show(talk, fault)

@@ -7,6 +7,10 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+_DIGITS = re.compile(r"\d")
+_MOST = 100
+_ROUND = 5
+
 
 class Token(NamedTuple):
     """A token as it was said, and the probabilities, 0.0 to 1.0, of those that could have stood there."""
@@ -37,9 +41,10 @@ def read_tokens(content: object) -> list[Token]:
 
 
 def spread_of(tokens: Sequence[Token], field: str) -> dict[int, float] | None:
-    """How likely each value of a whole-number field was, summing to 1; None where the tokens don't tell.
+    """How likely each value of a field of whole percents was, summing to 1; None where the tokens don't tell.
 
-    A number of several tokens counts with each of them changed alone: what else would have followed is not known.
+    A number of several tokens counts with each of them changed alone. What would have followed a digit that was not
+    said is not known: it is taken for the nearest round percentage that begins so, a 1 in place of 80's 8 for 100.
     """
     text = "".join(token.text for token in tokens)
     found = list(re.finditer(rf'"{re.escape(field)}"\s*:\s*(\d+)', text))
@@ -62,21 +67,33 @@ def _overlapping(tokens: Sequence[Token], begin: int, end: int) -> Iterator[Toke
 
 
 def _values(digits: Sequence[Token]) -> Iterator[tuple[int, float]]:
-    """Values with their probabilities: the number as said, and with one token changed from there on."""
+    """Values with their probabilities: the number as said, and with one token changed."""
+    said = _read([token.text for token in digits])
+    if said is None:
+        return
+    by_digit = not any(len(_DIGITS.findall(text)) > 1 for token in digits for text in (token.text, *token.likely))
     before = 1.0
     for place, token in enumerate(digits):
+        begun, rest = [each.text for each in digits[:place]], [each.text for each in digits[place + 1 :]]
         for other, share in token.likely.items():
-            if other != token.text:
-                parts = [each.text for each in digits]
-                yield from _read([*parts[:place], other, *parts[place + 1 :]], before * share)
+            value = _nearest(_read([*begun, other]), said) if by_digit else _read([*begun, other, *rest])
+            if other != token.text and value is not None:
+                yield value, before * share
         before *= token.likely.get(token.text, 0.0)
-    yield from _read([token.text for token in digits], before)
+    yield said, before
 
 
-def _read(parts: Sequence[str], share: float) -> Iterator[tuple[int, float]]:
+def _nearest(begun: int | None, said: int) -> int | None:
+    """Of the round percentages that begin so, the one nearest to what was said; the number itself if there is none."""
+    if begun is None:
+        return None
+    round_ones = [value for value in range(0, _MOST + 1, _ROUND) if str(value).startswith(str(begun))]
+    return min(round_ones, key=lambda value: abs(value - said), default=begun)
+
+
+def _read(parts: Sequence[str]) -> int | None:
     number = re.fullmatch(r"\D*(\d{1,9})\D*", "".join(parts))
-    if number and re.search(r"\d", parts[-1]):
-        yield int(number[1]), share
+    return int(number[1]) if number and _DIGITS.search(parts[-1]) else None
 
 
 def _likely(said: _Said) -> dict[str, float]:

@@ -4,7 +4,7 @@ from contend.prompts.builder import UserPromptBuilder
 from contend.prompts.lessons import curator_values, nearest, reflector_values
 from contend.prompts.library import PromptLibrary, PromptRow, Rendered, local_now
 from contend.prompts.settings import PromptBuilderSettings
-from contend.prompts.wrapping import Untrusted, mark_of
+from contend.prompts.wrapping import Untrusted, mark_of, without_delimiters
 
 __all__ = [
     "PromptBuilderSettings",
@@ -18,4 +18,5 @@ __all__ = [
     "mark_of",
     "nearest",
     "reflector_values",
+    "without_delimiters",
 ]

@@ -100,6 +100,11 @@ def neutral(text: str, *, label: str, mark: str) -> str:
     return clean(lookalike.sub(_INSTEAD, folded))
 
 
+def without_delimiters(text: str, mark: str) -> str:
+    """A model's text without the delimiters that it copied from its prompt."""
+    return re.sub(rf"</?[a-z]{{1,20}}-{re.escape(mark)}>(?:\\n)?", "", text)
+
+
 @lru_cache(maxsize=256)
 def _lookalike(label: str, mark: str) -> re.Pattern[str]:
     shapes = [_TAG % re.escape(label), _CHAT_TOKEN, re.escape(mark)]

@@ -17,6 +17,9 @@ AT_HAND = 4
 AT_HAND_CHARACTERS = 240
 """Of so many passages of the own documents, the planner sees the beginnings."""
 
+_TOLD_APART = 80
+"""So many characters tell one feedback from another."""
+
 Asked = Literal["supervisor", "writer", "reviewer"]
 
 
@@ -101,11 +104,18 @@ def _planning(state: ResearchState) -> dict[str, object]:
     ]
     return {
         "query_hints": team.query_hints,
-        "feedback": Untrusted(refusal_reason(state) or (history[-1]["feedback"] if history else ""), label="feedback"),
+        "feedback": Untrusted(refusal_reason(state) or _latest_feedback(state), label="feedback"),
         "sources": [name for name in team.sources if name in state["options"]["sources"]],
         "round_number": state["round_number"],
         "history": history,
     }
+
+
+def _latest_feedback(state: ResearchState) -> str:
+    """The judges' latest feedback, as far as the brief does not show it, shortened or not."""
+    history = state.get("history", [])
+    feedback = str(history[-1]["feedback"]).strip() if history else ""
+    return "" if feedback[:_TOLD_APART] in state.get("brief", "") else feedback
 
 
 async def _at_hand(services: Services, state: ResearchState) -> list[dict[str, object]]:

@@ -14,7 +14,7 @@ from contend.text import shared_content
 
 MAX_RESULTS = 20
 MAX_PASSAGES = 16
-PASSAGES_A_DOCUMENT = 4
+PASSAGES_A_DOCUMENT = 6
 KEPT_PASSAGES = 8
 """Of the best draft so far, as many passages are offered again."""
 

@@ -42,9 +42,13 @@ class ResearchRoutes:
         return [Send("read_page", task) for task in pages_to_read(state)] or "write"
 
     def _searches(self, state: ResearchState) -> list[Send]:
-        queries = state.get("more_queries") or (state["task_plan"] or {})["search_queries"]
+        again = state.get("more_queries")
+        queries = again or (state["task_plan"] or {})["search_queries"]
         off = self.services.sources_off(state["execution_id"]) | state.get("sources_off", {})
         wanted = [name for name in team_of(state).sources if name in state["options"]["sources"] and name not in off]
+        pairs = [(query, source) for query in queries for source in wanted]
+        # Queries of a plan look for what is beside the question, and may all miss what answers it.
+        asked = [(state["theme"], "local")] if "local" in wanted and not again else []
         return [
             Send(
                 "search",
@@ -56,6 +60,5 @@ class ResearchRoutes:
                     team_id=team_of(state).team_id,
                 ),
             )
-            for query in queries
-            for source in wanted
+            for query, source in dict.fromkeys(asked + pairs)
         ]

@@ -1,5 +1,6 @@
 """From the writer's reply to a draft, and from the finished state to a submission."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,10 @@ from contend.report import state_to_report
 from contend.research.state import ResearchState
 from contend.text import clean, split_sentences
 
+_NEAR_LIMIT = 0.95
+"""White space at a reply's end counts against its limit and is gone when the text is read."""
+_CUT_ENDS = ("…", "...")
+_SYNTAX = re.compile(r'"(?:text|sources)"\s*:')
 _SENTENCE_ENDS = (".", "!", "?", "。", "！", "？", "”", "」", ")", "）")
 
 
@@ -32,16 +37,24 @@ def _cited(sentences: Sequence[SentenceReply], offered: Sequence[Passage]) -> li
     """A part's sentences, each once; those that hold no text are left out."""
     told: dict[str, CitedSentence] = {}
     for sentence in sentences:
-        text = whole(clean(sentence.text, single_line=True))
+        text = whole(_without_syntax(clean(sentence.text, single_line=True)))
         numbers = [number for number in dict.fromkeys(sentence.sources) if 1 <= number <= len(offered)]
         if text:
             told.setdefault(text, CitedSentence(text=text, passages=[offered[number - 1].id for number in numbers]))
     return list(told.values())
 
 
+def _without_syntax(text: str) -> str:
+    """The text without sentences that hold a piece of the reply itself: small models lose the quotes' ends."""
+    if not _SYNTAX.search(text):
+        return text
+    return " ".join(sentence for sentence in split_sentences(text) if not _SYNTAX.search(sentence))
+
+
 def whole(text: str) -> str:
-    """The text without the sentence that the reply's limit cut off at its end."""
-    if len(text) < LONGEST_SENTENCE or text.endswith(_SENTENCE_ENDS):
+    """The text without the sentence at its end that the reply's limit cut off, or that was copied from a cut one."""
+    cut = len(text) >= _NEAR_LIMIT * LONGEST_SENTENCE and not text.endswith(_SENTENCE_ENDS)
+    if not cut and not text.endswith(_CUT_ENDS):
         return text
     kept = split_sentences(text)[:-1]
     return text[: text.rindex(kept[-1]) + len(kept[-1])] if kept else ""

@@ -69,21 +69,17 @@ async def citation_support(services: Services, submission: Submission, language:
     A sentence counts once, however often it stands in the report: with its weakest citation. One that cites nothing and
     that no passage says counts as not supported, but for what the report names as its limits.
     """
-    different: dict[str, CitationCheck] = {}
-    for check in await checked_citations(services, submission):
-        key = squeezed(check.text)
-        different[key] = min(check, different.get(key, check), key=lambda known: known.support)
-    if not different:
+    cited, unfounded = await _weighed(services, submission)
+    if not cited:
         return Finding(None, _SAID[language]["uncited"])
-    unfounded = len(set(await _unfounded(services, submission)) - different.keys())
-    good = sum(check.verified for check in different.values())
-    reason = _SAID[language]["supported"].format(good=good, all=len(different))
+    good = sum(check.verified for check in cited)
+    reason = _SAID[language]["supported"].format(good=good, all=len(cited))
     if unfounded:
         reason += _SAID[language]["unfounded"].format(count=unfounded)
-    worst = min(different.values(), key=lambda check: check.support)
+    worst = min(cited, key=lambda check: check.support)
     if not worst.verified:
         reason += _SAID[language]["worst"].format(text=shorten(worst.text, _SHOWN_CHARACTERS))
-    return Finding(good / (len(different) + unfounded), reason)
+    return Finding(good / (len(cited) + unfounded), reason)
 
 
 async def point_coverage(_: Services, submission: Submission, language: Language) -> Finding:
@@ -99,10 +95,44 @@ async def point_coverage(_: Services, submission: Submission, language: Language
     return finding._replace(reason=finding.reason + _SAID[language]["missing"].format(text=shown))
 
 
+class CitationFaults(NamedTuple):
+    """Of so many `sentences` the sources do not say `unsupported`; of so many `citations` name no retrieved source."""
+
+    unsupported: int
+    sentences: int
+    invented: int
+    citations: int
+
+    @property
+    def share(self) -> float:
+        """The share of faulty sentences, 0.0 to 1.0, and of faulty citations if that is more; 1.0 without any."""
+        return max(
+            self.unsupported / self.sentences if self.sentences else 1.0,
+            self.invented / self.citations if self.citations else 1.0,
+        )
+
+
+async def citation_faults(services: Services, submission: Submission) -> CitationFaults:
+    """What is wrong with a submission's citations, in numbers."""
+    validity = check_validity(submission.report, {result.url for result in submission.results})
+    cited, unfounded = await _weighed(services, submission)
+    good, every = sum(check.verified for check in cited), len(cited) + unfounded
+    return CitationFaults(every - good, every, validity.total - validity.valid, validity.total)
+
+
 async def checked_citations(services: Services, submission: Submission) -> list[CitationCheck]:
     """How far the passages that the draft's sentences cite support them."""
     passages = await _with_texts(services, submission)
     return await _checked(cited_in_draft(submission.draft, passages), [text_of(passage) for passage in passages])
+
+
+async def _weighed(services: Services, submission: Submission) -> tuple[list[CitationCheck], int]:
+    """Each cited sentence once, with its weakest citation, and how many others no passage says."""
+    cited: dict[str, CitationCheck] = {}
+    for check in await checked_citations(services, submission):
+        key = squeezed(check.text)
+        cited[key] = min(check, cited.get(key, check), key=lambda known: known.support)
+    return list(cited.values()), len(set(await _unfounded(services, submission)) - cited.keys())
 
 
 async def _unfounded(services: Services, submission: Submission) -> list[str]:

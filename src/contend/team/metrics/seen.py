@@ -6,6 +6,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from contend.citations import MARK
 from contend.models.record import Language
 from contend.models.research import HEADINGS
 from contend.orders import works_on_the_judge
@@ -16,6 +17,7 @@ _FRAME = re.compile(
 )
 """Headings, entries of references, the ruler of a table: they may repeat, and say nothing of the question."""
 
+_ENTRY = re.compile(r"(\d{1,3})\.\s\*\*")
 _LISTED = re.compile(r"[-*+•・>|]|\d{1,3}[.)]\s")
 _REFERENCES = tuple(f"## {named.references}" for named in HEADINGS.values())
 
@@ -52,11 +54,13 @@ class Seen(NamedTuple):
 def seen_by_judges(content: str) -> Seen:
     """The submission without sentences that work on the judge, and with each sentence where it stands first.
 
+    Of its references those that it cites: the others say nothing of the report, and may be most of its length.
+
     The layout is the same whatever was left out, so that an addition that is left out changes nothing.
     """
     reading = _Reading()
     blocks = [kept for block in split_blocks(clean(content)) if (kept := reading.block(block))]
-    return Seen(_laid_out(blocks), reading.orders, reading.repeats)
+    return Seen(_laid_out(_without_unread(blocks)), reading.orders, reading.repeats)
 
 
 @lru_cache(maxsize=64)
@@ -101,6 +105,19 @@ class _Reading:
         works = works_on_the_judge(sentence)
         self.orders += works
         return works
+
+
+def _without_unread(blocks: list[str]) -> list[str]:
+    """The blocks without the references that nothing cites, and without the date below them."""
+    begin = next((place for place, block in enumerate(blocks) if block.startswith(_REFERENCES)), len(blocks))
+    cited = {number for block in blocks[:begin] for number in MARK.findall(block)}
+    kept, shown = blocks[:begin], True
+    for block in blocks[begin:]:
+        if entry := _ENTRY.match(block):
+            shown = entry[1] in cited
+        if shown and not block.startswith("*Generated at"):
+            kept.append(block)
+    return kept
 
 
 def _laid_out(blocks: list[str]) -> str:
