@@ -42,6 +42,27 @@ def test_the_documents_that_rank_best_over_all_queries_are_read_first() -> None:
     assert urls(state) == ["https://a.org/twice", "https://a.org/once"]
 
 
+@pytest.mark.parametrize(
+    ("priority", "order"),
+    [
+        ({"tavily": 1, "arxiv": 2}, ["tavily", "arxiv"]),
+        ({"tavily": 7, "arxiv": 3}, ["arxiv", "tavily"]),
+        ({"tavily": 1}, ["tavily", "arxiv"]),
+        ({"tavily": 40, "local": 2}, ["tavily", "arxiv"]),
+        ({"tavily": 1, "arxiv": 1}, ["arxiv", "tavily"]),
+        ({}, ["arxiv", "tavily"]),
+    ],
+    ids=["named", "any numbers", "unnamed last", "unnamed behind large numbers", "alike by name", "none named"],
+)
+def test_of_equal_hits_the_source_with_the_smaller_number_comes_first_and_those_not_named_last(
+    priority: dict[str, int], order: list[str]
+) -> None:
+    hits = [hit(f"https://a.org/{number}", 1, source=name) for number, name in enumerate(reversed(order))]
+    state = found(*hits, task_plan={"source_priority": priority})
+
+    assert [task["result"]["source"] for task in pages_to_read(state)] == order
+
+
 def test_addresses_of_one_document_are_read_once_with_the_places_of_all_queries() -> None:
     state = found(
         hit("https://arxiv.org/abs/2001.00001v1", 1), hit("http://arxiv.org/pdf/2001.00001v2", 3, query="wind")

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 
 from contend.errors import SourceError
@@ -86,7 +87,7 @@ def unread_pages(state: ResearchState, results: Sequence[SearchResult], kept: Su
 
 
 def _worth(hit: dict[str, Any], weights: dict[str, float]) -> float:
-    return weights.get(hit["result"]["source"], 1.0) / (RANK_CONSTANT + int(hit["place"]))
+    return weights[hit["result"]["source"]] / (RANK_CONSTANT + int(hit["place"]))
 
 
 def _chosen(
@@ -125,6 +126,8 @@ def _cited_first(results: dict[str, SearchResult], passages: list[Passage]) -> l
 
 
 def _source_weights(state: ResearchState) -> dict[str, float]:
-    """A team's first source weighs 1, each further one a tenth less."""
+    """The first source weighs 1, each further one a tenth less; those not in the plan come last, by name."""
     priority = (state.get("task_plan") or {}).get("source_priority", {})
-    return {name: max(0.5, 1.1 - 0.1 * place) for name, place in priority.items()}
+    searched = {hit["result"]["source"] for hit in state.get("found", [])}
+    places = sorted(priority.keys() | searched, key=lambda name: (priority.get(name, inf), name))
+    return {name: max(0.5, 1.0 - 0.1 * place) for place, name in enumerate(places)}
