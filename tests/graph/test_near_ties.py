@@ -217,7 +217,7 @@ async def test_judges_of_a_pair_see_what_code_found_of_the_citations(contest: Co
 
     asked = [call.user for call in vendors.calls if call.prompt == "pairwise/compare"]
     assert asked
-    found = "2 of its 6 sentences are not said by its sources, 0 of its 2 citations are invented.\n"
+    found = "its sources say 4 of its 6 sentences, and 2 of its 2 citations are real.\n"
     assert all(f"- First report: {found}- Second report: {found}" in prompt for prompt in asked)
 
 
