@@ -195,6 +195,8 @@ def test_why_a_team_ended_within_a_round_stands_with_its_last_one(contests: Cont
     assert "planted failure" in row["reasoning"]
     assert row["score"] is not None
     assert row["active_seconds"] > 0
+    (began, _) = (event for event in told.events if event["type"] == "round_started" and event["team_id"] == "beta")
+    assert row["started_at"] == began["at"]
 
 
 def test_a_budget_that_ends_a_team_within_a_round_is_its_exit_reason(contests: Contests) -> None:

@@ -1,5 +1,6 @@
 import asyncio
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -313,6 +314,29 @@ async def _execution(contest: Contest, execution_id: str) -> ExecutionRow:
     return row
 
 
+async def test_a_round_that_ends_after_a_resume_is_recorded_with_when_it_began(
+    contest: Contest, vendors: Vendors
+) -> None:
+    await _stopped(contest, vendors, thread_id="stopped", teams=["alpha"], min_rounds=2, max_rounds=2)
+    assert len(_rounds_told(contest, "alpha")) == 1
+
+    outcome = await contest.resume("stopped")
+
+    assert len(_rounds_told(contest, "alpha")) == 2
+    assert await _rounds_recorded(contest, outcome.execution_id, "alpha") == _rounds_told(contest, "alpha")
+
+
+def _rounds_told(contest: Contest, team_id: str) -> list[datetime]:
+    return [event.at for event in contest.events if event.type == "round_started" and event.team_id == team_id]
+
+
+async def _rounds_recorded(contest: Contest, execution_id: str, team_id: str) -> list[datetime | None]:
+    services = contest.services()
+    rows = await services.record.rounds(execution_id)
+    await services.aclose()
+    return [row.started_at for row in rows if row.team_id == team_id]
+
+
 async def test_a_stopped_run_is_recorded_as_interrupted(contest: Contest, vendors: Vendors) -> None:
     await _stopped(contest, vendors, thread_id="stopped")
 
@@ -457,6 +481,9 @@ async def test_a_failed_round_is_played_again_while_retries_remain(
     ]
     assert rounds == [1, 2]
     assert sum(call.model == "beta" and call.prompt == "supervisor/plan" for call in vendors.calls) == 3
+    first, second, again = _rounds_told(contest, "beta")
+    assert first < second < again
+    assert await _rounds_recorded(contest, outcome.execution_id, "beta") == [first, second]
 
 
 async def test_a_round_that_fails_more_often_than_its_retries_is_the_teams_forfeit(

@@ -72,7 +72,10 @@ class EvaluationRow(Record):
 
 
 class RoundStatusRow(Record):
-    """The decision after a round. `confidence` only where the judge was asked; `exit_reason` None: another follows."""
+    """The decision after a round. `confidence` only where the judge was asked; `exit_reason` None: another follows.
+
+    `started_at`: when the round began; None where a team ended before its first decision.
+    """
 
     execution_id: Text
     team_id: Identifier
@@ -102,6 +105,7 @@ class RoundRow(Record):
     reasoning: str = ""
     confidence: Score | None = None
     exit_reason: ExitReason | None = None
+    started_at: UtcDatetime | None = None
     active_seconds: Seconds | None = None
 
     def state(self) -> RoundState:

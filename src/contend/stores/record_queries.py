@@ -32,7 +32,7 @@ _ROUNDS = """
 SELECT team_id, history.team_name, round_number, submission, epoch_us(submitted_at) AS submitted_at,
     score, coalesce(feedback, '') AS feedback, coalesce(details, '{}') AS details,
     epoch_us(evaluated_at) AS evaluated_at, decision, coalesce(reasoning, '') AS reasoning, confidence, exit_reason,
-    active_seconds
+    epoch_us(round_status.started_at) AS started_at, active_seconds
 FROM round_history AS history
 LEFT JOIN leader_board USING (execution_id, team_id, round_number)
 LEFT JOIN round_status USING (execution_id, team_id, round_number)

@@ -99,7 +99,7 @@ TEAM_STATUS = Upsert(
 )
 ROUND_HISTORY = Upsert("round_history", _ROUND, tuple(SubmissionRow.model_fields))
 LEADER_BOARD = Upsert("leader_board", _ROUND, tuple(EvaluationRow.model_fields))
-ROUND_STATUS = Upsert("round_status", _ROUND, tuple(RoundStatusRow.model_fields))
+ROUND_STATUS = Upsert("round_status", _ROUND, tuple(RoundStatusRow.model_fields), kept=("started_at",))
 USAGE = Upsert("usage", ("execution_id", "call_key"), (*_ROUND, *CallUsage.model_fields))
 
 

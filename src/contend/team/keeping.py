@@ -81,6 +81,7 @@ async def keep_decision(
             reasoning=decision.reasoning,
             confidence=decision.confidence,
             exit_reason=decision.exit_reason,
+            started_at=view.round_started,
             active_seconds=seconds,
         )
     )

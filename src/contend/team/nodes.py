@@ -47,10 +47,14 @@ class TeamNodes:
         context = await prompt_context(self.services, view, number)
         best = best_of(view.rounds)
         # Told when the ranking is read: who follows the events knows what the team saw.
-        tell(RoundStarted(execution_id=view.execution_id, team_id=view.team.team_id, round_number=number))
+        started = RoundStarted(execution_id=view.execution_id, team_id=view.team.team_id, round_number=number)
+        tell(started)
+        # A round that is played again began when it first did.
+        first = view.round_started if number == view.round_number else None
         return {
             **opening,
             "round_number": number,
+            "round_started": (first or started.at).isoformat(),
             "leaderboard_seen": [
                 entry.model_dump(mode="json") for entry in self.services.board.leaderboard(view.execution_id)
             ],

@@ -31,11 +31,12 @@ class TeamInput(TypedDict, total=False):
 class TeamState(TeamInput, total=False):
     """`rounds` holds finished rounds; `scores` grows by parallel metrics and is emptied by `brief`.
 
-    `asked`: what a team on its own was opened for.
+    `asked`: what a team on its own was opened for; `round_started`: when the round began, ISO 8601.
     """
 
     asked: dict[str, str]
     round_number: int
+    round_started: str
     rounds: list[dict[str, Any]]
     history: list[dict[str, Any]]
     best_submission: str | None
@@ -61,6 +62,7 @@ class TeamUpdate(TypedDict, total=False):
     bullets: list[dict[str, Any]]
     sources_off: dict[str, str]
     round_number: int
+    round_started: str
     rounds: list[dict[str, Any]]
     history: list[dict[str, Any]]
     best_submission: str | None

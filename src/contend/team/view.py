@@ -1,5 +1,6 @@
 """A team's state, read once: the records that its nodes work with."""
 
+from datetime import datetime
 from typing import NamedTuple
 
 from contend.llm.model import Scope
@@ -11,7 +12,10 @@ from contend.team.state import TeamState
 
 
 class TeamView(NamedTuple):
-    """The validated parts of a TeamState. `round_number` is the round being played, 0 before the first."""
+    """The validated parts of a TeamState. `round_number` is the round being played, 0 before the first.
+
+    `round_started` None: a process that did not keep it began the round.
+    """
 
     team: TeamConfig
     options: ResolvedOptions
@@ -19,9 +23,11 @@ class TeamView(NamedTuple):
     theme: str
     round_number: int
     rounds: list[FinishedRound]
+    round_started: datetime | None
 
     @classmethod
     def of(cls, state: TeamState) -> "TeamView":
+        started = state.get("round_started")
         return cls(
             TeamConfig.model_validate(state["team"]),
             ResolvedOptions.model_validate(state["options"]),
@@ -29,6 +35,7 @@ class TeamView(NamedTuple):
             state["theme"],
             state.get("round_number", 0),
             [FinishedRound.model_validate(past) for past in state.get("rounds", [])],
+            datetime.fromisoformat(started) if started else None,
         )
 
     @property
