@@ -197,21 +197,22 @@ async def dry_run(
 
 
 def count_calls(opening: Opening) -> tuple[int, int]:
-    """Model calls at least and at most: per team and round, plan, drafts, reviews, metrics, judge; near ties."""
+    """Model calls at least and at most: each round's plan, drafts, reviews, metrics, citations and judge; near ties."""
     options = opening.options
     if set(options.models.values()) == {"extractive"}:
         return 0, 0
     metrics = options.evaluator.samples * sum(metric.kind == "model" for metric in options.evaluator.metrics)
     compared = min(MOST_COMPARED, sum(team.kind != "extractive" for team in opening.teams))
+    citations = int(options.models["evaluator"] != "extractive")
     least = most = 2 * options.learn
     most += compared * (compared - 1)
     for team in opening.teams:
         if team.kind == "extractive":
-            least, most = least + metrics, most + metrics
+            least, most = least + metrics, most + metrics + citations
             continue
         loops = team.max_iterations or options.max_iterations
         least += options.min_rounds * (3 + metrics)
-        most += options.max_rounds * (1 + 2 * loops + metrics + 1)
+        most += options.max_rounds * (1 + 2 * loops + metrics + citations + 1)
     return least, most
 
 

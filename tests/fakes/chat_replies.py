@@ -27,6 +27,7 @@ PROMPTS = {
     "ReviewReply": "reviewer/review",
     "MetricReply": "evaluator/metric",
     "PairwiseReply": "pairwise/compare",
+    "CitationReply": "citation/check",
     "JudgmentReply": "judge/judge",
     "ReflectionReply": "reflector/reflect",
     "CurationReply": "curator/curate",

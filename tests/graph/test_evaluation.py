@@ -79,6 +79,47 @@ async def test_a_cited_sentence_that_its_source_does_not_say_costs_support_and_i
     assert CHEESE in support.reason
 
 
+# By code it could be either: the words are its source's, the meaning is not.
+TWISTED = "A killed process loses its workspace and begins again from nothing."
+
+
+def asked_about_citations(vendors: Vendors) -> list[str]:
+    return [call.user for call in vendors.calls if call.prompt == "citation/check"]
+
+
+@pytest.mark.parametrize("supported", [True, False])
+async def test_a_judge_is_asked_about_the_doubtful_citations_only_and_its_word_decides(
+    contest: Contest, vendors: Vendors, supported: bool
+) -> None:
+    findings = {"text": TWISTED, "sources": [1]}, {"text": CHEESE, "sources": [1]}
+    vendors.malform(with_findings(*findings), prompt="writer/write")
+    verdict = {"number": 1, "reason": "Nothing of beginning anew.", "supported": supported}
+    vendors.reply(json.dumps({"verdicts": [verdict]}), prompt="citation/check")
+
+    outcome = await contest.run(THEME, max_rounds=1, learn=False)
+
+    (asked,) = asked_about_citations(vendors)
+    support = metrics_of(rounds_of(contest)[0])["citation_support"]
+    to_check = (outcome.markdown or "").partition("Citations to check")[2]
+    assert TWISTED in asked
+    assert "The command resume reads this checkpoint" in asked
+    assert CHEESE not in asked
+    assert (TWISTED in support.evidence, CHEESE in support.evidence) == (not supported, True)
+    assert (TWISTED in to_check, CHEESE in to_check) == (not supported, True)
+
+
+async def test_where_the_judge_of_citations_fails_what_code_found_stands(contest: Contest, vendors: Vendors) -> None:
+    vendors.malform(with_findings({"text": TWISTED, "sources": [1]}), prompt="writer/write")
+    vendors.fail(prompt="citation/check", status=401)
+
+    await contest.run(THEME, max_rounds=1, learn=False)
+
+    support = metrics_of(rounds_of(contest)[0])["citation_support"]
+    assert len(asked_about_citations(vendors)) == 1
+    assert re.match(r"(\d+) of \1 cited sentences", support.reason)
+    assert support.evidence == []
+
+
 async def test_a_sentence_repeated_with_its_citation_adds_nothing_to_support(
     contest: Contest, vendors: Vendors
 ) -> None:

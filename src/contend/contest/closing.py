@@ -9,7 +9,7 @@ from langgraph.types import Command, interrupt
 
 from contend.contest.approval import answered, report_question
 from contend.contest.comparing import comparisons_of, pairwise_keys
-from contend.contest.outcomes import BUDGETS, outcomes_of, standings, status_of, summary_of, winner_of
+from contend.contest.outcomes import BUDGETS, TeamOutcome, outcomes_of, standings, status_of, summary_of, winner_of
 from contend.contest.publishing import head_of, publish
 from contend.contest.remarks import remarks_of
 from contend.contest.state import ContestState, ContestUpdate
@@ -19,7 +19,7 @@ from contend.models.round import ExitReason
 from contend.models.submission import Submission
 from contend.models.task import CallUsage, RunStatus, RunUsage
 from contend.services import Services, tell
-from contend.team.metrics import checked_citations
+from contend.team.metrics import unsupported
 
 ALL_DELIVERED = "all teams delivered"
 """The message of a run in which nothing failed."""
@@ -84,7 +84,7 @@ class ClosingNodes:
             sources_off=off,
             left_out=await self._left_out(options),
             unread=submission.unread,
-            unverified=await self._unverified(submission),
+            unverified=await self._unverified(winner, state["submission"], submission),
             usage=usage_of(state),
         )
         folder = self.services.folder / "results" / state["thread_id"]
@@ -144,10 +144,13 @@ class ClosingNodes:
     async def _left_out(self, options: ResolvedOptions) -> list[str]:
         return await self.services.left_out(options.documents, read=True) if "local" in options.sources else []
 
-    async def _unverified(self, submission: Submission) -> list[str]:
-        """The cited sentences that their passages were not seen to support."""
-        checks = await checked_citations(self.services, submission)
-        return [check.text for check in checks if not check.verified]
+    async def _unverified(self, winner: TeamOutcome, document: str | None, submission: Submission) -> list[str]:
+        """The cited sentences that their passages were not seen to support, as judged; anew where a person edited."""
+        best = winner.best
+        judged = [metric for metric in best.metrics if metric.name == "citation_support"] if best else []
+        if best and judged and judged[0].score is not None and best.submission == document:
+            return judged[0].evidence
+        return await unsupported(self.services, submission)
 
 
 async def route_after_pick(state: ContestState) -> Literal["approve_report", "publish", "finish_run"]:

@@ -103,6 +103,24 @@ class PairwiseReply(Reply):
     choice: Literal["first", "second", "tie"]
 
 
+MOST_CITATIONS = 6
+"""As many doubtful citations are asked about at once."""
+
+
+class CitationVerdict(Reply):
+    """Whether a source says a sentence, by its number."""
+
+    number: int = Field(ge=1, le=MOST_CITATIONS)
+    reason: str = Field(min_length=2, max_length=200)
+    supported: bool
+
+
+class CitationReply(Reply):
+    """A judge's word on doubtful citations."""
+
+    verdicts: list[CitationVerdict] = Field(min_length=1, max_length=MOST_CITATIONS)
+
+
 class JudgmentReply(Reply):
     """The round judge's verdict."""
 

@@ -188,6 +188,10 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
             "submission": _said("submission"),
         },
     ),
+    "citation/check": (
+        {"claims": [{"number": 1, "sentence": _said("sentence"), "source": _said("source")}]},
+        {"claims": []},
+    ),
     "pairwise/compare": (
         {
             "user_query": Untrusted("Why do bridges hum?", label="query"),

@@ -1,16 +1,16 @@
 """The metrics: each turns a submission into a score with its reason. By a model, by code, or by a function."""
 
-from contend.team.metrics.by_code import CitationFaults, checked_citations, citation_faults
 from contend.team.metrics.measuring import Measured, measure, metric_tasks, unscored
 from contend.team.metrics.seen import seen_by_judges
+from contend.team.metrics.support import CitationFaults, citation_faults, unsupported
 
 __all__ = [
     "CitationFaults",
     "Measured",
-    "checked_citations",
     "citation_faults",
     "measure",
     "metric_tasks",
     "seen_by_judges",
     "unscored",
+    "unsupported",
 ]

@@ -9,7 +9,7 @@ from contend.models.evaluation import MetricInput
 from contend.models.options import MetricConfig
 from contend.models.submission import Submission
 from contend.services import Services
-from contend.team.metrics.by_code import Finding
+from contend.team.metrics.finding import Finding
 from contend.text import clean, shorten
 
 

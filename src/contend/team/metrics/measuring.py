@@ -9,9 +9,10 @@ from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.services import Services
 from contend.settings import EXTRACTIVE
-from contend.team.metrics.by_code import CODE_METRICS, Finding
+from contend.team.metrics.by_code import CODE_METRICS
 from contend.team.metrics.by_function import judged_by_function
 from contend.team.metrics.by_model import judged_by_model
+from contend.team.metrics.finding import Finding
 from contend.team.metrics.seen import refusal
 from contend.team.state import MetricTask
 
@@ -53,7 +54,14 @@ async def measure(services: Services, task: MetricTask) -> Measured:
     if refused is None and config.kind == "model":
         return await judged_by_model(services, task, config, submission)
     finding = Finding(0.0, refused) if refused else await _found(services, task, config, submission)
-    return MetricScore(name=config.name, score=finding.score, reason=finding.reason, weight=_weight(task)), None
+    score = MetricScore(
+        name=config.name,
+        score=finding.score,
+        reason=finding.reason,
+        weight=_weight(task),
+        evidence=finding.evidence,
+    )
+    return score, finding.usage
 
 
 def unscored(task: MetricTask, error: BaseException) -> MetricScore:
@@ -69,7 +77,7 @@ def _weight(task: MetricTask) -> float:
 async def _found(services: Services, task: MetricTask, config: MetricConfig, submission: Submission) -> Finding:
     if config.kind == "python":
         return await judged_by_function(services, config, submission, theme=task["theme"])
-    return await CODE_METRICS[config.name](services, submission, task["options"]["language"])
+    return await CODE_METRICS[config.name](services, task, submission)
 
 
 def _varies(metric: MetricConfig, options: dict[str, Any]) -> bool:
