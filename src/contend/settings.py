@@ -209,7 +209,7 @@ class ModelsConfig(Record):
 
 
 class Config(NamedTuple):
-    """The TOML files in effect for a workspace, each whole: the workspace's own, else the shipped one."""
+    """The TOML files in effect for a workspace: its own, what they leave out from the shipped ones."""
 
     orchestrator: OrchestratorSettings
     options: RunOptions
@@ -252,12 +252,13 @@ def load_config(folder: Path) -> Config:
         InputError: a file is missing, not TOML, or has an unknown or unusable key; names file, key and value.
     """
     files = {name: config_file(folder, name) for name in CONFIG_FILES}
-    orchestrator = _read(files["config/orchestrator.toml"], _OrchestratorFile)
+    orchestrator = _filled(files, "config/orchestrator.toml", _OrchestratorFile)
+    _check_workspace(folder, files["config/orchestrator.toml"], orchestrator.orchestrator.workspace_path)
     teams: dict[str, TeamConfig] = {}
     for reference in orchestrator.orchestrator.teams:
         name = str(reference.config)
         files[name] = config_file(folder, name)
-        team = _read(files[name], TeamConfig)
+        team = checked(TeamConfig, _read(files[name]), str(files[name]))
         if team.team_id in teams:
             raise InputError(f"{files[name]}: team_id {team.team_id!r} is taken by another team; choose another")
         teams[team.team_id] = team
@@ -265,9 +266,9 @@ def load_config(folder: Path) -> Config:
         orchestrator=orchestrator.orchestrator,
         options=orchestrator.options,
         teams=teams,
-        evaluator=_read(files["config/evaluator.toml"], _EvaluatorFile).evaluator,
-        judgment=_read(files["config/judgment.toml"], _JudgmentFile).judgment,
-        models=_read(files["config/models.toml"], ModelsConfig),
+        evaluator=_filled(files, "config/evaluator.toml", _EvaluatorFile).evaluator,
+        judgment=_filled(files, "config/judgment.toml", _JudgmentFile).judgment,
+        models=_filled(files, "config/models.toml", ModelsConfig),
         files=files,
         fingerprint={name: sha256(path.read_bytes()).hexdigest()[:8] for name, path in sorted(files.items())},
     )
@@ -377,14 +378,31 @@ def checked(kind: type[M], values: Mapping[str, Any], where: str) -> M:
         raise InputError(f"{where}: {_first_line(error)}") from error
 
 
-def _read(path: Path, kind: type[M]) -> M:
+def _check_workspace(folder: Path, path: Path, named: Path | None) -> None:
+    """A workspace may say where it lies, and is found elsewhere where it was moved or copied."""
+    if named is not None and (folder / named.expanduser()).resolve() != folder.resolve():
+        raise InputError(
+            f"{path}: orchestrator.workspace_path = {str(named)!r} is not the workspace in effect, {folder}: "
+            "remove the key, or name that folder with --workspace or CONTEND_WORKSPACE"
+        )
+
+
+def _filled(files: Mapping[str, Path], name: str, kind: type[M]) -> M:
+    """A file; keys that its tables leave out have the shipped file's values."""
+    values = _read(resource(name))
+    for key, own in _read(files[name]).items():
+        shipped = values.get(key)
+        values[key] = {**shipped, **own} if isinstance(shipped, dict) and isinstance(own, dict) else own
+    return checked(kind, values, str(files[name]))
+
+
+def _read(path: Path) -> dict[str, Any]:
     try:
-        values = tomllib.loads(path.read_text("utf-8"))
+        return tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not valid TOML: {error}") from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    return checked(kind, values, str(path))
 
 
 def _first_line(error: ValidationError) -> str:

@@ -66,11 +66,11 @@ def test_an_unknown_key_is_refused_by_its_name(terminal: Terminal, documents: Pa
 
 
 def test_a_missing_key_is_told_by_its_name(terminal: Terminal, documents: Path) -> None:
-    own_file(terminal.workspace, "config/models.toml", "[max_output_tokens]\nwriter = 900\n")
+    own_file(terminal.workspace, "config/evaluator.toml", '[[evaluator.metrics]]\nkind = "code"\n')
 
     said = terminal("run", "resume?", "--docs", documents)
 
-    refused(terminal, said, "models.toml: key 'default' is missing", files=("config/models.toml",))
+    refused(terminal, said, "evaluator.toml: key 'evaluator.metrics.0.name'", files=("config/evaluator.toml",))
 
 
 def test_weights_that_do_not_add_up_are_refused_with_their_sum(terminal: Terminal, documents: Path) -> None:

@@ -105,6 +105,61 @@ def test_a_config_file_with_a_fault_is_named_with_its_fault(workspace: Path, nam
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("orchestrator.toml", "[orchestrator]\nmax_rounds = 9\n"),
+        ("evaluator.toml", "[evaluator]\nnear_tie = 0\n"),
+        ("judgment.toml", "[judgment]\npatience = 5\n"),
+        ("judgment.toml", ""),
+        ("models.toml", "[max_output_tokens]\nwriter = 99\n"),
+        ("models.toml", 'default = "small"\n'),
+    ],
+)
+def test_keys_that_a_config_file_leaves_out_keep_the_shipped_values(workspace: Path, name: str, text: str) -> None:
+    shipped = _values(load_config(workspace))
+    (workspace / "config").mkdir(parents=True)
+    (workspace / "config" / name).write_text(text, "utf-8")
+
+    own = _values(load_config(workspace))
+
+    assert len(own.items() - shipped.items()) == len(text.splitlines()[-1:])
+    assert own.keys() == shipped.keys()
+
+
+def _values(config: Config) -> dict[str, str]:
+    """All values but the files', by dotted name."""
+    tables = {name: getattr(config, name).model_dump() for name in ("orchestrator", "evaluator", "judgment")}
+    models = config.models.model_dump()
+    tables["lengths"], tables["models"] = models.pop("max_output_tokens"), models
+    return {f"{table}.{key}": repr(value) for table, values in tables.items() for key, value in values.items()}
+
+
+def test_a_workspace_may_say_where_it_lies(workspace: Path) -> None:
+    write_workspace(workspace)
+    path = workspace / "config" / "orchestrator.toml"
+    text = path.read_text("utf-8")
+
+    for named in (".", workspace):
+        path.write_text(text.replace("[orchestrator]", f"[orchestrator]\nworkspace_path = '{named}'"), "utf-8")
+        assert load_config(workspace).orchestrator.workspace_path == Path(named)
+
+
+def test_a_workspace_path_that_is_not_the_workspace_in_effect_is_refused_with_the_way(workspace: Path) -> None:
+    write_workspace(workspace)
+    path = workspace / "config" / "orchestrator.toml"
+    text = path.read_text("utf-8")
+    path.write_text(text.replace("[orchestrator]", "[orchestrator]\nworkspace_path = '../other'"), "utf-8")
+
+    with pytest.raises(InputError) as caught:
+        load_config(workspace)
+
+    assert str(caught.value) == (
+        f"{path}: orchestrator.workspace_path = '../other' is not the workspace in effect, {workspace}: "
+        "remove the key, or name that folder with --workspace or CONTEND_WORKSPACE"
+    )
+
+
 def test_weights_that_do_not_add_up_are_refused(workspace: Path) -> None:
     write_workspace(workspace)
     metrics = "".join(f'[[evaluator.metrics]]\nname = "{name}"\nweight = 0.4\n' for name in ("coverage", "relevance"))
