@@ -34,7 +34,7 @@ async def judged_by_model(
     model = services.model("evaluator", options, task["execution_id"], name=config.model)
     spread_over = "percent" if options.evaluator.expected_score else None
     answer = await model.structured(
-        "evaluator/metric", MetricReply, values, scope=_scope(task, config.name), spread_over=spread_over
+        "evaluator/metric", MetricReply, values, scope=scope_of(task), spread_over=spread_over
     )
     evidence, dropped = found_evidence(answer.value.evidence, submission.content)
     note = f" ({dropped} quotes are not in the submission and were dropped)" if dropped else ""
@@ -48,7 +48,9 @@ async def judged_by_model(
     return score, answer.usage
 
 
-def _scope(task: MetricTask, name: str) -> Scope:
+def scope_of(task: MetricTask) -> Scope:
+    """Whose call it is, by metric and sample."""
+    name = task["metric"]["name"]
     return Scope(
         execution_id=task["execution_id"],
         role="evaluator",

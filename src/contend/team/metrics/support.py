@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from contend.citations import CheckedSentence, CitationCheck, check_support, check_validity, cited_in_draft, text_of
 from contend.errors import BudgetExhausted, ModelError
-from contend.llm.model import Scope
 from contend.models.options import ResolvedOptions
 from contend.models.record import Language
 from contend.models.replies import MOST_CITATIONS, CitationReply
@@ -17,6 +16,7 @@ from contend.prompts import Untrusted
 from contend.retrieval import default_embedder
 from contend.services import Services
 from contend.settings import EXTRACTIVE
+from contend.team.metrics.by_model import scope_of
 from contend.team.metrics.finding import Finding
 from contend.team.state import MetricTask
 from contend.text import shared_content, shorten, squeezed
@@ -140,7 +140,7 @@ async def _asked(
     asked = dict(enumerate(doubtful[:MOST_CITATIONS], start=1))
     model = services.model("evaluator", options, task["execution_id"])
     try:
-        answer = await model.structured("citation/check", CitationReply, _shown(asked), scope=_scope(task))
+        answer = await model.structured("citation/check", CitationReply, _shown(asked), scope=scope_of(task))
     except (ModelError, BudgetExhausted):
         return {}, None
     verdicts = {verdict.number: verdict.supported for verdict in answer.value.verdicts}
@@ -163,17 +163,6 @@ def _shown(asked: Mapping[int, CheckedSentence]) -> Mapping[str, object]:
 def _nearest_text(sentence: CheckedSentence) -> str:
     ordered = sorted(sentence.passages, key=lambda text: -shared_content(sentence.text, text))
     return shorten("\n\n".join(ordered), _SOURCE_CHARACTERS)
-
-
-def _scope(task: MetricTask) -> Scope:
-    return Scope(
-        execution_id=task["execution_id"],
-        role="evaluator",
-        language=task["options"]["language"],
-        team_id=task["team_id"],
-        round_number=task["round_number"],
-        step=task["metric"]["name"],
-    )
 
 
 async def _unfounded(services: Services, submission: Submission) -> list[str]:
