@@ -150,6 +150,17 @@ def test_scores_of_250_are_no_scores(contests: Contests) -> None:
     assert "unscored" in contests.terminal("leaderboard").out
 
 
+def test_where_nobody_could_be_scored_nobody_is_said_to_have_won(contests: Contests) -> None:
+    contests.vendors.fail(status=500, prompt="evaluator/metric")
+    given = ("--docs", contests.documents, "--source", "local", "--rounds", "1", "--no-learn")
+
+    said = contests.terminal("run", THEME, *given).out
+
+    assert "contend     alpha comes first, unscored\n" in said
+    assert "Partly done: Alpha comes first, unscored\n" in said
+    assert "wins with" not in said
+
+
 def test_a_team_whose_model_is_broken_forfeits_alone(contests: Contests) -> None:
     contests.vendors.fail(status=500, model="beta")
 

@@ -20,8 +20,9 @@ def test_the_appendix_tells_what_run_it_was(language: Language, snapshot: Snapsh
     assert head_markdown(run_head(), language) == snapshot
 
 
-def test_an_unscored_winner_is_shown_as_unscored() -> None:
-    assert "- Winner: Scout (unscored)" in head_markdown(run_head(best_score=None), "en")
+@pytest.mark.parametrize(("language", "said"), [("en", "Published unscored: Scout"), ("ja", "未採点のまま掲載：Scout")])
+def test_without_a_score_nobody_is_called_the_winner(language: Language, said: str) -> None:
+    assert f"- {said}\n" in head_markdown(run_head(best_score=None), language)
 
 
 def test_an_unknown_cost_is_shown_as_unknown() -> None:

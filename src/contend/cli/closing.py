@@ -10,7 +10,7 @@ from contend.app import RunOutcome
 from contend.cli.answering import next_steps, shown_questions
 from contend.cli.board import Board, TeamRow
 from contend.cli.screen import advise, say, show
-from contend.cli.words import STATUS, STYLE, plain, said_models, said_usage
+from contend.cli.words import STATUS, STYLE, plain, said_first, said_models, said_usage
 from contend.contest.closing import ALL_DELIVERED
 from contend.text import shown_score
 
@@ -41,7 +41,7 @@ def _headline(outcome: RunOutcome, rows: list[TeamRow]) -> Text:
     said = Text(status, style=f"bold {STYLE[outcome.status]}")
     if summary is not None and summary.best_team_id is not None:
         names = {status.team_id: status.team_name for status in summary.team_statuses}
-        said.append(f": {plain(names[summary.best_team_id])} wins with {shown_score(summary.best_score)}", style="bold")
+        said.append(f": {said_first(names[summary.best_team_id], summary.best_score)}", style="bold")
     if outcome.status != "completed" or outcome.message != ALL_DELIVERED:
         said.append(f"\n{plain(outcome.message)}", style="default not bold")
     for notice in outcome.notices:

@@ -1,6 +1,6 @@
 """A run's events as plain lines: for logs, pipes and terminals that are none."""
 
-from contend.cli.words import counted, plain
+from contend.cli.words import counted, plain, said_first
 from contend.models.events import (
     AnyEvent,
     Learned,
@@ -47,7 +47,7 @@ def _of_run(event: RunStarted | WinnerPicked | ReportPublished | Learned | RunDo
             off = "".join(f"; {name} is off ({reason})" for name, reason in event.sources_off.items())
             return f"{counted(len(event.teams), 'team')} on {', '.join(event.sources)}{off}: {event.theme}"
         case WinnerPicked():
-            return f"{event.team_id} wins with {shown_score(event.score)}" if event.team_id else "no winner"
+            return said_first(event.team_id, event.score) if event.team_id else "no winner"
         case ReportPublished():
             return f"published the report with {counted(event.sources, 'source')}"
         case Learned():

@@ -6,7 +6,7 @@ from contend.models.options import Role
 from contend.models.round import ExitReason
 from contend.models.task import RunStatus, RunUsage
 from contend.settings import EXTRACTIVE
-from contend.text import clean
+from contend.text import clean, shown_score
 
 WHY_STOPPED: Mapping[ExitReason, str] = {
     "max_tokens": "the tokens are used up",
@@ -44,6 +44,11 @@ _MINUTE = 60
 def plain(text: str) -> str:
     """Outside text on one line, without what a terminal would obey."""
     return clean(text, single_line=True)
+
+
+def said_first(name: str, score: float | None) -> str:
+    """Who comes first; without a score nobody has won."""
+    return f"{plain(name)} comes first, unscored" if score is None else f"{plain(name)} wins with {shown_score(score)}"
 
 
 def said_usage(usage: RunUsage) -> str:

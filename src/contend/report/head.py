@@ -40,6 +40,7 @@ class HeadWords(NamedTuple):
     title: str
     status: str
     winner: str
+    unscored: str
     time: str
     models: str
     usage: str
@@ -62,6 +63,7 @@ HEAD_WORDS: dict[Language, HeadWords] = {
         title="About this run",
         status="Status",
         winner="Winner",
+        unscored="Published unscored",
         time="Active time",
         models="Models",
         usage="Usage",
@@ -88,6 +90,7 @@ HEAD_WORDS: dict[Language, HeadWords] = {
         title="この実行について",
         status="状態",
         winner="勝者",
+        unscored="未採点のまま掲載",
         time="実行時間",
         models="モデル",
         usage="使用量",
@@ -124,11 +127,14 @@ def head_markdown(head: ReportHead, language: Language) -> str:
     return "\n".join(lines)
 
 
-def shown_outcome(head: ReportHead, language: Language) -> str:
-    """The winner with its score, `Scout (87.3/100)`; "" without one."""
+def shown_outcome(head: ReportHead, language: Language) -> tuple[str, str] | None:
+    """Whose report it is, `("Winner", "Scout (87.3/100)")`; without a score nobody has won."""
+    words = HEAD_WORDS[language]
     if head.winner is None:
-        return ""
-    return f"{plain_title(head.winner)} ({shown_score(head.best_score, language)})"
+        return None
+    if head.best_score is None:
+        return words.unscored, plain_title(head.winner)
+    return words.winner, f"{plain_title(head.winner)} ({shown_score(head.best_score, language)})"
 
 
 def _facts(head: ReportHead, language: Language) -> Iterator[str]:
@@ -138,8 +144,8 @@ def _facts(head: ReportHead, language: Language) -> Iterator[str]:
         return f"{name}{words.colon}{plain_title(value)}"
 
     yield fact(words.status, words.statuses[head.status])
-    if head.winner is not None:
-        yield fact(words.winner, f"{head.winner} ({shown_score(head.best_score, language)})")
+    if outcome := shown_outcome(head, language):
+        yield f"{outcome[0]}{words.colon}{outcome[1]}"
     yield fact(words.time, _duration(head.seconds))
     if head.models:
         yield fact(words.models, ", ".join(f"{role} {name}" for role, name in head.models.items()))

@@ -158,10 +158,9 @@ def _safe_attribute(_tag: str, name: str, value: str) -> str | None:
 def _run(head: ReportHead, links: _CitationLinks, language: Language) -> str:
     """What kind of run it was: at a glance, then what to beware of, then everything on request."""
     words = HEAD_WORDS[language]
-    winner = shown_outcome(head, language)
     glance = f'<span class="status {head.status}">{escape(words.statuses[head.status])}</span>'
-    if winner:
-        glance += f" {escape(words.winner)}{words.colon}<strong>{escape(winner)}</strong>"
+    if outcome := shown_outcome(head, language):
+        glance += f" {escape(outcome[0])}{words.colon}<strong>{escape(outcome[1])}</strong>"
     off = [f"{words.sources_off}{words.colon}{name} ({reason})" for name, reason in head.sources_off.items()]
     beware = [*head.notes, *head.warnings, *off]
     cautions = "".join(f'<p class="caution">{escape(clean(text, single_line=True))}</p>' for text in beware)
