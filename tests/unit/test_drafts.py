@@ -42,6 +42,18 @@ def test_a_part_says_each_sentence_once() -> None:
     assert draft.analysis[1].passages == [OFFERED[1].id]
 
 
+def test_an_entry_of_several_sentences_tells_only_what_was_not_told_before() -> None:
+    draft = draft_of(
+        _reply(
+            ("Bridges hum in the wind. Slats sing.", [2]), ("橋は鳴る。板は歌う。", [1]), ("板は歌う。風が弱い。", [1])
+        ),
+        OFFERED,
+        [],
+    )
+
+    assert [sentence.text for sentence in draft.analysis[1:]] == ["Slats sing.", "橋は鳴る。板は歌う。", "風が弱い。"]
+
+
 def test_a_source_that_was_not_offered_is_not_cited() -> None:
     draft = draft_of(_reply(("Wind sheds vortices.", [7, 2])), OFFERED, [])
 

@@ -10,7 +10,7 @@ from contend.models.research import CitedSentence, Draft, Passage, ResearchPlan
 from contend.models.submission import Submission
 from contend.report import state_to_report
 from contend.research.state import ResearchState
-from contend.text import clean, split_sentences
+from contend.text import clean, detect_language, split_sentences, squeezed
 
 _NEAR_LIMIT = 0.95
 """White space at a reply's end counts against its limit and is gone when the text is read."""
@@ -35,13 +35,23 @@ def draft_of(reply: DraftReply, offered: Sequence[Passage], bullets: Sequence[di
 
 def _cited(sentences: Sequence[SentenceReply], offered: Sequence[Passage]) -> list[CitedSentence]:
     """A part's sentences, each once; those that hold no text are left out."""
-    told: dict[str, CitedSentence] = {}
+    told: set[str] = set()
+    cited = []
     for sentence in sentences:
-        text = whole(_without_syntax(clean(sentence.text, single_line=True)))
+        text = _untold(whole(_without_syntax(clean(sentence.text, single_line=True))), told)
         numbers = [number for number in dict.fromkeys(sentence.sources) if 1 <= number <= len(offered)]
         if text:
-            told.setdefault(text, CitedSentence(text=text, passages=[offered[number - 1].id for number in numbers]))
-    return list(told.values())
+            cited.append(CitedSentence(text=text, passages=[offered[number - 1].id for number in numbers]))
+    return cited
+
+
+def _untold(text: str, told: set[str]) -> str:
+    """The text without what was told before; an entry may hold several sentences, though it should not."""
+    said = split_sentences(text)
+    sentences = {squeezed(sentence): sentence for sentence in said}
+    left = [sentence for key, sentence in sentences.items() if key not in told]
+    told.update(sentences)
+    return text if len(left) == len(said) else ("" if detect_language(text) == "ja" else " ").join(left)
 
 
 def _without_syntax(text: str) -> str:
