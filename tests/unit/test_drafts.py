@@ -25,6 +25,7 @@ def test_a_sentence_that_the_limit_cut_off_is_left_out_and_whole_ones_before_it_
 
 def test_a_sentence_copied_from_a_cut_one_is_left_out() -> None:
     assert whole("Bridges hum. The slats of the west railing do not…") == "Bridges hum."
+    assert whole("Bridges hum. The slats of the west") == "Bridges hum."
 
 
 def test_a_sentence_that_holds_a_piece_of_the_reply_is_left_out() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from langgraph.errors import NodeError
 from langgraph.types import Command, Send
@@ -18,6 +18,7 @@ from contend.models.record import Identifier, Record
 from contend.models.replies import PairwiseReply
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
+from contend.points import uncovered_points
 from contend.prompts import Untrusted
 from contend.services import Services
 from contend.settings import EXTRACTIVE
@@ -27,6 +28,8 @@ Choice = Literal["first", "second", "tie"]
 
 _CLEARLY_MORE = 0.1
 """One sentence of ten."""
+_CLEARLY_FEWER = 0.25
+"""One point of four."""
 
 MOST_COMPARED = 4
 """Of more teams within a near tie, the first of the ranking are compared: every pair costs two calls."""
@@ -77,8 +80,9 @@ class ComparingNodes:
         options = ResolvedOptions.model_validate(task["options"])
         documents = [task["submissions"][task[place]] for place in ("first", "second")]
         submissions = [await self.services.require_submission(document) for document in documents]
-        faults = [await citation_faults(self.services, submission) for submission in submissions]
-        first, second = [_shown(submission, found) for submission, found in zip(submissions, faults, strict=True)]
+        points = list(dict.fromkeys(point for submission in submissions for point in submission.points))
+        found = [_Found.of(each, await citation_faults(self.services, each), points) for each in submissions]
+        first, second = [_shown(each, of_it) for each, of_it in zip(submissions, found, strict=True)]
         model = self.services.model("evaluator", options, task["execution_id"])
         answer = await model.structured(
             "pairwise/compare",
@@ -91,7 +95,7 @@ class ComparingNodes:
                 step=f"{task['first']}>{task['second']}",
             ),
         )
-        choice = _upheld(answer.value.choice, *faults)
+        choice = _upheld(answer.value.choice, *found)
         return _compared(Comparison(first=task["first"], second=task["second"], choice=choice, usage=answer.usage))
 
     async def not_compared(self, task: CompareTask, error: NodeError) -> Command[Literal["pick_winner"]]:
@@ -104,15 +108,34 @@ class ComparingNodes:
         return Command(update=dict(_compared(failed)), goto="pick_winner")
 
 
-def _shown(submission: Submission, faults: CitationFaults) -> dict[str, object]:
-    """What the judge reads of a submission, and what code found of its citations: judges see no sources."""
-    return {"text": Untrusted(seen_by_judges(submission.content).text, label="submission"), **faults._asdict()}
+class _Found(NamedTuple):
+    """What code found of a submission; `points` of both plans, so that neither team gains by asking little."""
+
+    faults: CitationFaults
+    answered: int
+    points: int
+
+    @classmethod
+    def of(cls, submission: Submission, faults: CitationFaults, points: Sequence[str]) -> "_Found":
+        return cls(faults, len(points) - len(uncovered_points(points, submission.content)), len(points))
+
+    def worse_than(self, other: "_Found") -> bool:
+        """Whether clearly more of its sentences are faulty, or clearly fewer points answered."""
+        fewer = (other.answered - self.answered) / max(1, self.points)
+        more = self.faults.share - other.faults.share
+        return more >= _CLEARLY_MORE - 1e-9 or fewer >= _CLEARLY_FEWER
 
 
-def _upheld(choice: Choice, first: CitationFaults, second: CitationFaults) -> Choice:
-    """The choice, or a tie where code found clearly more faults in the chosen submission than in the other."""
-    more = {"first": first.share - second.share, "second": second.share - first.share, "tie": 0.0}
-    return "tie" if more[choice] >= _CLEARLY_MORE - 1e-9 else choice
+def _shown(submission: Submission, found: _Found) -> dict[str, object]:
+    """What the judge reads of a submission, and what code found of it: judges see no sources."""
+    text = Untrusted(seen_by_judges(submission.content).text, label="submission")
+    return {"text": text, "answered": found.answered, "points": found.points, **found.faults._asdict()}
+
+
+def _upheld(choice: Choice, first: _Found, second: _Found) -> Choice:
+    """The choice, or a tie where code found the chosen submission clearly worse than the other."""
+    worse = {"first": first.worse_than(second), "second": second.worse_than(first), "tie": False}
+    return "tie" if worse[choice] else choice
 
 
 def near_ties(outcomes: Sequence[TeamOutcome], options: ResolvedOptions) -> list[str]:

@@ -95,7 +95,15 @@ _TEAM_SPARSE: Values = {
 
 _BRIEF_ONLY = {"instructions", "earlier_report", "playbook_bullets"}
 
-_COMPARED: Values = {"text": _said("submission"), "unsupported": 0, "sentences": 0, "invented": 0, "citations": 0}
+_COMPARED: Values = {
+    "text": _said("submission"),
+    "answered": 0,
+    "points": 0,
+    "unsupported": 0,
+    "sentences": 0,
+    "invented": 0,
+    "citations": 0,
+}
 _SAMPLES: dict[str, tuple[Values, Values]] = {
     "team/brief": (_TEAM_FULL, _TEAM_SPARSE),
     "judge/judgment": (
@@ -195,7 +203,15 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
     "pairwise/compare": (
         {
             "user_query": Untrusted("Why do bridges hum?", label="query"),
-            "first": {"text": _said("submission"), "unsupported": 2, "sentences": 9, "invented": 1, "citations": 4},
+            "first": {
+                "text": _said("submission"),
+                "answered": 3,
+                "points": 4,
+                "unsupported": 2,
+                "sentences": 9,
+                "invented": 1,
+                "citations": 4,
+            },
             "second": _COMPARED,
         },
     )

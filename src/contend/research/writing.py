@@ -63,10 +63,11 @@ def _without_syntax(text: str) -> str:
 
 def whole(text: str) -> str:
     """The text without the sentence at its end that the reply's limit cut off, or that was copied from a cut one."""
-    cut = len(text) >= _NEAR_LIMIT * LONGEST_SENTENCE and not text.endswith(_SENTENCE_ENDS)
-    if not cut and not text.endswith(_CUT_ENDS):
+    *kept, _ = split_sentences(text) or [""]
+    long = len(text) >= _NEAR_LIMIT * LONGEST_SENTENCE
+    cut = text.endswith(_CUT_ENDS) or ((long or kept) and not text.endswith(_SENTENCE_ENDS))
+    if not cut:
         return text
-    kept = split_sentences(text)[:-1]
     return text[: text.rindex(kept[-1]) + len(kept[-1])] if kept else ""
 
 
