@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,7 +76,7 @@ def agent_server(workspace: Path, **variables: str) -> Iterator[Server]:
     ):
         try:
             url = f"http://127.0.0.1:{port}"
-            _wait_for(url, server, log)
+            wait_for(url, server, log)
             with get_sync_client(url=url) as client:
                 yield Server(url, workspace, client, server)
         finally:
@@ -89,11 +89,30 @@ def _free_port() -> int:
         return int(taken.getsockname()[1])
 
 
-def _wait_for(url: str, server: "subprocess.Popen[bytes]", log: Path) -> None:
+def wait_for(url: str, server: "subprocess.Popen[bytes]", log: Path) -> None:
+    """Until this server answers. On a busy machine another process may have taken its port, and answer there."""
     while server.poll() is None:
         try:
             with urlopen(f"{url}/ok", timeout=5):  # noqa: S310 - our own address
-                return
+                if _listens(server.pid, int(url.rpartition(":")[2])):
+                    return
+                time.sleep(0.05)
         except (URLError, TimeoutError, ConnectionError):
             time.sleep(0.05)
     raise AssertionError(f"the server ended: {log.read_text('utf-8')[-2000:]}")
+
+
+def _listens(pid: int, port: int) -> bool:
+    """Whether the process holds a socket that listens on the port, as Linux tells it; elsewhere it is taken to."""
+    table = Path("/proc/net/tcp")
+    if not table.is_file():
+        return True
+    rows = [line.split() for line in table.read_text("ascii").splitlines()[1:]]
+    listening = {f"socket:[{row[9]}]" for row in rows if row[3] == "0A" and int(row[1].rpartition(":")[2], 16) == port}
+    return not listening.isdisjoint(_held(pid))
+
+
+def _held(pid: int) -> Iterator[str]:
+    for handle in Path(f"/proc/{pid}/fd").glob("*"):
+        with suppress(FileNotFoundError):  # closed meanwhile
+            yield str(handle.readlink())

@@ -27,6 +27,8 @@ from contend.models.replies import (
 )
 from contend.prompts import PromptLibrary, Untrusted
 from contend.prompts.samples import samples_for
+from fakes.replay import Answer, Replay
+from fakes.servers import wait_for
 from fakes.vendors import Vendors
 
 SHAPES: dict[str, type[Reply]] = {
@@ -125,3 +127,16 @@ async def test_alone_it_logs_each_request(tmp_path: Path) -> None:
 
     (line,) = [json.loads(text) for text in log.read_text("utf-8").splitlines()]
     assert (line["prompt"], line["model"], line["status"]) == ("judge/judge", "m", 200)
+
+
+def test_a_server_that_answers_in_another_processs_place_is_not_taken_for_it(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    log.write_text("the address is taken", "utf-8")
+    command = [sys.executable, "-c", "import time; time.sleep(0.5)"]
+
+    with (
+        Replay(lambda _: Answer(b"{}")) as other,
+        subprocess.Popen(command) as server,  # noqa: S603 - nothing but a child
+        pytest.raises(AssertionError, match="the server ended: the address is taken"),
+    ):
+        wait_for(other.url, server, log)
