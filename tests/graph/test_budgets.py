@@ -3,7 +3,9 @@ from pathlib import Path
 
 import pytest
 
+import contend
 from contend.errors import InputError
+from contend.models.events import AnyEvent
 from fakes.contests import Contest, write_workspace
 from fakes.vendors import Vendors
 
@@ -78,6 +80,31 @@ async def test_minutes_end_a_run_with_the_best_until_then(contest: Contest, vend
     assert outcome.status == "partial"
     assert "max_minutes was reached" in outcome.message
     assert outcome.report is not None
+
+
+async def test_minutes_of_an_unfinished_round_are_counted_over_a_resume(contest: Contest, vendors: Vendors) -> None:
+    vendors.latency = 0.5
+    vendors.hang(prompt="reviewer/review")
+    task = asyncio.create_task(contest.run(THEME, thread_id="stopped", teams=["alpha"]))
+    while not vendors.hung:
+        await asyncio.sleep(0.02)
+        assert not task.done()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    vendors.heal()
+    vendors.latency = 0.0
+    services, counted = contest.services(), []
+
+    def read(event: AnyEvent) -> None:
+        if event.type == "step_done":
+            counted.append(services.ledgers.of(event.execution_id).seconds)
+
+    await contend.resume("stopped", services=services, on_event=read)
+
+    await services.aclose()
+    plan_and_draft = 2 * 0.5
+    assert counted[0] > plan_and_draft
 
 
 async def test_nothing_is_learned_after_a_budget_has_ended(contest: Contest, vendors: Vendors) -> None:

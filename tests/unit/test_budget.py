@@ -98,6 +98,28 @@ def test_a_resumed_run_goes_on_with_what_it_had_used() -> None:
         ledger.reserve(input_tokens=30, output_tokens=20)
 
 
+def test_minutes_that_the_record_does_not_know_are_carried_over_by_the_latest_reading() -> None:
+    clock = Clock()
+    before = Ledger(clock=clock)
+    clock.seconds = 200
+    early = before.reading()
+    clock.seconds = 500
+    late = before.reading()
+    clock.seconds = 90_000
+    ledger = Ledger(Limits(max_minutes=10), clock=clock)
+    ledger.seed([], seconds=120)
+
+    for reading in (None, late, early):
+        ledger.go_on_from(reading)
+    clock.seconds += 60
+    ledger.go_on_from(ledger.reading())
+
+    assert ledger.seconds == 560
+    assert ledger.exhausted() is None
+    clock.seconds += 40
+    assert ledger.exhausted() == "max_minutes"
+
+
 def test_the_smallest_share_left_is_the_one_that_counts() -> None:
     ledger = Ledger(Limits(max_tokens=100, max_calls=10))
 

@@ -3,6 +3,9 @@
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from uuid import uuid4
+
+from typing_extensions import TypedDict
 
 from contend.errors import BudgetExhausted, InputError, Limit
 from contend.models.options import ResolvedOptions
@@ -37,6 +40,13 @@ class Limits:
         return {name: limit for name, limit in pairs.items() if limit is not None}
 
 
+class Reading(TypedDict):
+    """A run's active seconds at a moment, by which ledger."""
+
+    ledger: str
+    seconds: float
+
+
 @dataclass(eq=False, frozen=True)
 class Reservation:
     """What one call may cost at most, held until it is settled or released."""
@@ -50,13 +60,16 @@ class Ledger:
     """What one execution has used and holds in reserve: teams that call at once can't overshoot together.
 
     Active seconds run from the ledger's making by `clock` (monotonic seconds), so a ledger is dropped when its run
-    waits for a person, and seeded again when the run goes on.
+    waits for a person, and seeded again when the run goes on. States keep readings of it: what the record does not know
+    yet of an unfinished round.
     """
 
     def __init__(self, limits: Limits | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.limits = limits or Limits()
         self._clock = clock
         self._started = clock()
+        self._carried = 0.0
+        self._id = uuid4().hex
         self._used = RunUsage()
         self._calls: dict[str, CallUsage] = {}
         self._held: set[Reservation] = set()
@@ -70,7 +83,7 @@ class Ledger:
     @property
     def seconds(self) -> float:
         """Active seconds so far, those before a resume too."""
-        return self._clock() - self._started
+        return self._carried + self._clock() - self._started
 
     @property
     def counts_tokens(self) -> bool:
@@ -81,7 +94,15 @@ class Ledger:
         """Carry over what the execution used before a resume, in place of what the ledger knew."""
         self._used, self._calls = RunUsage(), {}
         self.know(calls)
-        self._started = self._clock() - seconds
+        self._started, self._carried = self._clock(), seconds
+
+    def reading(self) -> Reading:
+        return {"ledger": self._id, "seconds": self.seconds}
+
+    def go_on_from(self, reading: Reading | None) -> None:
+        """Carry over what an earlier ledger read; of several such readings the latest counts."""
+        if reading and reading["ledger"] != self._id:
+            self._carried = max(self._carried, reading["seconds"])
 
     def know(self, calls: Iterable[CallUsage]) -> None:
         """Count calls of an earlier process; those that are counted already change nothing."""

@@ -9,7 +9,7 @@ from contend.models.research import Passage
 from contend.models.task import CallUsage
 from contend.prompts import Untrusted
 from contend.research.approval import refusal_reason
-from contend.research.state import ResearchState
+from contend.research.state import ResearchState, ResearchUpdate, latest_calls
 from contend.services import Services
 from contend.text import shorten
 
@@ -31,9 +31,19 @@ def asked(services: Services, state: ResearchState, role: Asked) -> Model:
     """The model that plays a role for this team."""
     options, execution_id = ResolvedOptions.model_validate(state["options"]), state["execution_id"]
     model = services.model(role, options, execution_id, team=team_of(state))
-    # In a process that goes on with the run, the calls of the unfinished round are known from the state alone.
-    services.ledgers.of(execution_id).know(CallUsage.model_validate(call) for call in state.get("calls", []))
+    # In a process that goes on with the run, calls and minutes of the unfinished round are known from the state alone.
+    ledger = services.ledgers.of(execution_id)
+    ledger.know(CallUsage.model_validate(call) for call in state.get("calls", []))
+    ledger.go_on_from(state.get("clock"))
     return model
+
+
+def spent(services: Services, state: ResearchState, usage: CallUsage) -> ResearchUpdate:
+    """What the round's calls cost with this one, and the run's active time."""
+    return {
+        "calls": latest_calls(state, usage.model_dump(mode="json")),
+        "clock": services.ledgers.of(state["execution_id"]).reading(),
+    }
 
 
 def scope(state: ResearchState, role: Asked, *, step: str = "") -> Scope:

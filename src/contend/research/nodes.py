@@ -16,11 +16,11 @@ from contend.models.research import ResearchPlan
 from contend.preflight import opens_alone
 from contend.report import state_to_report
 from contend.research.approval import answered, plan_question, wants_approval
-from contend.research.ask import asked, scope, team_of, values_for
+from contend.research.ask import asked, scope, spent, team_of, values_for
 from contend.research.feedback import told_to_writer, without_feedback, without_orders
 from contend.research.opening import opened_alone
 from contend.research.reading import nearest_passages, pages_to_read, reading_list, unread_pages
-from contend.research.state import FRESH, PageTask, ResearchState, ResearchUpdate, SearchTask, latest_calls
+from contend.research.state import FRESH, PageTask, ResearchState, ResearchUpdate, SearchTask
 from contend.research.writing import draft_of, submission_of
 from contend.services import Services, tell
 from contend.text import shorten
@@ -144,7 +144,7 @@ class ResearchNodes:
             "draft_report": draft.model_dump(mode="json"),
             "current_draft": state_to_report(written).to_markdown(state["options"]["language"]),
             "feedback": None,
-            "calls": latest_calls(state, answer.usage.model_dump(mode="json")),
+            **spent(self.services, state, answer.usage),
         }
 
     async def review(self, state: ResearchState) -> ResearchUpdate:
@@ -162,7 +162,7 @@ class ResearchNodes:
             "accepted": reply.accept,
             "feedback": reply.feedback,
             "more_queries": [] if reply.accept else reply.more_queries,
-            "calls": latest_calls(state, answer.usage.model_dump(mode="json")),
+            **spent(self.services, state, answer.usage),
         }
 
     async def _opening(self, state: ResearchState, context: RunOptions | None) -> ResearchUpdate:
@@ -190,7 +190,7 @@ class ResearchNodes:
             "next_action": "research",
             "human_input_required": wants_approval(state),
             "iteration_count": 1,
-            "calls": latest_calls(state, answer.usage.model_dump(mode="json")),
+            **spent(self.services, state, answer.usage),
         }
 
     async def _hand_in(self, state: ResearchState) -> ResearchUpdate:

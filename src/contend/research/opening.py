@@ -29,4 +29,5 @@ async def opened_alone(services: Services, state: ResearchState, context: RunOpt
         "history": [],
         "best_submission": None,
         "sources_off": opened.sources_off,
+        "clock": None,
     }

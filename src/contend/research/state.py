@@ -10,6 +10,7 @@ from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
 from contend.forms import AskedTheme, Chat
+from contend.llm.budget import Reading
 
 NextAction = Literal["research", "write", "review", "end"]
 
@@ -32,14 +33,19 @@ class ResearchInput(TypedDict, total=False):
     history: SkipJsonSchema[list[dict[str, Any]]]
     best_submission: SkipJsonSchema[str | None]
     sources_off: SkipJsonSchema[dict[str, str]]
+    clock: SkipJsonSchema[Reading | None]
 
 
 class ResearchOutput(TypedDict, total=False):
-    """`submission` is a document's id; `calls` what the round's model calls cost; `report` a ResearchReport."""
+    """`submission` is a document's id; `calls` what the round's model calls cost; `report` a ResearchReport.
+
+    `clock`: the run's active seconds when it was last looked at.
+    """
 
     submission: str | None
     calls: list[dict[str, Any]]
     sources_off: dict[str, str]
+    clock: Reading | None
     report: dict[str, Any]
     messages: Chat
 
@@ -123,6 +129,7 @@ class ResearchUpdate(TypedDict, total=False):
     accepted: bool
     sources_off: dict[str, str]
     calls: list[dict[str, Any]]
+    clock: Reading | None
     submission: str | None
     report: dict[str, Any]
 

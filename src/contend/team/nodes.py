@@ -84,7 +84,7 @@ class TeamNodes:
         """Put the submission into the record before anybody scores it."""
         submission, document = await self.services.require_submission(state["submission"]), state["submission"] or ""
         await keep_submission(self.services, TeamView.of(state), submission, document=document, brief=state["brief"])
-        return {"time_used": self._time(state)}
+        return self._times(state)
 
     async def score_metric(self, task: MetricTask) -> TeamUpdate:
         """One metric of the submission."""
@@ -98,7 +98,7 @@ class TeamNodes:
 
     async def evaluate(self, state: TeamState) -> TeamUpdate:
         """All metrics into one evaluation, into the record; then the decision, where it needs no call."""
-        view, time_used = TeamView.of(state), self._time(state)
+        view, times = TeamView.of(state), self._times(state)
         before = [past for past in view.rounds if past.round_number != view.round_number]
         submission = await self.services.require_submission(state["submission"])
         result = evaluation_of(
@@ -116,17 +116,17 @@ class TeamNodes:
             queries=submission.queries,
             bullets_used=submission.draft.bullets_used,
             calls=_calls(state),
-            seconds=max(0.001, time_used - sum(past.seconds for past in before)),
+            seconds=max(0.001, times["time_used"] - sum(past.seconds for past in before)),
         )
         self.services.ledgers.of(view.execution_id).know(done.calls)
         await keep_evaluation(self.services, view, result, done)
-        decision = decide([*before, done], view.options, standing(self.services, view, time_used))
+        decision = decide([*before, done], view.options, standing(self.services, view, times["time_used"]))
         if decision.step != "ask_judge":
             await keep_decision(self.services, view, decision, asked_judge=False, seconds=done.seconds)
         return {
             "rounds": [past.model_dump(mode="json") for past in [*before, done]],
             "decision": decision.model_dump(mode="json"),
-            "time_used": time_used,
+            **times,
         }
 
     async def judge(self, state: TeamState) -> JudgeCommand:
@@ -172,15 +172,16 @@ class TeamNodes:
         update: TeamUpdate = {
             "decision": decision.model_dump(mode="json"),
             "rounds": [past.model_dump(mode="json") for past in [*view.rounds[:-1], last]],
-            "time_used": self._time(state),
+            **self._times(state),
         }
         return Command(update=dict(update), goto="brief" if decision.step == "go_on" else "__end__")
 
-    def _time(self, state: TeamState) -> float:
+    def _times(self, state: TeamState) -> TeamUpdate:
         """Active seconds so far: what earlier processes counted, and what passed in this one."""
-        return state.get("time_used", 0.0) + self.services.stopwatch.lap(
-            (state["execution_id"], state["team"]["team_id"])
-        )
+        lap = self.services.stopwatch.lap((state["execution_id"], state["team"]["team_id"]))
+        ledger = self.services.ledgers.of(state["execution_id"])
+        ledger.go_on_from(state.get("clock"))
+        return {"time_used": state.get("time_used", 0.0) + lap, "clock": ledger.reading()}
 
 
 async def route_to_metrics(state: TeamState) -> list[Send]:

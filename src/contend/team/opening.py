@@ -31,4 +31,5 @@ async def opened_alone(services: Services, state: TeamState, context: RunOptions
         "rounds": [],
         "retries": 0,
         "time_used": 0.0,
+        "clock": None,
     }

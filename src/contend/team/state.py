@@ -7,6 +7,7 @@ from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
 from contend.forms import AskedTheme, Chat
+from contend.llm.budget import Reading
 
 Step = Literal["go_on", "ask_judge", "stop"]
 
@@ -47,6 +48,7 @@ class TeamState(TeamInput, total=False):
     scores: Annotated[list[dict[str, Any]], operator.add]
     decision: dict[str, Any]
     time_used: float
+    clock: Reading | None
     retries: int
 
 
@@ -73,6 +75,7 @@ class TeamUpdate(TypedDict, total=False):
     scores: object
     decision: dict[str, Any]
     time_used: float
+    clock: Reading | None
     retries: int
 
 
