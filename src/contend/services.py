@@ -23,7 +23,7 @@ from contend.llm.chat import ChatModel
 from contend.llm.endpoint import Endpoint
 from contend.llm.extractive import ExtractiveModel
 from contend.llm.model import Answer, Model, R, Scope
-from contend.models.events import Event
+from contend.models.events import DocumentsRead, Event
 from contend.models.options import MetricConfig, ResolvedOptions, Role, TeamConfig
 from contend.models.record import Language
 from contend.models.research import Passage
@@ -244,6 +244,19 @@ class Services:
         if key not in self._sources:
             self._sources[key] = self.source_factories[name]([Path(path).expanduser() for path in documents])
         return self._sources[key]
+
+    async def ready_source(self, name: str, documents: Sequence[str], execution_id: str) -> Source:
+        """A source to search. Where it reads many documents first, those who follow the run are told how far it is.
+
+        Raises:
+            InputError: as `source` does.
+        """
+        source = self.source(name, documents)
+        if isinstance(source, LocalDocuments):
+            await source.read_all(
+                lambda read, files: tell(DocumentsRead(execution_id=execution_id, read=read, files=files))
+            )
+        return source
 
     def _local_documents(self, paths: Sequence[Path]) -> Source:
         return LocalDocuments(paths, cache=self.folder / "documents" / "index")

@@ -1,5 +1,7 @@
 """Documents of all kinds in one run; those that cannot be read are told, and the run goes on without them."""
 
+import json
+import re
 import shutil
 from pathlib import Path
 
@@ -71,6 +73,22 @@ def test_documents_of_every_kind_serve_one_run_and_a_broken_one_is_named(
     assert [hertz for hertz in range(41, 45) if str(hertz) not in report] == []
     assert [name for name in NAMES if f"mixed/{name}\n" not in report] == []
     assert "broken.pdf" in about
+
+
+def test_a_run_on_hundreds_of_documents_tells_how_far_their_reading_is(
+    documents: Path, workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(300):
+        (documents / f"{number}.txt").write_text(f"Note {number} is short and about nothing else.", "utf-8")
+    terminal = Terminal(workspace, capsys.readouterr)
+    given = ("run", THEME, "--docs", documents, "--source", "local", "--no-learn", "--rounds", "1")
+
+    events = [json.loads(line) for line in terminal(*given, "--json").out.splitlines()]
+    lines = terminal(*given).out
+
+    told = [(event["read"], event["files"]) for event in events if event["type"] == "documents_read"]
+    assert told == [*((read, 304) for read in range(25, 304, 25)), (304, 304)]
+    assert re.findall(r"contend +read (\d+) of 304 documents\n", lines) == [str(read) for read, _ in told]
 
 
 async def test_the_report_names_a_broken_pdf_and_the_reason(contest: Contest, documents: Path) -> None:

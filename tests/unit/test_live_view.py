@@ -13,6 +13,7 @@ from contend.cli.lines import line_of
 from contend.cli.live import LiveView
 from contend.models.events import (
     AnyEvent,
+    DocumentsRead,
     Learned,
     RoundJudged,
     RoundScored,
@@ -64,6 +65,7 @@ def events(language: str) -> list[AnyEvent]:
             execution_id=RUN, team_id="a", round_number=1, score=0.868, metrics=[], usage=usage, leaderboard=board
         ),
         SourceOff(execution_id=RUN, team_id="b", source="arxiv", reason="no answer within 3 s"),
+        DocumentsRead(execution_id=RUN, read=250, files=9000),
         TeamDone(execution_id=RUN, team_id="b", status="failed", error_message="no source gave anything " * 4),
         RoundStarted(execution_id=RUN, team_id="a", round_number=2),
         StepDone(execution_id=RUN, team_id="a", round_number=2, step="search", detail="7 sources"),
@@ -160,6 +162,16 @@ def test_a_source_that_goes_off_is_no_longer_among_those_that_are_on() -> None:
 
     assert "Sources  local\n" in text
     assert "arxiv: no answer within 3 s" in text
+
+
+def test_how_far_the_reading_of_documents_is_is_shown_until_a_team_goes_on() -> None:
+    board = board_after([DocumentsRead(execution_id=RUN, read=250, files=9000)])
+
+    text = "\n".join(drawn(board, width=80, height=24))
+    board.apply(RoundStarted(execution_id=RUN, team_id="a", round_number=1))
+
+    assert "Reading documents: 250 of 9,000" in text
+    assert board.stage == "Competing"
 
 
 def test_a_team_that_ends_well_keeps_the_reason() -> None:

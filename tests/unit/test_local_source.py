@@ -380,6 +380,22 @@ async def test_concurrent_first_searches_share_one_build(folder: Path) -> None:
     assert sum(BRIDGE in text for text in embedder.texts) == 1
 
 
+@pytest.mark.parametrize(
+    ("files", "told"), [(200, []), (230, [25, 50, 75, 100, 125, 150, 175, 200, 225, 230])], ids=["few", "many"]
+)
+async def test_the_reading_of_many_files_tells_how_far_it_is_in_steps_and_once(
+    folder: Path, files: int, told: list[int]
+) -> None:
+    for number in range(files):
+        write(folder, f"{number}.txt", "Bridges hum.")
+    source, steps = LocalDocuments([folder], embedder=Counting(), look_again_seconds=0), []
+
+    for _ in range(2):
+        await source.read_all(lambda read, of: steps.append((read, of)))
+
+    assert steps == [(read, files) for read in told]
+
+
 async def test_reading_stops_when_nobody_waits_any_more(folder: Path) -> None:
     for number in range(3):
         write(folder, f"{number}.md", BRIDGE)

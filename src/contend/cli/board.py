@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from contend.cli.words import WHY_STOPPED, counted
 from contend.models.events import (
     AnyEvent,
+    DocumentsRead,
     Learned,
     QuestionAsked,
     ReportPublished,
@@ -72,6 +73,8 @@ class Board:
         match event:
             case RunStarted():
                 self._start(event)
+            case DocumentsRead():
+                self.stage = f"Reading documents: {event.read:,} of {event.files:,}"
             case WinnerPicked():
                 self.rank(event.leaderboard)
                 self.stage = "Publishing the winner's report"

@@ -3,6 +3,7 @@
 from contend.cli.words import counted, plain, said_first
 from contend.models.events import (
     AnyEvent,
+    DocumentsRead,
     Learned,
     QuestionAsked,
     ReportPublished,
@@ -41,11 +42,13 @@ def _told(event: AnyEvent) -> tuple[str, str]:
             return "contend", _of_run(event)
 
 
-def _of_run(event: RunStarted | WinnerPicked | ReportPublished | Learned | RunDone) -> str:
+def _of_run(event: RunStarted | DocumentsRead | WinnerPicked | ReportPublished | Learned | RunDone) -> str:
     match event:
         case RunStarted():
             off = "".join(f"; {name} is off ({reason})" for name, reason in event.sources_off.items())
             return f"{counted(len(event.teams), 'team')} on {', '.join(event.sources)}{off}: {event.theme}"
+        case DocumentsRead():
+            return f"read {event.read:,} of {counted(event.files, 'document')}"
         case WinnerPicked():
             return said_first(event.team_id, event.score) if event.team_id else "no winner"
         case ReportPublished():

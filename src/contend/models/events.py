@@ -58,6 +58,14 @@ class SourceOff(Event):
     reason: str
 
 
+class DocumentsRead(Event):
+    """How far the reading of many own documents is: `read` of `files` that are new or changed."""
+
+    type: Literal["documents_read"] = "documents_read"
+    read: int
+    files: int
+
+
 class RoundSubmitted(Event):
     type: Literal["round_submitted"] = "round_submitted"
     team_id: str
@@ -138,6 +146,7 @@ AnyEvent = Annotated[
     | RoundStarted
     | StepDone
     | SourceOff
+    | DocumentsRead
     | RoundSubmitted
     | RoundScored
     | RoundJudged

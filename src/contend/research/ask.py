@@ -132,7 +132,7 @@ async def _at_hand(services: Services, state: ResearchState) -> list[dict[str, o
     """What the own documents say nearest to the question: a plan made blind asks about something else."""
     if "local" not in team_of(state).sources or "local" not in state["options"]["sources"]:
         return []
-    source = services.source("local", state["options"]["documents"])
+    source = await services.ready_source("local", state["options"]["documents"], state["execution_id"])
     found = await source.search(state["theme"], limit=AT_HAND)
     return [
         {

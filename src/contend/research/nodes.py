@@ -55,7 +55,7 @@ class ResearchNodes:
 
     async def search(self, task: SearchTask) -> ResearchUpdate:
         """One query to one source; texts go to the document store, state gets their ids."""
-        source = self.services.source(task["source"], task["documents"])
+        source = await self.services.ready_source(task["source"], task["documents"], task["execution_id"])
         hits = await source.search(task["query"], limit=RESULTS_A_QUERY)
         documents = await self.services.documents.put_many([text for _, text in hits])
         found = []

@@ -15,6 +15,7 @@ from contend.sources.titles import TitleMentions
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
 
+Progress = Callable[[int, int], None]
 _RANKED = 50
 _HITS_FOLLOWED = 5
 _MENTIONS_FOLLOWED = 3
@@ -42,19 +43,27 @@ class Library:
         self._files: dict[Listed, IndexedFile | LeftOut] = {}
         self._shelf: _Shelf | None = None
 
-    def update(self, files: list[Listed], *, wanted: Callable[[], bool] = lambda: True) -> list[LeftOut]:
+    def update(
+        self, files: list[Listed], *, wanted: Callable[[], bool] = lambda: True, progress: Progress = lambda *_: None
+    ) -> list[LeftOut]:
         """Reads what is new or changed, forgets what is gone; returns what of them could not be read.
+
+        `progress` is told after each file how many of how many were read.
 
         Raises:
             Unwanted: `wanted` said between two files that nobody waits any more.
         """
         if set(files) != set(self._files):
             embedder = self._embedder or default_embedder()
+            done, new = 0, len(set(files) - set(self._files))
             read: dict[Listed, IndexedFile | LeftOut] = {}
             for file in files:
                 if not wanted():
                     raise Unwanted
                 read[file] = self._files.get(file) or self._read(file, embedder)
+                if file not in self._files:
+                    done += 1
+                    progress(done, new)
             self._files = read
             indexed = [each for each in read.values() if isinstance(each, IndexedFile)]
             self._shelf = _Shelf.of(indexed, embedder) if indexed else None

@@ -4,16 +4,22 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from pathlib import Path
 from typing import TypeVar
 
 from contend.models.research import Found, SearchResult
 from contend.retrieval import Embedder
 from contend.sources.folders import LeftOut, list_files, told, validate_paths
-from contend.sources.library import Hit, Library
+from contend.sources.library import Hit, Library, Progress
 from contend.text import clean, shorten
 
 _SUMMARY_CHARACTERS = 500
+MANY_FILES = 200
+"""Reading fewer is over before anybody wonders."""
+
+_LEAST_STEP = 25
+_MOST_STEPS = 100
 T = TypeVar("T")
 
 
@@ -60,17 +66,21 @@ class LocalDocuments:
         """At most `limit` passages, best first; those of one document share its url."""
         return await self._after_a_look(lambda: [_as_found(hit) for hit in self._library.search(query, limit)])
 
-    async def read_all(self) -> None:
-        """Read what was not read yet, as before a search: `left_out` is complete afterwards."""
-        await self._after_a_look(lambda: None)
+    async def read_all(self, progress: Progress | None = None) -> None:
+        """Read what was not read yet, as before a search: `left_out` is complete afterwards.
+
+        `progress` is told on the caller's loop, where over `MANY_FILES` are read, at most a hundred times how many of
+        how many were.
+        """
+        await self._after_a_look(lambda: None, _stepwise(progress) if progress else None)
 
     def told_left_out(self) -> list[str]:
         """`left_out` for a reader, a line for each reason."""
         return told(self.left_out, self._paths)
 
-    async def _after_a_look(self, work: Callable[[], T]) -> T:
+    async def _after_a_look(self, work: Callable[[], T], progress: Progress | None = None) -> T:
         def looked() -> T:
-            self._look()
+            self._look(progress or (lambda *_: None))
             return work()
 
         self._waiting += 1
@@ -79,12 +89,24 @@ class LocalDocuments:
         finally:
             self._waiting -= 1
 
-    def _look(self) -> None:
+    def _look(self, progress: Progress) -> None:
         now = time.monotonic()
         if self._looked is None or now - self._looked >= self._look_again_seconds:
             files, left_out = list_files(self._paths)
-            self.left_out = left_out + self._library.update(files, wanted=lambda: self._waiting > 0)
+            self.left_out = left_out + self._library.update(files, wanted=lambda: self._waiting > 0, progress=progress)
             self._looked = now
+
+
+def _stepwise(progress: Progress) -> Progress:
+    """For the thread that reads: passes on to the caller's loop and context, where there is enough to tell."""
+    loop, context = asyncio.get_running_loop(), copy_context()
+
+    def told(read: int, files: int) -> None:
+        step = max(_LEAST_STEP, -(-files // _MOST_STEPS))
+        if files > MANY_FILES and (read % step == 0 or read == files):
+            loop.call_soon_threadsafe(progress, read, files, context=context)
+
+    return told
 
 
 def _as_found(hit: Hit) -> Found:
