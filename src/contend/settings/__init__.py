@@ -1,0 +1,37 @@
+"""Settings: the process's own (keys, addresses, limits) and the workspace's TOML files. Strict; origins are kept.
+
+A value comes from the caller, else the environment, else the workspace's TOML, else the shipped defaults.
+"""
+
+from contend.settings.checking import checked
+from contend.settings.files import (
+    CONFIG_FILES,
+    Config,
+    ModelPrice,
+    ModelsConfig,
+    OrchestratorSettings,
+    TeamReference,
+    config_file,
+    load_config,
+)
+from contend.settings.options import EXTRACTIVE, ROLES, Resolved, environment_options, resolve_options
+from contend.settings.process import Settings, load_settings
+
+__all__ = [
+    "CONFIG_FILES",
+    "EXTRACTIVE",
+    "ROLES",
+    "Config",
+    "ModelPrice",
+    "ModelsConfig",
+    "OrchestratorSettings",
+    "Resolved",
+    "Settings",
+    "TeamReference",
+    "checked",
+    "config_file",
+    "environment_options",
+    "load_config",
+    "load_settings",
+    "resolve_options",
+]

@@ -1,0 +1,154 @@
+"""The workspace's TOML files; the shipped ones fill what they leave out."""
+
+import tomllib
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field
+
+from contend.errors import InputError
+from contend.models.options import EvaluatorConfig, JudgmentConfig, Role, Rounds, RunOptions, TeamConfig
+from contend.models.record import Record
+from contend.resources import resource
+from contend.settings.checking import M, checked
+
+CONFIG_FILES = (
+    "config/orchestrator.toml",
+    "config/evaluator.toml",
+    "config/judgment.toml",
+    "config/models.toml",
+    "config/prompt_builder.toml",
+    "config/sections.yaml",
+)
+
+
+class TeamReference(Record):
+    config: Path
+
+
+class OrchestratorSettings(Record):
+    """`[orchestrator]`: limits of the contest and the teams that may enter."""
+
+    workspace_path: Path | None = None
+    timeout_per_team_seconds: int = Field(default=600, gt=0)
+    max_retries_per_team: int = Field(default=0, ge=0)
+    min_rounds: Rounds = 1
+    max_rounds: Rounds = 3
+    max_concurrent_teams: int = Field(default=8, ge=1)
+    teams: list[TeamReference] = Field(min_length=1)
+
+
+class _OrchestratorFile(Record):
+    orchestrator: OrchestratorSettings
+    options: RunOptions = Field(default_factory=RunOptions)
+
+
+class _EvaluatorFile(Record):
+    evaluator: EvaluatorConfig
+
+
+class _JudgmentFile(Record):
+    judgment: JudgmentConfig
+
+
+class ModelPrice(Record):
+    """US dollars for a million tokens."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+
+
+class ModelsConfig(Record):
+    """`config/models.toml`: the default model of a role, output limits in tokens, prices."""
+
+    default: str
+    roles: dict[Role, str] = Field(default_factory=dict)
+    max_output_tokens: dict[Role, Annotated[int, Field(ge=16)]] = Field(default_factory=dict)
+    prices: dict[str, ModelPrice] = Field(default_factory=dict)
+
+
+class Config(NamedTuple):
+    """The TOML files in effect for a workspace: its own, what they leave out from the shipped ones."""
+
+    orchestrator: OrchestratorSettings
+    options: RunOptions
+    teams: dict[str, TeamConfig]
+    evaluator: EvaluatorConfig
+    judgment: JudgmentConfig
+    models: ModelsConfig
+    files: dict[str, Path]
+    fingerprint: dict[str, str]
+    """Eight hex digits of each file's SHA-256 as it was read, by name: what a resume compares."""
+
+
+def config_file(folder: Path, name: str) -> Path:
+    """The file in effect for a relative name such as `config/teams/scout.toml`: the workspace's, else the shipped.
+
+    Raises:
+        InputError: neither exists.
+    """
+    path = folder / name
+    if path.is_file():
+        return path
+    try:
+        return resource(name)
+    except FileNotFoundError as error:
+        raise InputError(f"{name}: no such file in {folder} or among the shipped ones") from error
+
+
+def load_config(folder: Path) -> Config:
+    """All TOML files in effect.
+
+    Raises:
+        InputError: a file is missing, not TOML, or has an unknown or unusable key; names file, key and value.
+    """
+    files = {name: config_file(folder, name) for name in CONFIG_FILES}
+    orchestrator = _filled(files, "config/orchestrator.toml", _OrchestratorFile)
+    _check_workspace(folder, files["config/orchestrator.toml"], orchestrator.orchestrator.workspace_path)
+    teams: dict[str, TeamConfig] = {}
+    for reference in orchestrator.orchestrator.teams:
+        name = str(reference.config)
+        files[name] = config_file(folder, name)
+        team = checked(TeamConfig, _read(files[name]), str(files[name]))
+        if team.team_id in teams:
+            raise InputError(f"{files[name]}: team_id {team.team_id!r} is taken by another team; choose another")
+        teams[team.team_id] = team
+    return Config(
+        orchestrator=orchestrator.orchestrator,
+        options=orchestrator.options,
+        teams=teams,
+        evaluator=_filled(files, "config/evaluator.toml", _EvaluatorFile).evaluator,
+        judgment=_filled(files, "config/judgment.toml", _JudgmentFile).judgment,
+        models=_filled(files, "config/models.toml", ModelsConfig),
+        files=files,
+        fingerprint={name: sha256(path.read_bytes()).hexdigest()[:8] for name, path in sorted(files.items())},
+    )
+
+
+def _check_workspace(folder: Path, path: Path, named: Path | None) -> None:
+    """A workspace may say where it lies, and is found elsewhere where it was moved or copied."""
+    if named is not None and (folder / named.expanduser()).resolve() != folder.resolve():
+        raise InputError(
+            f"{path}: orchestrator.workspace_path = {str(named)!r} is not the workspace in effect, {folder}: "
+            "remove the key, or name that folder with --workspace or CONTEND_WORKSPACE"
+        )
+
+
+def _filled(files: Mapping[str, Path], name: str, kind: type[M]) -> M:
+    """A file; keys that its tables leave out have the shipped file's values."""
+    values = _read(resource(name))
+    for key, own in _read(files[name]).items():
+        shipped = values.get(key)
+        values[key] = {**shipped, **own} if isinstance(shipped, dict) and isinstance(own, dict) else own
+    return checked(kind, values, str(files[name]))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not valid TOML: {error}") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error

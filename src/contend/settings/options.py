@@ -1,0 +1,129 @@
+"""A run's options: each value settled, and where it came from."""
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple, get_origin
+
+from dotenv import dotenv_values
+
+from contend.errors import InputError
+from contend.models.options import ResolvedOptions, Role, RunOptions, TeamConfig
+from contend.settings.checking import checked
+from contend.settings.files import Config, OrchestratorSettings
+from contend.text import detect_language
+
+EXTRACTIVE = "extractive"
+"""The name of the built-in model that composes by extraction."""
+
+ROLES: tuple[Role, ...] = ("supervisor", "writer", "reviewer", "evaluator", "judge", "reflector", "curator")
+
+
+class Resolved(NamedTuple):
+    """A run's options with every value settled, its teams, and where each value came from."""
+
+    options: ResolvedOptions
+    teams: list[TeamConfig]
+    origins: dict[str, str]
+
+
+def environment_options(environment: Mapping[str, str | None] | None = None) -> RunOptions:
+    """Run options from `CONTEND_<NAME>`, in the environment or the `.env` file; lists may be comma-separated.
+
+    Raises:
+        InputError: a value is not usable; names the variable.
+    """
+    given = {**dotenv_values(".env"), **os.environ} if environment is None else environment
+    values = {
+        name: _from_text(value, field.annotation)
+        for name, field in RunOptions.model_fields.items()
+        if (value := given.get(f"CONTEND_{name.upper()}"))
+    }
+    return checked(RunOptions, values, "environment CONTEND_")
+
+
+def resolve_options(
+    config: Config, given: RunOptions, *, theme: str, has_language_model: bool, environment: RunOptions | None = None
+) -> Resolved:
+    """Settle every option: caller, environment, workspace TOML, default.
+
+    Raises:
+        InputError: an unknown team, unusable rounds or weights.
+    """
+    layers = (
+        ("caller", given),
+        ("environment", environment_options() if environment is None else environment),
+        ("config/orchestrator.toml [options]", config.options),
+    )
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for origin, layer in reversed(layers):
+        for name in layer.model_fields_set:
+            if (value := getattr(layer, name)) is not None:
+                values[name], origins[name] = value, origin
+    settled = _settle(config, values, theme=theme, has_language_model=has_language_model)
+    _name_origins(config, origins)
+    return Resolved(settled, _choose_teams(config, values.get("teams")), origins)
+
+
+def _settle(config: Config, values: dict[str, Any], *, theme: str, has_language_model: bool) -> ResolvedOptions:
+    orchestrator = config.orchestrator
+    named = {name: value for name, value in values.items() if name in ResolvedOptions.model_fields}
+    default = config.models.default if has_language_model else EXTRACTIVE
+    models: dict[Role, str] = dict.fromkeys(ROLES, default)
+    if has_language_model:
+        models |= config.models.roles
+    if "model" in values:
+        models = dict.fromkeys(ROLES, values["model"])
+    models |= values.get("models", {})
+    language = values.get("language", "auto")
+    judgment = config.judgment
+    if "target_score" in values:
+        judgment = judgment.model_copy(update={"target_score": values["target_score"]})
+    return checked(
+        ResolvedOptions,
+        {
+            "min_rounds": min(orchestrator.min_rounds, values.get("max_rounds", orchestrator.min_rounds)),
+            "max_rounds": max(orchestrator.max_rounds, values.get("min_rounds", 1)),
+            "timeout_per_team_seconds": orchestrator.timeout_per_team_seconds,
+            "max_retries_per_team": orchestrator.max_retries_per_team,
+            "max_concurrent_teams": orchestrator.max_concurrent_teams,
+            **named,
+            "models": models,
+            "language": detect_language(theme) if language == "auto" else language,
+            "judgment": judgment,
+            "evaluator": config.evaluator,
+        },
+        "options",
+    )
+
+
+def _name_origins(config: Config, origins: dict[str, str]) -> None:
+    for name in OrchestratorSettings.model_fields:
+        if name in config.orchestrator.model_fields_set:
+            origins.setdefault(name, "config/orchestrator.toml")
+    origins.setdefault("models", "config/models.toml")
+    origins.setdefault("evaluator", "config/evaluator.toml")
+    origins.setdefault("judgment", "config/judgment.toml")
+    origins.setdefault("round_prompt", "config/prompt_builder.toml")
+    for name in ResolvedOptions.model_fields:
+        origins.setdefault(name, "default")
+
+
+def _choose_teams(config: Config, wanted: list[str] | None) -> list[TeamConfig]:
+    if wanted is None:
+        return list(config.teams.values())
+    for team_id in wanted:
+        if team_id not in config.teams:
+            raise InputError(f"teams: no team {team_id!r}; choose from {', '.join(sorted(config.teams))}")
+    return [config.teams[team_id] for team_id in dict.fromkeys(wanted)]
+
+
+def _from_text(text: str, annotation: object) -> object:
+    if text.startswith(("[", "{")):
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+    wants_list = any(get_origin(part) is list for part in getattr(annotation, "__args__", (annotation,)))
+    return [part.strip() for part in text.split(",") if part.strip()] if wants_list else text

@@ -1,0 +1,129 @@
+"""The process's own settings: keys, addresses, limits, where the workspace lies."""
+
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from contend.errors import InputError
+from contend.settings.checking import first_fault
+
+
+class Settings(BaseSettings):
+    """The process's settings, from the environment or a `.env` file in the working directory."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="CONTEND_",
+        env_file=".env",
+        extra="ignore",
+        populate_by_name=True,
+        hide_input_in_errors=True,
+        allow_inf_nan=False,
+    )
+
+    workspace: Path | None = None
+    openai_api_key: SecretStr | None = Field(None, validation_alias="OPENAI_API_KEY")
+    openai_base_url: str | None = Field(None, validation_alias="OPENAI_BASE_URL")
+    tavily_api_key: SecretStr | None = Field(None, validation_alias="TAVILY_API_KEY")
+    tavily_base_url: str | None = None
+    arxiv_base_url: str | None = None
+    fetch_allow: Annotated[list[IPv4Network | IPv6Network], NoDecode] = []
+    """Networks of the user's own from which pages may be read, beside the public web."""
+    checkpointer: Literal["memory", "sqlite", "redis"] = "sqlite"
+    """Redis, where its address is set and no other is named."""
+    redis_url: SecretStr | None = None
+    checkpoint_ttl_minutes: Annotated[int, Field(ge=60)] | None = None
+    """Minutes after which Redis forgets a checkpoint that nobody saved or read; a run at work must outlast it."""
+    call_deadline_seconds: Annotated[float, Field(gt=0)] = 120
+    max_calls_in_flight: Annotated[int, Field(ge=1)] = 64
+    max_retries: Annotated[int, Field(ge=0)] = 2
+    record_lock_seconds: Annotated[float, Field(gt=0)] = 10
+
+    @field_validator("fetch_allow", mode="before")
+    @classmethod
+    def _networks(cls, value: object) -> object:
+        named = value.split(",") if isinstance(value, str) else value
+        try:
+            return [ip_network(str(each).strip()) for each in named if str(each).strip()]  # type: ignore[attr-defined]  # else a TypeError
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"CONTEND_FETCH_ALLOW names no network: {error}; give one such as 10.0.0.0/8") from error
+
+    @field_validator("redis_url")
+    @classmethod
+    def _usable_address(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is None or not value.get_secret_value():
+            return None
+        # What urlsplit says of a faulty address may hold a part of the password.
+        if _split_redis(value.get_secret_value()) is None:
+            raise ValueError(
+                "CONTEND_REDIS_URL is no Redis address: give redis://[:PASSWORD@]HOST[:PORT], or rediss:// for TLS, "
+                "special characters of the password percent-encoded"
+            )
+        return value
+
+    @model_validator(mode="after")
+    def _settle_checkpointer(self) -> Self:
+        if self.redis_url is not None and "checkpointer" not in self.model_fields_set:
+            self.checkpointer = "redis"
+        if self.redis_url is None and self.checkpointer == "redis":
+            raise ValueError("CONTEND_CHECKPOINTER is redis: set CONTEND_REDIS_URL=redis://HOST:PORT as well")
+        return self
+
+    @property
+    def redis_location(self) -> str:
+        """The Redis server's whole address, password included: for the client only."""
+        return self.redis_url.get_secret_value() if self.redis_url else ""
+
+    @property
+    def redis_address(self) -> str:
+        """The Redis server's address as it may be shown: no user, no password."""
+        place = _split_redis(self.redis_location)
+        if place is None:
+            return ""
+        scheme, host, port, path = place
+        shown = f"[{host}]" if ":" in host else host
+        return f"{scheme}://{path}" if scheme == "unix" else f"{scheme}://{shown}:{port}{path.rstrip('/')}"
+
+    @property
+    def has_language_model(self) -> bool:
+        """A key, or the address of an endpoint that may not need one."""
+        return self.openai_api_key is not None or self.openai_base_url is not None
+
+    @property
+    def folder(self) -> Path:
+        """The workspace: set, else the nearest parent with `config/orchestrator.toml`, else a per-user folder."""
+        if self.workspace is not None:
+            return self.workspace.expanduser().absolute()
+        here = Path.cwd()
+        for parent in (here, *here.parents):
+            if (parent / "config" / "orchestrator.toml").is_file():
+                return parent
+        from platformdirs import user_data_path  # noqa: PLC0415 - only where no workspace is near
+
+        return user_data_path("contend", appauthor=False)
+
+
+def _split_redis(url: str) -> tuple[str, str, int, str] | None:
+    """Scheme, host, port and path; None of what is no Redis address."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or 6379
+    except ValueError:
+        return None
+    usable = parts.scheme == "unix" or (parts.scheme in {"redis", "rediss"} and parts.hostname)
+    return (parts.scheme, parts.hostname or "", port, parts.path) if usable else None
+
+
+def load_settings(**given: object) -> Settings:
+    """Settings of this process; `given` values win.
+
+    Raises:
+        InputError: a value is not usable; names the variable.
+    """
+    try:
+        return Settings(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]  # checked by pydantic
+    except ValidationError as error:
+        raise InputError(f"environment: {first_fault(error)}") from error
