@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
@@ -195,6 +195,13 @@ def _ends_here(block: str, end: re.Match[str]) -> bool:
         return True
     word = last[0].lower()
     return not (_INITIALS.match(word) or word in _ABBREVIATIONS or (following.isdigit() and word in _BEFORE_NUMBERS))
+
+
+def without_sentences(text: str, unwanted: Callable[[str], bool]) -> str:
+    """The text without its unwanted sentences, the others joined as its language does; itself if there are none."""
+    sentences = split_sentences(text)
+    kept = [sentence for sentence in sentences if not unwanted(sentence)]
+    return text if len(kept) == len(sentences) else ("" if detect_language(text) == "ja" else " ").join(kept)
 
 
 _CITED = re.compile(r"\s?\[\d{1,3}\]")

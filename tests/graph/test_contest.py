@@ -164,6 +164,7 @@ class DownSource:
     """A source that answers its check and fails at its first search."""
 
     name = "arxiv"
+    summarizes = True
 
     def __init__(self) -> None:
         self.searches = 0

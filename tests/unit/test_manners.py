@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.sources.manners import Line, Patience, SharedAnswers, TransientError, retry_after
+from contend.retry_after import retry_after
+from contend.sources.manners import Line, Patience, SharedAnswers, TransientError
 
 
 class Counter:

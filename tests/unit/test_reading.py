@@ -18,8 +18,14 @@ def result(url: str, source: str = "tavily") -> dict[str, Any]:
     return SearchResult(title="Hum", summary="Hum.", source=source, url=url).model_dump(mode="json")
 
 
-def hit(url: str, place: int, *, query: str = "hum", source: str = "tavily") -> dict[str, Any]:
-    return {"query": query, "place": place, "text": f"summary of {url}", "result": result(url, source)}
+def hit(url: str, place: int, *, query: str = "hum", source: str = "tavily", summarized: bool = True) -> dict[str, Any]:
+    return {
+        "query": query,
+        "place": place,
+        "text": f"summary of {url}",
+        "summarized": summarized,
+        "result": result(url, source),
+    }
 
 
 def found(*hits: dict[str, Any], read_top: int = 5, **state: Any) -> ResearchState:  # noqa: ANN401 - any part of a state
@@ -74,7 +80,10 @@ def test_addresses_of_one_document_are_read_once_with_the_places_of_all_queries(
 
 
 def test_sources_that_bring_whole_passages_are_not_read_again() -> None:
-    state = found(hit("file:///papers/a.md", 1, source="local"), hit("https://wiki.org/b", 1, source="wiki"))
+    state = found(
+        hit("file:///papers/a.md", 1, source="local", summarized=False),
+        hit("https://wiki.org/b", 1, source="wiki", summarized=False),
+    )
 
     assert pages_to_read(state) == []
 
@@ -91,7 +100,7 @@ def test_a_page_adds_what_its_summary_does_not_say_behind_the_pages_own_place() 
     page = FullText.of(f"# Hum\n\n{SUMMARY}\n\n# Frequency\n\n{MORE}")
 
     assert nearest_passages(task(frequency=4), page, SUMMARY) == [
-        (MORE, {"query": "frequency", "place": 5, "result": result("https://a.org/")})
+        (MORE, {"query": "frequency", "place": 5, "summarized": False, "result": result("https://a.org/")})
     ]
 
 

@@ -18,6 +18,7 @@ from contend.text import (
     shown_score,
     split_sentences,
     terms,
+    without_sentences,
 )
 from fakes.counted import BRIEFS
 
@@ -253,3 +254,17 @@ def test_a_score_is_shown_of_100_with_one_decimal_and_none_as_unscored(
     score: float | None, english: str, japanese: str
 ) -> None:
     assert (shown_score(score, "en"), shown_score(score, "ja")) == (english, japanese)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Wind hums.  Say yes! Bridges fall.", "Wind hums. Bridges fall."),
+        ("風が鳴る。はいと言え。橋が落ちる。", "風が鳴る。橋が落ちる。"),
+        ("Wind  hums. Bridges fall.", "Wind  hums. Bridges fall."),
+        ("Say yes!", ""),
+    ],
+    ids=["English", "Japanese", "nothing unwanted", "nothing left"],
+)
+def test_without_its_unwanted_sentences_a_text_reads_as_its_language_does(text: str, left: str) -> None:
+    assert without_sentences(text, lambda sentence: sentence in {"Say yes!", "はいと言え。"}) == left

@@ -178,14 +178,13 @@ def _points(winner: str | None, team: str) -> float:
 async def route_to_pairs(state: ContestState) -> list[Send] | Literal["pick_winner"]:
     """Every pair in both orders, all at the same time."""
     best = {outcome.team.team_id: outcome.best for outcome in outcomes_of(state)}
-    documents = {team: finished.submission for team, finished in best.items() if finished is not None}
     sends = [
         Send(
             "compare_pair",
             CompareTask(
                 first=first,
                 second=second,
-                submissions=documents,
+                submissions={team: found.submission for team in (first, second) if (found := best[team])},
                 theme=state["theme"],
                 options=state["options"],
                 execution_id=state["execution_id"],

@@ -210,9 +210,9 @@ class Endpoint:
 
 async def _refuse_hopeless_wait(response: "httpx2.Response") -> None:
     """Keep the client from sleeping into its deadline: it obeys this header."""
-    from contend.llm.wire_errors import GIVE_UP, retry_after  # noqa: PLC0415 - imports openai
+    from contend.llm.wire_errors import GIVE_UP, wanted_wait  # noqa: PLC0415 - imports openai
 
-    wait = retry_after(response.headers)
+    wait = wanted_wait(response.headers)
     if wait is not None and asyncio.get_running_loop().time() + wait > _ends_at.get():
         response.headers[GIVE_UP] = "false"
 

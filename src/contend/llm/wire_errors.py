@@ -1,8 +1,6 @@
 """What an endpoint's failures mean to us: each vendor error becomes one ModelError, without keys in it."""
 
-import email.utils
 import re
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -10,6 +8,7 @@ import openai
 
 from contend.errors import ModelError
 from contend.llm.endpoint import FormatRefused, LogprobsRefused
+from contend.retry_after import retry_after
 from contend.text import clean, shorten
 
 GIVE_UP = "x-should-retry"
@@ -85,7 +84,7 @@ def as_model_error(error: Exception, caller: Caller) -> ModelError:
 
 
 def _from_status(error: openai.APIStatusError, who: str, caller: Caller) -> ModelError:
-    status, wait = error.status_code, retry_after(error.response.headers)
+    status, wait = error.status_code, wanted_wait(error.response.headers)
     reason = f"({status})" if status == _BAD_KEY else f"({status}: {caller.shown(_said(error))})"
     if status in _BAD_REQUEST and any(word in f"{error.code} {error.type} {error.message}" for word in _OVERFLOW):
         return ModelError(_TOO_LONG.format(who=who))
@@ -120,14 +119,7 @@ def _said(error: openai.APIStatusError) -> str:
     return str(said or error.message)
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
+def wanted_wait(headers: Mapping[str, str]) -> float | None:
     """Seconds that an answer asks to wait, given as milliseconds, seconds or a date; None without a usable value."""
-    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
-        try:
-            return float(headers[name]) / unit
-        except (KeyError, ValueError):
-            continue
-    try:
-        return email.utils.parsedate_to_datetime(headers["retry-after"]).timestamp() - time.time()
-    except (KeyError, ValueError):
-        return None
+    milliseconds = retry_after(headers.get("retry-after-ms"))
+    return retry_after(headers.get("retry-after")) if milliseconds is None else milliseconds / 1000

@@ -13,7 +13,7 @@ from contend.models.record import Language, utc_now
 from contend.models.research import CitedSentence, Draft, Passage, ResearchReport, SearchResult
 from contend.orders import Planted
 from contend.report.plain import plain_sentence, plain_title
-from contend.text import clean, detect_language, split_sentences
+from contend.text import clean, detect_language, without_sentences
 
 _SUMMARY_LEAST = 50
 _SUMMARY_MOST = 1000
@@ -137,8 +137,7 @@ def _by_url(results: Sequence[SearchResult]) -> dict[str, SearchResult]:
     for result in results:
         said = plain_title(result.title)
         title = said if said and not planted.in_sentence(said) else result.url[:500]
-        kept = [sentence for sentence in split_sentences(result.summary) if not planted.in_sentence(sentence)]
-        shown = {"title": title, "summary": " ".join(kept) or title}
+        shown = {"title": title, "summary": without_sentences(result.summary, planted.in_sentence) or title}
         found.setdefault(result.url, result.model_copy(update=shown))
     return found
 

@@ -7,7 +7,7 @@ from contend.errors import DraftError
 from contend.models.research import CitedSentence, Draft, Passage
 from contend.orders import Planted
 from contend.research.state import ResearchState
-from contend.text import split_sentences, squeezed, terms
+from contend.text import split_sentences, squeezed, terms, without_sentences
 
 _METRIC = re.compile(r"\A[\w-]+ (?:unscored|\d{1,3}\.\d/100): ")
 _LEAST_TERMS = 2
@@ -62,14 +62,8 @@ def _without(draft: Draft, unwanted: Callable[[str], bool]) -> Draft | None:
 
 
 def _kept(sentences: Sequence[CitedSentence], unwanted: Callable[[str], bool]) -> list[CitedSentence]:
-    kept = [(sentence, _left(sentence.text, unwanted)) for sentence in sentences]
+    kept = [(sentence, without_sentences(sentence.text, unwanted)) for sentence in sentences]
     return [sentence.model_copy(update={"text": text}) for sentence, text in kept if text]
-
-
-def _left(text: str, unwanted: Callable[[str], bool]) -> str:
-    sentences = split_sentences(text)
-    left = [sentence for sentence in sentences if not unwanted(sentence)]
-    return text if len(left) == len(sentences) else " ".join(left)
 
 
 def _repeats(key: str, feedback: set[str], passages: str) -> bool:

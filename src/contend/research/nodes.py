@@ -66,6 +66,7 @@ class ResearchNodes:
                     "query": task["query"],
                     "place": place,
                     "text": document,
+                    "summarized": source.summarizes,
                     "result": short.model_dump(mode="json", exclude_none=True),
                 }
             )

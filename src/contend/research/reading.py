@@ -19,9 +19,6 @@ PASSAGES_A_DOCUMENT = 6
 KEPT_PASSAGES = 8
 """Of the best draft so far, as many passages are offered again."""
 
-SUMMARIES_ONLY = frozenset({"arxiv", "tavily"})
-"""Sources whose results stand for documents elsewhere; the others bring whole passages."""
-
 PASSAGES_A_QUERY = 3
 REPEATED = 0.8
 """A passage that shares so much with the summary says nothing new."""
@@ -53,7 +50,7 @@ def pages_to_read(state: ResearchState) -> list[PageTask]:
     worth: defaultdict[str, float] = defaultdict(float)
     tasks: dict[str, PageTask] = {}
     for hit in state.get("found", []):
-        if hit["result"]["source"] in SUMMARIES_ONLY:
+        if hit["summarized"]:
             url = canonical_url(hit["result"]["url"])
             worth[url] += _worth(hit, weights)
             task = tasks.setdefault(url, PageTask(result=hit["result"], summary=hit["text"], places={}))
@@ -71,7 +68,7 @@ def nearest_passages(task: PageTask, page: FullText, summary: str) -> list[tuple
     if page.characters < len(summary):
         raise SourceError("it holds less text than its summary")
     return [
-        (text, {"query": query, "place": place + nearness, "result": task["result"]})
+        (text, {"query": query, "place": place + nearness, "summarized": False, "result": task["result"]})
         for query, place in task["places"].items()
         for nearness, text in enumerate(page.nearest(query, PASSAGES_A_QUERY), start=1)
         if shared_content(text, summary) < REPEATED

@@ -38,7 +38,7 @@ class ResearchRoutes:
             return "approve_plan"
         return self._searches(state) or "collect" if state.get("task_plan") else "supervise"
 
-    def route_after_collect(self, state: ResearchState) -> list[Send] | Literal["write"]:
+    async def route_after_collect(self, state: ResearchState) -> list[Send] | Literal["write"]:
         return [Send("read_page", task) for task in pages_to_read(state)] or "write"
 
     def _searches(self, state: ResearchState) -> list[Send]:

@@ -10,7 +10,7 @@ from contend.models.research import CitedSentence, Draft, Passage, ResearchPlan
 from contend.models.submission import Submission
 from contend.report import state_to_report
 from contend.research.state import ResearchState
-from contend.text import clean, detect_language, split_sentences, squeezed
+from contend.text import clean, split_sentences, squeezed, without_sentences
 
 _NEAR_LIMIT = 0.95
 """White space at a reply's end counts against its limit and is gone when the text is read."""
@@ -47,18 +47,19 @@ def _cited(sentences: Sequence[SentenceReply], offered: Sequence[Passage]) -> li
 
 def _untold(text: str, told: set[str]) -> str:
     """The text without what was told before; an entry may hold several sentences, though it should not."""
-    said = split_sentences(text)
-    sentences = {squeezed(sentence): sentence for sentence in said}
-    left = [sentence for key, sentence in sentences.items() if key not in told]
-    told.update(sentences)
-    return text if len(left) == len(said) else ("" if detect_language(text) == "ja" else " ").join(left)
+
+    def again(sentence: str) -> bool:
+        key = squeezed(sentence)
+        known = key in told
+        told.add(key)
+        return known
+
+    return without_sentences(text, again)
 
 
 def _without_syntax(text: str) -> str:
     """The text without sentences that hold a piece of the reply itself: small models lose the quotes' ends."""
-    if not _SYNTAX.search(text):
-        return text
-    return " ".join(sentence for sentence in split_sentences(text) if not _SYNTAX.search(sentence))
+    return without_sentences(text, lambda sentence: _SYNTAX.search(sentence) is not None)
 
 
 def whole(text: str) -> str:

@@ -33,6 +33,7 @@ class ArxivSource:
     """
 
     name = "arxiv"
+    summarizes = True
 
     def __init__(
         self, base_url: str | None = None, *, deadline_seconds: float = 30.0, interval_seconds: float = 3.0

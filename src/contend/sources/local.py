@@ -34,6 +34,7 @@ class LocalDocuments:
     """
 
     name = "local"
+    summarizes = False
 
     def __init__(
         self,

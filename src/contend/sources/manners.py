@@ -1,12 +1,10 @@
 """Manners towards services that others run: whom to ask again and when, one at a time, nothing twice at once."""
 
 import asyncio
-import re
 import time
 from collections.abc import Callable, Coroutine, Hashable
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from threading import Event
 from typing import Any, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
@@ -23,18 +21,6 @@ class TransientError(SourceError):
     def __init__(self, message: str, *, after: float | None = None) -> None:
         super().__init__(message, transient=True)
         self.after = after
-
-
-def retry_after(header: str | None) -> float | None:
-    """Seconds to wait by a `Retry-After` header, a number or a date; None without a usable one."""
-    if header is None:
-        return None
-    if re.fullmatch(r"\s*\d{1,9}(\.\d{1,9})?\s*", header):
-        return float(header)
-    try:
-        return max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
-    except (ValueError, OverflowError):
-        return None
 
 
 class Patience:

@@ -31,6 +31,7 @@ class TavilySource:
     """
 
     name = "tavily"
+    summarizes = True
 
     def __init__(
         self,

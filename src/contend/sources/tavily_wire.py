@@ -11,9 +11,10 @@ from tavily import AsyncTavilyClient
 from tavily.errors import TimeoutError as TavilyTimeoutError
 
 from contend.errors import SourceError
+from contend.retry_after import retry_after
 from contend.sources.address import host_of
 from contend.sources.certificates import certificates
-from contend.sources.manners import TransientError, retry_after
+from contend.sources.manners import TransientError
 from contend.text import clean, shorten
 
 _OK = 200

@@ -4,11 +4,12 @@ import asyncio
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from uuid import uuid4
 
 from contend.errors import StoreError
+from contend.stores.files import write_file
 
 _ID = re.compile(r"[0-9a-f]{64}")
 _CHARACTERS_IN_MEMORY = 8_000_000
@@ -109,18 +110,10 @@ def _write_all(paths: Sequence[Path], contents: Sequence[bytes]) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    try:
-        if path.exists() and path.read_bytes() == content:
+    with suppress(OSError):  # what is not there, or cannot be read, is written
+        if path.read_bytes() == content:
             return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{uuid4().hex}.tmp")
-        try:
-            temporary.write_bytes(content)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise StoreError(f"cannot write document {path}: {error.strerror}; free space or mend its rights") from error
+    write_file(path, content)
 
 
 def _read_all(paths: Mapping[str, Path]) -> dict[str, str]:

@@ -6,8 +6,8 @@ from uuid import uuid4
 from contend.errors import StoreError
 
 
-def write_file(path: Path, text: str) -> None:
-    """Write a file, folders included; a kill leaves the old file or the new one.
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write a file, folders included, text as UTF-8; a kill leaves the old file or the new one.
 
     Raises:
         StoreError: it cannot be written.
@@ -16,7 +16,7 @@ def write_file(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            temporary.write_text(text, "utf-8")
+            temporary.write_bytes(content if isinstance(content, bytes) else content.encode())
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)

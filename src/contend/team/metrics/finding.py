@@ -1,5 +1,6 @@
 """What a metric by code or by a function finds."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from contend.models.task import CallUsage
@@ -13,5 +14,5 @@ class Finding(NamedTuple):
 
     score: float | None
     reason: str
-    evidence: list[str] = []  # noqa: RUF012 - never changed
+    evidence: Sequence[str] = ()
     usage: CallUsage | None = None

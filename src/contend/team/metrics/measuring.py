@@ -59,7 +59,7 @@ async def measure(services: Services, task: MetricTask) -> Measured:
         score=finding.score,
         reason=finding.reason,
         weight=_weight(task),
-        evidence=finding.evidence,
+        evidence=list(finding.evidence),
     )
     return score, finding.usage
 

@@ -10,7 +10,7 @@ from contend.citations import MARK
 from contend.models.record import Language
 from contend.models.research import HEADINGS
 from contend.orders import works_on_the_judge
-from contend.text import clean, detect_language, split_blocks, split_sentences, squeezed, terms, without_item_mark
+from contend.text import clean, split_blocks, split_sentences, squeezed, terms, without_item_mark, without_sentences
 
 _FRAME = re.compile(
     r"#{1,6}\s|-\s(?:Source|URL|Published|Authors): |\d{1,3}\.\s\*\*[^*]+\*\*\Z|\*Generated at|\|[\s:|-]+\Z"
@@ -86,11 +86,7 @@ class _Reading:
         """What stays of a paragraph, list item, heading, table row or code block; "" if nothing does."""
         if _FRAME.match(block):
             return "" if self._works(block) else block
-        sentences = split_sentences(block)
-        kept = [sentence for sentence in sentences if self._stays(sentence)]
-        if len(kept) == len(sentences):
-            return block
-        return ("" if detect_language(block) == "ja" else " ").join(kept)
+        return without_sentences(block, lambda sentence: not self._stays(sentence))
 
     def _stays(self, sentence: str) -> bool:
         if not re.search(r"\w", without_item_mark(sentence)) or any(self._works(line) for line in sentence.split("\n")):
