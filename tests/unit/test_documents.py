@@ -107,8 +107,6 @@ async def test_an_id_that_is_none_never_becomes_a_path(folder: Path, document_id
 async def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "documents").write_text("a file in the way")
 
-    with pytest.raises(
-        StoreError,
-        match=r"/documents/[0-9a-f]{2}/[0-9a-f]{64}\.txt cannot be written: Not a directory; free space or mend its rights",
-    ):
+    clear = r"/documents/\w{2}/\w{64}\.txt cannot be written: Not a directory; free space or mend its rights"
+    with pytest.raises(StoreError, match=clear):
         await DocumentStore(tmp_path / "documents").put("one")
