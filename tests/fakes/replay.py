@@ -85,13 +85,17 @@ def as_json(value: object, *, status: int = 200, **headers: str) -> Answer:
 
 
 class Replay:
-    """The server, in threads of this process. `answer` decides by the request; it may be replaced at any time."""
+    """The server, in threads of this process. `answer` decides by the request; it may be replaced at any time.
+
+    `whole` counts the answers of which all was sent.
+    """
 
     def __init__(self, answer: Callable[[Asked], Answer]) -> None:
         self.answer = answer
         self.asked: list[Asked] = []
         self.answered_at: list[float] = []
         self.most_at_once = 0
+        self.whole = 0
         self.over = Event()
         self._at_once = 0
         self._lock = Lock()
@@ -119,9 +123,10 @@ class Replay:
             self.asked.append(asked)
         return self.answer(asked)
 
-    def done(self) -> None:
+    def done(self, *, whole: bool) -> None:
         with self._lock:
             self._at_once -= 1
+            self.whole += whole
             self.answered_at.append(time.monotonic())
 
 
@@ -140,23 +145,25 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(length)) if length else {}
         headers = {name.lower(): value for name, value in self.headers.items()}
         given = replay.take(Asked(parts.path, dict(parse_qsl(parts.query)), body, headers, time.monotonic()))
+        whole = False
         try:
-            self._send(given)
+            whole = self._send(given)
         except OSError:
             pass  # the client went away, as tests of deadlines mean it to
         finally:
-            replay.done()
+            replay.done(whole=whole)
 
     do_POST = do_GET  # noqa: N815 - the name the server calls
 
     def log_message(self, *_: object) -> None:
         pass
 
-    def _send(self, given: Answer) -> None:
+    def _send(self, given: Answer) -> bool:
+        """Whether all of it was sent."""
         over = self.server.replay.over
         over.wait(30 if given.hang else given.seconds)
         if given.hang:
-            return
+            return False
         self.send_response(given.status)
         for name, value in given.headers.items():
             if name != "Content-Length":
@@ -166,9 +173,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         while given.endless and not over.is_set():
             self.wfile.write(given.body)
-        if given.drip_seconds:
-            for byte in given.body:
-                self.wfile.write(bytes([byte]))
-                if over.wait(given.drip_seconds):
-                    return
-        self.wfile.write(given.body[: len(given.body) // 2] if given.cut else given.body)
+        for byte in given.body if given.drip_seconds else b"":
+            self.wfile.write(bytes([byte]))
+            if over.wait(given.drip_seconds):
+                return False
+        if not given.drip_seconds:
+            self.wfile.write(given.body[: len(given.body) // 2] if given.cut else given.body)
+        return not given.cut and not given.endless

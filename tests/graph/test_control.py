@@ -70,6 +70,16 @@ async def test_a_control_with_the_best_score_does_not_win_over_a_team_that_deliv
     assert "composed by extraction" not in (outcome.markdown or "")
 
 
+async def test_in_a_run_without_a_language_model_a_control_may_win(contest: Contest) -> None:
+    by_extraction = Contest(contest.workspace, contest.documents, None)
+
+    outcome = await by_extraction.run(THEME, max_rounds=1, teams=["control"])
+
+    assert outcome.status == "completed"
+    assert outcome.summary is not None
+    assert outcome.summary.best_team_id == "control"
+
+
 async def test_a_run_without_a_language_model_is_the_same_twice(workspace: Path, documents: Path) -> None:
     contest = Contest(workspace, documents, None)
 

@@ -62,8 +62,18 @@ async def test_a_second_message_on_a_finished_thread_is_the_question(
         [{"theme": "x" * 501}, _said(SECOND)],
         [_said(SECOND), {"theme": SECOND}],
         [_said(FIRST), _said("再開の仕組みは何ですか。"), _said(SECOND)],
+        [{"theme": SECOND}, {"theme": SECOND}],
+        [_said("再開の仕組みは何ですか。"), {**_said(FIRST), "theme": SECOND}],
     ],
-    ids=["message after theme", "theme after message", "after a refused theme", "the same again", "third message"],
+    ids=[
+        "message after theme",
+        "theme after message",
+        "after a refused theme",
+        "the same again",
+        "third message",
+        "the same theme again",
+        "a theme with a message",
+    ],
 )
 async def test_what_was_asked_last_is_answered(
     contest: Contest, services: Services, asked: list[dict[str, Any]]
@@ -75,6 +85,7 @@ async def test_what_was_asked_last_is_answered(
 
     assert answers[-1]["report"]["theme"] == SECOND
     assert answers[-1]["messages"][-1].content.startswith(f"# {SECOND}")
+    assert len((await graph.aget_state(CONFIG)).values["outcomes"]) == 2
 
 
 async def test_teams_know_the_last_report_of_the_thread_as_outside_text(contest: Contest, vendors: Vendors) -> None:
@@ -91,6 +102,37 @@ async def test_teams_know_the_last_report_of_the_thread_as_outside_text(contest:
         assert f"{FIRST}\n\n" in told.partition("<report-")[2]
         assert first.report.key_findings[0].partition(" [")[0] in told
         assert "[1]" not in told
+
+
+async def test_a_long_report_is_known_by_its_beginning(contest: Contest, vendors: Vendors) -> None:
+    vendors.malform(lambda text: text.replace('"text": "', f'"text": "{"Resume goes on " * 16}'))
+    first = await contest.run(FIRST, thread_id="chat", max_rounds=1, learn=False)
+    before = len(vendors.calls)
+
+    await contest.run(SECOND, thread_id="chat", max_rounds=1, learn=False)
+
+    assert first.report is not None
+    assert sum(map(len, first.report.key_findings)) > 1200
+    plan = next(call.user for call in vendors.calls[before:] if call.prompt == "supervisor/plan")
+    told = plan.partition("<report-")[2].partition(">")[2].partition("</report-")[0].strip()
+    assert told.startswith(FIRST)
+    assert 1000 < len(told) <= 1200
+
+
+async def test_a_question_that_was_refused_leaves_the_last_report_known(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    graph = build_contest_graph(services).compile(checkpointer=InMemorySaver())
+
+    _, refused, _ = [
+        await graph.ainvoke(given, CONFIG, context=contest.options(max_rounds=1, learn=False))
+        for given in (_said(FIRST), {"theme": "x" * 501}, _said(SECOND))
+    ]
+
+    assert refused["report"] is None
+    plans = [call.user for call in vendors.calls if call.prompt == "supervisor/plan" and SECOND in call.user]
+    assert plans
+    assert all(f"{FIRST}\n\n" in plan.partition("<report-")[2] for plan in plans)
 
 
 async def test_a_first_question_knows_no_report(contest: Contest, vendors: Vendors) -> None:

@@ -10,7 +10,7 @@ from langgraph.graph import StateGraph
 from pydantic import ValidationError
 
 from contend.contest.graph import build_contest_graph
-from contend.errors import InputError
+from contend.errors import InputError, StoreError
 from contend.models.options import RunOptions
 from contend.research.graph import build_research_graph
 from contend.services import Services
@@ -51,6 +51,15 @@ async def test_the_contests_graph_refuses_a_theme_over_500_characters(contest: C
 
     assert ended["status"] == "failed"
     assert ended["message"].startswith("theme has 501 characters, at most 500 are allowed")
+    assert not vendors.calls
+
+
+async def test_a_record_that_cannot_be_kept_is_no_answer_to_the_question(contest: Contest, vendors: Vendors) -> None:
+    (contest.workspace / "contend.duckdb").write_bytes(b"no database" * 2000)
+
+    with pytest.raises(StoreError, match="contend.duckdb"):
+        await invoked(contest, build_contest_graph, {"theme": THEME})
+
     assert not vendors.calls
 
 

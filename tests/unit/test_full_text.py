@@ -2,10 +2,9 @@
 
 import asyncio
 import sys
-import time
 from collections.abc import Iterator
 from ipaddress import ip_network
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 
@@ -56,6 +55,14 @@ async def test_a_page_is_split_and_searched_by_question(web: Replay) -> None:
     assert ENGLISH in page.nearest("At how many hertz did Tacoma hum?", 1)[0]
 
 
+@pytest.mark.parametrize("bridge", ["Tacoma", "Rialto", "瀬戸大橋"])
+def test_a_passage_is_found_by_its_heading_too(bridge: str) -> None:
+    said = {"Tacoma": "It hummed in the wind.", "Rialto": "It stands on poles.", "瀬戸大橋": "鉄道と道路が通ります。"}
+    page = FullText.of("".join(f"# {name}\n\n{text}\n\n" for name, text in said.items()))
+
+    assert page.nearest(bridge, 1) == [said[bridge]]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "shift_jis", "euc_jp", "iso2022_jp", "utf-16"])
 @pytest.mark.parametrize("declared", ["", "utf-8", "iso-8859-1", "shift_jis", "euc-jp", "no-such-charset", "hex"])
 async def test_a_japanese_page_is_read_whatever_it_is_declared_to_be(web: Replay, encoding: str, declared: str) -> None:
@@ -74,13 +81,13 @@ async def test_a_japanese_page_is_read_whatever_it_is_declared_to_be(web: Replay
         ("iso-8859-1", "Le résumé décrit l'été où le pont a chanté à Tacoma, près de l'île."),
     ],
 )
-@pytest.mark.parametrize("by", ["server", "page"])
+@pytest.mark.parametrize("by", ["server", '<meta charset="{}">', "<META http-equiv='x' CHARSET = {}>"])
 async def test_an_encoding_that_the_bytes_do_not_tell_is_believed(
     web: Replay, encoding: str, text: str, by: str
 ) -> None:
     page = as_page(text)
-    if by == "page":
-        page = page.replace("<head>", f'<head><meta charset="{encoding}">')
+    if by != "server":
+        page = page.replace("<head>", f"<head>{by.format(encoding)}")
     web.answer = lambda _: html(page.encode(encoding), encoding if by == "server" else "")
 
     assert text in whole(await texts().read(web.url))
@@ -152,11 +159,10 @@ async def test_a_very_large_page_is_read_too(web: Replay) -> None:
 
 @pytest.mark.parametrize("tag", ["<a ", "<a title='", "<!--", "<![CDATA["])
 async def test_tags_that_never_close_do_not_keep_a_reader_busy(web: Replay, tag: str) -> None:
+    """Reading them would mean to look for the end of each to the end of the page: no sign of them is in the text."""
     web.answer = lambda _: html(f"<p>{ENGLISH}</p>{tag * 100_000}".encode())
-    begun = time.monotonic()
 
-    assert ENGLISH in whole(await texts(deadline=30).read(web.url))
-    assert time.monotonic() - begun < 15
+    assert whole(await texts(deadline=30).read(web.url)) == ENGLISH
 
 
 async def test_invisible_and_control_characters_are_cleaned_away(web: Replay) -> None:
@@ -173,6 +179,16 @@ async def test_a_pdf_is_read_page_by_page(web: Replay) -> None:
 
     assert text.nearest("At how many hertz did Tacoma hum?", 1) == [ENGLISH]
     assert [piece.heading for piece in text.pieces] == ["p. 1", "p. 2"]
+
+
+async def test_a_long_pdf_is_read_for_200_pages(web: Replay) -> None:
+    names = ["".join(letters) for letters in product("abcdef", repeat=3)]
+    pdf = make_pdf([[f"The bridge of {name} hums in the wind."] for name in names])
+    web.answer = lambda _: Answer(pdf, headers={"Content-Type": "application/pdf"})
+
+    text = whole(await texts().read(web.url))
+
+    assert [name for name in names if name in text] == names[:200]
 
 
 async def test_a_broken_pdf_is_refused(web: Replay) -> None:
@@ -193,6 +209,15 @@ async def test_a_page_is_read_once_for_all_who_ask_under_any_of_its_addresses(we
 
     assert all(page is pages[0] for page in pages)
     assert len(web.asked) == 1
+
+
+async def test_several_pages_are_kept_at_the_same_time(web: Replay) -> None:
+    reader = texts()
+
+    for path in ("/one", "/two", "/one", "/two"):
+        await reader.read(f"{web.url}{path}")
+
+    assert [asked.path for asked in web.asked] == ["/one", "/two"]
 
 
 async def test_a_page_that_failed_is_not_asked_for_again(web: Replay) -> None:
