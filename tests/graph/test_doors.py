@@ -57,7 +57,7 @@ async def test_the_contests_graph_refuses_a_theme_over_500_characters(contest: C
 async def test_a_record_that_cannot_be_kept_is_no_answer_to_the_question(contest: Contest, vendors: Vendors) -> None:
     (contest.workspace / "contend.duckdb").write_bytes(b"no database" * 2000)
 
-    with pytest.raises(StoreError, match="contend.duckdb"):
+    with pytest.raises(StoreError, match=r"contend\.duckdb"):
         await invoked(contest, build_contest_graph, {"theme": THEME})
 
     assert not vendors.calls

@@ -247,7 +247,7 @@ async def test_pages_of_one_host_are_asked_for_one_at_a_time(web: Replay) -> Non
 
 
 async def test_another_host_is_not_waited_for(web: Replay) -> None:
-    both_are_asked = Barrier(2)
+    both_are_asked = Barrier(2, timeout=30)
 
     def once_both_are_asked(_: Asked) -> Answer:
         both_are_asked.wait()
