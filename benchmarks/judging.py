@@ -1,7 +1,8 @@
 """Whether judges tell a good submission from a damaged one: by score, by likely scores, by code alone, in pairs.
 
 `python benchmarks/judging.py` judges the ten pairs of `judging.toml` in 80 calls to the endpoint that the environment
-names, with contend's own metrics and prompts. `--code` measures without a model what code can tell.
+names, with contend's own metrics and prompts. `--fresh` judges those of `judging_fresh.toml` instead, on which nothing
+is tuned. `--code` measures without a model what code can tell.
 """
 
 import argparse
@@ -173,11 +174,13 @@ async def judge_all(chosen: Sequence[Pair], *, by_code: bool, why: bool) -> list
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--code", action="store_true", help="what code alone tells, without a model")
+    parser.add_argument("--fresh", action="store_true", help="the ten pairs on which nothing is tuned")
     parser.add_argument("--pair", default="", help="only pairs whose name holds this")
     parser.add_argument("--why", action="store_true", help="each metric's reason, too")
     given = parser.parse_args()
     print(_HEAD)
-    chosen = [pair for pair in pairs() if given.pair in pair.name]
+    file = "judging_fresh.toml" if given.fresh else "judging.toml"
+    chosen = [pair for pair in pairs(file) if given.pair in pair.name]
     rows = asyncio.run(judge_all(chosen, by_code=given.code, why=given.why))
     for measure_name in rows[0] if rows else ():
         counts = Counter(row[measure_name] for row in rows)

@@ -1,4 +1,4 @@
-"""The pairs of `judging.toml`: a good submission and the same one damaged, as a team would hand them in."""
+"""The pairs of `judging.toml` and `judging_fresh.toml`: a good submission and the same one damaged, as teams make them."""
 
 import re
 import tomllib
@@ -37,9 +37,9 @@ class Pair:
     damaged: Parts
 
 
-def pairs() -> list[Pair]:
-    """All pairs, in the file's order."""
-    listed = tomllib.loads(Path(__file__).with_name("judging.toml").read_text("utf-8"))["pairs"]
+def pairs(file: str) -> list[Pair]:
+    """All pairs of a file beside this one, in its order."""
+    listed = tomllib.loads(Path(__file__).with_name(file).read_text("utf-8"))["pairs"]
     return [_pair(number, each) for number, each in enumerate(listed)]
 
 
