@@ -1,4 +1,4 @@
-"""The pairs of `judging.toml` and `judging_fresh.toml`: a good submission and the same one damaged, as teams make them."""
+"""The pairs of `judging.py`: a good submission and the same one damaged, as a team would hand them in."""
 
 import re
 import tomllib
