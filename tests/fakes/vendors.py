@@ -159,6 +159,7 @@ class Vendors:
         status: int,
         message: str = "planted failure",
         code: str | None = None,
+        kind: str = "planted",
         param: str | None = None,
         retry_after: str | float | None = None,
         **where: Unpack[Where],
@@ -167,7 +168,7 @@ class Vendors:
 
         def spoil(given: _Answer) -> None:
             given.status = status
-            given.error = {"message": message, "type": "planted", "code": code, "param": param}
+            given.error = {"message": message, "type": kind, "code": code, "param": param}
             given.headers |= {} if retry_after is None else {"Retry-After": str(retry_after)}
 
         self._add(spoil, **where)

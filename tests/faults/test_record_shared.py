@@ -6,7 +6,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -164,24 +163,21 @@ async def test_a_steady_writer_lets_others_in(path: Path) -> None:
 
 async def test_a_held_file_is_told_with_its_holder_within_the_bound(path: Path) -> None:
     with running(HOLDER, path, 60) as holder:
-        began = time.monotonic()
         with pytest.raises(StoreLocked, match=rf"{path} is held by process {holder.pid}, .*record_lock_seconds"):
             await RecordStore(path, lock_seconds=0.5).executions()
-
-    assert 0.3 < time.monotonic() - began < 3
+        assert holder.poll() is None
 
 
 async def test_waiting_for_a_held_file_does_not_stop_the_event_loop(path: Path) -> None:
     store = RecordStore(path, lock_seconds=0.6)
     with running(HOLDER, path, 60):
-        writing, longest = asyncio.create_task(store.start_execution(execution())), 0.0
+        writing, turns = asyncio.create_task(store.start_execution(execution())), 0
         while not writing.done():
-            began = time.monotonic()
             await asyncio.sleep(0)
-            longest = max(longest, time.monotonic() - began)
+            turns += 1
 
     assert isinstance(writing.exception(), StoreLocked)
-    assert longest < 0.3
+    assert turns > 20
 
 
 async def test_a_file_that_is_let_go_in_time_is_written(path: Path) -> None:

@@ -115,7 +115,7 @@ async def test_a_control_plays_one_round(contest: Contest, workspace: Path) -> N
 
 
 async def test_a_team_over_its_deadline_is_a_timeout(workspace: Path, documents: Path, vendors: Vendors) -> None:
-    write_workspace(workspace, seconds=2)
+    write_workspace(workspace, seconds=5)
     vendors.hang(model="beta")
 
     outcome = await Contest(workspace, documents, vendors.base_url).run(THEME)

@@ -10,7 +10,7 @@ from base64 import b64encode
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import pytest
 
@@ -321,6 +321,17 @@ async def test_a_rate_limit_for_ever_ends_in_an_error(vendors: Vendors, prompts:
     assert "429" in str(error)
 
 
+@pytest.mark.parametrize("status", [408, 409, 425, 429])
+async def test_a_refusal_for_now_may_pass(vendors: Vendors, prompts: PromptLibrary, status: int) -> None:
+    vendors.fail(status=status)
+
+    async with calling(vendors, prompts, max_retries=0) as caller:
+        error = await failure(caller)
+
+    assert error.transient
+    assert f"failed ({status}: planted failure)" in str(error)
+
+
 async def test_a_quota_that_is_used_up_is_not_asked_again_later(vendors: Vendors, prompts: PromptLibrary) -> None:
     vendors.fail(status=429, code="insufficient_quota", retry_after=0.1)
 
@@ -374,12 +385,10 @@ async def test_a_call_ends_at_its_deadline(vendors: Vendors, prompts: PromptLibr
         vendors.hang()
     else:
         vendors.drip(0.02)
-    began = time.monotonic()
 
     async with calling(vendors, prompts, call_deadline_seconds=0.7) as caller:
         error = await failure(caller)
 
-    assert time.monotonic() - began < 5
     assert error.transient
     assert "within 0.7 s" in str(error)
     assert "CONTEND_CALL_DEADLINE_SECONDS" in str(error)
@@ -405,17 +414,22 @@ async def test_a_refusal_of_the_request_is_not_repeated(
 
 
 @pytest.mark.parametrize(
-    ("code", "message"),
+    ("status", "said"),
     [
-        ("context_length_exceeded", "8192 tokens is the most"),
-        (None, "prompt is too long: 9000 tokens"),
-        (None, "This model's maximum context length is 4096 tokens."),
+        (400, {"code": "context_length_exceeded", "message": "8192 tokens is the most"}),
+        (400, {"message": "Input tokens exceed the configured limit of 272000 tokens."}),
+        (400, {"message": "Your input exceeds the context window of this model."}),
+        (400, {"message": "prompt is too long: 9000 tokens"}),
+        (400, {"message": "litellm.ContextWindowExceededError: 9000 tokens"}),
+        (400, {"kind": "exceed_context_size_error", "message": "the request exceeds the available context size"}),
+        (400, {"message": "This model's maximum context length is 4096 tokens."}),
+        (422, {"message": "This model's maximum context length is 4096 tokens."}),
     ],
 )
 async def test_a_prompt_over_the_models_context_is_named_so(
-    vendors: Vendors, prompts: PromptLibrary, code: str | None, message: str
+    vendors: Vendors, prompts: PromptLibrary, status: int, said: dict[str, Any]
 ) -> None:
-    vendors.fail(status=400, message=message, code=code)
+    vendors.fail(status=status, **said)
 
     async with calling(vendors, prompts) as caller:
         error = await failure(caller)
@@ -424,14 +438,13 @@ async def test_a_prompt_over_the_models_context_is_named_so(
     assert not error.transient
 
 
+@pytest.mark.parametrize("other", ["sk-other-1234567890", "tvly-dev-1234567890", "Bearer 1234567890"])
 @pytest.mark.parametrize("status", [200, 400, 401, 403, 429, 500])
-async def test_no_error_repeats_a_key(vendors: Vendors, prompts: PromptLibrary, status: int) -> None:
+async def test_no_error_repeats_a_key(vendors: Vendors, prompts: PromptLibrary, status: int, other: str) -> None:
     if status == 200:
-        vendors.raw(
-            json.dumps({"error": f"key {KEY} or sk-other-1234567890"}).encode(), content_type="application/json"
-        )
+        vendors.raw(json.dumps({"error": f"key {KEY} or {other}"}).encode(), content_type="application/json")
     else:
-        vendors.fail(status=status, message=f"Incorrect API key provided: {KEY}, sk-other-1234567890", retry_after=0.1)
+        vendors.fail(status=status, message=f"Incorrect API key provided: {KEY}, {other}", retry_after=0.1)
 
     async with calling(vendors, prompts, max_retries=0) as caller:
         error = await failure(caller)
@@ -441,6 +454,7 @@ async def test_no_error_repeats_a_key(vendors: Vendors, prompts: PromptLibrary, 
     assert "1234567890" not in printed
 
 
+@pytest.mark.parametrize("status", [400, 422])
 @pytest.mark.parametrize(
     "message",
     [
@@ -450,9 +464,9 @@ async def test_no_error_repeats_a_key(vendors: Vendors, prompts: PromptLibrary, 
     ],
 )
 async def test_an_endpoint_without_schemas_is_shown_the_shape_from_then_on(
-    vendors: Vendors, prompts: PromptLibrary, message: str
+    vendors: Vendors, prompts: PromptLibrary, message: str, status: int
 ) -> None:
-    vendors.fail(status=400, message=message, param="response_format", times=1)
+    vendors.fail(status=status, message=message, param="response_format", times=1)
 
     async with calling(vendors, prompts) as caller:
         first = await caller.score()
@@ -500,12 +514,12 @@ async def test_no_more_calls_are_in_flight_than_set(vendors: Vendors, prompts: P
 
 
 async def test_waiting_for_a_free_slot_is_no_part_of_the_deadline(vendors: Vendors, prompts: PromptLibrary) -> None:
-    vendors.latency = 0.4
+    vendors.latency = 0.5
 
-    async with calling(vendors, prompts, max_calls_in_flight=1, call_deadline_seconds=1.0) as caller:
-        answers = await asyncio.gather(*(caller.score() for _ in range(4)))
+    async with calling(vendors, prompts, max_calls_in_flight=1, call_deadline_seconds=2.0) as caller:
+        answers = await asyncio.gather(*(caller.score() for _ in range(5)))
 
-    assert len(answers) == 4
+    assert len(answers) == 5
 
 
 def test_an_endpoint_serves_one_event_loop_after_another(vendors: Vendors, prompts: PromptLibrary) -> None:
@@ -548,8 +562,11 @@ async def test_a_failed_or_cancelled_call_gives_its_reservation_back(vendors: Ve
         caller.ledgers.of("run-1", Limits(max_calls=1))
         await failure(caller)
         vendors.hang(times=1)
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(caller.score(), 0.2)
+        cancelled = asyncio.create_task(caller.score())
+        while not vendors.hung:  # noqa: ASYNC110 - the server is in another thread
+            await asyncio.sleep(0.01)
+        cancelled.cancel()
+        await asyncio.wait([cancelled])
 
         answer = await caller.score()
 

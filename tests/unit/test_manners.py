@@ -91,12 +91,12 @@ async def test_time_in_the_line_does_not_count_against_the_deadline() -> None:
     line = Line("test")
 
     def attempt(left: float) -> float:
-        time.sleep(0.2)
+        time.sleep(0.4)
         return left
 
-    left = await asyncio.gather(*(line.call(attempt, interval_seconds=0, deadline_seconds=0.3) for _ in range(3)))
+    left = await asyncio.gather(*(line.call(attempt, interval_seconds=0, deadline_seconds=0.7) for _ in range(3)))
 
-    assert min(left) > 0.2
+    assert min(left) > 0.3
 
 
 def test_patience_ends_after_three_attempts() -> None:
