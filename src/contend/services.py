@@ -154,6 +154,7 @@ class Services:
             self.library,
             self.ledgers,
             max_output_tokens=models.max_output_tokens,
+            temperatures=models.temperature,
             price=models.prices.get(name),
         )
 

@@ -523,6 +523,26 @@ async def test_a_sample_that_fails_leaves_the_others(contest: Contest, workspace
     assert metrics_of(rounds_of(contest)[0])["coverage"].score == 0.4
 
 
+async def test_judges_give_their_likeliest_reply_and_writers_draw_theirs(contest: Contest, vendors: Vendors) -> None:
+    await contest.run(THEME, min_rounds=1, max_rounds=2)
+
+    steady = {call.prompt for call in vendors.calls if call.body.get("temperature") == 0}
+    free = {call.prompt for call in vendors.calls if "temperature" not in call.body}
+    assert {"evaluator/metric", "judge/judge"} <= steady
+    assert {"supervisor/plan", "writer/write"} <= free
+    assert not steady & free
+
+
+async def test_several_samples_are_drawn_as_the_endpoint_does(
+    contest: Contest, workspace: Path, vendors: Vendors
+) -> None:
+    write_metrics(workspace, '[evaluator]\nsamples = 3\n\n[[evaluator.metrics]]\nname = "coverage"\n')
+
+    await contest.run(THEME, max_rounds=1)
+
+    assert not [call for call in vendors.calls if call.prompt == "evaluator/metric" and "temperature" in call.body]
+
+
 async def test_an_extractive_judge_is_asked_once_whatever_the_samples(contest: Contest, workspace: Path) -> None:
     write_metrics(workspace, '[evaluator]\nsamples = 3\n\n[[evaluator.metrics]]\nname = "coverage"\n')
 
@@ -575,6 +595,29 @@ async def test_an_endpoint_that_refused_probabilities_is_not_asked_for_them_agai
 
     bodies = [call.body for call in vendors.calls if call.prompt == "evaluator/metric"]
     assert ["logprobs" in body for body in bodies] == [True, False, False]
+
+
+async def test_a_model_that_takes_no_temperature_is_asked_with_none_from_then_on(
+    contest: Contest, workspace: Path, vendors: Vendors
+) -> None:
+    write_metrics(workspace, EXPECTED)
+    said = "Unsupported value: 'temperature' does not support 0 with this model."
+    vendors.fail(status=400, message=said, param="temperature", prompt="evaluator/metric", times=1)
+
+    await contest.run(THEME, min_rounds=2, max_rounds=2)
+
+    bodies = [call.body for call in vendors.calls if call.prompt == "evaluator/metric"]
+    assert ["temperature" in body for body in bodies] == [True, False, False]
+    assert all("logprobs" in body for body in bodies)
+
+
+async def test_a_refused_temperature_that_was_not_asked_for_ends_the_call(contest: Contest, vendors: Vendors) -> None:
+    vendors.fail(status=400, message="temperature is too high", prompt="supervisor/plan")
+
+    outcome = await contest.run(THEME, max_rounds=1)
+
+    assert outcome.status == "failed"
+    assert vendors.prompts().count("supervisor/plan") == 1
 
 
 # ---- judges of their own

@@ -3,13 +3,13 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial, reduce
+from functools import reduce
 from operator import add
 from typing import Any, Generic
 
 from contend.errors import ReplyError
 from contend.llm.budget import Ledgers, cost_usd
-from contend.llm.endpoint import Completion, Endpoint, FormatRefused, LogprobsRefused, Turn
+from contend.llm.endpoint import Completion, Endpoint, FormatRefused, OptionRefused, Turn
 from contend.llm.model import Answer, R, Scope
 from contend.llm.reply_text import (
     JSON_FORMAT,
@@ -52,8 +52,9 @@ class _Talk(Generic[R]):
 class ChatModel:
     """A model behind an OpenAI-compatible endpoint; implements `Model`.
 
-    `max_output_tokens` per role, 2,048 for those left out. Without a price the cost is None. A call's usage counts in
-    the ledger of its execution also when no usable reply came of it.
+    `max_output_tokens` per role, 2,048 for those left out; `temperatures` per role, from 0.0 for the likeliest reply
+    on, the endpoint's own for those left out and for models that take none. Without a price the cost is None. A call's
+    usage counts in the ledger of its execution also when no usable reply came of it.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class ChatModel:
         ledgers: Ledgers,
         *,
         max_output_tokens: Mapping[Role, int] | None = None,
+        temperatures: Mapping[Role, float] | None = None,
         price: ModelPrice | None = None,
     ) -> None:
         self.name = name
@@ -71,6 +73,7 @@ class ChatModel:
         self._prompts = prompts
         self._ledgers = ledgers
         self._rooms = dict(max_output_tokens or {})
+        self._temperatures = dict(temperatures or {})
         self._price = price
 
     async def structured(
@@ -85,7 +88,8 @@ class ChatModel:
         """Ask, and once more with the fault shown where the reply can't be used; see `Model.structured`."""
         rendered = self._prompts.call(prompt, values, language=scope.language, mark=mark_of(scope.execution_id))
         turns = [Turn("system", rendered.system), Turn("user", rendered.user)]
-        talk = _Talk(prompt, reply_type, scope, turns, self._rooms.get(scope.role, DEFAULT_OUTPUT_TOKENS), spread_over)
+        room = self._rooms.get(scope.role, DEFAULT_OUTPUT_TOKENS)
+        talk = _Talk(prompt, reply_type, scope, turns, room, spread_over)
         try:
             value = await self._ask(talk)
         except UnreadableReply as fault:
@@ -148,17 +152,24 @@ class ChatModel:
         return heard
 
     async def _hear(self, talk: _Talk[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
-        """One completion, with its tokens' probabilities where they are wanted and told."""
-        ask = partial(
-            self._endpoint.complete, self.name, turns, max_output_tokens=talk.room, response_format=response_format
-        )
-        if talk.spread_over is None or self.name in self._endpoint.without_logprobs:
-            return await ask()
+        """One completion, with the options that are wanted and that the model doesn't refuse."""
+        refused = self._endpoint.refused_options
+        options = {name: value for name, value in self._wanted(talk).items() if (self.name, name) not in refused}
         try:
-            return await ask(logprobs=True)
-        except LogprobsRefused:
-            self._endpoint.without_logprobs.add(self.name)
-            return await ask()
+            return await self._endpoint.complete(
+                self.name, turns, max_output_tokens=talk.room, response_format=response_format, **options
+            )
+        except OptionRefused as refusal:
+            if refusal.option not in options:
+                raise
+            refused.add((self.name, refusal.option))
+            return await self._hear(talk, turns, response_format)
+
+    def _wanted(self, talk: _Talk[R]) -> dict[str, Any]:
+        """The options of `Endpoint.complete` that a model may refuse."""
+        temperature = None if talk.scope.sampled else self._temperatures.get(talk.scope.role)
+        wanted = {"logprobs": True if talk.spread_over else None, "temperature": temperature}
+        return {name: value for name, value in wanted.items() if value is not None}
 
     def _usage(self, talk: _Talk[R], turns: list[Turn], heard: Completion, *, milliseconds: int) -> CallUsage:
         taken, given = heard.input_tokens, heard.output_tokens

@@ -33,8 +33,22 @@ class FormatRefused(ModelError):  # noqa: N818 - named by what the caller meets
     """The endpoint doesn't know the reply format that was asked for."""
 
 
-class LogprobsRefused(ModelError):  # noqa: N818 - named by what the caller meets
+class OptionRefused(ModelError):  # noqa: N818 - named by what the caller meets
+    """The endpoint doesn't know an option of the call that it can do without: `option` as `complete` names it."""
+
+    option = ""
+
+
+class LogprobsRefused(OptionRefused):
     """The endpoint doesn't tell how likely its tokens were."""
+
+    option = "logprobs"
+
+
+class TemperatureRefused(OptionRefused):
+    """The model chooses its temperature itself, as OpenAI's reasoning models do."""
+
+    option = "temperature"
 
 
 class Login(NamedTuple):
@@ -97,8 +111,8 @@ class Endpoint:
         self._wires: WeakKeyDictionary[asyncio.AbstractEventLoop, _Wire] = WeakKeyDictionary()
         self.without_schemas: set[str] = set()
         """Models that refused a JSON schema once."""
-        self.without_logprobs: set[str] = set()
-        """Models that refused to tell log-probabilities once."""
+        self.refused_options: set[tuple[str, str]] = set()
+        """A model and an option of `complete` that it refused once."""
 
     @property
     def address(self) -> str:
@@ -114,17 +128,19 @@ class Endpoint:
         max_output_tokens: int,
         response_format: Mapping[str, Any],
         logprobs: bool = False,
+        temperature: float | None = None,
     ) -> Completion:
-        """Ask one model once; at most `max_output_tokens` come back.
+        """Ask one model once; at most `max_output_tokens` come back. Without a `temperature` the endpoint has its own.
 
         Raises:
             ModelError: refused, unreachable, or not done within the deadline; FormatRefused for the reply format,
-                LogprobsRefused for `logprobs`.
+                OptionRefused for `logprobs` or `temperature`.
         """
         wire = self._wire()
         chat = await self._chat(wire, model)
         extra = {"response_format": response_format, **self._output_limit(max_output_tokens)}
         extra |= {"logprobs": True, "top_logprobs": _MOST_LOGPROBS} if logprobs else {}
+        extra |= {} if temperature is None else {"temperature": temperature}
         messages = [(turn.role, turn.text if turn.text.isascii() else clean(turn.text)) for turn in turns]
         async with wire.slots, self._failures_mapped(model), self._deadline_kept():
             answer = await chat.ainvoke(messages, {"tags": ["nostream"]}, extra_body=extra)

@@ -14,7 +14,10 @@ R = TypeVar("R", bound=Reply)
 
 @dataclass(frozen=True)
 class Scope:
-    """Whose call it is. With the prompt's name it makes a key that is the same when a crash repeats the call."""
+    """Whose call it is. With the prompt's name it makes a key that is the same when a crash repeats the call.
+
+    `sampled`: one of several replies to the same request, which are meant to differ.
+    """
 
     execution_id: str
     role: Role
@@ -22,6 +25,7 @@ class Scope:
     team_id: str = ""
     round_number: int = 0
     step: str = ""
+    sampled: bool = False
 
     def call_key(self, prompt: str) -> str:
         return f"{self.team_id}/{self.round_number}/{self.role}/{prompt}/{self.step}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import openai
 
 from contend.errors import ModelError
-from contend.llm.endpoint import FormatRefused, LogprobsRefused
+from contend.llm.endpoint import FormatRefused, LogprobsRefused, TemperatureRefused
 from contend.retry_after import retry_after
 from contend.text import clean, shorten
 
@@ -110,6 +110,8 @@ def _refused_feature(error: openai.APIStatusError) -> type[ModelError] | None:
     named = f"{error.param} {error.message}"
     if error.status_code in _NO_LOGPROBS and "logprobs" in named:
         return LogprobsRefused
+    if error.status_code in _BAD_REQUEST and "temperature" in named:
+        return TemperatureRefused
     unknown = error.status_code in _BAD_REQUEST and any(word in named for word in _REFUSED_FORMAT)
     return FormatRefused if unknown else None
 

@@ -61,11 +61,12 @@ class ModelPrice(Record):
 
 
 class ModelsConfig(Record):
-    """`config/models.toml`: the default model of a role, output limits in tokens, prices."""
+    """`config/models.toml`: the default model of a role, output limits in tokens, temperatures, prices."""
 
     default: str
     roles: dict[Role, str] = Field(default_factory=dict)
     max_output_tokens: dict[Role, Annotated[int, Field(ge=16)]] = Field(default_factory=dict)
+    temperature: dict[Role, Annotated[float, Field(ge=0, le=2)]] = Field(default_factory=dict)
     prices: dict[str, ModelPrice] = Field(default_factory=dict)
 
 

@@ -58,4 +58,5 @@ def scope_of(task: MetricTask) -> Scope:
         team_id=task["team_id"],
         round_number=task["round_number"],
         step=name if task["sample"] == 1 else f"{name}#{task['sample']}",
+        sampled=task["options"]["evaluator"]["samples"] > 1,
     )
