@@ -47,14 +47,11 @@ def uncovered_points(points: Sequence[str], markdown: str) -> list[str]:
     said = statements(markdown, besides=points)
     every = _terms_of(said)
     numbered = _terms_of(sentence for sentence in said if _NUMBER.search(sentence))
-    return [
-        point
-        for point in points
-        if names_something(point) and not _answered(point, numbered if _ASKS_NUMBER.search(point) else every)
-    ]
+    return [point for point in points if not _answered(point, numbered if _ASKS_NUMBER.search(point) else every)]
 
 
 def _answered(point: str, said: AbstractSet[str]) -> bool:
+    """Whether enough of it is said; what names nothing needs no answer."""
     content = set(terms(content_of(point)))
     shared = len(content & said)
     return shared >= min(len(content), _LEAST_TERMS) and shared >= COVERED * len(content)

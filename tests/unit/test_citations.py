@@ -182,13 +182,16 @@ def test_a_japanese_sentence_on_something_else_is_not_verified_by_nearness_in_me
     sentence = "日本の学校給食には長い歴史があり、地域ごとに特色のある献立が見られる。"
     passage = "西側の欄干の板は風で鳴る。住民は二年間苦情を述べた。"
 
-    assert support(sentence, [passage], embedder=default_embedder()) < 0.5
+    assert support(sentence, [passage], embedder=default_embedder()) == support(sentence, [passage]) < 0.5
 
 
 def test_a_japanese_sentence_on_an_english_passage_is_compared_by_names_and_figures() -> None:
     passage = "SparseGPT prunes OPT-175B to 60 % sparsity in under 4.5 hours."
 
     assert verified("SparseGPTはOPT-175Bを60 %の疎性まで刈り込む。", passage)
+    assert verified(
+        "SparseGPTは再学習をまったくせずに、非常に大きな言語モデルのOPT-175Bを60 %の疎性まで刈り込む。", passage
+    )
     assert not verified("SparseGPTはOPT-175Bを80 %の疎性まで刈り込む。", passage)
 
 

@@ -1,4 +1,7 @@
-from contend.models.replies import LONGEST_SENTENCE, DraftReply
+import pytest
+
+from contend.errors import DraftError
+from contend.models.replies import LONGEST_SENTENCE, DraftReply, SentenceReply
 from contend.models.research import Passage
 from contend.research.writing import draft_of, whole
 
@@ -23,13 +26,29 @@ def test_a_sentence_that_the_limit_cut_off_is_left_out_and_whole_ones_before_it_
     assert whole("Short and without an end") == "Short and without an end"
 
 
+@pytest.mark.parametrize(("share", "cut"), [(0.96, True), (0.9, False)])
+def test_white_space_at_its_end_counts_against_a_sentences_limit(share: float, cut: bool) -> None:
+    text = "x" * round(share * LONGEST_SENTENCE)
+
+    assert whole(text) == ("" if cut else text)
+
+
 def test_a_sentence_copied_from_a_cut_one_is_left_out() -> None:
     assert whole("Bridges hum. The slats of the west railing do not…") == "Bridges hum."
     assert whole("Bridges hum. The slats of the west") == "Bridges hum."
+    assert whole("Bridges hum. The slats of the west railing do not...") == "Bridges hum."
+    assert whole("The slats of the west railing do not…") == ""
+    assert whole("橋は鳴る。西の欄干の板") == "橋は鳴る。"
 
 
-def test_a_sentence_that_holds_a_piece_of_the_reply_is_left_out() -> None:
-    broken = 'Bridges hum. If the `-", "sources" : [ ]}, {"text": "If the wind is weak, they do not. Slats sing.'
+@pytest.mark.parametrize("end", ["sing!", "sing?", "sing (in the west)", "say “hum.”", "歌う（西で）", "「鳴る」"])
+def test_a_sentence_may_end_in_a_mark_a_bracket_or_a_quotation(end: str) -> None:
+    assert whole(f"Bridges hum. Slats {end}") == f"Bridges hum. Slats {end}"
+
+
+@pytest.mark.parametrize("piece", ['If the `-", "sources" : [ ]}, {', 'If the wind blows, {"text": "bridges hum'])
+def test_a_sentence_that_holds_a_piece_of_the_reply_is_left_out(piece: str) -> None:
+    broken = f"Bridges hum. {piece} and so on. Slats\nsing."
 
     draft = draft_of(_reply((broken, [1])), OFFERED, [])
 
@@ -37,7 +56,7 @@ def test_a_sentence_that_holds_a_piece_of_the_reply_is_left_out() -> None:
 
 
 def test_a_part_says_each_sentence_once() -> None:
-    draft = draft_of(_reply(("Wind sheds vortices.", [2]), ("Wind sheds vortices.", [1])), OFFERED, [])
+    draft = draft_of(_reply(("Wind sheds vortices.", [2]), ("Wind  sheds *vortices*.", [1])), OFFERED, [])
 
     assert [sentence.text for sentence in draft.analysis] == ["Bridges hum in the wind.", "Wind sheds vortices."]
     assert draft.analysis[1].passages == [OFFERED[1].id]
@@ -55,7 +74,25 @@ def test_an_entry_of_several_sentences_tells_only_what_was_not_told_before() -> 
     assert [sentence.text for sentence in draft.analysis[1:]] == ["Slats sing.", "橋は鳴る。板は歌う。", "風が弱い。"]
 
 
-def test_a_source_that_was_not_offered_is_not_cited() -> None:
-    draft = draft_of(_reply(("Wind sheds vortices.", [7, 2])), OFFERED, [])
+def test_a_source_that_was_not_offered_is_not_cited_and_another_once() -> None:
+    draft = draft_of(_reply(("Wind sheds vortices.", [7, 2, 0]), ("Slats sing.", [2, 2])), OFFERED, [])
 
-    assert draft.analysis[1].passages == [OFFERED[1].id]
+    assert [sentence.passages for sentence in draft.analysis[1:]] == [[OFFERED[1].id]] * 2
+
+
+def test_bullets_that_were_used_are_noted_once_as_far_as_there_are_such() -> None:
+    reply = _reply(("Wind sheds vortices.", [1])).model_copy(update={"bullets": [2, 0, 2, 3, 1]})
+
+    assert draft_of(reply, OFFERED, [{"id": "b-1"}, {"id": "b-2"}]).bullets_used == ["b-2", "b-1"]
+
+
+@pytest.mark.parametrize("part", ["summary", "findings", "analysis"])
+def test_a_part_without_text_makes_no_draft(part: str) -> None:
+    empty = [SentenceReply(text=" \u200b ", sources=[1])]
+
+    with pytest.raises(DraftError, match=f"the writer's {part} holds no text"):
+        draft_of(_reply(("Slats sing.", [1])).model_copy(update={part: empty}), OFFERED, [])
+
+
+def test_a_sentence_without_text_is_left_out() -> None:
+    assert len(draft_of(_reply((" \u200b ", [1])), OFFERED, []).analysis) == 1

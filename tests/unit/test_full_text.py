@@ -63,6 +63,12 @@ def test_a_passage_is_found_by_its_heading_too(bridge: str) -> None:
     assert page.nearest(bridge, 1) == [said[bridge]]
 
 
+def test_a_pages_number_is_not_what_a_passage_is_found_by() -> None:
+    page = FullText.of("## p. 2\n\nStones and trees.\n\n## p. 3\n\nIn the bay of that town there are 2 towers.")
+
+    assert page.nearest("2", 1) == ["In the bay of that town there are 2 towers."]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "shift_jis", "euc_jp", "iso2022_jp", "utf-16"])
 @pytest.mark.parametrize("declared", ["", "utf-8", "iso-8859-1", "shift_jis", "euc-jp", "no-such-charset", "hex"])
 async def test_a_japanese_page_is_read_whatever_it_is_declared_to_be(web: Replay, encoding: str, declared: str) -> None:
@@ -145,6 +151,14 @@ async def test_a_page_of_nothing_but_a_script_is_refused(
 
     with pytest.raises(SourceError, match="no text in it"):
         await texts().read(web.url)
+
+
+async def test_an_encoding_that_a_pages_text_names_is_no_declaration(web: Replay) -> None:
+    text = "Le résumé décrit l'été où le pont a chanté à Tacoma."
+    page = as_page(f"{text} {'It hums. ' * 600}").replace("</p>", '<b title="<meta charset=koi8-r>"></b></p>')
+    web.answer = lambda _: html(page.encode("cp1252"))
+
+    assert text in whole(await texts().read(web.url))
 
 
 async def test_a_very_large_page_is_read_too(web: Replay) -> None:

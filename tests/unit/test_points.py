@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.points import answered_share, uncovered_points
+from contend.points import answered_share, body_blocks, uncovered_points
 
 ENGLISH = "Dampers stop the humming of bridges, because they take the energy out of the cables [1]."
 JAPANESE = "再開コマンドは作業フォルダーの保存内容を読み込み、終わった段階の続きから動作する[1]。"
@@ -41,7 +41,9 @@ def test_a_japanese_point_that_nothing_answers_is_not_covered(point: str) -> Non
     assert uncovered_points([point], report(JAPANESE)) == [point]
 
 
-@pytest.mark.parametrize("point", ["What do dampers cost?", "ダンパーの価格はいくらですか？"])
+@pytest.mark.parametrize(
+    "point", ["What do dampers cost?", "ダンパーの価格はいくらですか？", "The price of dampers.", "ダンパーの価格。"]
+)
 def test_a_report_that_repeats_a_point_does_not_answer_it(point: str) -> None:
     assert uncovered_points([point], report(ENGLISH, point)) == [point]
 
@@ -54,7 +56,13 @@ def test_a_report_that_repeats_a_point_does_not_answer_it(point: str) -> None:
             "The bridge has a number of dampers [1].",
             "Forty, the dampers of the bridge are 40 [1].",
         ),
+        (
+            "How many dampers does the bridge have?",
+            "The bridge has a number of dampers [1].",
+            "The bridge has three dampers [1].",
+        ),
         ("橋のダンパーは何本あるか", "橋には多くのダンパーがある[1]。", "橋にはダンパーが40本ある[1]。"),
+        ("橋のダンパーは何本あるか", "橋には多くのダンパーがある[1]。", "橋にはダンパーが三本ある[1]。"),
     ],
 )
 def test_a_point_that_asks_for_a_number_is_answered_by_a_number_only(point: str, vague: str, exact: str) -> None:
@@ -65,10 +73,32 @@ def test_a_point_that_asks_for_a_number_is_answered_by_a_number_only(point: str,
 def test_half_of_a_points_words_answer_it_but_a_single_one_of_two_does_not() -> None:
     assert uncovered_points(["Do dampers stop the swinging of a pylon?"], report(ENGLISH)) == []
     assert uncovered_points(["Dampers on pylons"], report(ENGLISH)) == ["Dampers on pylons"]
+    assert uncovered_points(["Dampers"], report(ENGLISH)) == []
+
+
+def test_two_words_of_many_answer_no_point() -> None:
+    point = "Do dampers stop the swinging of a heavy pylon in storms?"
+
+    assert uncovered_points([point], report(ENGLISH)) == [point]
 
 
 def test_a_question_answers_no_other_point() -> None:
     assert uncovered_points(["price of dampers"], report("Do you know the price of dampers?")) == ["price of dampers"]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "### The price of dampers",
+        "*Generated at: 2026-01-01*",
+        "```\nprice_of_dampers = 3\n```",
+        "~~~\nprice_of_dampers = 3\n~~~",
+        "| The price of dampers | 3 |",
+        "---",
+    ],
+)
+def test_what_is_no_text_of_a_report_says_nothing(block: str) -> None:
+    assert body_blocks(f"Bridges hum [1].\n\n{block}\n\n橋は鳴る[2]。") == ["Bridges hum.", "橋は鳴る。"]
 
 
 def test_a_point_that_names_nothing_is_no_point() -> None:

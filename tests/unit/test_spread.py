@@ -56,10 +56,30 @@ def test_numbers_that_are_tokens_of_their_own_are_read_as_they_are() -> None:
     assert found == {7: pytest.approx(0.2), 10: pytest.approx(0.3), 80: pytest.approx(0.5)}
 
 
-def test_the_field_itself_is_meant_and_not_a_mention_before_it() -> None:
-    mention = told('{"reason": "\\\\"percent\\\\": 3", "percent": ')
+@pytest.mark.parametrize(
+    "before", ['{"reason": "\\\\"percent\\\\": 3", "percent": ', '<think>"percent": 3</think>{"percent": ']
+)
+def test_the_field_itself_is_meant_and_not_a_mention_before_it(before: str) -> None:
+    assert spread(told(before), told("40", _40=1.0), told("}")) == {40: 1.0}
 
-    assert spread(mention, told("40", _40=1.0), told("}")) == {40: 1.0}
+
+def test_a_digit_that_no_round_percentage_has_there_is_read_as_it_is() -> None:
+    found = spread(told('{"percent":'), told("7", _7=1.0), told("3", _3=0.5, _4=0.5), told("}"))
+
+    assert found == {73: pytest.approx(0.5), 74: pytest.approx(0.5)}
+
+
+def test_what_is_no_digit_begins_no_percentage() -> None:
+    ended = told("5", _5=0.6, _x=0.4)
+
+    assert spread(told('{"percent":'), told("8", _8=1.0), ended, told("}")) == {85: 1.0}
+
+
+@pytest.mark.parametrize(("digits", "read"), [(9, True), (10, False), (5000, False)])
+def test_a_number_of_more_than_nine_digits_is_not_read(digits: int, read: bool) -> None:
+    number = "9" * digits
+
+    assert spread(told('{"percent":'), told(number), told("}")) == ({int(number): 1.0} if read else None)
 
 
 @pytest.mark.parametrize(
@@ -68,6 +88,13 @@ def test_the_field_itself_is_meant_and_not_a_mention_before_it() -> None:
 )
 def test_where_nothing_is_told_there_is_no_spread(content: object) -> None:
     assert spread_of(read_tokens(content), "percent") is None
+
+
+@pytest.mark.parametrize("logprob", [0.5, 1e6])
+def test_no_probability_is_over_one(logprob: float) -> None:
+    (token,) = read_tokens([{"token": "80", "logprob": logprob}])
+
+    assert token.likely == {"80": 1.0}
 
 
 def test_a_probability_that_is_no_number_is_left_out() -> None:

@@ -47,7 +47,7 @@ def spread_of(tokens: Sequence[Token], field: str) -> dict[int, float] | None:
     said is not known: it is taken for the nearest round percentage that begins so, a 1 in place of 80's 8 for 100.
     """
     text = "".join(token.text for token in tokens)
-    found = list(re.finditer(rf'"{re.escape(field)}"\s*:\s*(\d+)', text))
+    found = list(re.finditer(rf'"{field}"\s*:\s*(\d+)', text))
     if not found:
         return None
     begin, end = found[-1].span(1)

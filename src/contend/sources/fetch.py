@@ -103,17 +103,14 @@ async def _asked_at(address: str, url: httpx.URL) -> Fetched | httpx.URL:
     # The address stands in the request in place of the host, so that nobody resolves the name a second time.
     request = httpx.Request(
         "GET",
-        url.copy_with(host=address, fragment=None),
+        url.copy_with(host=address),
         headers={**_HEADERS, "Host": url.netloc.decode("ascii")},
         extensions={"sni_hostname": url.raw_host.decode("ascii"), "timeout": _TIMEOUT.as_dict()},
     )
     # Connections are kept by address, and two hosts at one address may need different certificates: none is kept.
-    async with httpx.AsyncHTTPTransport(verify=certificates(), trust_env=False) as transport:
+    async with httpx.AsyncHTTPTransport(verify=certificates()) as transport:
         response = await transport.handle_async_request(request)
-        try:
-            return _target(url, response) if response.has_redirect_location else await _read(response)
-        finally:
-            await response.aclose()
+        return _target(url, response) if response.has_redirect_location else await _read(response)
 
 
 def _target(url: httpx.URL, response: httpx.Response) -> httpx.URL:

@@ -96,7 +96,7 @@ class FullTexts:
         except TimeoutError:
             return _Unread(f"not read within {self._deadline:g} s")
         except (Unreadable, SourceError) as error:
-            return _Unread(clean(str(error), single_line=True))
+            return _Unread(str(error))
 
     async def _fetched(self, url: str) -> "Fetched":
         await asyncio.to_thread(import_module, "contend.sources.fetch")
