@@ -5,6 +5,7 @@ The same content gives the same reply: dates, delimiter marks and the standings 
 
 import json
 import re
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -194,6 +195,16 @@ def _curation(asked: Asked) -> dict[str, Any]:
         "searchable_text": shorten(" ".join(_words(content)), 300),
     }
     return {"operations": [operation]}
+
+
+def with_findings(*sentences: dict[str, Any]) -> Callable[[str], str]:
+    """What makes a writer's reply hold these findings too."""
+
+    def added(reply: str) -> str:
+        draft = json.loads(reply)
+        return json.dumps(draft | {"findings": [*sentences, *draft["findings"]][:8]}, ensure_ascii=False)
+
+    return added
 
 
 _REPLIES = {

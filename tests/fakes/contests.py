@@ -6,7 +6,8 @@ from pathlib import Path
 
 import contend
 from contend.app import RunOutcome
-from contend.models.events import AnyEvent
+from contend.models.evaluation import MetricScore
+from contend.models.events import AnyEvent, RoundScored
 from contend.models.options import RunOptions
 from contend.services import Services
 from contend.settings import load_settings
@@ -94,3 +95,11 @@ class Contest:
             )
         finally:
             await services.aclose()
+
+
+def rounds_of(contest: Contest) -> list[RoundScored]:
+    return [event for event in contest.events if isinstance(event, RoundScored)]
+
+
+def metrics_of(event: RoundScored) -> dict[str, MetricScore]:
+    return {metric.name: metric for metric in event.metrics}

@@ -4,18 +4,17 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from contend.errors import InputError
-from contend.models.evaluation import CODE_METRIC_NAMES, MetricScore
+from contend.models.evaluation import CODE_METRIC_NAMES
 from contend.models.events import RoundJudged, RoundScored, RunStarted
-from fakes.contests import Contest, write_workspace
+from fakes.chat_replies import with_findings
+from fakes.contests import Contest, metrics_of, rounds_of, write_workspace
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
-CHEESE = "The moon is made of green cheese from Gouda."
 
 
 @pytest.fixture
@@ -26,29 +25,6 @@ def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
 
 def write_metrics(workspace: Path, text: str) -> None:
     (workspace / "config" / "evaluator.toml").write_text(text, "utf-8")
-
-
-def rounds_of(contest: Contest) -> list[RoundScored]:
-    return [event for event in contest.events if isinstance(event, RoundScored)]
-
-
-def metrics_of(event: RoundScored) -> dict[str, MetricScore]:
-    return {metric.name: metric for metric in event.metrics}
-
-
-def with_findings(*sentences: dict[str, Any]) -> Callable[[str], str]:
-    """What makes a writer's reply hold these findings too."""
-
-    def added(reply: str) -> str:
-        draft = json.loads(reply)
-        return json.dumps(draft | {"findings": [*sentences, *draft["findings"]][:8]}, ensure_ascii=False)
-
-    return added
-
-
-def with_limits(*sentences: dict[str, Any]) -> Callable[[str], str]:
-    """What makes a writer's reply name these limits."""
-    return lambda reply: json.dumps(json.loads(reply) | {"limits": sentences}, ensure_ascii=False)
 
 
 # ---- metrics by code
@@ -64,88 +40,6 @@ async def test_all_metrics_by_code_stand_beside_those_by_model(contest: Contest)
     }  # fmt: skip
     assert all(metric.score is not None for metric in scored.metrics)
     assert sum(metric.weight for metric in scored.metrics) == pytest.approx(1)
-
-
-async def test_a_cited_sentence_that_its_source_does_not_say_costs_support_and_is_named(
-    contest: Contest, vendors: Vendors
-) -> None:
-    vendors.malform(with_findings({"text": CHEESE, "sources": [1]}), prompt="writer/write")
-
-    await contest.run(THEME, max_rounds=1)
-
-    support = metrics_of(rounds_of(contest)[0])["citation_support"]
-    assert support.score is not None
-    assert 0 < support.score < 1
-    assert CHEESE in support.reason
-
-
-# By code it could be either: the words are its source's, the meaning is not.
-TWISTED = "A killed process loses its workspace and begins again from nothing."
-
-
-def asked_about_citations(vendors: Vendors) -> list[str]:
-    return [call.user for call in vendors.calls if call.prompt == "citation/check"]
-
-
-@pytest.mark.parametrize("supported", [True, False])
-async def test_a_judge_is_asked_about_the_doubtful_citations_only_and_its_word_decides(
-    contest: Contest, vendors: Vendors, supported: bool
-) -> None:
-    findings = {"text": TWISTED, "sources": [1]}, {"text": CHEESE, "sources": [1]}
-    vendors.malform(with_findings(*findings), prompt="writer/write")
-    verdict = {"number": 1, "reason": "Nothing of beginning anew.", "supported": supported}
-    vendors.reply(json.dumps({"verdicts": [verdict]}), prompt="citation/check")
-
-    outcome = await contest.run(THEME, max_rounds=1, learn=False)
-
-    (asked,) = asked_about_citations(vendors)
-    support = metrics_of(rounds_of(contest)[0])["citation_support"]
-    to_check = (outcome.markdown or "").partition("Citations to check")[2]
-    assert TWISTED in asked
-    assert "The command resume reads this checkpoint" in asked
-    assert CHEESE not in asked
-    assert (TWISTED in support.evidence, CHEESE in support.evidence) == (not supported, True)
-    assert (TWISTED in to_check, CHEESE in to_check) == (not supported, True)
-
-
-async def test_where_the_judge_of_citations_fails_what_code_found_stands(contest: Contest, vendors: Vendors) -> None:
-    vendors.malform(with_findings({"text": TWISTED, "sources": [1]}), prompt="writer/write")
-    vendors.fail(prompt="citation/check", status=401)
-
-    await contest.run(THEME, max_rounds=1, learn=False)
-
-    support = metrics_of(rounds_of(contest)[0])["citation_support"]
-    assert len(asked_about_citations(vendors)) == 1
-    assert re.match(r"(\d+) of \1 cited sentences", support.reason)
-    assert support.evidence == []
-
-
-async def test_a_sentence_repeated_with_its_citation_adds_nothing_to_support(
-    contest: Contest, vendors: Vendors
-) -> None:
-    wrong = {"text": CHEESE, "sources": [1]}
-    right = {"text": "The command resume reads this checkpoint and goes on from there.", "sources": [1]}
-    for findings in ([wrong, right], [wrong, right, right, right]):
-        vendors.heal()
-        vendors.malform(with_findings(*findings), prompt="writer/write")
-        await contest.run(THEME, max_rounds=1)
-
-    plain, padded = (metrics_of(event)["citation_support"].score or 0.0 for event in rounds_of(contest))
-    assert padded <= plain
-
-
-async def test_a_sentence_that_cites_nothing_and_that_no_passage_says_costs_support_unless_it_names_a_limit(
-    contest: Contest, vendors: Vendors
-) -> None:
-    bare = {"text": CHEESE, "sources": []}
-    for change in (with_findings(), with_limits(bare), with_findings(bare)):
-        vendors.heal()
-        vendors.malform(change, prompt="writer/write")
-        await contest.run(THEME, max_rounds=1)
-
-    plain, limited, padded = (metrics_of(event)["citation_support"] for event in rounds_of(contest))
-    assert limited.score == plain.score
-    assert (padded.score or 0.0) < (plain.score or 0.0)
 
 
 async def test_points_of_the_plan_that_the_report_leaves_open_cost_coverage_and_are_named(

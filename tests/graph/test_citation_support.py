@@ -1,0 +1,147 @@
+"""Whether what is cited says it: by code, and for doubtful sentences by the judges' model."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fakes.chat_replies import with_findings
+from fakes.contests import Contest, metrics_of, rounds_of, write_workspace
+from fakes.vendors import Vendors
+
+THEME = "How does resume work after a crash, and what is a team?"
+CHEESE = "The moon is made of green cheese from Gouda."
+
+
+@pytest.fixture
+def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
+    write_workspace(workspace, ("alpha",))
+    return Contest(workspace, documents, vendors.base_url)
+
+
+def with_limits(*sentences: dict[str, Any]) -> Callable[[str], str]:
+    """What makes a writer's reply name these limits."""
+    return lambda reply: json.dumps(json.loads(reply) | {"limits": sentences}, ensure_ascii=False)
+
+
+async def test_a_cited_sentence_that_its_source_does_not_say_costs_support_and_is_named(
+    contest: Contest, vendors: Vendors
+) -> None:
+    vendors.malform(with_findings({"text": CHEESE, "sources": [1]}), prompt="writer/write")
+
+    await contest.run(THEME, max_rounds=1)
+
+    support = metrics_of(rounds_of(contest)[0])["citation_support"]
+    assert support.score is not None
+    assert 0 < support.score < 1
+    assert CHEESE in support.reason
+
+
+# By code it could be either: the words are its source's, the meaning is not.
+TWISTED = "A killed process loses its workspace and begins again from nothing."
+
+
+def asked_about_citations(vendors: Vendors) -> list[str]:
+    return [call.user for call in vendors.calls if call.prompt == "citation/check"]
+
+
+@pytest.mark.parametrize("supported", [True, False])
+async def test_a_judge_is_asked_about_the_doubtful_citations_only_and_its_word_decides(
+    contest: Contest, vendors: Vendors, supported: bool
+) -> None:
+    findings = {"text": TWISTED, "sources": [1]}, {"text": CHEESE, "sources": [1]}
+    vendors.malform(with_findings(*findings), prompt="writer/write")
+    verdict = {"number": 1, "reason": "Nothing of beginning anew.", "supported": supported}
+    vendors.reply(json.dumps({"verdicts": [verdict]}), prompt="citation/check")
+
+    outcome = await contest.run(THEME, max_rounds=1, learn=False)
+
+    (asked,) = asked_about_citations(vendors)
+    support = metrics_of(rounds_of(contest)[0])["citation_support"]
+    to_check = (outcome.markdown or "").partition("Citations to check")[2]
+    assert TWISTED in asked
+    assert "The command resume reads this checkpoint" in asked
+    assert CHEESE not in asked
+    assert (TWISTED in support.evidence, CHEESE in support.evidence) == (not supported, True)
+    assert (TWISTED in to_check, CHEESE in to_check) == (not supported, True)
+
+
+DOUBTFUL = (
+    "The captain gave a command and the ship goes on to Japan.",
+    "Engineers read a file about bridges and hold a meeting afterwards.",
+    "Nobody may copy the workspace while another program reads that file.",
+    "Their process writes much more text into a file than anybody reads.",
+    "A killed process loses its workspace and begins again from nothing.",
+    "The machine goes to sleep when its owner reads a book.",
+    "A checkpoint at the border holds travellers for many hours.",
+)
+"""By code 0.504, 0.484, 0.527, 0.538, 0.55, 0.56 and 0.584."""
+HARDLY_DOUBTFUL = "The file of the last run lies beside the command."
+"""By code 0.627."""
+
+
+async def test_a_judge_is_asked_about_the_six_most_doubtful_citations_the_most_doubtful_first(
+    contest: Contest, vendors: Vendors
+) -> None:
+    vendors.malform(
+        with_findings(*({"text": text, "sources": [1]} for text in reversed(DOUBTFUL))), prompt="writer/write"
+    )
+
+    await contest.run(THEME, max_rounds=1, learn=False)
+
+    (asked,) = asked_about_citations(vendors)
+    assert re.findall(r"<sentence-[0-9a-f]{8}>(.*?)</sentence-", asked) == [*DOUBTFUL[:6]]
+
+
+async def test_a_citation_that_is_hardly_doubtful_is_not_asked_about(contest: Contest, vendors: Vendors) -> None:
+    findings = ({"text": text, "sources": [1]} for text in (HARDLY_DOUBTFUL, DOUBTFUL[-1]))
+    vendors.malform(with_findings(*findings), prompt="writer/write")
+
+    await contest.run(THEME, max_rounds=1, learn=False)
+
+    (asked,) = asked_about_citations(vendors)
+    assert DOUBTFUL[-1] in asked
+    assert HARDLY_DOUBTFUL not in asked
+
+
+async def test_where_the_judge_of_citations_fails_what_code_found_stands(contest: Contest, vendors: Vendors) -> None:
+    vendors.malform(with_findings({"text": TWISTED, "sources": [1]}), prompt="writer/write")
+    vendors.fail(prompt="citation/check", status=401)
+
+    await contest.run(THEME, max_rounds=1, learn=False)
+
+    support = metrics_of(rounds_of(contest)[0])["citation_support"]
+    assert len(asked_about_citations(vendors)) == 1
+    assert re.match(r"(\d+) of \1 cited sentences", support.reason)
+    assert support.evidence == []
+
+
+async def test_a_sentence_repeated_with_its_citation_adds_nothing_to_support(
+    contest: Contest, vendors: Vendors
+) -> None:
+    wrong = {"text": CHEESE, "sources": [1]}
+    right = {"text": "The command resume reads this checkpoint and goes on from there.", "sources": [1]}
+    for findings in ([wrong, right], [wrong, right, right, right]):
+        vendors.heal()
+        vendors.malform(with_findings(*findings), prompt="writer/write")
+        await contest.run(THEME, max_rounds=1)
+
+    plain, padded = (metrics_of(event)["citation_support"].score or 0.0 for event in rounds_of(contest))
+    assert padded <= plain
+
+
+async def test_a_sentence_that_cites_nothing_and_that_no_passage_says_costs_support_unless_it_names_a_limit(
+    contest: Contest, vendors: Vendors
+) -> None:
+    bare = {"text": CHEESE, "sources": []}
+    for change in (with_findings(), with_limits(bare), with_findings(bare)):
+        vendors.heal()
+        vendors.malform(change, prompt="writer/write")
+        await contest.run(THEME, max_rounds=1)
+
+    plain, limited, padded = (metrics_of(event)["citation_support"] for event in rounds_of(contest))
+    assert limited.score == plain.score
+    assert (padded.score or 0.0) < (plain.score or 0.0)
