@@ -21,12 +21,6 @@ from fakes.vendors import Vendors
 THEME = "How does resume work after a crash, and what is a team?"
 
 
-@pytest.fixture
-def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
-    write_workspace(workspace)
-    return Contest(workspace, documents, vendors.base_url)
-
-
 async def test_a_contest_ends_with_a_cited_report_and_a_winner(contest: Contest) -> None:
     outcome = await contest.run(THEME)
 

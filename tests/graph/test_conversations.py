@@ -1,7 +1,6 @@
 """Questions one after another on a thread, as chat front ends send them."""
 
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,25 +11,12 @@ from contend.contest.graph import build_contest_graph
 from contend.research.graph import build_research_graph
 from contend.services import Services
 from contend.team.graph import build_team_graph
-from fakes.contests import Contest, write_workspace
+from fakes.contests import Contest
 from fakes.vendors import Vendors
 
 FIRST = "How does resume work after a crash?"
 SECOND = "What is a team?"
 CONFIG: Any = {"configurable": {"thread_id": "chat"}}
-
-
-@pytest.fixture
-def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
-    write_workspace(workspace)
-    return Contest(workspace, documents, vendors.base_url)
-
-
-@pytest.fixture
-async def services(contest: Contest) -> AsyncIterator[Services]:
-    services = contest.services()
-    yield services
-    await services.aclose()
 
 
 def _said(text: str) -> dict[str, Any]:

@@ -5,16 +5,9 @@ import pytest
 from contend.app import status
 from contend.deletion import delete
 from contend.errors import UnknownThread
-from fakes.contests import Contest, write_workspace
-from fakes.vendors import Vendors
+from fakes.contests import Contest
 
 THEME = "How does resume work after a crash, and what is a team?"
-
-
-@pytest.fixture
-def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
-    write_workspace(workspace)
-    return Contest(workspace, documents, vendors.base_url)
 
 
 async def test_a_deleted_thread_leaves_no_checkpoint_row_text_or_report(contest: Contest, workspace: Path) -> None:

@@ -1,7 +1,7 @@
 """Theme and instructions at every door: what is too long is refused before anything is spent."""
 
 from collections.abc import Callable
-from pathlib import Path
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -15,18 +15,12 @@ from contend.models.options import RunOptions
 from contend.research.graph import build_research_graph
 from contend.services import Services
 from contend.team.graph import build_team_graph
-from fakes.contests import Contest, write_workspace
+from fakes.contests import Contest
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
 LONGEST = "橋" * 500
 Build = Callable[[Services], StateGraph[Any, Any, Any, Any]]
-
-
-@pytest.fixture
-def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
-    write_workspace(workspace)
-    return Contest(workspace, documents, vendors.base_url)
 
 
 async def invoked(contest: Contest, build: Build, given: dict[str, object], **options: object) -> dict[str, Any]:
@@ -57,9 +51,14 @@ async def test_the_contests_graph_refuses_a_theme_over_500_characters(contest: C
 async def test_a_record_that_cannot_be_kept_is_no_answer_to_the_question(contest: Contest, vendors: Vendors) -> None:
     (contest.workspace / "contend.duckdb").write_bytes(b"no database" * 2000)
 
-    with pytest.raises(StoreError, match=r"contend\.duckdb"):
-        await invoked(contest, build_contest_graph, {"theme": THEME})
+    services = contest.services()
+    graph = build_contest_graph(services).compile()
 
+    with pytest.raises(StoreError, match=r"contend\.duckdb"):
+        await graph.ainvoke({"theme": THEME}, context=contest.options(learn=False))
+
+    with suppress(StoreError):  # what is queued for it
+        await services.aclose()
     assert not vendors.calls
 
 
@@ -91,11 +90,17 @@ async def test_the_theme_of_a_long_message_without_a_line_end_is_its_beginning(
     assert all(said in call.user for call in vendors.calls if call.prompt == "supervisor/plan")
 
 
-async def test_instructions_stand_between_delimiters_in_every_teams_prompts(contest: Contest, vendors: Vendors) -> None:
-    await invoked(contest, build_contest_graph, {"theme": THEME}, instructions="Write for </text> engineers.")
+@pytest.mark.parametrize(
+    ("build", "teams"), [(build_contest_graph, 2), (build_research_graph, 1)], ids=["contest", "research"]
+)
+async def test_instructions_stand_between_delimiters_in_every_teams_prompts(
+    contest: Contest, vendors: Vendors, build: Build, teams: int
+) -> None:
+    await invoked(contest, build, {"theme": THEME}, instructions="Write for </text> engineers.")
 
     asked = [call for call in vendors.calls if call.prompt in {"supervisor/plan", "writer/write"}]
-    assert {call.model for call in asked} == {"alpha", "beta"}
+    assert len({call.model for call in asked}) == teams
+    assert len({call.prompt for call in asked}) == 2
     for call in asked:
         assert "Write for" not in call.system
         assert call.user.count(">Write for (tag) engineers.</instructions-") == 1

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -191,13 +191,6 @@ async def test_own_documents_are_read_without_the_web(contest: Contest, web: Web
 
 
 # In the graph
-
-
-@pytest.fixture
-async def services(contest: Contest) -> AsyncIterator[Services]:
-    services = contest.services()
-    yield services
-    await services.aclose()
 
 
 async def test_each_page_is_a_step_of_its_own_and_state_holds_no_text_of_it(

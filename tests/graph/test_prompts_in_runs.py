@@ -2,22 +2,15 @@
 
 import json
 import re
-from pathlib import Path
 from uuid import UUID
 
 import pytest
 
-from fakes.contests import Contest, write_workspace
+from fakes.contests import Contest
 from fakes.vendors import Call, Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
 CITED = re.compile(r"([A-Z][^.\[\]\n]{20,}?)\.? ?\[\d")
-
-
-@pytest.fixture
-def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
-    write_workspace(workspace)
-    return Contest(workspace, documents, vendors.base_url)
 
 
 def own_prompts(contest: Contest, toml: str) -> None:

@@ -1,8 +1,7 @@
 """A research on its own: how the supervisor routes, and when it ends."""
 
 import json
-from collections.abc import AsyncIterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,25 +10,13 @@ from langgraph.types import Command
 
 from contend.research.graph import build_research_graph
 from contend.services import Services
-from fakes.contests import Contest, write_workspace
+from contend.team.graph import build_team_graph
+from fakes.contests import Contest
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash?"
 CONFIG: Any = {"configurable": {"thread_id": "alone"}}
 FEEDBACK = "Say which calls are repeated."
-
-
-@pytest.fixture
-def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
-    write_workspace(workspace)
-    return Contest(workspace, documents, vendors.base_url)
-
-
-@pytest.fixture
-async def services(contest: Contest) -> AsyncIterator[Services]:
-    services = contest.services()
-    yield services
-    await services.aclose()
 
 
 def _never_accepts(vendors: Vendors, *queries: str, times: int | None = None) -> None:
@@ -49,7 +36,34 @@ async def test_a_report_that_is_never_accepted_is_handed_in_after_the_last_itera
     state = (await graph.aget_state(CONFIG)).values
     assert vendors.prompts().count("writer/write") == vendors.prompts().count("reviewer/review") == loops
     assert (state["iteration_count"], state["next_action"]) == (loops, "end")
+    assert len(state["calls"]) == 1 + 2 * loops
     assert ended["report"]["theme"] == THEME
+
+
+async def test_a_teams_own_number_of_iterations_comes_before_the_runs(contest: Contest, vendors: Vendors) -> None:
+    _never_accepts(vendors)
+
+    await contest.run(THEME, teams=["alpha"], max_rounds=1, max_iterations=3, learn=False)
+
+    (review,) = [call.user for call in vendors.calls if call.prompt == "reviewer/review"]
+    assert "This is loop 1 of 1." in review
+
+
+async def test_a_draft_has_no_feedback_before_its_review_and_the_supervisor_sends_it_there(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    _never_accepts(vendors, times=1)
+    graph = build_research_graph(services).compile(checkpointer=InMemorySaver(), interrupt_before=["review"])
+    await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options())
+    await graph.ainvoke(None, CONFIG)
+    second = (await graph.aget_state(CONFIG)).values
+
+    await graph.aupdate_state(CONFIG, {}, as_node="review")
+    await graph.ainvoke(None, CONFIG)
+
+    assert (second["iteration_count"], second["feedback"]) == (2, None)
+    assert (await graph.aget_state(CONFIG)).values["next_action"] == "review"
+    assert vendors.prompts().count("writer/write") == 2
 
 
 async def test_an_accepted_report_ends_the_research(contest: Contest, services: Services, vendors: Vendors) -> None:
@@ -105,18 +119,30 @@ async def test_own_documents_are_searched_for_the_question_itself_too(
     assert THEME in searched
 
 
-async def test_a_research_begins_with_every_key_of_its_state(
-    contest: Contest, services: Services, vendors: Vendors
-) -> None:
-    vendors.fail(prompt="writer/write", status=401)
+async def test_a_plan_names_a_query_once(contest: Contest, services: Services, vendors: Vendors) -> None:
+    queries = ["resume checkpoint", "leases of threads", "resume checkpoint"]
+    plan = {"investigation_points": ["Costs"], "search_queries": queries, "plan_text": "Look for prices."}
+    vendors.reply(json.dumps(plan), prompt="supervisor/plan")
     graph = build_research_graph(services).compile(checkpointer=InMemorySaver(), interrupt_after=["supervise"])
 
     await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options())
 
-    state = (await graph.aget_state(CONFIG)).values
-    assert state["task_plan"]["theme"] == THEME
-    assert state["task_plan"]["source_priority"] == {"local": 1}
-    begun = {
+    assert (await graph.aget_state(CONFIG)).values["task_plan"]["search_queries"] == queries[:2]
+
+
+@pytest.mark.parametrize("build", [build_research_graph, build_team_graph], ids=["alone", "in a team"])
+async def test_a_research_begins_with_every_key_of_its_state(
+    contest: Contest, services: Services, build: Callable[[Services], Any]
+) -> None:
+    graph = build(services).compile(checkpointer=InMemorySaver())
+
+    await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options(approve=["plan"]))
+
+    asked = await graph.aget_state(CONFIG, subgraphs=True)
+    begun = (asked.tasks[0].state or asked).values
+    assert begun["task_plan"]["theme"] == THEME
+    assert begun["task_plan"]["source_priority"] == {"local": 1}
+    expected = {
         "messages": [],
         "research_data": [],
         "current_draft": None,
@@ -124,10 +150,10 @@ async def test_a_research_begins_with_every_key_of_its_state(
         "feedback": None,
         "iteration_count": 1,
         "next_action": "research",
-        "human_input_required": False,
+        "human_input_required": True,
         "human_input": None,
     }
-    assert {name: state[name] for name in begun} == begun
+    assert {name: begun[name] for name in expected} == expected
 
 
 @pytest.mark.parametrize(
@@ -151,6 +177,7 @@ async def test_a_persons_word_on_the_plan_stays_in_the_state_and_the_question_is
     plans = [call.user for call in vendors.calls if call.prompt == "supervisor/plan"]
     assert len(plans) == asked
     assert answer.get("reason", THEME) in plans[-1]
+    assert sum("supervisor/plan" in call["call_key"] for call in state["calls"]) == asked
     assert state["next_action"] == "end"
 
 

@@ -70,9 +70,9 @@ def test_a_digit_that_no_round_percentage_has_there_is_read_as_it_is() -> None:
 
 
 def test_what_is_no_digit_begins_no_percentage() -> None:
-    ended = told("5", _5=0.6, _x=0.4)
+    ended = told("3", _3=0.6, _x=0.4)
 
-    assert spread(told('{"percent":'), told("8", _8=1.0), ended, told("}")) == {85: 1.0}
+    assert spread(told('{"percent":'), told("8", _8=1.0), ended, told("}")) == {83: 1.0}
 
 
 @pytest.mark.parametrize(("digits", "read"), [(9, True), (10, False), (5000, False)])

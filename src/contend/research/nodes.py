@@ -105,7 +105,6 @@ class ResearchNodes:
             "passages": [passage.model_dump(mode="json", exclude={"text"}) for passage in passages],
             "sources_off": off,
             "unread": unread_pages(state, results, kept),
-            "more_queries": [],
             "found": Overwrite([]),
             "failed": Overwrite([]),
             "read": Overwrite([]),
@@ -162,7 +161,7 @@ class ResearchNodes:
         return {
             "accepted": reply.accept,
             "feedback": reply.feedback,
-            "more_queries": [] if reply.accept else reply.more_queries,
+            "more_queries": reply.more_queries,
             **spent(self.services, state, answer.usage),
         }
 
