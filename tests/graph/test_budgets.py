@@ -73,9 +73,9 @@ async def test_a_limit_in_dollars_without_a_price_is_refused_before_anything_is_
 
 
 async def test_minutes_end_a_run_with_the_best_until_then(contest: Contest, vendors: Vendors) -> None:
-    vendors.latency = 0.3
+    vendors.latency = 0.4
 
-    outcome = await contest.run(THEME, max_minutes=0.06, min_rounds=10, max_rounds=10, teams=["alpha"])
+    outcome = await contest.run(THEME, max_minutes=0.1, min_rounds=10, max_rounds=10, teams=["alpha"])
 
     assert outcome.status == "partial"
     assert "max_minutes was reached" in outcome.message

@@ -133,6 +133,23 @@ async def test_a_sentence_repeated_with_its_citation_adds_nothing_to_support(
     assert padded <= plain
 
 
+async def test_a_sentence_counts_with_its_weakest_citation(contest: Contest, vendors: Vendors) -> None:
+    vendors.fail(prompt="citation/check", status=401)
+    await contest.run(THEME, max_rounds=1, learn=False)
+    (asked,) = [call.user for call in vendors.calls if call.prompt == "writer/write"]
+    numbers = {title: int(number) for number, title in re.findall(r"## Passage (\d+): <title-\w+>(.*?)</title-", asked)}
+    text = "The command resume reads this checkpoint and goes on from there."
+    right, wrong = ([{"text": text, "sources": [numbers[title]]}] for title in ("How resume works", "What a team is"))
+    vendors.malform(
+        lambda reply: json.dumps(json.loads(reply) | {"summary": right, "findings": wrong}), prompt="writer/write"
+    )
+
+    await contest.run(THEME, max_rounds=1, learn=False)
+
+    before, after = (metrics_of(event)["citation_support"].evidence for event in rounds_of(contest))
+    assert (before, after) == ([], [text])
+
+
 async def test_a_sentence_that_cites_nothing_and_that_no_passage_says_costs_support_unless_it_names_a_limit(
     contest: Contest, vendors: Vendors
 ) -> None:

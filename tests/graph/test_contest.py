@@ -1,5 +1,6 @@
 import asyncio
 import json
+import re
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -224,7 +225,9 @@ async def test_lessons_of_one_run_stand_in_the_next_runs_prompts(contest: Contes
     assert playbook.bullets
     plans = [call.user for call in vendors.calls[before:] if call.prompt == "supervisor/plan"]
     assert plans
-    assert all(playbook.bullets[0].content in prompt for prompt in plans)
+    assert all(
+        re.search(rf"{re.escape(playbook.bullets[0].content)}</bullet-\w+> \(on trial\)", plan) for plan in plans
+    )
 
 
 async def test_without_learning_the_playbook_stays_as_it_was(contest: Contest, workspace: Path) -> None:

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -459,15 +460,15 @@ async def test_the_expected_score_counts_where_the_endpoint_tells_probabilities(
     assert metrics_of(rounds_of(contest)[0])["coverage"].score == pytest.approx(0.725)
 
 
-@pytest.mark.parametrize("refused", [False, True])
+@pytest.mark.parametrize("refused", [None, 400, 403, 422])
 async def test_the_plain_score_counts_where_the_endpoint_tells_nothing(
-    contest: Contest, workspace: Path, vendors: Vendors, refused: bool
+    contest: Contest, workspace: Path, vendors: Vendors, refused: int | None
 ) -> None:
     write_metrics(workspace, EXPECTED)
     vendors.malform(with_percent(80), prompt="evaluator/metric")
     if refused:
         vendors.fail(
-            status=403,
+            status=refused,
             message="You are not allowed to request logprobs from this model",
             prompt="evaluator/metric",
             times=1,
@@ -476,7 +477,7 @@ async def test_the_plain_score_counts_where_the_endpoint_tells_nothing(
     await contest.run(THEME, max_rounds=1)
 
     assert metrics_of(rounds_of(contest)[0])["coverage"].score == 0.8
-    assert vendors.prompts().count("evaluator/metric") == 1 + refused
+    assert vendors.prompts().count("evaluator/metric") == (2 if refused else 1)
 
 
 async def test_an_endpoint_that_refused_probabilities_is_not_asked_for_them_again(
@@ -551,11 +552,17 @@ async def test_a_writers_model_that_would_decide_near_ties_is_warned_of(
 
 
 async def test_metrics_are_judged_at_the_same_time(contest: Contest, vendors: Vendors) -> None:
-    vendors.latency = 0.1
+    all_are_asked = Barrier(3, timeout=10)
+
+    def once_all_are_asked(reply: str) -> str:
+        all_are_asked.wait()
+        return reply
+
+    vendors.malform(once_all_are_asked, prompt="evaluator/metric")
 
     await contest.run(THEME, max_rounds=1, learn=False)
 
-    assert vendors.most_in_flight == 3
+    assert vendors.prompts().count("evaluator/metric") == 3
 
 
 async def test_judges_of_a_metric_see_neither_teams_nor_their_ranking(

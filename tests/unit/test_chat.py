@@ -10,6 +10,7 @@ from base64 import b64encode
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from threading import Barrier
 from typing import Any, TypedDict, Unpack
 
 import pytest
@@ -504,8 +505,14 @@ async def test_usage_is_estimated_where_the_endpoint_sends_none(vendors: Vendors
     assert 10 < usage.output_tokens < 60
 
 
-async def test_no_more_calls_are_in_flight_than_set(vendors: Vendors, prompts: PromptLibrary) -> None:
-    vendors.latency = 0.05
+async def test_as_many_calls_are_in_flight_as_set_and_no_more(vendors: Vendors, prompts: PromptLibrary) -> None:
+    three_are_asked = Barrier(3, timeout=10)
+
+    def once_three_are_asked(reply: str) -> str:
+        three_are_asked.wait()
+        return reply
+
+    vendors.malform(once_three_are_asked)
 
     async with calling(vendors, prompts, max_calls_in_flight=3) as caller:
         await asyncio.gather(*(caller.score(name=f"judge-{number}") for number in range(9)))

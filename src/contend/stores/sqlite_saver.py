@@ -70,15 +70,12 @@ class ThreadedSqliteSaver(SqliteSaver):
 
 @asynccontextmanager
 async def open_sqlite_saver(file: Path, serde: SerializerProtocol) -> AsyncIterator[ThreadedSqliteSaver]:
-    """A saver for the file, made if there is none, with its tables."""
+    """A saver for the file, made if there is none; the saver makes its tables at first use."""
     with ThreadPoolExecutor(1, thread_name_prefix="contend-checkpoints") as thread:
         there = partial(asyncio.get_running_loop().run_in_executor, thread)
         connection = await there(_connected, file)
         try:
-            saver = ThreadedSqliteSaver(connection, serde=serde, thread=thread)
-            # By itself it makes its tables when it saves; the Agent Server may delete before that.
-            await there(saver.setup)
-            yield saver
+            yield ThreadedSqliteSaver(connection, serde=serde, thread=thread)
         finally:
             await there(connection.close)
 

@@ -1,0 +1,74 @@
+"""Checkpoints in a SQLite file."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import empty_checkpoint
+
+from contend.stores.checkpoints import PackedSerializer
+from contend.stores.sqlite_saver import ThreadedSqliteSaver, open_sqlite_saver
+
+THREAD: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "workspace" / "checkpoints.sqlite"
+
+
+@pytest.fixture
+async def saver(file: Path) -> AsyncIterator[ThreadedSqliteSaver]:
+    async with open_sqlite_saver(file, PackedSerializer()) as saver:
+        yield saver
+
+
+async def saved(saver: ThreadedSqliteSaver, steps: int) -> list[RunnableConfig]:
+    """The configs of so many checkpoints, one after another."""
+    configs: list[RunnableConfig] = []
+    for step in range(steps):
+        before = configs[-1] if configs else THREAD
+        metadata: Any = {"source": "loop", "step": step, "parents": {}}
+        configs.append(await saver.aput(before, empty_checkpoint(), metadata, {}))
+    return configs
+
+
+async def listed(saver: ThreadedSqliteSaver, **given: Any) -> list[int]:  # noqa: ANN401 - as the saver has it
+    return [found.metadata["step"] async for found in saver.alist(THREAD, **given)]
+
+
+async def test_a_thread_can_be_deleted_before_anything_was_saved(saver: ThreadedSqliteSaver) -> None:
+    await saver.adelete_thread("t")
+
+    assert await saver.aget_tuple(THREAD) is None
+
+
+async def test_checkpoints_are_listed_from_the_newest_as_far_as_asked(saver: ThreadedSqliteSaver) -> None:
+    configs = await saved(saver, 3)
+
+    assert await listed(saver) == [2, 1, 0]
+    assert await listed(saver, limit=2) == [2, 1]
+    assert await listed(saver, before=configs[1]) == [0]
+    assert await listed(saver, filter={"step": 1}) == [1]
+
+
+async def test_writes_of_a_checkpoint_come_back_with_it_in_the_order_of_their_tasks(saver: ThreadedSqliteSaver) -> None:
+    (config,) = await saved(saver, 1)
+
+    await saver.aput_writes(config, [("found", ["a page"])], "first by id", "2")
+    await saver.aput_writes(config, [("found", ["a paper"])], "second by id", "1")
+
+    kept = await saver.aget_tuple(config)
+    assert kept is not None
+    assert kept.pending_writes == [("second by id", "found", ["a paper"]), ("first by id", "found", ["a page"])]
+
+
+async def test_a_closed_file_holds_all_that_was_saved_in_itself(file: Path) -> None:
+    async with open_sqlite_saver(file, PackedSerializer()) as saver:
+        await saved(saver, 2)
+
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+    async with open_sqlite_saver(file, PackedSerializer()) as again:
+        assert await listed(again) == [1, 0]
