@@ -211,8 +211,9 @@ def count_calls(opening: Opening) -> tuple[int, int]:
             least, most = least + metrics, most + metrics + citations
             continue
         loops = team.max_iterations or options.max_iterations
-        least += options.min_rounds * (3 + metrics)
-        most += options.max_rounds * (1 + 2 * loops + metrics + citations + 1)
+        # The last draft of a round is not reviewed.
+        least += options.min_rounds * (1 + min(2, 2 * loops - 1) + metrics)
+        most += options.max_rounds * (1 + 2 * loops - 1 + metrics + citations + 1)
     return least, most
 
 

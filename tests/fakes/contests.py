@@ -22,7 +22,7 @@ max_concurrent_teams = {cap}
 TEAM = """team_id = "{name}"
 name = "{title}"
 sources = ["local"]
-max_iterations = 1
+max_iterations = 2
 
 [models]
 supervisor = "{name}"

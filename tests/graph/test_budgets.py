@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 import contend
+from contend.app import dry_run
 from contend.errors import InputError
 from contend.models.events import AnyEvent
 from fakes.contests import Contest, write_workspace
@@ -143,3 +144,20 @@ async def test_a_budget_too_small_for_any_submission_ends_without_a_report(
     assert (outcome.status, outcome.exit_code, outcome.report) == ("failed", 2, None)
     assert "max_calls = 2 would be exceeded" in outcome.message
     assert len(vendors.calls) == 2
+
+
+@pytest.mark.parametrize("loops", [1, 2, 3])
+async def test_a_round_whose_first_draft_is_good_makes_the_least_calls_that_a_dry_run_names(
+    contest: Contest, vendors: Vendors, workspace: Path, loops: int
+) -> None:
+    team = workspace / "config" / "teams" / "alpha.toml"
+    team.write_text(team.read_text("utf-8").replace("max_iterations = 2", f"max_iterations = {loops}"), "utf-8")
+    options = contest.options(teams=["alpha"], max_rounds=1, learn=False)
+    services = contest.services()
+
+    planned = await dry_run(THEME, options=options, services=services)
+    await contend.run(THEME, options=options, services=services)
+
+    await services.aclose()
+    assert planned.least_calls == len(vendors.calls)
+    assert planned.most_calls >= planned.least_calls

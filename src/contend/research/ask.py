@@ -27,6 +27,11 @@ def team_of(state: ResearchState) -> TeamConfig:
     return TeamConfig.model_validate(state["team"])
 
 
+def max_iterations(state: ResearchState) -> int:
+    """How often the work may go to research or to the writer: 1 to 10."""
+    return team_of(state).max_iterations or int(state["options"]["max_iterations"])
+
+
 def asked(services: Services, state: ResearchState, role: Asked) -> Model:
     """The model that plays a role for this team."""
     options, execution_id = ResolvedOptions.model_validate(state["options"]), state["execution_id"]
@@ -90,7 +95,7 @@ async def values_for(
                 "draft": Untrusted(state["current_draft"] or "", label="draft"),
                 "passages": _shown(offered),
                 "iteration": state["iteration_count"],
-                "max_iterations": team_of(state).max_iterations or state["options"]["max_iterations"],
+                "max_iterations": max_iterations(state),
             }
 
 

@@ -1,6 +1,6 @@
 """The research graph.
 
-supervise → (approve_plan) → Send × queries → search → collect → (Send × pages → read_page → collect) → write → review
+supervise → (approve_plan) → Send × queries → search → collect → (Send × pages → read_page → collect) → write → (review)
 → supervise, or end.
 """
 
@@ -52,6 +52,6 @@ def build_research_graph(services: Services) -> ResearchGraph:
     graph.add_edge("search", "collect")
     graph.add_conditional_edges("collect", routes.route_after_collect, ["read_page", "write"])
     graph.add_edge("read_page", "collect")
-    graph.add_edge("write", "review")
+    graph.add_conditional_edges("write", routes.route_after_write, ["review", "supervise"])
     graph.add_edge("review", "supervise")
     return graph

@@ -16,7 +16,7 @@ from contend.models.research import ResearchPlan
 from contend.preflight import opens_alone
 from contend.report import state_to_report
 from contend.research.approval import answered, plan_question, wants_approval
-from contend.research.ask import asked, scope, spent, team_of, values_for
+from contend.research.ask import asked, max_iterations, scope, spent, team_of, values_for
 from contend.research.feedback import told_to_writer, without_feedback, without_orders
 from contend.research.opening import opened_alone
 from contend.research.reading import nearest_passages, pages_to_read, reading_list, unread_pages
@@ -42,7 +42,7 @@ class ResearchNodes:
         known: ResearchState = {**state, **opening}  # type: ignore[typeddict-item]  # an update of the same keys
         if not known.get("task_plan"):
             return {**opening, **await self._plan(known)}
-        if known.get("accepted") or known["iteration_count"] >= _max_iterations(known):
+        if known.get("accepted") or known["iteration_count"] >= max_iterations(known):
             return {"next_action": "end", **await self._hand_in(known)}
         if known.get("feedback") is None:
             return {"next_action": "review"}
@@ -209,10 +209,6 @@ def _told_found(state: ResearchState, sources: int) -> str:
     tried = state.get("read", [])
     whole = sum(not item["problem"] for item in tried)
     return f"{sources} sources" + (f", {whole} of {len(tried)} pages in full" if tried else "")
-
-
-def _max_iterations(state: ResearchState) -> int:
-    return team_of(state).max_iterations or int(state["options"]["max_iterations"])
 
 
 def _tell_step(state: ResearchState, step: Literal["plan", "search", "write", "review"], detail: str) -> None:

@@ -5,7 +5,7 @@ from typing import Literal
 
 from langgraph.types import Send
 
-from contend.research.ask import team_of
+from contend.research.ask import max_iterations, team_of
 from contend.research.reading import pages_to_read
 from contend.research.state import ResearchState, SearchTask
 from contend.services import Services
@@ -40,6 +40,10 @@ class ResearchRoutes:
 
     async def route_after_collect(self, state: ResearchState) -> list[Send] | Literal["write"]:
         return [Send("read_page", task) for task in pages_to_read(state)] or "write"
+
+    async def route_after_write(self, state: ResearchState) -> Literal["review", "supervise"]:
+        """The last draft is handed in whatever a reviewer says of it: nobody is asked."""
+        return "supervise" if state["iteration_count"] >= max_iterations(state) else "review"
 
     def _searches(self, state: ResearchState) -> list[Send]:
         again = state.get("more_queries")

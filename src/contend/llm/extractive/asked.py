@@ -34,7 +34,6 @@ class ReviewValues(BaseModel):
     points: list[str] = []
     draft: str
     iteration: int = 1
-    max_iterations: int = 1
 
 
 class MetricValues(BaseModel):

@@ -22,7 +22,7 @@ def review(values: dict[str, Any], language: Language) -> dict[str, Any]:
     missing = uncovered_points(asked.points, asked.draft)
     said = _SAID[language]
     feedback = said["missing"].format("; ".join(missing)) if missing else said["full"]
-    accept = not missing or asked.iteration > 1 or asked.iteration >= asked.max_iterations
+    accept = not missing or asked.iteration > 1
     queries = [] if accept else [_query(point) for point in missing[:_MOST_QUERIES]]
     return {"feedback": shorten(feedback, 800), "more_queries": queries, "accept": accept}
 
