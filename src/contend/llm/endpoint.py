@@ -1,11 +1,14 @@
 """One OpenAI-compatible endpoint: its client, its limiter and its deadline, shared by every model and team."""
 
 import asyncio
+import atexit
+import gc
 import warnings
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import unquote, urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
     import httpx2
     from langchain_core.messages import AIMessage
     from langchain_openai import ChatOpenAI
+
+    from contend.llm.plain_chat import PlainChat
 
 OPENAI_URL = "https://api.openai.com/v1"
 _OPENAI_HOST = "api.openai.com"
@@ -170,10 +175,6 @@ class Endpoint:
     def _open(self, wire: _Wire, model: str) -> "ChatOpenAI":
         import httpx2  # noqa: PLC0415 - heavy
 
-        from contend.llm.plain_chat import PlainChat  # noqa: PLC0415 - imports langchain_openai
-
-        # It advises on `with_structured_output`, which is not in use here, on standard error.
-        warnings.filterwarnings("ignore", category=UserWarning, module=r"langchain_openai\.chat_models\.base")
         if wire.http is None:
             wire.http = httpx2.AsyncClient(
                 auth=self._login,
@@ -182,7 +183,7 @@ class Endpoint:
                 event_hooks={"response": [_refuse_hopeless_wait]},
                 follow_redirects=True,
             )
-        return PlainChat(
+        return _plain_chat()(
             model=model,
             base_url=self._url,
             api_key=self._give_key,  # a coroutine function: the key is in no repr, and no second client is made
@@ -222,6 +223,20 @@ class Endpoint:
             caller = Caller(model, self.address, self._secrets, self._deadline)
             # Without its cause: the vendor's error may repeat the key.
             raise as_model_error(error, caller) from None
+
+
+@cache
+def _plain_chat() -> "type[PlainChat]":
+    """The vendor's client, loaded at the first call: the last of what is heavy."""
+    from contend.llm.plain_chat import PlainChat  # noqa: PLC0415 - imports langchain_openai
+
+    # It advises on `with_structured_output`, which is not in use here, on standard error.
+    warnings.filterwarnings("ignore", category=UserWarning, module=r"langchain_openai\.chat_models\.base")
+    # What is loaded by now stays to the end: to look through it for garbage takes a tenth of a second each time. At the
+    # exit it is garbage too, and DuckDB complains on standard error of what is not freed.
+    gc.freeze()
+    atexit.register(gc.unfreeze)
+    return PlainChat
 
 
 async def _refuse_hopeless_wait(response: "httpx2.Response") -> None:
