@@ -20,14 +20,12 @@ from contend.research.ask import asked, max_iterations, scope, spent, team_of, v
 from contend.research.feedback import told_to_writer, without_feedback, without_orders
 from contend.research.opening import opened_alone
 from contend.research.reading import nearest_passages, pages_to_read, reading_list, unread_pages
-from contend.research.state import FRESH, PageTask, ResearchState, ResearchUpdate, SearchTask
+from contend.research.state import BEGUN, FRESH, PageTask, ResearchState, ResearchUpdate, SearchTask
 from contend.research.writing import draft_of, submission_of
 from contend.services import Services, tell
 from contend.text import shorten
 
 RESULTS_A_QUERY = 8
-SUMMARY_CHARACTERS = 300
-"""Summaries in state are short; the document store holds the text."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +58,13 @@ class ResearchNodes:
         documents = await self.services.documents.put_many([text for _, text in hits])
         found = []
         for place, ((result, _), document) in enumerate(zip(hits, documents, strict=True), start=1):
-            short = result.model_copy(update={"summary": shorten(result.summary, SUMMARY_CHARACTERS)})
             found.append(
                 {
                     "query": task["query"],
                     "place": place,
                     "text": document,
                     "summarized": source.summarizes,
-                    "result": short.model_dump(mode="json", exclude_none=True),
+                    "result": result.model_dump(mode="json", exclude_none=True, exclude={"summary"}),
                 }
             )
         return {"found": found}
@@ -95,7 +92,7 @@ class ResearchNodes:
             return {}
         off = {**state.get("sources_off", {}), **{item["source"]: item["reason"] for item in state.get("failed", [])}}
         kept = await self.services.submission(state.get("best_submission"))
-        results, passages = reading_list(state, kept)
+        results, passages = reading_list(state, kept, await self._texts(state))
         if not passages:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in off.items()) or "nothing matched"
             raise SourceError(f"no source gave anything for {state['theme'][:80]!r} ({reasons})")
@@ -165,10 +162,14 @@ class ResearchNodes:
             **spent(self.services, state, answer.usage),
         }
 
+    async def _texts(self, state: ResearchState) -> dict[str, str]:
+        return await self.services.documents.get_many(dict.fromkeys(hit["text"] for hit in state.get("found", [])))
+
     async def _opening(self, state: ResearchState, context: RunOptions | None) -> ResearchUpdate:
         if opens_alone(state, done=state.get("next_action") == "end"):
             return {**FRESH, **await opened_alone(self.services, state, context)}
-        return {} if "next_action" in state else FRESH
+        # A team's round begins with an empty state; each key that is written is a row of every store.
+        return {} if "next_action" in state else BEGUN
 
     async def _plan(self, state: ResearchState) -> ResearchUpdate:
         answer = await asked(self.services, state, "supervisor").structured(

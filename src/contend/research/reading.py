@@ -11,9 +11,12 @@ from contend.models.submission import Submission
 from contend.research.state import PageTask, ResearchState
 from contend.sources.address import canonical_url
 from contend.sources.full_text import FullText
-from contend.text import shared_content
+from contend.text import clean, shared_content, shorten
 
 MAX_RESULTS = 20
+SUMMARY_CHARACTERS = 300
+"""Summaries in state are short; the document store holds the texts."""
+
 MAX_PASSAGES = 16
 PASSAGES_A_DOCUMENT = 6
 KEPT_PASSAGES = 8
@@ -27,8 +30,13 @@ RANK_CONSTANT = 60
 """Reciprocal rank fusion's constant (Cormack, Clarke and Büttcher, 2009)."""
 
 
-def reading_list(state: ResearchState, kept: Submission | None) -> tuple[list[SearchResult], list[Passage]]:
-    """Results and passages, best first by rank fusion over queries; a preferred source's hits weigh more."""
+def reading_list(
+    state: ResearchState, kept: Submission | None, texts: Mapping[str, str]
+) -> tuple[list[SearchResult], list[Passage]]:
+    """Results and passages, best first by rank fusion over queries; a preferred source's hits weigh more.
+
+    `texts`: those of the hits, by their ids. A document's summary is the beginning of the first.
+    """
     found = state.get("found", [])
     weights = _source_weights(state)
     worth: defaultdict[str, float] = defaultdict(float)
@@ -37,7 +45,9 @@ def reading_list(state: ResearchState, kept: Submission | None) -> tuple[list[Se
     results = {result.url: result for result in (kept.results if kept else [])}
     results = {canonical_url(url): result for url, result in results.items()}
     for hit in found:
-        results.setdefault(canonical_url(hit["result"]["url"]), SearchResult.model_validate(hit["result"]))
+        if (url := canonical_url(hit["result"]["url"])) not in results:
+            summary = shorten(clean(texts[hit["text"]], single_line=True), SUMMARY_CHARACTERS)
+            results[url] = SearchResult.model_validate({**hit["result"], "summary": summary})
     passages = _chosen(found, worth, results, kept)
     return _cited_first(results, passages), passages
 

@@ -134,7 +134,7 @@ class ResearchUpdate(TypedDict, total=False):
     report: dict[str, Any]
 
 
-FRESH: ResearchUpdate = {
+BEGUN: ResearchUpdate = {
     "messages": [],
     "task_plan": None,
     "research_data": [],
@@ -145,6 +145,11 @@ FRESH: ResearchUpdate = {
     "next_action": "research",
     "human_input_required": False,
     "human_input": None,
+}
+"""A research that begins."""
+
+FRESH: ResearchUpdate = {
+    **BEGUN,
     "problem": "",
     "found": Overwrite([]),
     "failed": Overwrite([]),
@@ -156,7 +161,7 @@ FRESH: ResearchUpdate = {
     "submission": None,
     "calls": [],
 }
-"""A research that begins: nothing of one before it on the same thread stays."""
+"""A research that begins on its own: nothing of one before it on the same thread stays."""
 
 
 def latest_calls(state: Mapping[str, Any], usage: dict[str, Any]) -> list[dict[str, Any]]:
