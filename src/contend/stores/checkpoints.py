@@ -1,7 +1,9 @@
 """Checkpointers: where a run's state is kept between steps. Memory, SQLite or Redis."""
 
+import json
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,7 +17,7 @@ from contend.stores.failures import failure_json, failure_of
 
 FAILURE = "failure"
 _PACKED = "+zstd"
-_PACKED_FROM = 1000
+_PACKED_FROM = 200
 
 
 class PlainSerializer(JsonPlusSerializer):
@@ -41,18 +43,32 @@ class PlainSerializer(JsonPlusSerializer):
         return self
 
 
+@cache
+def _shape() -> zstandard.ZstdCompressionDict:
+    """What all states have in common, so that none has to say it: names of keys, usual options.
+
+    What is packed can be read with these very bytes only: the file stays as it is, whatever becomes of the state.
+    """
+    shape = json.loads(Path(__file__).with_name("state_shape.json").read_text("utf-8"))
+    _, plain = PlainSerializer().dumps_typed(shape)
+    return zstandard.ZstdCompressionDict(plain, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+
+
 class PackedSerializer(PlainSerializer):
     """Packs all but short values: state is mostly text, and each checkpoint holds the whole of it."""
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:  # noqa: ANN401 - any state
         kind, plain = super().dumps_typed(obj)
-        return (kind, plain) if len(plain) < _PACKED_FROM else (kind + _PACKED, zstandard.compress(plain))
+        if len(plain) < _PACKED_FROM:
+            return kind, plain
+        return kind + _PACKED, zstandard.ZstdCompressor(dict_data=_shape()).compress(plain)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:  # noqa: ANN401 - any state
         kind, stored = data
         if not kind.endswith(_PACKED):
             return super().loads_typed(data)
-        return super().loads_typed((kind.removesuffix(_PACKED), zstandard.decompress(stored)))
+        plain = zstandard.ZstdDecompressor(dict_data=_shape()).decompress(stored)
+        return super().loads_typed((kind.removesuffix(_PACKED), plain))
 
 
 _MEMORY = InMemorySaver(serde=PlainSerializer())

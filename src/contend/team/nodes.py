@@ -1,6 +1,7 @@
 """The nodes of a team: brief, submit, score_metric, evaluate, judge. Each holds at most one paid call."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -84,7 +85,8 @@ class TeamNodes:
         """Put the submission into the record before anybody scores it."""
         submission, document = await self.services.require_submission(state["submission"]), state["submission"] or ""
         await keep_submission(self.services, TeamView.of(state), submission, document=document, brief=state["brief"])
-        return self._times(state)
+        # The record has it from here on, and no later node of the round reads it.
+        return {"brief": "", **self._times(state)}
 
     async def score_metric(self, task: MetricTask) -> TeamUpdate:
         """One metric of the submission."""
@@ -111,7 +113,7 @@ class TeamNodes:
             submission=state["submission"] or "",
             score=result.overall,
             feedback=result.feedback,
-            metrics=result.metrics,
+            metrics=_kept(result.metrics),
             uncovered=uncovered_points(submission.points, submission.content),
             queries=submission.queries,
             bullets_used=submission.draft.bullets_used,
@@ -216,6 +218,19 @@ def _calls(state: TeamState) -> list[CallUsage]:
     scoring = [item["usage"] for item in state["scores"] if item["usage"]]
     calls = [CallUsage.model_validate(call) for call in [*state["calls"], *scoring]]
     return sorted(calls, key=lambda call: call.call_key)
+
+
+def _kept(metrics: Sequence[MetricScore]) -> list[MetricScore]:
+    """What later nodes read of the metrics; the record has all of it."""
+    return [
+        metric.model_copy(
+            update={
+                "reason": "" if metric.score is not None else metric.reason,
+                "evidence": metric.evidence if metric.name == "citation_support" else [],
+            }
+        )
+        for metric in metrics
+    ]
 
 
 def _remembered(past: FinishedRound) -> dict[str, Any]:
