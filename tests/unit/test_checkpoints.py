@@ -39,3 +39,13 @@ def test_what_was_kept_unpacked_can_be_read() -> None:
     state = {"draft": PROSE}
 
     assert PackedSerializer().loads_typed(PlainSerializer().dumps_typed(state)) == state
+
+
+def test_what_all_states_hold_takes_next_to_no_room() -> None:
+    options = {"min_rounds": 1, "max_rounds": 5, "max_iterations": 5, "read_top": 5, "sources": ["local"]}
+    state = {"iteration_count": 1, "human_input_required": False, "more_queries": [], "next_action": "write", **options}
+
+    _, plain = PlainSerializer().dumps_typed({"research": state, "again": [*state, *options]})
+    _, stored = PackedSerializer().dumps_typed({"research": state, "again": [*state, *options]})
+
+    assert len(stored) < len(plain) / 3

@@ -12,14 +12,14 @@ from contend.errors import SourceError
 from contend.models.events import SourceOff, StepDone
 from contend.models.options import RunOptions
 from contend.models.replies import PlanReply, ReviewReply, draft_reply
-from contend.models.research import ResearchPlan
+from contend.models.research import ResearchPlan, SearchResult
 from contend.preflight import opens_alone
 from contend.report import state_to_report
 from contend.research.approval import answered, plan_question, wants_approval
 from contend.research.ask import asked, max_iterations, scope, spent, team_of, values_for
 from contend.research.feedback import told_to_writer, without_feedback, without_orders
 from contend.research.opening import opened_alone
-from contend.research.reading import nearest_passages, pages_to_read, reading_list, unread_pages
+from contend.research.reading import nearest_passages, pages_to_read, reading_list, unread_pages, with_summaries
 from contend.research.state import BEGUN, FRESH, PageTask, ResearchState, ResearchUpdate, SearchTask
 from contend.research.writing import draft_of, submission_of
 from contend.services import Services, tell
@@ -92,13 +92,13 @@ class ResearchNodes:
             return {}
         off = {**state.get("sources_off", {}), **{item["source"]: item["reason"] for item in state.get("failed", [])}}
         kept = await self.services.submission(state.get("best_submission"))
-        results, passages = reading_list(state, kept, await self._texts(state))
+        results, passages = reading_list(state, kept)
         if not passages:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in off.items()) or "nothing matched"
             raise SourceError(f"no source gave anything for {state['theme'][:80]!r} ({reasons})")
         _tell_step(state, "search", _told_found(state, len(results)))
         return {
-            "research_data": [result.model_dump(mode="json", exclude_none=True) for result in results],
+            "research_data": results,
             "passages": [passage.model_dump(mode="json", exclude={"text"}) for passage in passages],
             "sources_off": off,
             "unread": unread_pages(state, results, kept),
@@ -139,7 +139,9 @@ class ResearchNodes:
         _tell_step(state, "write", f"{len(draft.sentences())} sentences")
         return {
             "draft_report": draft.model_dump(mode="json"),
-            "current_draft": state_to_report(written).to_markdown(state["options"]["language"]),
+            "current_draft": state_to_report(written, results=await self._results(state)).to_markdown(
+                state["options"]["language"]
+            ),
             "feedback": None,
             **spent(self.services, state, answer.usage),
         }
@@ -162,8 +164,12 @@ class ResearchNodes:
             **spent(self.services, state, answer.usage),
         }
 
-    async def _texts(self, state: ResearchState) -> dict[str, str]:
-        return await self.services.documents.get_many(dict.fromkeys(hit["text"] for hit in state.get("found", [])))
+    async def _results(self, state: ResearchState) -> list[SearchResult]:
+        """Whole: the state keeps them without their summaries."""
+        listed = state["research_data"]
+        kept = await self.services.submission(state.get("best_submission"))
+        texts = await self.services.documents.get_many(result["text"] for result in listed if "text" in result)
+        return with_summaries(listed, kept, texts)
 
     async def _opening(self, state: ResearchState, context: RunOptions | None) -> ResearchUpdate:
         if opens_alone(state, done=state.get("next_action") == "end"):
@@ -195,7 +201,7 @@ class ResearchNodes:
         }
 
     async def _hand_in(self, state: ResearchState) -> ResearchUpdate:
-        submission = submission_of(state)
+        submission = submission_of(state, await self._results(state))
         document = await self.services.documents.put(submission.model_dump_json())
         if not state.get("alone"):
             return {"submission": document}

@@ -30,26 +30,40 @@ RANK_CONSTANT = 60
 """Reciprocal rank fusion's constant (Cormack, Clarke and Büttcher, 2009)."""
 
 
-def reading_list(
-    state: ResearchState, kept: Submission | None, texts: Mapping[str, str]
-) -> tuple[list[SearchResult], list[Passage]]:
-    """Results and passages, best first by rank fusion over queries; a preferred source's hits weigh more.
+Listed = dict[str, Any]
+"""A result without its summary. `text`: the id of the text that it was found by, the beginning of which is the summary;
+those that only the best submission has are without."""
 
-    `texts`: those of the hits, by their ids. A document's summary is the beginning of the first.
-    """
+
+def reading_list(state: ResearchState, kept: Submission | None) -> tuple[list[Listed], list[Passage]]:
+    """Results and passages, best first by rank fusion over queries; a preferred source's hits weigh more."""
     found = state.get("found", [])
     weights = _source_weights(state)
     worth: defaultdict[str, float] = defaultdict(float)
     for hit in found:
         worth[hit["text"]] += _worth(hit, weights)
-    results = {result.url: result for result in (kept.results if kept else [])}
-    results = {canonical_url(url): result for url, result in results.items()}
+    results = {canonical_url(result.url): _listed(result) for result in (kept.results if kept else [])}
     for hit in found:
-        if (url := canonical_url(hit["result"]["url"])) not in results:
-            summary = shorten(clean(texts[hit["text"]], single_line=True), SUMMARY_CHARACTERS)
-            results[url] = SearchResult.model_validate({**hit["result"], "summary": summary})
+        results.setdefault(canonical_url(hit["result"]["url"]), {**hit["result"], "text": hit["text"]})
     passages = _chosen(found, worth, results, kept)
     return _cited_first(results, passages), passages
+
+
+def with_summaries(listed: Sequence[Listed], kept: Submission | None, texts: Mapping[str, str]) -> list[SearchResult]:
+    """The listed results whole; `texts`: those that they were found by, by their ids."""
+    known = {result.url: result.summary for result in (kept.results if kept else [])}
+
+    def whole(result: Listed) -> SearchResult:
+        text = texts.get(result.get("text", ""), "")
+        summary = known.get(result["url"]) or shorten(clean(text, single_line=True), SUMMARY_CHARACTERS)
+        values = {name: value for name, value in result.items() if name != "text"}
+        return SearchResult.model_validate({**values, "summary": summary})
+
+    return [whole(result) for result in listed]
+
+
+def _listed(result: SearchResult) -> Listed:
+    return result.model_dump(mode="json", exclude_none=True, exclude={"summary"})
 
 
 def pages_to_read(state: ResearchState) -> list[PageTask]:
@@ -85,12 +99,12 @@ def nearest_passages(task: PageTask, page: FullText, summary: str) -> list[tuple
     ]
 
 
-def unread_pages(state: ResearchState, results: Sequence[SearchResult], kept: Submission | None) -> dict[str, str]:
+def unread_pages(state: ResearchState, results: Sequence[Listed], kept: Submission | None) -> dict[str, str]:
     """The reason by address for each of the results that should have been read in full and was not."""
     tried = {item["url"]: item["problem"] for item in state.get("read", [])}
     known = {**(kept.unread if kept else {}), **state.get("unread", {}), **tried}
     reasons = {canonical_url(url): reason for url, reason in known.items()}
-    return {result.url: reason for result in results if (reason := reasons.get(canonical_url(result.url)))}
+    return {result["url"]: reason for result in results if (reason := reasons.get(canonical_url(result["url"])))}
 
 
 def _worth(hit: dict[str, Any], weights: dict[str, float]) -> float:
@@ -98,13 +112,13 @@ def _worth(hit: dict[str, Any], weights: dict[str, float]) -> float:
 
 
 def _chosen(
-    found: list[dict[str, Any]], worth: Mapping[str, float], results: dict[str, SearchResult], kept: Submission | None
+    found: list[dict[str, Any]], worth: Mapping[str, float], results: dict[str, Listed], kept: Submission | None
 ) -> list[Passage]:
     ordered = sorted(found, key=lambda hit: (-worth[hit["text"]], hit["text"]))
     candidates = _carrying(kept) + [
         Passage(
             id=hit["text"],
-            url=results[canonical_url(hit["result"]["url"])].url,
+            url=results[canonical_url(hit["result"]["url"])]["url"],
             title=hit["result"]["title"],
         )
         for hit in ordered
@@ -127,7 +141,7 @@ def _carrying(kept: Submission | None) -> list[Passage]:
     return [known[passage] for passage in cited if passage in known][:KEPT_PASSAGES]
 
 
-def _cited_first(results: dict[str, SearchResult], passages: list[Passage]) -> list[SearchResult]:
+def _cited_first(results: dict[str, Listed], passages: list[Passage]) -> list[Listed]:
     read = dict.fromkeys(canonical_url(passage.url) for passage in passages)
     return [results[url] for url in [*read, *(url for url in results if url not in read)]][:MAX_RESULTS]
 

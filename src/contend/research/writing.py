@@ -6,7 +6,7 @@ from typing import Any
 
 from contend.errors import DraftError
 from contend.models.replies import LONGEST_SENTENCE, DraftReply, SentenceReply
-from contend.models.research import CitedSentence, Draft, Passage, ResearchPlan
+from contend.models.research import CitedSentence, Draft, Passage, ResearchPlan, SearchResult
 from contend.models.submission import Submission
 from contend.report import state_to_report
 from contend.research.state import ResearchState
@@ -72,20 +72,20 @@ def whole(text: str) -> str:
     return text[: text.rindex(kept[-1]) + len(kept[-1])] if kept else ""
 
 
-def submission_of(state: ResearchState) -> Submission:
-    """What the team hands in.
+def submission_of(state: ResearchState, results: Sequence[SearchResult]) -> Submission:
+    """What the team hands in; `results` are the state's, whole.
 
     Raises:
         DraftError: there is no draft, or too little text in it.
     """
-    report = state_to_report(state)
+    report = state_to_report(state, results=results)
     plan = ResearchPlan.model_validate(state["task_plan"])
     return Submission(
         content=report.to_markdown(state["options"]["language"]),
         report=report,
         draft=Draft.model_validate(state["draft_report"]),
         passages=[Passage.model_validate(passage) for passage in state["passages"]],
-        results=state["research_data"],
+        results=list(results),
         points=plan.investigation_points,
         queries=plan.search_queries,
         feedback=state.get("feedback") or "",
