@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import duckdb
 import pytest
 
+from contend.stores.checkpoints import PackedSerializer
 from fakes.children import Child, contend_child
 from fakes.contests import write_workspace
 from fakes.traces import Asked, Trace, asked, record_of, trace
@@ -74,9 +75,8 @@ class Scene:
 
     def _saved(self, text: str) -> bool:
         with closing(sqlite3.connect(self.workspace / "checkpoints.sqlite")) as checkpoints:
-            query = "SELECT count(*) FROM writes WHERE instr(value, CAST(? AS BLOB))"
-            (count,) = checkpoints.execute(query, [text]).fetchone()
-        return bool(count)
+            updates = checkpoints.execute("SELECT type, value FROM writes").fetchall()
+        return any(text in str(PackedSerializer().loads_typed(update)) for update in updates)
 
     def wait_for_step(self, step: int) -> None:
         """Until the contest's step is in the checkpoints: -1 is what was asked, 0 comes before the first node."""
