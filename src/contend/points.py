@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 
 from contend.models.research import HEADINGS
 from contend.text import (
@@ -44,10 +45,16 @@ def uncovered_points(points: Sequence[str], markdown: str) -> list[str]:
 
     A point that asks for a number is answered by statements with a number only.
     """
+    return list(_uncovered(tuple(points), markdown))
+
+
+@lru_cache(maxsize=64)
+def _uncovered(points: tuple[str, ...], markdown: str) -> tuple[str, ...]:
+    """Kept, because a metric and the round's record both ask for a submission's."""
     said = statements(markdown, besides=points)
     every = _terms_of(said)
     numbered = _terms_of(sentence for sentence in said if _NUMBER.search(sentence))
-    return [point for point in points if not _answered(point, numbered if _ASKS_NUMBER.search(point) else every)]
+    return tuple(point for point in points if not _answered(point, numbered if _ASKS_NUMBER.search(point) else every))
 
 
 def _answered(point: str, said: AbstractSet[str]) -> bool:

@@ -18,6 +18,7 @@ _INVISIBLE = re.compile(
     "\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 _TERMINAL_COMMAND = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_PLAIN = re.compile("[\t\n -~]*")
 _LINE_END = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 
 
@@ -26,9 +27,11 @@ def clean(text: str, *, single_line: bool = False) -> str:
 
     Line ends become newlines; `single_line` makes every run of white space one space and strips the ends.
     """
-    if "\x1b" in text:
-        text = _TERMINAL_COMMAND.sub("", text)
-    visible = unicodedata.normalize("NFC", _INVISIBLE.sub("", _LINE_END.sub("\n", text)))
+    if _PLAIN.fullmatch(text):
+        visible = text
+    else:
+        bare = _TERMINAL_COMMAND.sub("", text) if "\x1b" in text else text
+        visible = unicodedata.normalize("NFC", _INVISIBLE.sub("", _LINE_END.sub("\n", bare)))
     return " ".join(visible.split()) if single_line else visible
 
 
@@ -126,7 +129,14 @@ def split_sentences(text: str) -> list[str]:
 
     Headings, list items, table rows and blank lines end a sentence; a fenced code block is one item of its own.
     """
-    return [sentence for block in split_blocks(text) for sentence in _sentences_of(block)]
+    return list(_split(text))
+
+
+# The same texts are taken apart again and again: a draft's sentences by whoever checks them, its report by each metric,
+# passages by each team and round.
+@lru_cache(maxsize=512)
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(sentence for block in split_blocks(text) for sentence in _sentences_of(block))
 
 
 def split_blocks(text: str) -> Iterator[str]:
@@ -252,10 +262,16 @@ def terms(text: str) -> list[str]:
 
     Words that say nothing of a subject are left out.
     """
+    return list(_terms(text))
+
+
+@lru_cache(maxsize=1024)
+def _terms(text: str) -> tuple[str, ...]:
+    """Kept for the same reason as sentences are."""
     found: list[str] = []
     for part in _TERM_PARTS.finditer(unicodedata.normalize("NFKC", text).lower()):
         found += _japanese_terms(part[0]) if part["japanese"] else _word_terms(part[0])
-    return found
+    return tuple(found)
 
 
 def _word_terms(word: str) -> list[str]:

@@ -76,7 +76,7 @@ class _Read(NamedTuple):
 
 
 def _support(sentence: CheckedSentence, alternatives: Sequence[str], embedder: Embedder | None) -> float:
-    claim = _Claim(sentence.text, embedder)
+    claim = _claim(sentence.text, embedder)
     cited = _read("\n\n".join(sentence.passages), embedder)
     strength = claim.strength(cited)
     score = _calibrated(strength)
@@ -114,6 +114,10 @@ class _Claim:
             return 0.0
         nearness = max(0.0, min(1.0, float((text.vectors @ self._vector).max())))
         return _LEXICAL_SHARE * _coverage(weights, text.windows) + (1 - _LEXICAL_SHARE) * nearness
+
+
+# Teams keep what they said well from round to round.
+_claim = lru_cache(maxsize=512)(_Claim)
 
 
 def _coverage(weights: Mapping[str, float], windows: Sequence[frozenset[str]]) -> float:

@@ -72,14 +72,20 @@ class Upsert(NamedTuple):
         """A row's natural key, from its parameters."""
         return tuple(values[self.columns.index(column)] for column in self.key)
 
-    def statement(self, rows: int = 1) -> str:
+    def known(self, rows: int) -> str:
+        """Reads which of so many keys there are."""
+        names, marks = ", ".join(self.key), f"({', '.join('?' for _ in self.key)})"
+        return f"SELECT {names} FROM {self.table} WHERE ({names}) IN ({', '.join([marks] * rows)})"  # noqa: S608 - names from this file
+
+    def insert(self, rows: int) -> str:
+        """Writes so many rows, whose keys differ and are new."""
+        marks = f"({', '.join('?' for _ in self.columns)})"
+        return f"INSERT INTO {self.table} ({', '.join(self.columns)}) VALUES {', '.join([marks] * rows)}"  # noqa: S608 - names from this file
+
+    def upsert(self, rows: int) -> str:
         """Writes so many rows, whose keys differ."""
         updates = ", ".join(f"{name} = {self._later(name)}" for name in self.columns if name not in self.key)
-        marks = f"({', '.join('?' for _ in self.columns)})"
-        return (
-            f"INSERT INTO {self.table} ({', '.join(self.columns)}) VALUES {', '.join([marks] * rows)} "  # noqa: S608 - names from this file
-            f"ON CONFLICT ({', '.join(self.key)}) DO UPDATE SET {updates}"
-        )
+        return f"{self.insert(rows)} ON CONFLICT ({', '.join(self.key)}) DO UPDATE SET {updates}"
 
     def _later(self, column: str) -> str:
         """What a column holds once its row is written again."""
