@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from contend.errors import StoreError, StoreLocked
@@ -243,6 +244,16 @@ async def test_a_full_disk_is_told_and_what_stood_before_is_kept(path: Path) -> 
     assert [row.execution_id for row in await store.executions()] == ["before"]
     await store.start_execution(execution("after"))
     assert len(await store.executions()) == 2
+    await store.close()
+
+
+async def test_a_full_disk_without_room_for_the_tables_is_told_and_they_are_made_later(path: Path) -> None:
+    duckdb.connect(path).close()
+    store = RecordStore(path, lock_seconds=1)
+    with file_size_limit(1000), pytest.raises(StoreError, match="cannot be opened; free disk"):
+        await store.executions()
+
+    assert await store.executions() == []
     await store.close()
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from contend.errors import StoreError
+from contend.errors import StoreError, StoreLocked
 from contend.stores.record import RecordStore
 from contend.stores.record_file import RecordFile
 from contend.stores.record_thread import Job, RecordThread
@@ -161,6 +161,38 @@ async def test_a_workspace_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(StoreError, match=rf"record {path} cannot be made; mend the folder's rights"):
         await RecordStore(path).start_execution(execution())
+
+
+def test_a_file_that_another_store_of_the_process_holds_is_held(path: Path) -> None:
+    holder, other = RecordFile(path, lock_seconds=1.0), RecordFile(path, lock_seconds=0.1)
+    holder.connection()
+
+    with pytest.raises(StoreLocked, match="is held by another process"):
+        other.connection()
+
+    holder.let_go()
+    other.connection()
+    other.let_go()
+
+
+async def test_a_workspace_may_have_an_apostrophe_in_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "o'neil's" / "contend.duckdb"
+    store = RecordStore(path)
+
+    await store.start_execution(execution())
+
+    await store.close()
+    assert len(rows_in(path, "execution")) == 1
+
+
+async def test_a_file_that_took_the_records_place_gets_its_tables(store: RecordStore, path: Path) -> None:
+    await store.start_execution(execution())
+    await store.close()
+    other = path.with_name("other.duckdb")
+    duckdb.connect(other).close()
+    other.replace(path)
+
+    assert await store.executions() == []
 
 
 def test_sql_reaches_no_other_file_and_cannot_allow_itself_to(path: Path) -> None:

@@ -147,11 +147,7 @@ class RecordFile:
             self._engine = duckdb.connect(":memory:", config=_CONFIG)
             self._engine.execute(_CONFINED.format(folder=_quoted(self._path.parent)))
         self._engine.execute(_ATTACH.format(file=_quoted(self._path)))
-        try:
-            self._prepare(self._engine)
-        except duckdb.Error:
-            self._stop()
-            raise
+        self._prepare(self._engine)
         return self._engine
 
     def _prepare(self, engine: duckdb.DuckDBPyConnection) -> None:
