@@ -190,4 +190,4 @@ def make_record(path: Path) -> None:
 
 
 def _quoted(path: Path) -> str:
-    return str(path.absolute()).replace("'", "''")
+    return str(path).replace("'", "''")
