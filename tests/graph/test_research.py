@@ -123,7 +123,7 @@ async def test_own_documents_are_searched_for_the_question_itself_too(
 
 async def test_a_plan_names_a_query_once(contest: Contest, services: Services, vendors: Vendors) -> None:
     queries = ["resume checkpoint", "leases of threads", "resume checkpoint"]
-    plan = {"investigation_points": ["Costs"], "search_queries": queries, "plan_text": "Look for prices."}
+    plan = {"investigation_points": [THEME], "search_queries": queries, "plan_text": "Look for prices."}
     vendors.reply(json.dumps(plan), prompt="supervisor/plan")
     graph = build_research_graph(services).compile(checkpointer=InMemorySaver(), interrupt_after=["supervise"])
 
@@ -192,3 +192,21 @@ async def test_long_feedback_stands_once_in_the_next_plans_prompt(contest: Conte
 
     again = [call.user for call in vendors.calls if call.prompt == "supervisor/plan"][-1]
     assert again.count("clarity_coherence 40.0/100: Point 0 of the report lacks") == 1
+
+
+async def test_a_plan_that_drops_half_of_the_question_gets_it_back_and_a_person_may_take_it_out(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    theme = "How does resume work after a crash, and how many teams run at once?"
+    plan = {"investigation_points": ["How does resume work after a crash?"], "search_queries": ["resume crash"]}
+    vendors.reply(json.dumps({**plan, "plan_text": "Look for checkpoints."}), prompt="supervisor/plan")
+    graph = build_research_graph(services).compile(checkpointer=InMemorySaver())
+
+    await graph.ainvoke({"theme": theme}, CONFIG, context=contest.options(approve=["plan"], max_iterations=1))
+    waiting = (await graph.aget_state(CONFIG)).values["task_plan"]
+    await graph.ainvoke(Command(resume={"type": "edit", "args": plan}), CONFIG)
+
+    assert waiting["investigation_points"] == ["how many teams run at once (resume)", *plan["investigation_points"]]
+    assert waiting["search_queries"] == ["resume crash", "teams run resume"]
+    edited = (await graph.aget_state(CONFIG)).values["task_plan"]
+    assert {name: edited[name] for name in plan} == plan

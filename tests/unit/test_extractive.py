@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from contend.errors import ModelError, ReplyError
 from contend.llm.extractive import ExtractiveModel
-from contend.llm.extractive.questions import key_terms, parts_of
 from contend.llm.extractive.scoring import score
 from contend.llm.extractive.sentences import quotes
 from contend.llm.extractive.writing import write
@@ -31,6 +30,7 @@ from contend.models.replies import (
 from contend.models.task import CallUsage
 from contend.points import uncovered_points
 from contend.text import detect_language
+from contend.theme import key_terms, parts_of
 
 R = TypeVar("R", bound=Reply)
 

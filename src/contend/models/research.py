@@ -10,13 +10,15 @@ from contend.models.record import Language, Record, Score, Text, Theme, UtcDatet
 
 SourceName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
 
+MOST_POINTS, MOST_QUERIES = 10, 20
+
 
 class ResearchPlan(Record):
     """What to find out and where. In `source_priority` a small number comes first; unnamed sources come last."""
 
     theme: Theme
-    investigation_points: list[Text] = Field(min_length=1, max_length=10)
-    search_queries: list[Text] = Field(min_length=1, max_length=20)
+    investigation_points: list[Text] = Field(min_length=1, max_length=MOST_POINTS)
+    search_queries: list[Text] = Field(min_length=1, max_length=MOST_QUERIES)
     source_priority: dict[str, int] = Field(default_factory=lambda: {"tavily": 1, "arxiv": 2})
     plan_text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=10)]
     created_at: UtcDatetime = Field(default_factory=utc_now)

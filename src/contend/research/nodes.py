@@ -19,6 +19,7 @@ from contend.research.approval import answered, plan_question, wants_approval
 from contend.research.ask import asked, max_iterations, scope, spent, team_of, values_for
 from contend.research.feedback import told_to_writer, without_feedback, without_orders
 from contend.research.opening import opened_alone
+from contend.research.planning import whole_plan
 from contend.research.reading import nearest_passages, pages_to_read, reading_list, unread_pages, with_summaries
 from contend.research.state import BEGUN, FRESH, PageTask, ResearchState, ResearchUpdate, SearchTask
 from contend.research.writing import draft_of, submission_of
@@ -191,6 +192,7 @@ class ResearchNodes:
             source_priority={name: place for place, name in enumerate(team_of(state).sources, start=1)},
             plan_text=answer.value.plan_text,
         )
+        plan = whole_plan(plan)
         _tell_step(state, "plan", f"{len(plan.search_queries)} queries")
         return {
             "task_plan": plan.model_dump(mode="json"),

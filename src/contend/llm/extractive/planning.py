@@ -6,9 +6,9 @@ from itertools import chain
 from typing import Any
 
 from contend.llm.extractive.asked import PlanValues
-from contend.llm.extractive.questions import key_terms, parts_of, stated, subject_of
 from contend.models.record import Language
 from contend.text import clean, detect_language, shorten, terms
+from contend.theme import key_terms, parts_of, stated, subject_of
 
 _MOST = 6
 _LINE = 200

@@ -3,10 +3,10 @@
 from typing import Any
 
 from contend.llm.extractive.asked import ReviewValues
-from contend.llm.extractive.questions import key_terms
 from contend.models.record import Language
 from contend.points import uncovered_points
 from contend.text import shorten
+from contend.theme import key_terms
 
 _MOST_QUERIES = 3
 
