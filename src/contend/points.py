@@ -1,7 +1,7 @@
 """Whether a text answers the points of a plan: one measure for reviewer, metrics and the record."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
@@ -64,11 +64,17 @@ def _answered(point: str, said: AbstractSet[str]) -> bool:
     return shared >= min(len(content), _LEAST_TERMS) and shared >= COVERED * len(content)
 
 
+def points_spoken_of(points: Collection[str], markdown: str) -> float:
+    """How many of the points a report's statements speak of, each by the share of its content; to one decimal place."""
+    said = "\n".join(statements(markdown, besides=points))
+    return round(sum(answered_share(point, said) for point in points), 1)
+
+
 def _terms_of(sentences: Iterable[str]) -> set[str]:
     return {term for sentence in sentences for term in terms(sentence)}
 
 
-def statements(markdown: str, *, besides: Sequence[str] = ()) -> list[str]:
+def statements(markdown: str, *, besides: Collection[str] = ()) -> list[str]:
     """The sentences of a report without its questions and `besides`: to repeat a point is not to answer it."""
     given = {squeezed(text) for text in besides}
     sentences = (sentence for block in body_blocks(markdown) for sentence in split_sentences(without_item_mark(block)))

@@ -63,6 +63,9 @@ def prefer(vendors: Vendors, team: str) -> None:
         vendors.reply(verdict, prompt="pairwise/compare", match=shown)
 
 
+SAID_NOWHERE = ("The moon is made of green cheese.", "Elephants fly over Tokyo.", "Rivers run uphill in Peru.")
+
+
 async def played(contest: Contest, **given: object) -> RunOutcome:
     return await contest.run(THEME, max_rounds=1, learn=False, **given)
 
@@ -212,29 +215,23 @@ async def test_judges_of_a_pair_see_neither_names_nor_scores(contest: Contest, v
             assert not re.search(r"\b(?:alpha|beta)\b|/100", call.system + call.user, re.IGNORECASE)
 
 
-async def test_judges_of_a_pair_see_what_code_found_of_the_citations(contest: Contest, vendors: Vendors) -> None:
+@pytest.mark.parametrize(
+    ("invented", "told"),
+    [(0, "no clear difference"), (1, "no clear difference"), (3, "the {alpha} report is better here")],
+)
+async def test_judges_of_a_pair_are_told_of_which_the_sources_say_clearly_more(
+    contest: Contest, vendors: Vendors, invented: int, told: str
+) -> None:
+    vendors.malform(with_sign(SIGNS["beta"], *SAID_NOWHERE[:invented]), model="beta", prompt="writer/write")
+
     await played(contest)
 
     asked = [call.user for call in vendors.calls if call.prompt == "pairwise/compare"]
-    assert asked
-    found = "its sources say 4 of its 6 sentences, and 2 of its 2 citations are real.\n"
-    shown = re.compile(
-        rf"- First report: it answers \d of 3 points of the teams' plans, {found}- Second report: .*{found}"
-    )
-    assert all(shown.search(prompt) for prompt in asked)
-
-
-async def test_a_judges_choice_whose_sources_say_clearly_less_of_it_is_a_tie(
-    contest: Contest, vendors: Vendors
-) -> None:
-    invented = ("The moon is made of green cheese.", "Elephants fly over Tokyo in June.")
-    vendors.malform(with_sign(SIGNS["beta"], *invented), model="beta", prompt="writer/write")
-    prefer(vendors, "beta")
-
-    await played(contest)
-
-    assert vendors.prompts().count("pairwise/compare") == 2
-    assert order_of(contest) == ["alpha", "beta"]
+    assert len(asked) == 2
+    for prompt in asked:
+        alpha = "first" if prompt.index(SIGNS["alpha"]) < prompt.index(SIGNS["beta"]) else "second"
+        said = next(line for line in prompt.splitlines() if line.startswith("- Sentences that the sources say: "))
+        assert said.endswith(f": {told.format(alpha=alpha)}.")
 
 
 async def test_teams_further_apart_are_not_compared(workspace: Path, documents: Path, vendors: Vendors) -> None:
@@ -267,7 +264,7 @@ async def test_a_japanese_pair_is_compared_in_japanese(contest: Contest, vendors
 
     asked = [call.user for call in vendors.calls if call.prompt == "pairwise/compare"]
     assert asked
-    assert all("# 一つ目のレポート" in prompt for prompt in asked)
+    assert all("# レポート first（一つ目）" in prompt for prompt in asked)
 
 
 # ---- the keys

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from langgraph.errors import NodeError
 from langgraph.types import Command, Send
 from typing_extensions import TypedDict
 
+from contend.contest.findings import compare, counts_of
 from contend.contest.outcomes import BUDGETS, TeamOutcome, in_the_running, outcomes_of
 from contend.contest.state import ContestState, ContestUpdate
 from contend.errors import BudgetExhausted, Limit
@@ -16,20 +17,14 @@ from contend.llm.model import Scope
 from contend.models.options import ResolvedOptions
 from contend.models.record import Identifier, Record
 from contend.models.replies import PairwiseReply
-from contend.models.submission import Submission
 from contend.models.task import CallUsage
-from contend.points import uncovered_points
+from contend.points import names_something
 from contend.prompts import Untrusted
 from contend.services import Services
 from contend.settings import EXTRACTIVE
-from contend.team.metrics import CitationFaults, citation_faults, seen_by_judges
+from contend.team.metrics import seen_by_judges
 
 Choice = Literal["first", "second", "tie"]
-
-_CLEARLY_MORE = 0.1
-"""One sentence of ten."""
-_CLEARLY_FEWER = 0.25
-"""One point of four."""
 
 MOST_COMPARED = 4
 """Of more teams within a near tie, the first of the ranking are compared: every pair costs two calls."""
@@ -80,14 +75,19 @@ class ComparingNodes:
         options = ResolvedOptions.model_validate(task["options"])
         documents = [task["submissions"][task[place]] for place in ("first", "second")]
         submissions = [await self.services.require_submission(document) for document in documents]
-        points = list(dict.fromkeys(point for submission in submissions for point in submission.points))
-        found = [_Found.of(each, await citation_faults(self.services, each), points) for each in submissions]
-        first, second = [_shown(each, of_it) for each, of_it in zip(submissions, found, strict=True)]
+        points = {point for submission in submissions for point in submission.points if names_something(point)}
+        counts = [await counts_of(self.services, submission, points) for submission in submissions]
         model = self.services.model("evaluator", options, task["execution_id"])
         answer = await model.structured(
             "pairwise/compare",
             PairwiseReply,
-            {"user_query": Untrusted(task["theme"], label="query"), "first": first, "second": second},
+            {
+                "user_query": Untrusted(task["theme"], label="query"),
+                "submissions": [
+                    Untrusted(seen_by_judges(submission.content).text, label="submission") for submission in submissions
+                ],
+                "findings": [row.shown() for row in compare(*counts)],
+            },
             scope=Scope(
                 execution_id=task["execution_id"],
                 role="evaluator",
@@ -95,8 +95,8 @@ class ComparingNodes:
                 step=f"{task['first']}>{task['second']}",
             ),
         )
-        choice = _upheld(answer.value.choice, *found)
-        return _compared(Comparison(first=task["first"], second=task["second"], choice=choice, usage=answer.usage))
+        chosen = answer.value.choice
+        return _compared(Comparison(first=task["first"], second=task["second"], choice=chosen, usage=answer.usage))
 
     async def not_compared(self, task: CompareTask, error: NodeError) -> Command[Literal["pick_winner"]]:
         """A comparison that fails decides nothing."""
@@ -106,36 +106,6 @@ class ComparingNodes:
         )
         # A failed node's edges are not followed: without this, comparisons that all fail would end the graph silently.
         return Command(update=dict(_compared(failed)), goto="pick_winner")
-
-
-class _Found(NamedTuple):
-    """What code found of a submission; `points` of both plans, so that neither team gains by asking little."""
-
-    faults: CitationFaults
-    answered: int
-    points: int
-
-    @classmethod
-    def of(cls, submission: Submission, faults: CitationFaults, points: Sequence[str]) -> "_Found":
-        return cls(faults, len(points) - len(uncovered_points(points, submission.content)), len(points))
-
-    def worse_than(self, other: "_Found") -> bool:
-        """Whether clearly more of its sentences are faulty, or clearly fewer points answered."""
-        fewer = (other.answered - self.answered) / max(1, self.points)
-        more = self.faults.share - other.faults.share
-        return more >= _CLEARLY_MORE - 1e-9 or fewer >= _CLEARLY_FEWER
-
-
-def _shown(submission: Submission, found: _Found) -> dict[str, object]:
-    """What the judge reads of a submission, and what code found of it: judges see no sources."""
-    text = Untrusted(seen_by_judges(submission.content).text, label="submission")
-    return {"text": text, "answered": found.answered, "points": found.points, **found.faults._asdict()}
-
-
-def _upheld(choice: Choice, first: _Found, second: _Found) -> Choice:
-    """The choice, or a tie where code found the chosen submission clearly worse than the other."""
-    worse = {"first": first.worse_than(second), "second": second.worse_than(first), "tie": False}
-    return "tie" if worse[choice] else choice
 
 
 def near_ties(outcomes: Sequence[TeamOutcome], options: ResolvedOptions) -> list[str]:

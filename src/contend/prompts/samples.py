@@ -95,15 +95,6 @@ _TEAM_SPARSE: Values = {
 
 _BRIEF_ONLY = {"instructions", "earlier_report", "playbook_bullets"}
 
-_COMPARED: Values = {
-    "text": _said("submission"),
-    "answered": 0,
-    "points": 0,
-    "unsupported": 0,
-    "sentences": 0,
-    "invented": 0,
-    "citations": 0,
-}
 _SAMPLES: dict[str, tuple[Values, Values]] = {
     "team/brief": (_TEAM_FULL, _TEAM_SPARSE),
     "judge/judgment": (
@@ -203,19 +194,14 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
     "pairwise/compare": (
         {
             "user_query": Untrusted("Why do bridges hum?", label="query"),
-            "first": {
-                "text": _said("submission"),
-                "answered": 3,
-                "points": 4,
-                "unsupported": 2,
-                "sentences": 9,
-                "invented": 1,
-                "citations": 4,
-            },
-            "second": _COMPARED,
+            "submissions": [_said("submission"), _said("submission")],
+            "findings": [
+                {"kind": kind, "counts": [{"good": 3, "all": 4}, {"good": 2.5, "all": 4}], "better": better}
+                for kind, better in (("points", "tie"), ("citations", "second"), ("sentences", "first"))
+            ],
         },
-    )
-    * 2,
+        {"user_query": "Why?", "submissions": ["A.", "B."], "findings": []},
+    ),
     "judge/judge": (
         {"prompt": "Question: why do bridges hum?", "scores": [0.5, None, 0.7]},
         {"prompt": "Question: why?", "scores": []},

@@ -2,12 +2,12 @@
 
 from contend.team.metrics.measuring import Measured, measure, metric_tasks, unscored
 from contend.team.metrics.seen import seen_by_judges
-from contend.team.metrics.support import CitationFaults, citation_faults, unsupported
+from contend.team.metrics.support import CitationCounts, citation_counts, unsupported
 
 __all__ = [
-    "CitationFaults",
+    "CitationCounts",
     "Measured",
-    "citation_faults",
+    "citation_counts",
     "measure",
     "metric_tasks",
     "seen_by_judges",

@@ -75,29 +75,21 @@ async def citation_support(services: Services, task: MetricTask, submission: Sub
     return Finding(good / (len(claims) + unfounded), reason, [check.text for check in bad], usage)
 
 
-class CitationFaults(NamedTuple):
-    """Of so many `sentences` the sources do not say `unsupported`; of so many `citations` name no retrieved source."""
+class CitationCounts(NamedTuple):
+    """Of so many `sentences` the sources say `supported`; of so many `citations` name a retrieved source `real`."""
 
-    unsupported: int
+    supported: int
     sentences: int
-    invented: int
+    real: int
     citations: int
 
-    @property
-    def share(self) -> float:
-        """The share of faulty sentences, 0.0 to 1.0, and of faulty citations if that is more; 1.0 without any."""
-        return max(
-            self.unsupported / self.sentences if self.sentences else 1.0,
-            self.invented / self.citations if self.citations else 1.0,
-        )
 
-
-async def citation_faults(services: Services, submission: Submission) -> CitationFaults:
-    """What is wrong with a submission's citations by code, in numbers."""
+async def citation_counts(services: Services, submission: Submission) -> CitationCounts:
+    """What code finds of a submission's citations, in numbers."""
     validity = check_validity(submission.report, {result.url for result in submission.results})
     claims, unfounded = await _weighed(services, submission)
-    good, every = sum(claim.check.verified for claim in claims.values()), len(claims) + unfounded
-    return CitationFaults(every - good, every, validity.total - validity.valid, validity.total)
+    supported = sum(claim.check.verified for claim in claims.values())
+    return CitationCounts(supported, len(claims) + unfounded, validity.valid, validity.total)
 
 
 async def unsupported(services: Services, submission: Submission) -> list[str]:
