@@ -39,7 +39,7 @@ async def evaluate(
         services.config, given, theme=asked, has_language_model=settings.has_language_model
     ).options
     submission = submission_of(text, asked, resolved)
-    document = await services.documents.put(submission.model_dump_json())
+    document = await services.put_submission(submission)
     execution_id = str(uuid4())
     tasks = metric_tasks(
         resolved.model_dump(mode="json"),

@@ -317,12 +317,25 @@ class Services:
         """
         if document is None:
             raise DraftError("the research ended without a submission")
-        if document not in self._submissions:
-            self._submissions[document] = Submission.model_validate_json(await self.documents.get(document))
+        known = self._submissions.get(document)
+        return self._kept(document, known or Submission.model_validate_json(await self.documents.get(document)))
+
+    async def put_submission(self, submission: Submission) -> str:
+        """Keep a submission; gives its document id.
+
+        Raises:
+            StoreError: the document cannot be written.
+        """
+        document = await self.documents.put(submission.model_dump_json())
+        self._kept(document, submission)
+        return document
+
+    def _kept(self, document: str, submission: Submission) -> Submission:
+        self._submissions[document] = submission
         self._submissions.move_to_end(document)
         if len(self._submissions) > _KEPT_SUBMISSIONS:
             self._submissions.popitem(last=False)
-        return self._submissions[document]
+        return submission
 
     # Runs
 

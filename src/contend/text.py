@@ -335,5 +335,5 @@ _STOP_PAIRS = _words("""
 
 def shared_content(text: str, other: str) -> float:
     """The share of the distinct terms of `text` that `other` has too, 0.0 to 1.0; 0.0 for a text without terms."""
-    own = set(terms(text))
-    return len(own.intersection(terms(other))) / len(own) if own else 0.0
+    own = set(_terms(text))
+    return len(own.intersection(_terms(other))) / len(own) if own else 0.0

@@ -123,7 +123,7 @@ _claim = lru_cache(maxsize=512)(_Claim)
 def _coverage(weights: Mapping[str, float], windows: Sequence[frozenset[str]]) -> float:
     """The weighted share of a sentence's terms that a few neighbouring sentences of a text have."""
     total = sum(weights.values())
-    found = (sum(weights[term] for term in weights.keys() & window) for window in windows)
+    found = (sum(map(weights.__getitem__, weights.keys() & window)) for window in windows)
     return max(found, default=0.0) / total if total else 0.0
 
 

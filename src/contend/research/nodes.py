@@ -204,7 +204,7 @@ class ResearchNodes:
 
     async def _hand_in(self, state: ResearchState) -> ResearchUpdate:
         submission = submission_of(state, await self._results(state))
-        document = await self.services.documents.put(submission.model_dump_json())
+        document = await self.services.put_submission(submission)
         if not state.get("alone"):
             return {"submission": document}
         return {

@@ -73,7 +73,8 @@ class LocalDocuments:
         `progress` is told on the caller's loop, where over `MANY_FILES` are read, at most a hundred times how many of
         how many were.
         """
-        await self._after_a_look(lambda: None, _stepwise(progress) if progress else None)
+        if not self._is_fresh():
+            await self._after_a_look(lambda: None, _stepwise(progress) if progress else None)
 
     def told_left_out(self) -> list[str]:
         """`left_out` for a reader, a line for each reason."""
@@ -90,9 +91,12 @@ class LocalDocuments:
         finally:
             self._waiting -= 1
 
+    def _is_fresh(self) -> bool:
+        return self._looked is not None and time.monotonic() - self._looked < self._look_again_seconds
+
     def _look(self, progress: Progress) -> None:
-        now = time.monotonic()
-        if self._looked is None or now - self._looked >= self._look_again_seconds:
+        if not self._is_fresh():
+            now = time.monotonic()
             files, left_out = list_files(self._paths)
             self.left_out = left_out + self._library.update(files, wanted=lambda: self._waiting > 0, progress=progress)
             self._looked = now

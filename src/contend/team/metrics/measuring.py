@@ -58,7 +58,7 @@ async def measure(services: Services, task: MetricTask) -> Measured:
         name=config.name,
         score=finding.score,
         reason=finding.reason,
-        weight=_weight(task),
+        weight=options.evaluator.weights()[config.name],
         evidence=list(finding.evidence),
     )
     return score, finding.usage
