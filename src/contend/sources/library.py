@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,6 +21,7 @@ _RANKED = 50
 _HITS_FOLLOWED = 5
 _MENTIONS_FOLLOWED = 3
 _BONUS = 0.6
+_KEPT_SEARCHES = 256
 
 
 class Hit(NamedTuple):
@@ -41,7 +43,7 @@ class Library:
         self._cache = cache
         self._embedder = embedder
         self._files: dict[Listed, IndexedFile | LeftOut] = {}
-        self._shelf: _Shelf | None = None
+        self._search: Callable[[str, int], list[Hit]] | None = None
 
     def update(
         self, files: list[Listed], *, wanted: Callable[[], bool] = lambda: True, progress: Progress = lambda *_: None
@@ -66,7 +68,8 @@ class Library:
                     progress(done, new)
             self._files = read
             indexed = [each for each in read.values() if isinstance(each, IndexedFile)]
-            self._shelf = _Shelf.of(indexed, embedder) if indexed else None
+            # All teams ask for the theme in each round, and what they plan to ask is often alike.
+            self._search = lru_cache(maxsize=_KEPT_SEARCHES)(_Shelf.of(indexed, embedder).search) if indexed else None
         return [left for each in self._files.values() if (left := _unread(each))]
 
     def _read(self, file: Listed, embedder: Embedder) -> IndexedFile | LeftOut:
@@ -79,7 +82,7 @@ class Library:
 
     def search(self, query: str, limit: int) -> list[Hit]:
         """At most `limit` passages, best first. A document that one of the first hits names by its title moves up."""
-        return self._shelf.search(query, limit) if self._shelf else []
+        return self._search(query, limit) if self._search else []
 
 
 def _unread(file: IndexedFile | LeftOut) -> LeftOut | None:
