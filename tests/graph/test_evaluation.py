@@ -54,7 +54,7 @@ async def test_points_of_the_plan_that_the_report_leaves_open_cost_coverage_and_
     }
     vendors.reply(json.dumps(plan), prompt="supervisor/plan")
 
-    await contest.run(THEME, max_rounds=1)
+    await contest.run("What does a team search?", max_rounds=1)
 
     points = metrics_of(rounds_of(contest)[0])["point_coverage"]
     assert points.score == 0.5

@@ -8,11 +8,18 @@ from contend.research.writing import draft_of, whole
 OFFERED = [Passage(id=f"{number:064d}", url=f"https://a.org/{number}", title="A") for number in (1, 2)]
 
 
-def _reply(*analysis: tuple[str, list[int]]) -> DraftReply:
+def _reply(*analysis: tuple[str, list[int]], limits: tuple[str, ...] = ()) -> DraftReply:
     said = [{"text": text, "sources": sources} for text, sources in analysis]
     first = [{"text": "Bridges hum in the wind.", "sources": [1]}]
+    finding = [{"text": "Dampers quieten most of them.", "sources": [1]}]
     return DraftReply.model_validate(
-        {"summary": first, "findings": first, "analysis": [*first, *said], "limits": [], "bullets": []}
+        {
+            "summary": first,
+            "findings": finding,
+            "analysis": [*first, *said],
+            "limits": [{"text": text, "sources": []} for text in limits],
+            "bullets": [],
+        }
     )
 
 
@@ -48,11 +55,11 @@ def test_a_sentence_may_end_in_a_mark_a_bracket_or_a_quotation(end: str) -> None
 
 @pytest.mark.parametrize("piece", ['If the `-", "sources" : [ ]}, {', 'If the wind blows, {"text": "bridges hum'])
 def test_a_sentence_that_holds_a_piece_of_the_reply_is_left_out(piece: str) -> None:
-    broken = f"Bridges hum. {piece} and so on. Slats\nsing."
+    broken = f"Cables swing. {piece} and so on. Slats\nsing."
 
     draft = draft_of(_reply((broken, [1])), OFFERED, [])
 
-    assert draft.analysis[1].text == "Bridges hum. Slats sing."
+    assert draft.analysis[1].text == "Cables swing. Slats sing."
 
 
 def test_a_part_says_each_sentence_once() -> None:
@@ -96,3 +103,45 @@ def test_a_part_without_text_makes_no_draft(part: str) -> None:
 
 def test_a_sentence_without_text_is_left_out() -> None:
     assert len(draft_of(_reply((" \u200b ", [1])), OFFERED, []).analysis) == 1
+
+
+def test_what_a_finding_says_is_left_out_of_analysis_and_limits_and_the_summary_may_say_it() -> None:
+    reply = _reply(
+        ("Most of them dampers quieten.", [2]), ("Most of them, dampers quieten!", [2]), ("Slats sing.", [1])
+    )
+    told = [SentenceReply(text="Dampers quieten most of them.", sources=[1])]
+
+    draft = draft_of(reply.model_copy(update={"summary": told, "limits": told}), OFFERED, [])
+
+    assert [sentence.text for sentence in draft.summary] == ["Dampers quieten most of them."]
+    assert [sentence.text for sentence in draft.analysis] == ["Bridges hum in the wind.", "Slats sing."]
+    assert draft.limits == []
+
+
+def test_an_analysis_that_only_repeats_the_findings_stays_and_says_each_thing_once() -> None:
+    reply = _reply(("Slats sing.", [1]))
+    repeated = [SentenceReply(text="Dampers quieten most of them.", sources=[2])] * 2
+
+    draft = draft_of(reply.model_copy(update={"analysis": repeated}), OFFERED, [])
+
+    assert [sentence.text for sentence in draft.analysis] == ["Dampers quieten most of them."]
+
+
+def test_a_question_is_no_statement_unless_a_part_holds_nothing_else() -> None:
+    asked = [SentenceReply(text="Why do bridges hum?", sources=[1])]
+    reply = _reply(("Why do slats sing? The wind passes them.", [1]), ("橋はなぜ鳴るのか？", [1]))
+
+    draft = draft_of(reply.model_copy(update={"findings": asked}), OFFERED, [])
+
+    assert [sentence.text for sentence in draft.analysis[1:]] == ["The wind passes them."]
+    assert [sentence.text for sentence in draft.findings] == ["Why do bridges hum?"]
+
+
+def test_questions_among_the_limits_stay_as_far_as_nothing_answers_them() -> None:
+    answered, still_open = "Do bridges hum in the wind?", "What does a damper cost?"
+
+    draft = draft_of(
+        _reply(("Slats sing.", [1]), limits=(answered, still_open, "The price is not known.")), OFFERED, []
+    )
+
+    assert [sentence.text for sentence in draft.limits] == [still_open, "The price is not known."]

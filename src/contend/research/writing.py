@@ -1,16 +1,18 @@
 """From the writer's reply to a draft, and from the finished state to a submission."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from contend.errors import DraftError
 from contend.models.replies import LONGEST_SENTENCE, DraftReply, SentenceReply
 from contend.models.research import CitedSentence, Draft, Passage, ResearchPlan, SearchResult
 from contend.models.submission import Submission
+from contend.points import asks, uncovered_points
 from contend.report import state_to_report
+from contend.research.repeats import Told
 from contend.research.state import ResearchState
-from contend.text import clean, split_sentences, squeezed, without_sentences
+from contend.text import clean, split_sentences, without_sentences
 
 _NEAR_LIMIT = 0.95
 """White space at a reply's end counts against its limit and is gone when the text is read."""
@@ -22,39 +24,46 @@ _SENTENCE_ENDS = (".", "!", "?", "。", "！", "？", "”", "」", ")", "）")
 def draft_of(reply: DraftReply, offered: Sequence[Passage], bullets: Sequence[dict[str, Any]]) -> Draft:
     """The draft with passage ids for numbers; numbers that were not offered are dropped.
 
+    Findings, analysis and limits say each thing once, and the summary says nothing twice. Questions are no statements;
+    among the limits those stay that the rest does not answer.
+
     Raises:
         DraftError: a part of the draft holds no text.
     """
-    parts = {name: _cited(getattr(reply, name), offered) for name in ("summary", "findings", "analysis", "limits")}
+    told = Told()
+    parts = {
+        "summary": _stated(reply.summary, offered, Told()),
+        "findings": _stated(reply.findings, offered, told),
+        "analysis": _stated(reply.analysis, offered, told),
+    }
     for name in ("summary", "findings", "analysis"):
         if not parts[name]:
             raise DraftError(f"the writer's {name} holds no text")
     used = [bullets[number - 1]["id"] for number in dict.fromkeys(reply.bullets) if 1 <= number <= len(bullets)]
-    return Draft(**parts, bullets_used=used)
+    said = "\n\n".join(sentence.text for part in parts.values() for sentence in part)
+    limits = _cited(
+        reply.limits, offered, lambda text: told.again(text) or (asks(text) and not uncovered_points([text], said))
+    )
+    return Draft(**parts, limits=limits, bullets_used=used)
 
 
-def _cited(sentences: Sequence[SentenceReply], offered: Sequence[Passage]) -> list[CitedSentence]:
-    """A part's sentences, each once; those that hold no text are left out."""
-    told: set[str] = set()
+def _stated(sentences: Sequence[SentenceReply], offered: Sequence[Passage], told: Told) -> list[CitedSentence]:
+    """A part without questions and what was told before, unless nothing is left of it then."""
+    new = _cited(sentences, offered, lambda text: asks(text) or told.again(text))
+    return new or _cited(sentences, offered, Told().again)
+
+
+def _cited(
+    sentences: Sequence[SentenceReply], offered: Sequence[Passage], unwanted: Callable[[str], bool]
+) -> list[CitedSentence]:
+    """A part's entries without unwanted sentences; an entry may hold several, though it should not."""
     cited = []
     for sentence in sentences:
-        text = _untold(whole(_without_syntax(clean(sentence.text, single_line=True))), told)
+        text = without_sentences(whole(_without_syntax(clean(sentence.text, single_line=True))), unwanted)
         numbers = [number for number in dict.fromkeys(sentence.sources) if 1 <= number <= len(offered)]
         if text:
             cited.append(CitedSentence(text=text, passages=[offered[number - 1].id for number in numbers]))
     return cited
-
-
-def _untold(text: str, told: set[str]) -> str:
-    """The text without what was told before; an entry may hold several sentences, though it should not."""
-
-    def again(sentence: str) -> bool:
-        key = squeezed(sentence)
-        known = key in told
-        told.add(key)
-        return known
-
-    return without_sentences(text, again)
 
 
 def _without_syntax(text: str) -> str:
