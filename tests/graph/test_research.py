@@ -210,3 +210,19 @@ async def test_a_plan_that_drops_half_of_the_question_gets_it_back_and_a_person_
     assert waiting["search_queries"] == ["resume crash", "teams run resume"]
     edited = (await graph.aget_state(CONFIG)).values["task_plan"]
     assert {name: edited[name] for name in plan} == plan
+
+
+async def test_a_writer_is_not_told_what_a_reviewer_repeats_of_its_own_instructions(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    echo = "Does it answer the question? Does it answer each point?"
+    verdict = {"feedback": f"{echo} {FEEDBACK}", "more_queries": [], "accept": False}
+    vendors.reply(json.dumps(verdict), prompt="reviewer/review", times=1)
+
+    await build_research_graph(services).compile().ainvoke({"theme": THEME}, context=contest.options(max_iterations=2))
+
+    (reviewer,) = [call.system for call in vendors.calls if call.prompt == "reviewer/review"]
+    again = [call.user for call in vendors.calls if call.prompt == "writer/write"][-1]
+    assert echo in reviewer
+    assert echo not in again
+    assert FEEDBACK in again

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from contend.errors import DraftError
 from contend.models.research import CitedSentence, Draft, Passage
-from contend.research.feedback import told_to_writer, without_feedback
+from contend.research.feedback import told_to_writer, without_feedback, without_instructions
 from contend.research.state import ResearchState
 
 OWN = "Dampers stop the humming of most bridges."
@@ -64,6 +64,22 @@ def test_feedback_is_that_of_all_earlier_rounds_and_of_the_reviewer_without_metr
         "capped: a citation names a source", "One part is thin.", "Name the year.", "the endpoint failed",
         "Say who built it.",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("instructions", "echo"),
+    [
+        ("You review. Is anything said twice? `accept`: true or false.", "- **Is anything said twice?**"),
+        ("点検する。すべての問いに答えているか。重複はないか。", "すべての問いに答えているか。重複はないか。"),
+    ],
+)
+def test_a_reviewers_own_instructions_are_no_feedback(instructions: str, echo: str) -> None:
+    assert without_instructions(f"{echo}\n{TOLD}\n{JAPANESE}", instructions) == f"{TOLD}\n{JAPANESE}"
+    assert without_instructions(echo, instructions) == ""
+
+
+def test_a_word_that_a_reviewers_instructions_hold_too_may_be_its_feedback() -> None:
+    assert without_instructions("Unclear.", "Is anything said twice or left unclear?") == "Unclear."
 
 
 @given(st.lists(st.text(min_size=1, max_size=60).filter(str.strip), min_size=1, max_size=5))

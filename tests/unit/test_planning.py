@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from contend.llm.extractive.planning import plan as planned_by_rule
 from contend.models.research import ResearchPlan
 from contend.research.planning import left_out, whole_plan
+from contend.text import detect_language
 
 THEME = "How does resume work after a crash, and which model calls are repeated?"
 REPEATED = "which model calls are repeated (resume)"
@@ -23,14 +24,14 @@ def plan(theme: str, *points: str, queries: int = 1) -> ResearchPlan:
 
 
 def test_a_part_of_the_question_that_no_point_names_becomes_the_first_point_and_a_query() -> None:
-    whole = whole_plan(plan(THEME, "How does resume work?", "What happens after a crash?"))
+    whole = whole_plan(plan(THEME, "How does resume work?", "What happens after a crash?"), "en")
 
     assert whole.investigation_points == [REPEATED, "How does resume work?", "What happens after a crash?"]
     assert whole.search_queries == ["query 0", "model calls repeated resume"]
 
 
 def test_a_part_of_a_japanese_question_that_no_point_names_becomes_a_point() -> None:
-    first, second = whole_plan(plan(JAPANESE, "再開の手順")).investigation_points
+    first, second = whole_plan(plan(JAPANESE, "再開の手順"), "ja").investigation_points
 
     assert "モデル呼び出しが繰り返され" in first
     assert second == "再開の手順"
@@ -48,7 +49,7 @@ def test_a_part_of_a_japanese_question_that_no_point_names_becomes_a_point() -> 
 def test_a_plan_that_names_every_part_in_its_own_words_stays_as_it_is(theme: str, points: list[str]) -> None:
     made = plan(theme, *points)
 
-    assert whole_plan(made) == made
+    assert whole_plan(made, detect_language(theme)) == made
 
 
 def test_what_two_parts_share_stands_for_neither() -> None:
@@ -71,7 +72,7 @@ def test_the_task_that_a_question_sets_is_no_part_of_it() -> None:
 
 
 def test_a_plan_stays_within_its_limits_and_keeps_what_was_left_out() -> None:
-    whole = whole_plan(plan(THEME, *(f"Costs of part {number}" for number in range(10)), queries=20))
+    whole = whole_plan(plan(THEME, *(f"Costs of part {number}" for number in range(10)), queries=20), "en")
 
     assert len(whole.investigation_points) == 10
     assert REPEATED in whole.investigation_points
@@ -83,6 +84,23 @@ def test_a_plan_made_by_rule_leaves_nothing_out(theme: str) -> None:
     made = planned_by_rule({"theme": theme}, "ja" if theme[0] > "z" else "en")
 
     assert left_out(theme, made["investigation_points"]) == []
+
+
+def test_a_point_in_another_language_than_the_reports_is_left_out_and_a_name_stays() -> None:
+    points = ["再開の手順", "What are the steps of resuming a run?", "LangGraph Studio", "モデル呼び出しの繰り返し"]
+
+    assert whole_plan(plan(JAPANESE, *points), "ja").investigation_points == [points[0], *points[2:]]
+    assert whole_plan(plan(THEME, THEME, "再開の手順は何ですか"), "en").investigation_points == [THEME]
+
+
+def test_a_plan_in_another_language_than_the_question_stays_as_it_is() -> None:
+    made = plan(THEME, "再開の手順", "What happens after a crash of it?")
+
+    assert whole_plan(made, "ja") == made
+
+
+def test_a_question_that_names_nothing_leaves_a_plan_its_points() -> None:
+    assert whole_plan(plan("What is it?", "それは何ですか"), "en").investigation_points == ["それは何ですか"]
 
 
 @given(theme=st.text(min_size=1, max_size=120).filter(str.strip), point=st.text(min_size=1, max_size=60))

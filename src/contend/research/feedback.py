@@ -1,4 +1,4 @@
-"""What a draft may not say: feedback that its writer copied, and orders that stand in sources."""
+"""What a draft may not say: feedback that its writer copied, and orders that stand in sources. What is no feedback."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from contend.errors import DraftError
 from contend.models.research import CitedSentence, Draft, Passage
 from contend.orders import Planted
 from contend.research.state import ResearchState
-from contend.text import split_sentences, squeezed, terms, without_sentences
+from contend.text import split_sentences, squeezed, terms, without_item_mark, without_sentences
 
 _METRIC = re.compile(r"\A[\w-]+ (?:unscored|\d{1,3}\.\d/100): ")
 _LEAST_TERMS = 2
@@ -50,6 +50,18 @@ def without_orders(draft: Draft, offered: Sequence[Passage]) -> Draft:
     if kept is None:
         raise DraftError("the writer's draft says nothing but what orders in its sources want; leave those sources out")
     return kept
+
+
+def without_instructions(feedback: str, instructions: str) -> str:
+    """A reviewer's feedback without sentences of its own instructions: small models repeat them as their verdict."""
+    given = squeezed(instructions)
+
+    def echoed(sentence: str) -> bool:
+        plain = without_item_mark(sentence)
+        return _key(plain) in given and len(set(terms(plain))) >= _LEAST_TERMS
+
+    lines = (without_sentences(line, echoed) for line in feedback.splitlines())
+    return "\n".join(line for line in lines if line.strip())
 
 
 def _without(draft: Draft, unwanted: Callable[[str], bool]) -> Draft | None:

@@ -17,7 +17,7 @@ from contend.preflight import opens_alone
 from contend.report import state_to_report
 from contend.research.approval import answered, plan_question, wants_approval
 from contend.research.ask import asked, max_iterations, scope, spent, team_of, values_for
-from contend.research.feedback import told_to_writer, without_feedback, without_orders
+from contend.research.feedback import told_to_writer, without_feedback, without_instructions, without_orders
 from contend.research.opening import opened_alone
 from contend.research.planning import whole_plan
 from contend.research.reading import nearest_passages, pages_to_read, reading_list, unread_pages, with_summaries
@@ -157,10 +157,14 @@ class ResearchNodes:
             scope=scope(state, "reviewer", step=str(state["iteration_count"])),
         )
         reply = answer.value
-        _tell_step(state, "review", "accepted" if reply.accept else shorten(reply.feedback, 80))
+        instructions = self.services.library.render(
+            "reviewer/system", {}, language=state["options"]["language"], mark=""
+        )
+        feedback = without_instructions(reply.feedback, instructions)
+        _tell_step(state, "review", "accepted" if reply.accept else shorten(feedback, 80))
         return {
             "accepted": reply.accept,
-            "feedback": reply.feedback,
+            "feedback": feedback,
             "more_queries": reply.more_queries,
             **spent(self.services, state, answer.usage),
         }
@@ -192,7 +196,7 @@ class ResearchNodes:
             source_priority={name: place for place, name in enumerate(team_of(state).sources, start=1)},
             plan_text=answer.value.plan_text,
         )
-        plan = whole_plan(plan)
+        plan = whole_plan(plan, state["options"]["language"])
         _tell_step(state, "plan", f"{len(plan.search_queries)} queries")
         return {
             "task_plan": plan.model_dump(mode="json"),
