@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contend.models.evaluation import MetricScore
 from contend.models.options import EvaluatorConfig, JudgmentConfig, MetricConfig, ResolvedOptions
 from contend.models.round import ExitReason, Judgment
-from contend.team.rounds import Decision, FinishedRound, Standing, best_of, decide, judged, on_plateau
+from contend.team.rounds import Decision, FinishedRound, Standing, best_of, decide, judged, lean, on_plateau
 
 
 def rounds_of(*scores: float | None) -> list[FinishedRound]:
@@ -152,3 +153,17 @@ def test_a_decision_that_stops_names_its_reason_and_no_other_does(
 
     assert (decision.exit_reason in get_args(ExitReason)) is (decision.step == "stop")
     assert Decision.model_validate_json(decision.model_dump_json()) == decision
+
+
+def test_of_judged_metrics_the_state_keeps_what_speaks_against_the_best_round_and_why_one_is_unscored() -> None:
+    metrics = [
+        MetricScore(name="citation_support", score=0.5, reason="half", weight=1.0, evidence=["Said nowhere."]),
+        MetricScore(name="coverage", score=None, reason="HTTP 500", weight=0.0),
+    ]
+    played = [past.model_copy(update={"metrics": metrics}) for past in rounds_of(0.4, 0.6, 0.5)]
+
+    kept = lean(played)
+
+    assert [past.metrics[0].evidence for past in kept] == [[], ["Said nowhere."], []]
+    assert [[metric.reason for metric in past.metrics] for past in kept] == [["", "HTTP 500"]] * 3
+    assert [[metric.score for metric in past.metrics] for past in kept] == [[0.5, None]] * 3

@@ -1,7 +1,7 @@
 """The nodes of a round's research: each reads, awaits at most one paid call, and returns a partial update."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from langchain_core.messages import AIMessage
 from langgraph.errors import NodeError
@@ -103,9 +103,7 @@ class ResearchNodes:
             "passages": [passage.model_dump(mode="json", exclude={"text"}) for passage in passages],
             "sources_off": off,
             "unread": unread_pages(state, results, kept),
-            "found": Overwrite([]),
-            "failed": Overwrite([]),
-            "read": Overwrite([]),
+            **_emptied(state),
         }
 
     async def read_page(self, task: PageTask) -> ResearchUpdate:
@@ -216,6 +214,12 @@ class ResearchNodes:
             "report": submission.report.model_dump(mode="json"),
             "messages": [AIMessage(submission.content)],
         }
+
+
+def _emptied(state: ResearchState) -> ResearchUpdate:
+    """What grew up to this reading list, where it did: each key that is written is a row of every store."""
+    empty = {key: Overwrite([]) for key in ("found", "failed", "read") if state.get(key)}
+    return cast("ResearchUpdate", empty)
 
 
 def _told_found(state: ResearchState, sources: int) -> str:

@@ -1,7 +1,6 @@
 """The nodes of a team: brief, submit, score_metric, evaluate, judge. Each holds at most one paid call."""
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -23,7 +22,7 @@ from contend.team.evaluation import evaluation_of
 from contend.team.keeping import keep_decision, keep_evaluation, keep_submission
 from contend.team.metrics import measure, metric_tasks, seen_by_judges, unscored
 from contend.team.opening import opened_alone
-from contend.team.rounds import Decision, FinishedRound, best_of, decide, judged
+from contend.team.rounds import Decision, FinishedRound, best_of, decide, judged, lean
 from contend.team.state import MetricTask, TeamState, TeamUpdate
 from contend.team.view import TeamView, prompt_context, standing
 
@@ -113,7 +112,7 @@ class TeamNodes:
             submission=state["submission"] or "",
             score=result.overall,
             feedback=result.feedback,
-            metrics=_kept(result.metrics),
+            metrics=result.metrics,
             uncovered=uncovered_points(submission.points, submission.content),
             queries=submission.queries,
             bullets_used=submission.draft.bullets_used,
@@ -126,7 +125,7 @@ class TeamNodes:
         if decision.step != "ask_judge":
             await keep_decision(self.services, view, decision, asked_judge=False, seconds=done.seconds)
         return {
-            "rounds": [past.model_dump(mode="json") for past in [*before, done]],
+            "rounds": [past.model_dump(mode="json") for past in lean([*before, done])],
             "decision": decision.model_dump(mode="json"),
             **times,
         }
@@ -218,19 +217,6 @@ def _calls(state: TeamState) -> list[CallUsage]:
     scoring = [item["usage"] for item in state["scores"] if item["usage"]]
     calls = [CallUsage.model_validate(call) for call in [*state["calls"], *scoring]]
     return sorted(calls, key=lambda call: call.call_key)
-
-
-def _kept(metrics: Sequence[MetricScore]) -> list[MetricScore]:
-    """What later nodes read of the metrics; the record has all of it."""
-    return [
-        metric.model_copy(
-            update={
-                "reason": "" if metric.score is not None else metric.reason,
-                "evidence": metric.evidence if metric.name == "citation_support" else [],
-            }
-        )
-        for metric in metrics
-    ]
 
 
 def _remembered(past: FinishedRound) -> dict[str, Any]:

@@ -96,6 +96,24 @@ def best_of(rounds: Sequence[FinishedRound]) -> FinishedRound | None:
     return rounds[-1] if rounds else None
 
 
+def lean(rounds: Sequence[FinishedRound]) -> list[FinishedRound]:
+    """The rounds as the state keeps them: of their metrics what later nodes read. The record has all of it."""
+    best = best_of(rounds)
+    return [
+        finished.model_copy(
+            update={"metrics": [_lean(metric, of_best=finished is best) for metric in finished.metrics]}
+        )
+        for finished in rounds
+    ]
+
+
+def _lean(metric: MetricScore, *, of_best: bool) -> MetricScore:
+    reason = "" if metric.score is not None else metric.reason
+    # The sentences that the best submission's sources do not say are named in the report.
+    evidence = metric.evidence if of_best and metric.name == "citation_support" else []
+    return metric.model_copy(update={"reason": reason, "evidence": evidence})
+
+
 def on_plateau(rounds: Sequence[FinishedRound], *, min_improvement: float, patience: int) -> bool:
     """Whether the last `patience` rounds brought no gain of `min_improvement` over the best before them."""
     if len(rounds) <= patience:
