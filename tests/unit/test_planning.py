@@ -53,7 +53,21 @@ def test_a_plan_that_names_every_part_in_its_own_words_stays_as_it_is(theme: str
 
 
 def test_what_two_parts_share_stands_for_neither() -> None:
+    north, south = (f"how does the {side} bridge of Tacoma hum in winds" for side in ("north", "south"))
+
+    assert left_out(f"{north}, and {south}?", [north]) == [f"{south} (north)"]
     assert left_out("東京と大阪の人口は何人ですか", ["東京の人口"]) == ["大阪の人口は何人ですか"]
+
+
+def test_two_parts_that_name_the_same_are_both_left_out_where_no_point_names_it() -> None:
+    parts = ["Do bridges of Tacoma hum", "why do bridges of Tacoma hum"]
+
+    assert left_out(f"{', and '.join(parts)}?", ["Costs"]) == parts
+
+
+def test_a_word_of_three_that_no_point_names_is_left_out_and_one_of_four_may_be_a_way_to_say_it() -> None:
+    assert left_out("Does resume work after crashes?", ["How resume works"]) == ["Does resume work after crashes?"]
+    assert left_out("Does resume of runs work after crashes?", ["How resume of runs works"]) == []
 
 
 @pytest.mark.parametrize("theme", ["How long do bridges of basalt last in Iceland?", "氷の橋はどのくらい持ちますか"])
@@ -65,6 +79,12 @@ def test_a_part_that_says_too_little_alone_is_added_as_the_whole_question() -> N
     theme = "Why do the bridges of Iceland hum, and what stopped it?"
 
     assert left_out(theme, ["Why do the bridges of Iceland hum?"]) == [theme]
+
+
+def test_parts_that_say_too_little_alone_bring_the_whole_question_once() -> None:
+    theme = "Why do bridges hum, and what stopped it?"
+
+    assert left_out(theme, ["Costs"]) == [theme]
 
 
 def test_the_task_that_a_question_sets_is_no_part_of_it() -> None:

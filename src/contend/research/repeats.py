@@ -28,11 +28,10 @@ class Told:
         self._sentences: list[_Sentence] = []
 
     def again(self, text: str) -> bool:
-        """Whether one sentence before says all that this one does; if not, it counts as said from now on."""
+        """Whether one sentence before says all that this one does, which counts as said from now on."""
         sentence = _Sentence(squeezed(text), list(_words(text)), sorted(map(str.lower, _TURNING.findall(text))))
         known = any(sentence.adds_nothing_to(earlier) for earlier in self._sentences)
-        if not known:
-            self._sentences.append(sentence)
+        self._sentences.append(sentence)
         return known
 
 
