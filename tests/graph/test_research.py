@@ -11,6 +11,7 @@ from langgraph.types import Command
 from contend.research.graph import build_research_graph
 from contend.services import Services
 from contend.team.graph import build_team_graph
+from fakes.chat_replies import with_findings
 from fakes.contests import Contest
 from fakes.vendors import Vendors
 
@@ -226,3 +227,14 @@ async def test_a_writer_is_not_told_what_a_reviewer_repeats_of_its_own_instructi
     assert echo in reviewer
     assert echo not in again
     assert FEEDBACK in again
+
+
+async def test_a_report_holds_no_remarks_on_the_passages_of_its_prompt(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    remark = "The third passage does not mention the price of basalt."
+    vendors.malform(with_findings({"text": remark, "sources": [1]}), prompt="writer/write")
+
+    ended = await build_research_graph(services).compile().ainvoke({"theme": THEME}, context=contest.options())
+
+    assert "basalt" not in str(ended["report"])

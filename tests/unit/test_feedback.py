@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from contend.errors import DraftError
 from contend.models.research import CitedSentence, Draft, Passage
-from contend.research.feedback import told_to_writer, without_feedback, without_instructions
+from contend.research.feedback import told_to_writer, without_feedback, without_instructions, without_remarks
 from contend.research.state import ResearchState
 
 OWN = "Dampers stop the humming of most bridges."
@@ -80,6 +80,29 @@ def test_a_reviewers_own_instructions_are_no_feedback(instructions: str, echo: s
 
 def test_a_word_that_a_reviewers_instructions_hold_too_may_be_its_feedback() -> None:
     assert without_instructions("Unclear.", "Is anything said twice or left unclear?") == "Unclear."
+
+
+REMARKS = ["The passage about dampers does not mention the price.", "抜粋3には価格が書かれていない。"]
+
+
+@pytest.mark.parametrize("remark", REMARKS)
+def test_a_remark_on_the_passages_is_left_out_but_among_the_limits(remark: str) -> None:
+    limits = [CitedSentence(text=remark)]
+    made = draft(f"Wind sheds vortices. {remark}", remark).model_copy(update={"limits": limits})
+
+    kept = without_remarks(made, [Passage(id="p1", url="https://a.org", title="On bridges", text=OWN)], "Why?")
+
+    assert [sentence.text for sentence in kept.findings] == ["Wind sheds vortices."]
+    assert (kept.summary, kept.analysis, kept.limits) == (made.summary, made.analysis, limits)
+
+
+@pytest.mark.parametrize("remark", REMARKS)
+def test_what_is_said_of_passages_stays_where_they_are_the_subject_and_where_nothing_else_is_said(remark: str) -> None:
+    about = [Passage(id="p1", url="https://a.org", title="On bridges", text=remark)]
+
+    assert without_remarks(draft(OWN, remark), about, "Why?") == draft(OWN, remark)
+    assert without_remarks(draft(OWN, remark), [], remark) == draft(OWN, remark)
+    assert without_remarks(draft(remark), [], "Why?") == draft(remark)
 
 
 @given(st.lists(st.text(min_size=1, max_size=60).filter(str.strip), min_size=1, max_size=5))

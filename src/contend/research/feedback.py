@@ -1,4 +1,4 @@
-"""What a draft may not say: feedback that its writer copied, and orders that stand in sources. What is no feedback."""
+"""What a draft may not say: copied feedback, orders that stand in sources, remarks on passages. What is no feedback."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -10,6 +10,7 @@ from contend.research.state import ResearchState
 from contend.text import split_sentences, squeezed, terms, without_item_mark, without_sentences
 
 _METRIC = re.compile(r"\A[\w-]+ (?:unscored|\d{1,3}\.\d/100): ")
+_PASSAGES = re.compile(r"\bpassages?\b|抜粋", re.IGNORECASE)
 _LEAST_TERMS = 2
 _LONG = 30
 """From this many characters on, a feedback sentence is also found inside a longer sentence."""
@@ -50,6 +51,18 @@ def without_orders(draft: Draft, offered: Sequence[Passage]) -> Draft:
     if kept is None:
         raise DraftError("the writer's draft says nothing but what orders in its sources want; leave those sources out")
     return kept
+
+
+def without_remarks(draft: Draft, offered: Sequence[Passage], theme: str) -> Draft:
+    """The draft without remarks on the passages it was made from: readers do not see them. Limits may hold some.
+
+    Where the question or a source speaks of passages, they are its subject. A part of nothing but remarks stays.
+    """
+    if any(_PASSAGES.search(text) for text in (theme, *(f"{passage.title}\n{passage.text}" for passage in offered))):
+        return draft
+    parts = {name: getattr(draft, name) for name in ("summary", "findings", "analysis")}
+    kept = {name: _kept(part, lambda text: _PASSAGES.search(text) is not None) for name, part in parts.items()}
+    return draft.model_copy(update={name: part for name, part in kept.items() if part})
 
 
 def without_instructions(feedback: str, instructions: str) -> str:

@@ -17,7 +17,13 @@ from contend.preflight import opens_alone
 from contend.report import state_to_report
 from contend.research.approval import answered, plan_question, wants_approval
 from contend.research.ask import asked, max_iterations, scope, spent, team_of, values_for
-from contend.research.feedback import told_to_writer, without_feedback, without_instructions, without_orders
+from contend.research.feedback import (
+    told_to_writer,
+    without_feedback,
+    without_instructions,
+    without_orders,
+    without_remarks,
+)
 from contend.research.opening import opened_alone
 from contend.research.planning import whole_plan
 from contend.research.reading import nearest_passages, pages_to_read, reading_list, unread_pages, with_summaries
@@ -133,7 +139,7 @@ class ResearchNodes:
             scope=scope(state, "writer", step=str(state["iteration_count"])),
         )
         said = without_orders(draft_of(answer.value, offered, bullets), offered)
-        draft = without_feedback(said, told_to_writer(state), offered)
+        draft = without_remarks(without_feedback(said, told_to_writer(state), offered), offered, state["theme"])
         written: ResearchState = {**state, "draft_report": draft.model_dump(mode="json")}
         _tell_step(state, "write", f"{len(draft.sentences())} sentences")
         return {
