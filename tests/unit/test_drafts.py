@@ -1,7 +1,7 @@
 import pytest
 
 from contend.errors import DraftError
-from contend.models.replies import LONGEST_SENTENCE, DraftReply, SentenceReply
+from contend.models.replies import LONGEST_SENTENCE, DraftReply, SentenceReply, draft_reply
 from contend.models.research import Passage
 from contend.research.writing import draft_of, whole
 
@@ -85,6 +85,13 @@ def test_a_source_that_was_not_offered_is_not_cited_and_another_once() -> None:
     draft = draft_of(_reply(("Wind sheds vortices.", [7, 2, 0]), ("Slats sing.", [2, 2])), OFFERED, [])
 
     assert [sentence.passages for sentence in draft.analysis[1:]] == [[OFFERED[1].id]] * 2
+
+
+@pytest.mark.parametrize(("offered", "kept"), [(0, []), (2, [2, 1])])
+def test_bullets_that_a_model_makes_up_spoil_no_draft(offered: int, kept: list[int]) -> None:
+    said = _reply(("Vortices are shed.", [])).model_dump() | {"bullets": [2, 7, "b-1", 0, 1, *range(3, 20)]}
+
+    assert draft_reply(2, offered).model_validate(said).bullets == kept
 
 
 def test_bullets_that_were_used_are_noted_once_as_far_as_there_are_such() -> None:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from annotated_types import MaxLen
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 Line = Annotated[str, Field(min_length=2, max_length=200)]
 
@@ -50,20 +50,30 @@ class DraftReply(Reply):
 
 @lru_cache(maxsize=128)
 def draft_reply(passages: int, bullets: int) -> type[DraftReply]:
-    """DraftReply with passage and bullet numbers offered as a fixed set: 1 to `passages`, 1 to `bullets`."""
+    """DraftReply with passage and bullet numbers offered as a fixed set: 1 to `passages`, 1 to `bullets`.
+
+    Numbers of other bullets are dropped: models that no grammar binds name some where there are none.
+    """
     sentence = create_model("SentenceReply", __base__=SentenceReply, sources=_chosen(passages, most=3))
     shapes = {
         name: _field(list[sentence], DraftReply.model_fields[name].metadata)
         for name in ("summary", "findings", "analysis", "limits")
     }
-    return create_model("DraftReply", __base__=DraftReply, **shapes, bullets=_chosen(bullets, most=8))
+    return create_model(
+        "DraftReply", __base__=DraftReply, **shapes, bullets=_chosen(bullets, most=8, others_dropped=True)
+    )
 
 
-def _chosen(count: int, *, most: int) -> Any:  # noqa: ANN401 - a field made at run time
+def _chosen(count: int, *, most: int, others_dropped: bool = False) -> Any:  # noqa: ANN401 - a field made at run time
     """A list of numbers from 1 to `count`; empty where there is nothing to choose from."""
+    read = [BeforeValidator(lambda given: _known(given, count))] if others_dropped else []
     if not count:
-        return _field(list[int], [MaxLen(0)])
-    return _field(list[Literal[tuple(range(1, count + 1))]], [MaxLen(most)])  # type: ignore[misc]  # made at run time
+        return _field(list[int], [MaxLen(0), *read])
+    return _field(list[Literal[tuple(range(1, count + 1))]], [MaxLen(most), *read])  # type: ignore[misc]  # run time
+
+
+def _known(given: object, count: int) -> object:
+    return [one for one in given if one in range(1, count + 1)] if isinstance(given, list) else given
 
 
 def _field(kind: object, limits: list[Any]) -> Any:  # noqa: ANN401 - a field made at run time
