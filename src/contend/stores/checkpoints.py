@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
+import ormsgpack
 import zstandard
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
@@ -47,11 +48,11 @@ class PlainSerializer(JsonPlusSerializer):
 def _shape() -> zstandard.ZstdCompressionDict:
     """What all states have in common, so that none has to say it: names of keys, usual options.
 
-    What is packed can be read with these very bytes only: the file stays as it is, whatever becomes of the state.
+    What is packed can be read with these very bytes only: the file stays as it is, whatever becomes of the state, and
+    MessagePack has one way to say it.
     """
     shape = json.loads(Path(__file__).with_name("state_shape.json").read_text("utf-8"))
-    _, plain = PlainSerializer().dumps_typed(shape)
-    return zstandard.ZstdCompressionDict(plain, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+    return zstandard.ZstdCompressionDict(ormsgpack.packb(shape), dict_type=zstandard.DICT_TYPE_RAWCONTENT)
 
 
 class PackedSerializer(PlainSerializer):
