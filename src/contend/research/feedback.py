@@ -10,7 +10,11 @@ from contend.research.state import ResearchState
 from contend.text import split_sentences, squeezed, terms, without_item_mark, without_sentences
 
 _METRIC = re.compile(r"\A[\w-]+ (?:unscored|\d{1,3}\.\d/100): ")
-_PASSAGES = re.compile(r"\bpassages?\b|抜粋", re.IGNORECASE)
+_PASSAGES = re.compile(
+    r"\bpassages?\b(?:\s+[^\s.]+){0,8}?\s+(?:mention|provide|explain|describe|say|state|address|specify|give|contain|discuss)s?\b"
+    r"|抜粋\d*(?:は|に|で|から|の中)",
+    re.IGNORECASE,
+)
 _LEAST_TERMS = 2
 _LONG = 30
 """From this many characters on, a feedback sentence is also found inside a longer sentence."""
@@ -56,7 +60,7 @@ def without_orders(draft: Draft, offered: Sequence[Passage]) -> Draft:
 def without_remarks(draft: Draft, offered: Sequence[Passage], theme: str) -> Draft:
     """The draft without remarks on the passages it was made from: readers do not see them. Limits may hold some.
 
-    Where the question or a source speaks of passages, they are its subject. A part of nothing but remarks stays.
+    Where the question or a source speaks of passages so, they are its subject. A part of nothing but remarks stays.
     """
     if any(_PASSAGES.search(text) for text in (theme, *(f"{passage.title}\n{passage.text}" for passage in offered))):
         return draft
