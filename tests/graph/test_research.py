@@ -8,6 +8,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
+from contend.models.research import ResearchReport, SearchResult
 from contend.research.graph import build_research_graph
 from contend.services import Services
 from contend.team.graph import build_team_graph
@@ -157,6 +158,21 @@ async def test_a_research_begins_with_every_key_of_its_state(
         "human_input": None,
     }
     assert {name: begun[name] for name in expected} == expected
+
+
+async def test_the_state_keeps_results_by_their_titles_and_the_report_says_what_their_texts_begin_with(
+    contest: Contest, services: Services
+) -> None:
+    graph = build_research_graph(services).compile(checkpointer=InMemorySaver())
+
+    ended = await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options(max_iterations=1))
+
+    kept = [SearchResult.model_validate(each) for each in (await graph.aget_state(CONFIG)).values["research_data"]]
+    sources = ResearchReport.model_validate(ended["report"]).sources
+    assert kept
+    assert [(each.url, each.summary) for each in kept] == [(each.url, each.title) for each in sources]
+    texts = "\n".join(path.read_text("utf-8") for path in contest.documents.iterdir())
+    assert all(each.summary != each.title and each.summary.split(". ")[0][:60] in texts for each in sources)
 
 
 @pytest.mark.parametrize(

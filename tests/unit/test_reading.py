@@ -110,7 +110,7 @@ def test_a_page_that_says_less_than_its_summary_is_none() -> None:
 
 
 def test_a_page_is_noted_until_it_was_read_and_as_long_as_it_is_among_the_results() -> None:
-    results = [result(f"https://a.org/{name}") for name in ("new", "old", "mended")]
+    results = [SearchResult.model_validate(result(f"https://a.org/{name}")) for name in ("new", "old", "mended")]
     state = found(
         read=[{"url": "https://a.org/new", "problem": "HTTP 403"}, {"url": "https://a.org/mended", "problem": ""}],
         unread={"https://a.org/old": "HTTP 404", "https://a.org/mended": "HTTP 500", "https://a.org/gone": "HTTP 410"},

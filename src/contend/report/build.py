@@ -110,7 +110,7 @@ def build_report(
 def state_to_report(state: Mapping[str, Any], *, results: Sequence[SearchResult] | None = None) -> ResearchReport:
     """The report of a research graph's state: the theme is the plan's, else the run's.
 
-    `results`: the state's, whole; where none are given, a title stands for each summary that the state leaves out.
+    `results`: the state's with their summaries, for which titles stand in the state itself.
 
     Raises:
         DraftError: the state has no draft, a broken one, or one with too little text.
@@ -122,7 +122,9 @@ def state_to_report(state: Mapping[str, Any], *, results: Sequence[SearchResult]
         return build_report(
             Draft.model_validate(state["draft_report"]),
             [Passage.model_validate(passage) for passage in state.get("passages") or []],
-            [_titled(result) for result in state.get("research_data") or []] if results is None else results,
+            [SearchResult.model_validate(result) for result in state.get("research_data") or []]
+            if results is None
+            else results,
             theme=plan.get("theme") or state["theme"],
             language=options.get("language", "en"),
         )
@@ -130,12 +132,6 @@ def state_to_report(state: Mapping[str, Any], *, results: Sequence[SearchResult]
         flaw = error.errors()[0]
         where = ".".join(str(part) for part in flaw["loc"])
         raise DraftError(f"the draft does not fit a report: {error.title} {where}: {flaw['msg']}") from error
-
-
-def _titled(result: Mapping[str, Any]) -> SearchResult:
-    """A result as the state keeps it."""
-    values = {name: value for name, value in result.items() if name != "text"}
-    return SearchResult.model_validate({"summary": result["title"], **values})
 
 
 def _by_url(results: Sequence[SearchResult]) -> dict[str, SearchResult]:

@@ -26,7 +26,14 @@ from contend.research.feedback import (
 )
 from contend.research.opening import opened_alone
 from contend.research.planning import whole_plan
-from contend.research.reading import nearest_passages, pages_to_read, reading_list, unread_pages, with_summaries
+from contend.research.reading import (
+    nearest_passages,
+    pages_to_read,
+    reading_list,
+    summarized_by,
+    unread_pages,
+    with_summaries,
+)
 from contend.research.state import BEGUN, FRESH, PageTask, ResearchState, ResearchUpdate, SearchTask
 from contend.research.writing import draft_of, submission_of
 from contend.services import Services, tell
@@ -105,7 +112,8 @@ class ResearchNodes:
             raise SourceError(f"no source gave anything for {state['theme'][:80]!r} ({reasons})")
         _tell_step(state, "search", _told_found(state, len(results)))
         return {
-            "research_data": results,
+            "research_data": [result.model_dump(mode="json", exclude_none=True) for result in results],
+            "summarized_by": summarized_by(state, results),
             "passages": [passage.model_dump(mode="json", exclude={"text"}) for passage in passages],
             "sources_off": off,
             "unread": unread_pages(state, results, kept),
@@ -174,11 +182,12 @@ class ResearchNodes:
         }
 
     async def _results(self, state: ResearchState) -> list[SearchResult]:
-        """Whole: the state keeps them without their summaries."""
-        listed = state["research_data"]
+        """Whole: in the state, titles stand for their summaries."""
+        results = [SearchResult.model_validate(result) for result in state["research_data"]]
         kept = await self.services.submission(state.get("best_submission"))
-        texts = await self.services.documents.get_many(result["text"] for result in listed if "text" in result)
-        return with_summaries(listed, kept, texts)
+        ids = state.get("summarized_by", {})
+        texts = await self.services.documents.get_many(ids.values())
+        return with_summaries(results, kept, {url: texts[document] for url, document in ids.items()})
 
     async def _opening(self, state: ResearchState, context: RunOptions | None) -> ResearchUpdate:
         if opens_alone(state, done=state.get("next_action") == "end"):

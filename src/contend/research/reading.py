@@ -30,40 +30,45 @@ RANK_CONSTANT = 60
 """Reciprocal rank fusion's constant (Cormack, Clarke and Büttcher, 2009)."""
 
 
-Listed = dict[str, Any]
-"""A result without its summary. `text`: the id of the text that it was found by, the beginning of which is the summary;
-those that only the best submission has are without."""
+def reading_list(state: ResearchState, kept: Submission | None) -> tuple[list[SearchResult], list[Passage]]:
+    """Results and passages, best first by rank fusion over queries; a preferred source's hits weigh more.
 
-
-def reading_list(state: ResearchState, kept: Submission | None) -> tuple[list[Listed], list[Passage]]:
-    """Results and passages, best first by rank fusion over queries; a preferred source's hits weigh more."""
+    In place of the summaries stand titles: the document store holds the texts that they begin (see `summarized_by`).
+    """
     found = state.get("found", [])
     weights = _source_weights(state)
     worth: defaultdict[str, float] = defaultdict(float)
     for hit in found:
         worth[hit["text"]] += _worth(hit, weights)
-    results = {canonical_url(result.url): _listed(result) for result in (kept.results if kept else [])}
+    results = {canonical_url(result.url): _titled(result) for result in (kept.results if kept else [])}
     for hit in found:
-        results.setdefault(canonical_url(hit["result"]["url"]), {**hit["result"], "text": hit["text"]})
+        title = hit["result"]["title"]
+        results.setdefault(
+            canonical_url(hit["result"]["url"]), SearchResult.model_validate({**hit["result"], "summary": title})
+        )
     passages = _chosen(found, worth, results, kept)
     return _cited_first(results, passages), passages
 
 
-def with_summaries(listed: Sequence[Listed], kept: Submission | None, texts: Mapping[str, str]) -> list[SearchResult]:
-    """The listed results whole; `texts`: those that they were found by, by their ids."""
-    known = {result.url: result.summary for result in (kept.results if kept else [])}
-
-    def whole(result: Listed) -> SearchResult:
-        text = texts.get(result.get("text", ""), "")
-        summary = known.get(result["url"]) or shorten(clean(text, single_line=True), SUMMARY_CHARACTERS)
-        values = {name: value for name, value in result.items() if name != "text"}
-        return SearchResult.model_validate({**values, "summary": summary})
-
-    return [whole(result) for result in listed]
+def summarized_by(state: ResearchState, results: Sequence[SearchResult]) -> dict[str, str]:
+    """The id of the text by address that each of the results was found by first."""
+    texts: dict[str, str] = {}
+    for hit in state.get("found", []):
+        texts.setdefault(canonical_url(hit["result"]["url"]), hit["text"])
+    return {result.url: texts[url] for result in results if (url := canonical_url(result.url)) in texts}
 
 
-def _listed(result: SearchResult) -> Listed:
-    return result.model_dump(mode="json", exclude_none=True, exclude={"summary"})
+def with_summaries(
+    results: Sequence[SearchResult], kept: Submission | None, texts: Mapping[str, str]
+) -> list[SearchResult]:
+    """The results whole; `texts`: those that they were found by, by address."""
+    summaries = {url: shorten(clean(text, single_line=True), SUMMARY_CHARACTERS) for url, text in texts.items()}
+    summaries |= {result.url: result.summary for result in (kept.results if kept else [])}
+    return [result.model_copy(update={"summary": summaries.get(result.url, result.summary)}) for result in results]
+
+
+def _titled(result: SearchResult) -> SearchResult:
+    return result.model_copy(update={"summary": result.title})
 
 
 def pages_to_read(state: ResearchState) -> list[PageTask]:
@@ -99,12 +104,12 @@ def nearest_passages(task: PageTask, page: FullText, summary: str) -> list[tuple
     ]
 
 
-def unread_pages(state: ResearchState, results: Sequence[Listed], kept: Submission | None) -> dict[str, str]:
+def unread_pages(state: ResearchState, results: Sequence[SearchResult], kept: Submission | None) -> dict[str, str]:
     """The reason by address for each of the results that should have been read in full and was not."""
     tried = {item["url"]: item["problem"] for item in state.get("read", [])}
     known = {**(kept.unread if kept else {}), **state.get("unread", {}), **tried}
     reasons = {canonical_url(url): reason for url, reason in known.items()}
-    return {result["url"]: reason for result in results if (reason := reasons.get(canonical_url(result["url"])))}
+    return {result.url: reason for result in results if (reason := reasons.get(canonical_url(result.url)))}
 
 
 def _worth(hit: dict[str, Any], weights: dict[str, float]) -> float:
@@ -112,13 +117,13 @@ def _worth(hit: dict[str, Any], weights: dict[str, float]) -> float:
 
 
 def _chosen(
-    found: list[dict[str, Any]], worth: Mapping[str, float], results: dict[str, Listed], kept: Submission | None
+    found: list[dict[str, Any]], worth: Mapping[str, float], results: dict[str, SearchResult], kept: Submission | None
 ) -> list[Passage]:
     ordered = sorted(found, key=lambda hit: (-worth[hit["text"]], hit["text"]))
     candidates = _carrying(kept) + [
         Passage(
             id=hit["text"],
-            url=results[canonical_url(hit["result"]["url"])]["url"],
+            url=results[canonical_url(hit["result"]["url"])].url,
             title=hit["result"]["title"],
         )
         for hit in ordered
@@ -141,7 +146,7 @@ def _carrying(kept: Submission | None) -> list[Passage]:
     return [known[passage] for passage in cited if passage in known][:KEPT_PASSAGES]
 
 
-def _cited_first(results: dict[str, Listed], passages: list[Passage]) -> list[Listed]:
+def _cited_first(results: dict[str, SearchResult], passages: list[Passage]) -> list[SearchResult]:
     read = dict.fromkeys(canonical_url(passage.url) for passage in passages)
     return [results[url] for url in [*read, *(url for url in results if url not in read)]][:MAX_RESULTS]
 

@@ -53,6 +53,7 @@ class ResearchOutput(TypedDict, total=False):
 class ResearchState(ResearchInput, ResearchOutput, total=False):
     """`found` and `failed` grow by parallel searches, `found` and `read` by pages read in parallel.
 
+    `summarized_by`: the id of the text by address that a result's summary begins; in the state its title stands for it.
     `unread`: the reason by address of each page that was to be read in full; `problem`: why an answer was not usable;
     `asked`: what a research on its own was opened for.
     """
@@ -70,6 +71,7 @@ class ResearchState(ResearchInput, ResearchOutput, total=False):
     found: Annotated[list[dict[str, Any]], operator.add]
     failed: Annotated[list[dict[str, Any]], operator.add]
     read: Annotated[list[dict[str, str]], operator.add]
+    summarized_by: dict[str, str]
     unread: dict[str, str]
     passages: list[dict[str, Any]]
     more_queries: list[str]
@@ -123,6 +125,7 @@ class ResearchUpdate(TypedDict, total=False):
     found: object
     failed: object
     read: object
+    summarized_by: dict[str, str]
     unread: dict[str, str]
     passages: list[dict[str, Any]]
     more_queries: list[str]
@@ -154,6 +157,7 @@ FRESH: ResearchUpdate = {
     "found": Overwrite([]),
     "failed": Overwrite([]),
     "read": Overwrite([]),
+    "summarized_by": {},
     "unread": {},
     "passages": [],
     "more_queries": [],
