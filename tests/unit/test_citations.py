@@ -164,6 +164,27 @@ def test_a_citation_is_not_verified_when_another_passage_says_it_clearly_better(
     assert not verified(sentence, SLATS, alternatives=(DAMPING,))
 
 
+@pytest.mark.parametrize(
+    ("mixed", "one", "other"),
+    [
+        ("Neighbours complained for two years, and rubber sleeves remove most of the sound.", SLATS, DAMPING),
+        (
+            "住民は二年間苦情を述べたが、ゴム管が振動を抑えた。",
+            "西側の欄干の板は強い風で鳴る。住民は二年間苦情を述べた。",
+            "板の間のゴム管が振動を抑える。音の大半が消える。",
+        ),
+    ],
+    ids=["en", "ja"],
+)
+def test_a_sentence_of_which_another_source_says_half_is_verified_by_both_only(
+    mixed: str, one: str, other: str
+) -> None:
+    assert verified(mixed, one, other)
+    assert verified(mixed, one)
+    assert not verified(mixed, one, alternatives=(other,))
+    assert not verified(mixed, other, alternatives=(one,))
+
+
 def test_two_passages_support_a_sentence_together() -> None:
     sentence = "The west railing slats sing at 280 Hz, and rubber sleeves remove most of the sound."
 

@@ -24,6 +24,9 @@ _LEAST_SHARE_OF_BEST = 0.84
 # As good as verbatim: that another text says it too is then no objection.
 _STRONG_ALONE = 0.8
 _FIGURE_MISSING = 0.4
+# Half a sentence from another source than the one it cites.
+_MOST_ELSEWHERE = 0.35
+_PART_MISSING = 0.45
 _WINDOW = 3
 _NAME_WEIGHT = 2.0
 _NAME = re.compile(r"\b[A-Z][A-Za-z]*[A-Z0-9][\w-]*|(?<=[a-z,;] )[A-Z][a-z]{2,}\b")
@@ -60,7 +63,7 @@ def support(
 
     Words in common within three sentences of a passage, names doubly, and for English with an `embedder` nearness in
     meaning. At most 0.4 when a figure is not in the passages, and below 0.5 when one of the `alternatives` fits clearly
-    better.
+    better or has a third of the sentence that the passages have not.
     """
     return _support(CheckedSentence(sentence, list(passages)), alternatives, embedder)
 
@@ -84,10 +87,12 @@ def _support(sentence: CheckedSentence, alternatives: Sequence[str], embedder: E
         score = min(score, _FIGURE_MISSING)
     if strength >= _STRONG_ALONE:
         return round(score, 3)
-    best = strength / _LEAST_SHARE_OF_BEST
-    for text in alternatives:
-        if text not in sentence.passages:
-            best = max(best, claim.strength(_read(text, embedder), above=best))
+    best, elsewhere = strength / _LEAST_SHARE_OF_BEST, 0.0
+    for other in (_read(text, embedder) for text in alternatives if text not in sentence.passages):
+        best = max(best, claim.strength(other, above=best))
+        elsewhere = max(elsewhere, claim.share_beyond(cited, other))
+    if elsewhere >= _MOST_ELSEWHERE:
+        score = min(score, _PART_MISSING)
     if (least := _LEAST_SHARE_OF_BEST * best) > strength:
         score = min(score, VERIFIED * strength / least)
     return round(score, 3)
@@ -114,6 +119,14 @@ class _Claim:
             return 0.0
         nearness = max(0.0, min(1.0, float((text.vectors @ self._vector).max())))
         return _LEXICAL_SHARE * _coverage(weights, text.windows) + (1 - _LEXICAL_SHARE) * nearness
+
+    def share_beyond(self, cited: _Read, other: _Read) -> float:
+        """How much of the sentence another text has that the cited one has not, 0.0 to 1.0."""
+        if cited.japanese != other.japanese:
+            return 0.0
+        weights = self._weights if self._japanese == other.japanese else self._latin
+        found = weights.keys() & (other.terms - cited.terms)
+        return sum(map(weights.__getitem__, found)) / sum(weights.values()) if found else 0.0
 
 
 # Teams keep what they said well from round to round.
