@@ -146,13 +146,14 @@ class RecordFile:
         if self._engine is None:
             self._engine = duckdb.connect(":memory:", config=_CONFIG)
             self._engine.execute(_CONFINED.format(folder=_quoted(self._path.parent)))
+        # Looked at first: what fails once the file is attached would leave it held.
+        inode = self._path.stat().st_ino
         self._engine.execute(_ATTACH.format(file=_quoted(self._path)))
-        self._prepare(self._engine)
+        self._prepare(self._engine, inode)
         return self._engine
 
-    def _prepare(self, engine: duckdb.DuckDBPyConnection) -> None:
+    def _prepare(self, engine: duckdb.DuckDBPyConnection, inode: int) -> None:
         """Makes the tables that are not there, unless this very file was looked through before."""
-        inode = self._path.stat().st_ino
         if inode != self._prepared:
             engine.execute(SCHEMA)
             self._prepared = inode
