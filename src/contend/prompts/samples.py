@@ -198,7 +198,7 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
                 for kind, better in (("points", "tie"), ("citations", "second"), ("sentences", "first"))
             ],
         },
-        {"user_query": "Why?", "submissions": ["A.", "B."], "findings": []},
+        {"user_query": "Why?", "submissions": [_said("submission"), _said("submission")], "findings": []},
     ),
     "judge/judge": (
         {"prompt": "Question: why do bridges hum?", "scores": [0.5, None, 0.7]},
