@@ -6,10 +6,13 @@ from uuid import UUID
 
 import pytest
 
+from contend.resources import resource
 from fakes.contests import Contest
 from fakes.vendors import Call, Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
+METRICS = ("clarity_coherence", "coverage", "relevance")
+CODE = re.compile(r"```toml\n(.*?)```", re.DOTALL)
 CITED = re.compile(r"([A-Z][^.\[\]\n]{20,}?)\.? ?\[\d")
 
 
@@ -48,6 +51,30 @@ async def test_a_template_of_the_workspaces_file_is_what_models_read_in_every_la
 
     assert asked(vendors, "evaluator/metric")
     assert all(call.user.startswith("Own: <query-") for call in asked(vendors, "evaluator/metric"))
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "Score {{ submission }} as an answer to {{ user_query }}.",
+        "{{ metric[:3] }}: {{ rubric | summarize(20) }}",
+        None,
+    ],
+    ids=["neither shown", "both cut", "as in the guide"],
+)
+async def test_each_metric_has_its_name_and_rubric_in_its_prompt_whatever_the_template_shows(
+    contest: Contest, vendors: Vendors, template: str | None
+) -> None:
+    guide = (resource("docs") / "prompts.md").read_text("utf-8")
+    own_prompts(contest, f"evaluator_user_prompt = {template!r}" if template else CODE.findall(guide)[0])
+
+    await contest.run(THEME, max_rounds=1, learn=False, teams=["alpha"])
+
+    calls = asked(vendors, "evaluator/metric")
+    for name in METRICS:
+        rubric = (resource("prompts") / f"rubrics/{name}.md.j2").read_text("utf-8").strip()
+        assert [name in call.user for call in calls if rubric in call.user] == [True]
+    assert len({call.user for call in calls}) == len(calls) == len(METRICS)
 
 
 async def test_limits_of_the_workspaces_file_hold_in_a_run(contest: Contest, vendors: Vendors) -> None:

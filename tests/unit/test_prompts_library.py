@@ -103,12 +103,14 @@ def test_each_layer_stands_before_those_below_it(
 
 
 def test_a_setting_stands_before_the_workspaces_file_in_every_language(tmp_path: Path) -> None:
-    settings = PromptBuilderSettings(evaluator_user_prompt="Score {{ user_query }} as {{ metric }}")
+    settings = PromptBuilderSettings(evaluator_user_prompt="Score {{ user_query }} as {{ metric }} by {{ rubric }}")
     prompts = library(tmp_path, settings, evaluator__metric="file")
-    values = samples_for("evaluator/metric")[0] | {"user_query": "it"}
+    values = samples_for("evaluator/metric")[0] | {"user_query": "it", "rubric": "R"}
 
     for language in LANGUAGES:
-        assert prompts.call("evaluator/metric", values, language=language, mark=MARK).user == "Score it as coverage"
+        assert (
+            prompts.call("evaluator/metric", values, language=language, mark=MARK).user == "Score it as coverage by R"
+        )
 
 
 def test_a_call_has_the_agents_system_message_and_the_steps_prompt(tmp_path: Path) -> None:

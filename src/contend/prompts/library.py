@@ -1,5 +1,6 @@
 """Every word a model reads: the prompt files in effect, found by name and language."""
 
+import secrets
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -24,6 +25,9 @@ SETTINGS = {
     "judge/judgment": "judgment_user_prompt",
 }
 """Prompts that a setting may replace, for every language."""
+
+_ALWAYS_SHOWN = {"evaluator/metric": {"metric": "# {}", "rubric": "{}"}}
+"""Values without which a reply would be about nothing, and how they stand where a template leaves them out."""
 
 _BY_DATASET = {"reflector/reflect": "reflector", "curator/curate": "curator"}
 _OPEN_FOLDERS = ("rubrics", "stance", *_BY_DATASET.values())
@@ -112,7 +116,19 @@ class PromptLibrary:
         trusted = {name: values[name] for name in SYSTEM_VARIABLES if name in values}
         system = self.render(f"{agent}/system", trusted, language=language, mark=mark)
         name = dataset_prompt(agent, str(values["dataset"])) if prompt in _BY_DATASET else prompt
-        return Rendered(system, self.render(name, values, language=language, mark=mark))
+        return Rendered(system, self._with_task(name, values, language=language, mark=mark))
+
+    def _with_task(self, name: str, values: Mapping[str, object], *, language: Language, mark: str) -> str:
+        """The prompt; what a template of the user's own does not show whole of `_ALWAYS_SHOWN` stands at its end."""
+        shown = self.render(name, values, language=language, mark=mark)
+        if not self._is_own(name, language):
+            return shown
+        ends = {key: f"{key}-{secrets.token_hex(8)}" for key in _ALWAYS_SHOWN.get(name, {})}
+        ended = self.render(
+            name, {**values, **{key: f"{values[key]}{end}" for key, end in ends.items()}}, language=language, mark=mark
+        )
+        missing = [_ALWAYS_SHOWN[name][key].format(values[key]) for key, end in ends.items() if end not in ended]
+        return "\n\n".join([shown, *missing])
 
     def check(self, language: Language) -> None:
         """Render every template of the user's own with sample values, full and sparse ones.
