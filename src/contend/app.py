@@ -222,7 +222,7 @@ async def _services(given: Services | None, settings: Settings | None) -> AsyncI
     if given is not None:
         yield given
         return
-    live = await asyncio.to_thread(Services, settings or load_settings())
+    live = await asyncio.to_thread(lambda: Services(settings or load_settings()))
     try:
         yield live
     finally:

@@ -78,6 +78,8 @@ async def open_run(
     resolved = resolve_options(
         services.config, given, theme=settled_theme, has_language_model=services.settings.has_language_model
     )
+    documents = [str(services.settings.located(path)) for path in resolved.options.documents]
+    resolved = resolved._replace(options=resolved.options.model_copy(update={"documents": documents}))
     await asyncio.to_thread(_check_files, services, resolved)
     store_warnings = await check_checkpointer(services.settings)
     on, off = await _checked_sources(services, resolved)

@@ -243,7 +243,7 @@ class Services:
             raise InputError(f"sources: no source {name!r}; choose from {', '.join(self.source_factories)}")
         key = (name, tuple(documents) if name == "local" else ())
         if key not in self._sources:
-            self._sources[key] = self.source_factories[name]([Path(path).expanduser() for path in documents])
+            self._sources[key] = self.source_factories[name]([*map(self.settings.located, documents)])
         return self._sources[key]
 
     async def ready_source(self, name: str, documents: Sequence[str], execution_id: str) -> Source:

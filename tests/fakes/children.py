@@ -13,11 +13,15 @@ MAIN = "from contend.cli.main import main; main()"
 Event = dict[str, Any]
 
 
-def child_environment(workspace: Path, **variables: str) -> dict[str, str]:
+def outside(**variables: str) -> dict[str, str]:
     """This machine's environment without its keys, addresses and options for contend."""
-    outside = ("CONTEND_", "OPENAI_", "TAVILY_", "LANGSMITH_", "LANGCHAIN_")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(outside)}
-    return {**kept, "LANGSMITH_TRACING": "false", "CONTEND_WORKSPACE": str(workspace), **variables}
+    foreign = ("CONTEND_", "OPENAI_", "TAVILY_", "LANGSMITH_", "LANGCHAIN_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    return {**kept, "LANGSMITH_TRACING": "false", "LANGGRAPH_CLI_NO_ANALYTICS": "1", **variables}
+
+
+def child_environment(workspace: Path, **variables: str) -> dict[str, str]:
+    return outside(CONTEND_WORKSPACE=str(workspace), **variables)
 
 
 class Child:

@@ -1,10 +1,11 @@
-"""The Agent Server on contend's graphs, as `contend serve` starts it."""
+"""The Agent Server on contend's graphs, as `contend serve` and `langgraph dev` start it."""
 
+import shutil
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +16,21 @@ from urllib.request import urlopen
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
-from fakes.children import MAIN, child_environment
+from fakes.children import MAIN, outside
 
+REPOSITORY = Path(__file__).parents[2]
 _MOST_SECONDS = 600
+_SERVE = f"import signal; signal.alarm({_MOST_SECONDS}); {MAIN}"
+"""The alarm outlives the exec by which contend becomes the server."""
+
+_DEV = f"""
+import os, signal, sys
+signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGTERM))  # so that it ends its worker too
+signal.alarm({_MOST_SECONDS})
+from langgraph_cli.cli import cli
+sys.argv[0] = "langgraph"
+cli()
+"""
 
 
 @dataclass(frozen=True)
@@ -28,10 +41,11 @@ class Server:
     workspace: Path
     client: SyncLangGraphClient
     process: "subprocess.Popen[bytes]"
+    log: Path
 
     @property
     def said(self) -> str:
-        return log_of(self.workspace).read_text("utf-8")
+        return self.log.read_text("utf-8")
 
     def assistant(self, graph: str) -> str:
         (found,) = self.client.assistants.search(graph_id=graph)
@@ -57,28 +71,63 @@ class Server:
         self.process.wait()
 
 
-def log_of(workspace: Path) -> Path:
-    return workspace / "server.log"
+@contextmanager
+def agent_server(workspace: Path, *, started_in: Path | None = None, **variables: str) -> Iterator[Server]:
+    """`contend serve` on the workspace. It ends with the block, and by itself after ten minutes."""
+    variables = {"CONTEND_WORKSPACE": str(workspace), **variables}
+    with _server(_SERVE, ["serve"], started_in or workspace, workspace, variables) as server:
+        yield server
 
 
 @contextmanager
-def agent_server(workspace: Path, **variables: str) -> Iterator[Server]:
-    """A server on the workspace. It ends with the block, and by itself after ten minutes."""
-    log = log_of(workspace)
+def langgraph_dev(clone: Path, workspace: Path | None = None, **variables: str) -> Iterator[Server]:
+    """Bare `langgraph dev --no-browser` in a clone, as users start it. Without a workspace, the clone is it."""
+    named = {} if workspace is None else {"CONTEND_WORKSPACE": str(workspace)}
+    settled = clone if workspace is None else clone / workspace
+    with _server(_DEV, ["dev", "--no-browser"], clone, settled, {**named, **variables}) as server:
+        yield server
+
+
+def fresh_clone(folder: Path) -> Path:
+    """The repository's files as git keeps them, committed in a repository of their own."""
+    names = _git(REPOSITORY, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
+    for name in filter(None, names):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(REPOSITORY / name, folder / name)
+    _git(folder, "init", "--quiet")
+    _git(folder, "add", "--all")
+    _git(folder, "-c", "user.name=t", "-c", "user.email=t@t", "commit", "--quiet", "--message", "all")
+    return folder
+
+
+def changes(clone: Path) -> str:
+    """What git would show of a clone as changed or new."""
+    return _git(clone, "status", "--porcelain")
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603 - git
+
+
+@contextmanager
+def _server(
+    code: str, arguments: Sequence[str], started_in: Path, workspace: Path, variables: dict[str, str]
+) -> Iterator[Server]:
+    log = started_in.with_name(f"{started_in.name}.log")
     port = str(_free_port())
-    # The alarm outlives the exec by which contend becomes the server.
-    command = [sys.executable, "-c", f"import signal; signal.alarm({_MOST_SECONDS}); {MAIN}", "serve", "--port", port]
+    command = [sys.executable, "-c", code, *arguments, "--port", port]
     with (
         log.open("ab") as said,
         subprocess.Popen(  # noqa: S603 - contend itself
-            command, env=child_environment(workspace, **variables), cwd=workspace, stdout=said, stderr=said
+            command, env=outside(**variables), cwd=started_in, stdout=said, stderr=said
         ) as server,
     ):
         try:
             url = f"http://127.0.0.1:{port}"
             wait_for(url, server, log)
             with get_sync_client(url=url) as client:
-                yield Server(url, workspace, client, server)
+                yield Server(url, workspace, client, server, log)
         finally:
             server.terminate()
 

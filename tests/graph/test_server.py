@@ -1,6 +1,7 @@
 """The graphs in a real Agent Server: what Studio, the SDK and chat front ends meet."""
 
 import asyncio
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from contend.services import Services
 from contend.settings import load_settings
 from contend.stores.leases import lease
 from fakes.contests import Contest, write_workspace
-from fakes.servers import Server, agent_server
+from fakes.servers import Server, changes, fresh_clone, langgraph_dev
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash?"
@@ -42,15 +43,23 @@ def endpoint() -> Iterator[Vendors]:
 
 
 @pytest.fixture(scope="session")
-def _running(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path, endpoint: Vendors) -> Iterator[Server]:
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fresh_clone(tmp_path_factory.mktemp("repository") / "clone")
+
+
+@pytest.fixture(scope="session")
+def _running(
+    tmp_path_factory: pytest.TempPathFactory, clone: Path, shared_documents: Path, endpoint: Vendors
+) -> Iterator[Server]:
     """Without any key. Runs are composed by extraction, except those of the teams alpha and beta."""
     workspace = tmp_path_factory.mktemp("server") / "workspace"
     write_workspace(workspace)
     (workspace / "config" / "teams" / "plain.toml").write_text(PLAIN, "utf-8")
     with (workspace / "config" / "orchestrator.toml").open("a", encoding="utf-8") as config:
         config.write(OPTIONS.format(documents=shared_documents))
-    with agent_server(workspace, OPENAI_BASE_URL=endpoint.base_url) as server:
+    with langgraph_dev(clone, Path(os.path.relpath(workspace, clone)), OPENAI_BASE_URL=endpoint.base_url) as server:
         yield server
+        assert "Blocking" not in server.said
 
 
 @pytest.fixture
@@ -313,3 +322,28 @@ async def test_a_run_that_began_with_another_config_is_refused_with_the_differen
 
     assert [call.prompt for call in endpoint.calls] == ["supervisor/plan"]
     assert (await contest.resume(thread, "approve", force=True)).status == "completed"
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A fresh clone without a workspace, a key or an option."""
+    with langgraph_dev(fresh_clone(tmp_path_factory.mktemp("bare") / "clone")) as server:
+        yield server
+
+
+def test_all_four_graphs_run_in_a_fresh_clone_by_bare_langgraph_dev_and_leave_it_clean(bare: Server) -> None:
+    given: dict[str, Any] = {"theme": THEME}
+    context = {"documents": ["docs"], "sources": ["local"]}
+
+    contest = bare.run("contend", given, thread_id=bare.thread(), context=context)
+    team = bare.run("team", given, thread_id=bare.thread(), context=context)
+    research = bare.run("research", given, thread_id=bare.thread(), context=context)
+    learned = bare.run("learn", {**given, "dataset": "alone"}, thread_id=bare.thread())
+
+    assert contest["report"]["sources"]
+    assert Path(contest["files"][0]).is_relative_to(bare.workspace)
+    assert team["rounds"]
+    assert research["report"]["sources"]
+    assert learned["result"]["dataset"] == "alone"
+    assert "Blocking" not in bare.said
+    assert not changes(bare.workspace)

@@ -243,3 +243,15 @@ def test_what_is_no_network_is_refused_with_an_example(monkeypatch: pytest.Monke
 def test_read_top_is_a_number_up_to_20(value: str) -> None:
     with pytest.raises(InputError, match="read_top"):
         environment_options({"CONTEND_READ_TOP": value})
+
+
+def test_folders_are_settled_when_settings_are_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONTEND_WORKSPACE", "told")
+    settings = load_settings()
+    (tmp_path / "elsewhere").mkdir()
+
+    monkeypatch.chdir(tmp_path / "elsewhere")
+
+    assert settings.folder == tmp_path / "told"
+    assert settings.located("papers") == tmp_path / "papers"
+    assert settings.located("/papers") == Path("/papers")

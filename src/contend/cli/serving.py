@@ -8,16 +8,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pydantic import SecretStr
+from dotenv import dotenv_values
 
 from contend.cli.screen import note
 from contend.errors import InputError
 from contend.resources import resource
 from contend.settings import Settings, load_config, load_settings
 from contend.stores.files import write_file
-
-RUNS_AT_ONCE = 4
-"""By itself the development server lets a thread's run wait until another thread's has ended."""
 
 _ENVIRONMENT = {
     "LANGSMITH_TRACING": "false",
@@ -43,9 +40,9 @@ def serve_graphs(host: str, port: int, *, expose: bool, workspace: Path | None) 
     write_file(config, json.dumps(_absolute(resource("langgraph.json")), indent=2))
     note(f"Serving the workspace {folder} on http://{host}:{port}; Ctrl-C stops it.")
     sys.stderr.flush()
-    arguments = ["dev", "--no-browser", "--no-reload", "--n-jobs-per-worker", str(RUNS_AT_ONCE)]
-    arguments += ["--config", str(config), "--host", host, "--port", str(port)]
-    environment = {**_ENVIRONMENT, **os.environ, **_own_variables(settings), "CONTEND_WORKSPACE": str(folder)}
+    arguments = ["dev", "--no-browser", "--no-reload", "--config", str(config), "--host", host, "--port", str(port)]
+    folders = {"CONTEND_WORKSPACE": str(folder), "CONTEND_STARTED_IN": str(settings.located("."))}
+    environment = {**_ENVIRONMENT, **_from_env_file(), **os.environ, **folders}
     # The server keeps its queue below the folder it is started in: it belongs to the workspace.
     os.chdir(folder)
     os.execve(sys.executable, [sys.executable, "-m", "langgraph_cli", *arguments], environment)  # noqa: S606 - ours
@@ -75,11 +72,11 @@ def _absolute(path: Path) -> dict[str, Any]:
     return config
 
 
-def _own_variables(settings: Settings) -> dict[str, str]:
-    """What this process was set to, also by a `.env` file that the server would not find."""
-    variables = {}
-    for name in settings.model_fields_set - {"workspace"}:
-        variable = str(Settings.model_fields[name].validation_alias or f"CONTEND_{name.upper()}")
-        value = getattr(settings, name)
-        variables[variable] = value.get_secret_value() if isinstance(value, SecretStr) else str(value)
-    return variables
+def _from_env_file() -> dict[str, str]:
+    """What a `.env` file sets for contend, as it stands there: the server runs in another folder and finds none."""
+    own = {str(field.validation_alias) for field in Settings.model_fields.values() if field.validation_alias}
+    return {
+        name: value
+        for name, value in dotenv_values(".env").items()
+        if value is not None and (name.upper() in own or name.upper().startswith("CONTEND_"))
+    }

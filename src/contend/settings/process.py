@@ -2,10 +2,11 @@
 
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from platformdirs import user_data_path
+from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from contend.errors import InputError
@@ -25,6 +26,8 @@ class Settings(BaseSettings):
     )
 
     workspace: Path | None = None
+    started_in: Path | None = None
+    """The folder in which relative documents lie: the working directory, unless `contend serve` left it."""
     openai_api_key: SecretStr | None = Field(None, validation_alias="OPENAI_API_KEY")
     openai_base_url: str | None = Field(None, validation_alias="OPENAI_BASE_URL")
     tavily_api_key: SecretStr | None = Field(None, validation_alias="TAVILY_API_KEY")
@@ -41,6 +44,15 @@ class Settings(BaseSettings):
     max_calls_in_flight: Annotated[int, Field(ge=1)] = 64
     max_retries: Annotated[int, Field(ge=0)] = 2
     record_lock_seconds: Annotated[float, Field(gt=0)] = 10
+
+    _base: Path = PrivateAttr()
+    _folder: Path = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:  # noqa: ANN401, ARG002 - pydantic's
+        """Folders are settled here: on an event loop nobody may ask for the working directory."""
+        here = Path.cwd()
+        self._base = here / (self.started_in or here).expanduser()
+        self._folder = here / self.workspace.expanduser() if self.workspace else _nearest_workspace(here)
 
     @field_validator("fetch_allow", mode="before")
     @classmethod
@@ -95,15 +107,16 @@ class Settings(BaseSettings):
     @property
     def folder(self) -> Path:
         """The workspace: set, else the nearest parent with `config/orchestrator.toml`, else a per-user folder."""
-        if self.workspace is not None:
-            return self.workspace.expanduser().absolute()
-        here = Path.cwd()
-        for parent in (here, *here.parents):
-            if (parent / "config" / "orchestrator.toml").is_file():
-                return parent
-        from platformdirs import user_data_path  # noqa: PLC0415 - only where no workspace is near
+        return self._folder
 
-        return user_data_path("contend", appauthor=False)
+    def located(self, path: str) -> Path:
+        """Where a document's path leads: a relative one starts in the folder in which the user started contend."""
+        return self._base / Path(path).expanduser()
+
+
+def _nearest_workspace(here: Path) -> Path:
+    near = (each for each in (here, *here.parents) if (each / "config" / "orchestrator.toml").is_file())
+    return next(near, user_data_path("contend", appauthor=False))
 
 
 def _split_redis(url: str) -> tuple[str, str, int, str] | None:
