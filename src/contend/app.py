@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 from uuid import uuid4
 
-from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
@@ -106,7 +105,7 @@ async def run(
                 before = await going.standing()
                 if before.values.get("execution_id") and not (is_finished(before) or is_unopened(before)):
                     raise InputError(f"thread {thread!r} has an unfinished run: go on with `contend resume {thread}`")
-                asked = {"theme": theme, "messages": [HumanMessage(theme)], "run_options": input_options(options)}
+                asked = {"theme": theme, "run_options": input_options(options)}
                 outcome = await going.drive(asked, held)
         return outcome.model_copy(update={"notices": held.notices})
 

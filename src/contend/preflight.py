@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
+from uuid import uuid4
 
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import AnyMessage, HumanMessage
 from pydantic import TypeAdapter
 
 from contend.errors import InputError
@@ -15,7 +16,7 @@ from contend.models.record import Theme
 from contend.services import Services
 from contend.settings import EXTRACTIVE, Resolved, resolve_options
 from contend.stores.checkpoints import check_checkpointer
-from contend.text import clean
+from contend.text import clean, shorten
 
 THEME_CHARACTERS = 500
 
@@ -37,17 +38,28 @@ class Opening(NamedTuple):
     left_out: list[str]
 
 
-def asked_of(state: Mapping[str, Any]) -> dict[str, str]:
-    """What a graph is asked, by theme and by chat: kept in state as `asked`, it tells the next question from this."""
-    last = _last_human(state.get("messages", []))
+def asked_of(state: Mapping[str, Any], question: Sequence[AnyMessage] = ()) -> dict[str, str]:
+    """What a graph is asked, by theme and by chat: kept in state as `asked`, it tells the next question from this.
+
+    `question`: what the graph adds to the chat itself.
+    """
+    last = _last_human([*state.get("messages", []), *question])
     return {"theme": state.get("theme") or "", "message": (last.id or "") if last else ""}
 
 
-def opens_alone(state: Mapping[str, Any], *, done: bool) -> bool:
-    """Whether a graph that is opened on its own begins: its first run, and each new question on its thread."""
-    if "options" not in state:
-        return True
-    return "asked" in state and (done or state["asked"] != asked_of(state))
+def question_in_chat(state: Mapping[str, Any]) -> list[AnyMessage]:
+    """The question as a message, where it was asked as a theme: each answer in a chat stands below its question."""
+    theme = shorten(clean(str(_asked_theme(state) or "")[: THEME_CHARACTERS + 1]).strip(), THEME_CHARACTERS)
+    last = _last_human(state.get("messages", []))
+    is_new = last is not None and last.id != state.get("asked", {}).get("message")
+    if not theme or (is_new and last is not None and str(last.text).strip() == theme):
+        return []
+    return [HumanMessage(theme, id=str(uuid4()))]
+
+
+def is_alone(state: Mapping[str, Any]) -> bool:
+    """Whether a graph is opened on its own, by nobody who passes it options."""
+    return "options" not in state or "asked" in state
 
 
 async def open_asked(services: Services, state: Mapping[str, Any], context: RunOptions | None) -> Opening:
@@ -57,9 +69,14 @@ async def open_asked(services: Services, state: Mapping[str, Any], context: RunO
         InputError: as `open_run`.
         StoreError: as `open_run`.
     """
+    return await open_run(services, _asked_theme(state), state.get("messages", []), context)
+
+
+def _asked_theme(state: Mapping[str, Any]) -> str | None:
+    """The theme, unless a message is newer."""
     before, now = state.get("asked", {}), asked_of(state)
     answered = before.get("theme") == now["theme"] and before.get("message") != now["message"]
-    return await open_run(services, None if answered else state.get("theme"), state.get("messages", []), context)
+    return None if answered else state.get("theme")
 
 
 async def open_run(

@@ -99,6 +99,19 @@ async def test_a_controls_text_alone_is_published_only_where_that_is_allowed(
     assert [result.team_id for result in outcome.summary.team_results] == ["beta"]
 
 
+async def test_a_control_without_rivals_is_no_success(contest: Contest, workspace: Path) -> None:
+    team = workspace / "config" / "teams" / "beta.toml"
+    team.write_text(team.read_text("utf-8").replace("sources =", 'kind = "extractive"\nsources ='), "utf-8")
+
+    outcome = await contest.run(THEME, teams=["beta"], max_rounds=1, learn=False)
+
+    assert (outcome.status, outcome.report) == ("failed", None)
+    assert (
+        outcome.message
+        == "only beta delivered, to compare others with: publish it with allow_extractive (--allow-extractive)"
+    )
+
+
 async def test_a_control_plays_one_round(contest: Contest, workspace: Path) -> None:
     team = workspace / "config" / "teams" / "beta.toml"
     team.write_text(team.read_text("utf-8").replace("sources =", 'kind = "extractive"\nsources ='), "utf-8")

@@ -40,6 +40,83 @@ async def test_a_second_message_on_a_finished_thread_is_the_question(
     assert len(again.get("rounds", [{}])) == 1
 
 
+@pytest.mark.parametrize("build", [build_contest_graph, build_team_graph, build_research_graph])
+@pytest.mark.parametrize("asked", [{"theme": FIRST}, _said(FIRST)], ids=["theme", "message"])
+async def test_a_run_ends_with_its_question_and_one_answer(
+    contest: Contest, services: Services, build: Callable[[Services], Any], asked: dict[str, Any]
+) -> None:
+    graph = build(services).compile(checkpointer=InMemorySaver())
+
+    await graph.ainvoke(asked, CONFIG, context=contest.options(min_rounds=2, max_rounds=2))
+
+    question, answer = (await graph.aget_state(CONFIG)).values["messages"]
+    assert (question.type, question.content, answer.type) == ("human", FIRST, "ai")
+    assert answer.content.startswith(f"# {FIRST}")
+
+
+@pytest.mark.parametrize("build", [build_contest_graph, build_team_graph, build_research_graph])
+@pytest.mark.parametrize("prompt", ["supervisor/plan", "writer/write"])
+async def test_after_a_report_a_question_that_fails_is_answered_with_why(
+    contest: Contest, services: Services, vendors: Vendors, build: Callable[[Services], Any], prompt: str
+) -> None:
+    graph, options = build(services).compile(checkpointer=InMemorySaver()), contest.options(max_rounds=1, learn=False)
+    await graph.ainvoke({"theme": FIRST}, CONFIG, context=options)
+    vendors.fail(prompt=prompt, status=401)
+
+    ended = await graph.ainvoke({"theme": SECOND}, CONFIG, context=options)
+
+    assert [said.type for said in ended["messages"]] == ["human", "ai", "human", "ai"]
+    assert ended["messages"][-2].content == SECOND
+    assert "set OPENAI_API_KEY" in ended["messages"][-1].content
+    assert FIRST not in ended["messages"][-1].content
+    assert not ended.get("report")
+    assert not (await graph.aget_state(CONFIG)).next
+
+
+@pytest.mark.parametrize("build", [build_contest_graph, build_team_graph, build_research_graph])
+async def test_a_question_whose_budget_ends_first_is_answered_with_the_budget(
+    contest: Contest, services: Services, build: Callable[[Services], Any]
+) -> None:
+    ended = await build(services).compile().ainvoke(_said(FIRST), context=contest.options(max_calls=1, learn=False))
+
+    assert "max_calls = 1 would be exceeded" in ended["messages"][-1].content
+
+
+@pytest.mark.parametrize("build", [build_team_graph, build_research_graph])
+async def test_a_refused_question_after_a_report_is_answered_with_its_line(
+    contest: Contest, services: Services, build: Callable[[Services], Any]
+) -> None:
+    graph, options = build(services).compile(checkpointer=InMemorySaver()), contest.options(max_rounds=1)
+    await graph.ainvoke({"theme": FIRST}, CONFIG, context=options)
+
+    ended = await graph.ainvoke({"theme": "x" * 501}, CONFIG, context=options)
+    again = await graph.ainvoke(_said(SECOND), CONFIG, context=options)
+
+    assert [said.type for said in ended["messages"]] == ["human", "ai", "human", "ai"]
+    assert ended["messages"][-1].content.startswith("theme has 501 characters")
+    assert again["messages"][-1].content.startswith(f"# {SECOND}")
+
+
+async def test_a_team_that_fails_in_a_later_round_answers_with_its_best_and_why(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    vendors.fail(prompt="supervisor/plan", after=1, status=401)
+
+    ended = await build_team_graph(services).compile().ainvoke(_said(FIRST), context=contest.options(min_rounds=2))
+
+    assert ended["messages"][-1].content.startswith(f"# {FIRST}")
+    assert "set OPENAI_API_KEY" in ended["messages"][-1].content
+
+
+async def test_a_run_that_goes_on_after_its_report_says_it_once(contest: Contest, services: Services) -> None:
+    graph = build_contest_graph(services).compile(checkpointer=InMemorySaver(), interrupt_before=["finish_run"])
+    await graph.ainvoke({"theme": FIRST}, CONFIG, context=contest.options(max_rounds=1))
+
+    ended = await graph.ainvoke(None, CONFIG)
+
+    assert [said.type for said in ended["messages"]] == ["human", "ai"]
+
+
 @pytest.mark.parametrize(
     "asked",
     [

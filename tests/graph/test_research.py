@@ -146,8 +146,8 @@ async def test_a_research_begins_with_every_key_of_its_state(
     begun = (asked.tasks[0].state or asked).values
     assert begun["task_plan"]["theme"] == THEME
     assert begun["task_plan"]["source_priority"] == {"local": 1}
+    assert [said.content for said in begun["messages"]] == [THEME]
     expected = {
-        "messages": [],
         "research_data": [],
         "current_draft": None,
         "draft_report": None,

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from fakes.servers import Server, changes, fresh_clone, langgraph_dev
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash?"
+OTHER = "What is a team?"
 GRAPHS = {"contend", "team", "research", "learn"}
 PLAIN = """team_id = "plain"
 name = "Plain"
@@ -103,6 +105,7 @@ def test_a_run_ends_with_a_report_a_message_and_a_status(
     assert ended["status"] == "completed"
     assert ended["report"]["theme"] == THEME
     assert ended["report"]["sources"]
+    assert [(said["type"], said["content"][:10]) for said in ended["messages"]][:-1] == [("human", THEME[:10])]
     assert ended["messages"][-1]["type"] == "ai"
     assert ended["messages"][-1]["content"].startswith(f"# {THEME}")
     assert "composed by extraction" in ended["messages"][-1]["content"]
@@ -214,17 +217,37 @@ def test_learning_alone_ends_with_a_playbook_version(server: Server) -> None:
     assert ended["result"]["dataset"] == "alone"
 
 
-@pytest.mark.parametrize("graph", ["research", "team"])
-def test_bad_input_to_a_part_fails_with_its_line(server: Server, graph: str) -> None:
-    with pytest.raises(Exception, match="InputError: theme is empty: give the question to research"):
-        server.run(graph, {"theme": " "})
+@pytest.mark.parametrize("graph", ["contend", "research", "team"])
+def test_bad_input_is_answered_with_its_line(server: Server, graph: str) -> None:
+    ended = server.run(graph, {"theme": " "})
+
+    assert [(said["type"], said["content"][:14]) for said in ended["messages"]] == [("ai", "theme is empty")]
 
 
-def test_a_model_that_refuses_fails_a_part_with_its_line(server: Server, endpoint: Vendors) -> None:
+@pytest.mark.parametrize("graph", ["contend", "research", "team"])
+def test_after_a_report_a_question_that_fails_is_answered_with_why(
+    server: Server, endpoint: Vendors, graph: str
+) -> None:
+    thread, options = server.thread(), {"teams": ["beta"], "model": "beta", "max_rounds": 1, "learn": False}
+    server.run(graph, {"theme": THEME}, thread_id=thread, context=options)
     endpoint.fail(prompt="writer/write", status=401)
 
-    with pytest.raises(Exception, match=r"ModelError: model 'beta' at http://127\.0\.0\.1.* set OPENAI_API_KEY"):
-        server.run("team", {"theme": THEME}, context={"teams": ["beta"]})
+    ended = server.run(graph, {"theme": OTHER}, thread_id=thread, context=options)
+
+    asked, answer, again, why = ended["messages"]
+    assert (asked["content"], again["content"]) == (THEME, OTHER)
+    assert answer["content"].startswith(f"# {THEME}")
+    assert re.search(r"model 'beta' at http://127\.0\.0\.1.* set OPENAI_API_KEY", why["content"])
+
+
+def test_a_rejected_report_is_answered_with_the_reason(server: Server) -> None:
+    thread = server.thread()
+    server.run("contend", {"theme": THEME}, thread_id=thread, context={"approve": ["report"], "learn": False})
+
+    ended = server.run("contend", None, thread_id=thread, command={"resume": {"type": "reject", "reason": "too thin"}})
+
+    assert [said["type"] for said in ended["messages"]] == ["human", "ai"]
+    assert ended["messages"][-1]["content"] == "a person rejected the report: too thin"
 
 
 def test_plans_of_two_teams_are_approved_and_edited_through_the_sdk(server: Server, endpoint: Vendors) -> None:

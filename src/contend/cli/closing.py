@@ -21,7 +21,7 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
         say(f"Nothing to do: thread {outcome.thread_id} is {outcome.status} ({plain(outcome.message)}).")
         _next(outcome)
         return
-    parts: list[RenderableType] = ["", _headline(outcome, board.rows()), "", _table(board.rows(), outcome.message), ""]
+    parts: list[RenderableType] = ["", _headline(outcome), "", _table(board.rows(), outcome.message), ""]
     if outcome.report is not None:
         summary = Markdown(plain(outcome.report.executive_summary), hyperlinks=False)
         parts += [Text("Summary", style="bold"), Padding(summary, (0, 0, 0, 2)), ""]
@@ -35,7 +35,7 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
     _next(outcome)
 
 
-def _headline(outcome: RunOutcome, rows: list[TeamRow]) -> Text:
+def _headline(outcome: RunOutcome) -> Text:
     summary = outcome.summary
     status = "Waiting" if outcome.questions else STATUS[outcome.status]
     said = Text(status, style=f"bold {STYLE[outcome.status]}")
@@ -46,8 +46,6 @@ def _headline(outcome: RunOutcome, rows: list[TeamRow]) -> Text:
         said.append(f"\n{plain(outcome.message)}", style="default not bold")
     for notice in outcome.notices:
         said.append(f"\n{plain(notice)}", style="yellow not bold")
-    if outcome.status == "failed" and any(row.rank for row in rows):
-        said.append("\nOnly the control delivered: --allow-extractive publishes its text.", style="default not bold")
     return said
 
 

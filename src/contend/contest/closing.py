@@ -101,7 +101,7 @@ class ClosingNodes:
         return {
             "report": submission.report.model_dump(mode="json"),
             "files": files,
-            "messages": [AIMessage(published.markdown)],
+            "messages": [_answer(state, published.markdown)],
         }
 
     async def learning_failed(self, state: ContestState, error: NodeError) -> Command[Literal["finish_run"]]:
@@ -126,7 +126,9 @@ class ClosingNodes:
         usage = usage_of(state)
         tell(RunDone(execution_id=state["execution_id"], status=status, message=message, usage=usage))
         self.services.forget(state["execution_id"])
-        return {"status": status, "message": message}
+        if state["report"]:
+            return {"status": status, "message": message}
+        return {"status": status, "message": message, "messages": [_answer(state, message)]}
 
     async def _kept_keys(self, state: ContestState) -> dict[str, float]:
         """The outcome of the comparisons, on record and on the live board, so that all see one ranking."""
@@ -151,6 +153,11 @@ class ClosingNodes:
         if best and judged and judged[0].score is not None and best.submission == document:
             return judged[0].evidence
         return await unsupported(self.services, submission)
+
+
+def _answer(state: ContestState, text: str) -> AIMessage:
+    """The run's one message. Said again, it takes its own place."""
+    return AIMessage(text, id=f"answer-{state['execution_id']}")
 
 
 async def route_after_pick(state: ContestState) -> Literal["approve_report", "publish", "finish_run"]:

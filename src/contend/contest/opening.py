@@ -19,7 +19,7 @@ from contend.models.options import RunOptions
 from contend.models.research import ResearchReport
 from contend.models.rows import ExecutionRow
 from contend.models.task import OrchestratorTask, TeamStatus
-from contend.preflight import Opening, asked_of, open_asked
+from contend.preflight import Opening, asked_of, open_asked, question_in_chat
 from contend.services import Services, tell
 from contend.team.state import TeamInput
 from contend.text import shorten, without_marks
@@ -55,12 +55,14 @@ class OpeningNode:
 
     async def open_run(self, state: ContestState, runtime: Runtime[RunOptions]) -> ContestUpdate:
         opening = await open_asked(self.services, state, _given(state, runtime))
+        question = question_in_chat(state)
         execution_id, thread_id = _identity(runtime)
         await self._enter(opening, execution_id, thread_id)
         return {
             **EMPTY,
             "theme": opening.theme,
-            "asked": {**asked_of(state), "theme": opening.theme},
+            "messages": question,
+            "asked": {**asked_of(state, question), "theme": opening.theme},
             "earlier": _earlier(state),
             "thread_id": thread_id,
             "given": opening.given.model_dump(mode="json", exclude_none=True),
@@ -78,10 +80,10 @@ class OpeningNode:
         """Bad input ends the run with its one line, where a server would only say that something went wrong."""
         if not isinstance(error.error, InputError):
             raise error.error
-        said = str(error.error)
-        kept: ContestUpdate = {"asked": asked_of(state), "earlier": _earlier(state)}
+        said, question = str(error.error), question_in_chat(state)
+        kept: ContestUpdate = {"asked": asked_of(state, question), "earlier": _earlier(state)}
         ended: ContestUpdate = {**EMPTY, **kept, "execution_id": "", "status": "failed", "message": said}
-        return Command(update={**ended, "messages": [AIMessage(said)]}, goto="__end__")
+        return Command(update={**ended, "messages": [*question, AIMessage(said)]}, goto="__end__")
 
     def _task(self, opening: Opening, execution_id: str) -> dict[str, Any]:
         task = OrchestratorTask(

@@ -14,6 +14,11 @@ from contend.models.task import ExecutionSummary, RoundResult, RunStatus, RunUsa
 from contend.settings import EXTRACTIVE
 from contend.team.rounds import FinishedRound, best_of
 
+ONLY_CONTROLS = (
+    "only {controls} delivered, to compare others with: publish it with allow_extractive (--allow-extractive)"
+)
+"""Why a run has no report though a team delivered."""
+
 BUDGETS: frozenset[ExitReason] = frozenset({"max_tokens", "max_usd", "max_minutes", "max_calls"})
 
 
@@ -86,9 +91,10 @@ def status_of(
     outcomes: Sequence[TeamOutcome], winner: TeamOutcome | None, ended: Collection[ExitReason]
 ) -> tuple[RunStatus, list[str]]:
     """The run's status and a line for each thing that keeps it from being complete; `ended` are used-up budgets."""
-    if winner is None:
-        return "failed", [_failure(outcome) for outcome in outcomes if outcome.status.status != "completed"]
     notes = [_failure(outcome) for outcome in outcomes if outcome.status.status != "completed"]
+    if winner is None:
+        controls = ", ".join(outcome.team.team_id for outcome in outcomes if outcome.best is not None)
+        return "failed", [*notes, *([ONLY_CONTROLS.format(controls=controls)] if controls else [])]
     notes += [f"{limit} was reached: the best submission until then is published" for limit in sorted(ended)]
     if winner.best is not None and winner.best.score is None:
         notes.append("unscored: no submission could be scored")

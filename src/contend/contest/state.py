@@ -23,7 +23,10 @@ class ContestInput(TypedDict, total=False):
 
 
 class ContestOutput(TypedDict, total=False):
-    """`report` is a ResearchReport, `summary` an ExecutionSummary; the last message is the report in Markdown."""
+    """`report` is a ResearchReport, `summary` an ExecutionSummary.
+
+    The last message is the report in Markdown, or says why there is none.
+    """
 
     status: RunStatus
     message: str

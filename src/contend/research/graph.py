@@ -1,13 +1,14 @@
 """The research graph.
 
-supervise → (approve_plan) → Send × queries → search → collect → (Send × pages → read_page → collect) → write → (review)
-→ supervise, or end.
+(open_run) → supervise → (approve_plan) → Send × queries → search → collect → (Send × pages → read_page → collect)
+→ write → (review) → supervise, or end.
 """
 
 from langgraph.graph import START, StateGraph
 
 from contend.drawing import fails_to
 from contend.models.options import RunOptions
+from contend.research.alone import ResearchAlone
 from contend.research.nodes import ResearchNodes
 from contend.research.routes import ResearchRoutes
 from contend.research.state import PageTask, ResearchInput, ResearchOutput, ResearchState, SearchTask
@@ -18,11 +19,12 @@ ResearchGraph = StateGraph[ResearchState, RunOptions, ResearchInput, ResearchOut
 
 def build_research_graph(services: Services) -> ResearchGraph:
     """One round's research, not compiled: its parent or its server brings the checkpointer."""
-    nodes = ResearchNodes(services)
+    nodes, alone = ResearchNodes(services), ResearchAlone(services)
     graph: ResearchGraph = StateGraph(
         ResearchState, context_schema=RunOptions, input_schema=ResearchInput, output_schema=ResearchOutput
     )
-    graph.add_node("supervise", nodes.supervise)
+    graph.add_node("open_run", alone.open_run, error_handler=alone.refuse, destinations=fails_to("open_run"))
+    graph.add_node("supervise", nodes.supervise, error_handler=alone.fail, destinations=fails_to("supervise"))
     graph.add_node("approve_plan", nodes.approve_plan)
     graph.add_node(
         "search",
@@ -31,7 +33,7 @@ def build_research_graph(services: Services) -> ResearchGraph:
         error_handler=nodes.turn_off,
         destinations=fails_to("search"),
     )
-    graph.add_node("collect", nodes.collect)
+    graph.add_node("collect", nodes.collect, error_handler=alone.fail, destinations=fails_to("collect"))
     graph.add_node(
         "read_page",
         nodes.read_page,  # type: ignore[arg-type]  # handlers take a NodeError
@@ -39,10 +41,11 @@ def build_research_graph(services: Services) -> ResearchGraph:
         error_handler=nodes.leave_unread,
         destinations=fails_to("read_page"),
     )
-    graph.add_node("write", nodes.write)
-    graph.add_node("review", nodes.review)
-    graph.add_edge(START, "supervise")
+    graph.add_node("write", nodes.write, error_handler=alone.fail, destinations=fails_to("write"))
+    graph.add_node("review", nodes.review, error_handler=alone.fail, destinations=fails_to("review"))
     routes = ResearchRoutes(services)
+    graph.add_conditional_edges(START, routes.route_at_start, ["open_run", "supervise"])
+    graph.add_edge("open_run", "supervise")
     graph.add_conditional_edges(
         "supervise", routes.route_after_supervise, ["approve_plan", "search", "collect", "write", "review", "__end__"]
     )

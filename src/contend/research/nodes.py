@@ -3,18 +3,16 @@
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from langchain_core.messages import AIMessage
 from langgraph.errors import NodeError
-from langgraph.runtime import Runtime
 from langgraph.types import Command, Overwrite, interrupt
 
 from contend.errors import SourceError
 from contend.models.events import SourceOff, StepDone
-from contend.models.options import RunOptions
 from contend.models.replies import PlanReply, ReviewReply, draft_reply
 from contend.models.research import ResearchPlan, SearchResult
-from contend.preflight import opens_alone
+from contend.preflight import is_alone
 from contend.report import state_to_report
+from contend.research.alone import answer
 from contend.research.approval import answered, plan_question, wants_approval
 from contend.research.ask import asked, max_iterations, scope, spent, team_of, values_for
 from contend.research.feedback import (
@@ -24,7 +22,6 @@ from contend.research.feedback import (
     without_orders,
     without_remarks,
 )
-from contend.research.opening import opened_alone
 from contend.research.planning import whole_plan
 from contend.research.reading import (
     nearest_passages,
@@ -34,7 +31,7 @@ from contend.research.reading import (
     unread_pages,
     with_summaries,
 )
-from contend.research.state import BEGUN, FRESH, PageTask, ResearchState, ResearchUpdate, SearchTask
+from contend.research.state import BEGUN, PageTask, ResearchState, ResearchUpdate, SearchTask
 from contend.research.writing import draft_of, submission_of
 from contend.services import Services, tell
 from contend.text import shorten
@@ -48,18 +45,19 @@ class ResearchNodes:
 
     services: Services
 
-    async def supervise(self, state: ResearchState, runtime: Runtime[RunOptions]) -> ResearchUpdate:
+    async def supervise(self, state: ResearchState) -> ResearchUpdate:
         """Plan first; afterwards decide on `next_action`, without a call."""
-        opening = await self._opening(state, runtime.context)
-        known: ResearchState = {**state, **opening}  # type: ignore[typeddict-item]  # an update of the same keys
-        if not known.get("task_plan"):
-            return {**opening, **await self._plan(known)}
-        if known.get("accepted") or known["iteration_count"] >= max_iterations(known):
-            return {"next_action": "end", **await self._hand_in(known)}
-        if known.get("feedback") is None:
+        if not state.get("task_plan"):
+            # A team's round begins with an empty state; each key that is written is a row of every store.
+            begun = {} if "next_action" in state else BEGUN
+            known: ResearchState = {**state, **begun}  # type: ignore[typeddict-item]  # an update of the same keys
+            return {**begun, **await self._plan(known)}
+        if state.get("accepted") or state["iteration_count"] >= max_iterations(state):
+            return {"next_action": "end", **await self._hand_in(state)}
+        if state.get("feedback") is None:
             return {"next_action": "review"}
-        again: Literal["research", "write"] = "research" if known.get("more_queries") else "write"
-        return {"next_action": again, "iteration_count": known["iteration_count"] + 1}
+        again: Literal["research", "write"] = "research" if state.get("more_queries") else "write"
+        return {"next_action": again, "iteration_count": state["iteration_count"] + 1}
 
     async def approve_plan(self, state: ResearchState) -> ResearchUpdate:
         """A person approves the plan, edits it or rejects it; the run waits here."""
@@ -189,12 +187,6 @@ class ResearchNodes:
         texts = await self.services.documents.get_many(ids.values())
         return with_summaries(results, kept, {url: texts[document] for url, document in ids.items()})
 
-    async def _opening(self, state: ResearchState, context: RunOptions | None) -> ResearchUpdate:
-        if opens_alone(state, done=state.get("next_action") == "end"):
-            return {**FRESH, **await opened_alone(self.services, state, context)}
-        # A team's round begins with an empty state; each key that is written is a row of every store.
-        return {} if "next_action" in state else BEGUN
-
     async def _plan(self, state: ResearchState) -> ResearchUpdate:
         answer = await asked(self.services, state, "supervisor").structured(
             "supervisor/plan",
@@ -222,12 +214,12 @@ class ResearchNodes:
     async def _hand_in(self, state: ResearchState) -> ResearchUpdate:
         submission = submission_of(state, await self._results(state))
         document = await self.services.put_submission(submission)
-        if not state.get("alone"):
+        if not is_alone(state):
             return {"submission": document}
         return {
             "submission": document,
             "report": submission.report.model_dump(mode="json"),
-            "messages": [AIMessage(submission.content)],
+            "messages": [answer(state, submission.content)],
         }
 
 

@@ -5,6 +5,7 @@ from typing import Literal
 
 from langgraph.types import Send
 
+from contend.preflight import is_alone
 from contend.research.ask import max_iterations, team_of
 from contend.research.reading import pages_to_read
 from contend.research.state import ResearchState, SearchTask
@@ -16,6 +17,10 @@ class ResearchRoutes:
     """Where the research goes next: the supervisor's word, and a search for each query and source."""
 
     services: Services
+
+    async def route_at_start(self, state: ResearchState) -> Literal["open_run", "supervise"]:
+        """To its opening, where nobody has settled options for it: each new question on its thread, too."""
+        return "open_run" if is_alone(state) else "supervise"
 
     async def route_after_supervise(
         self, state: ResearchState

@@ -18,10 +18,9 @@ NextAction = Literal["research", "write", "review", "end"]
 class ResearchInput(TypedDict, total=False):
     """What a research is asked. Alone: `theme` or `messages`; in a team: everything from `options` on, too.
 
-    `alone`: nobody but a person reads the outcome, as a report and a message; a contest takes the submission's id.
+    Alone, its outcome is a report and a message too; a team takes the submission's id.
     """
 
-    alone: SkipJsonSchema[bool]
     theme: AskedTheme
     messages: Chat
     options: SkipJsonSchema[dict[str, Any]]
@@ -39,6 +38,7 @@ class ResearchInput(TypedDict, total=False):
 class ResearchOutput(TypedDict, total=False):
     """`submission` is a document's id; `calls` what the round's model calls cost; `report` a ResearchReport.
 
+    `messages`: alone, the question and one answer, the report in Markdown or why there is none.
     `clock`: the run's active seconds when it was last looked at.
     """
 
@@ -46,7 +46,7 @@ class ResearchOutput(TypedDict, total=False):
     calls: list[dict[str, Any]]
     sources_off: dict[str, str]
     clock: Reading | None
-    report: dict[str, Any]
+    report: dict[str, Any] | None
     messages: Chat
 
 
@@ -100,7 +100,6 @@ class PageTask(TypedDict):
 class ResearchUpdate(TypedDict, total=False):
     """A node's partial update."""
 
-    alone: bool
     options: dict[str, Any]
     team: dict[str, Any]
     execution_id: str
@@ -134,7 +133,7 @@ class ResearchUpdate(TypedDict, total=False):
     calls: list[dict[str, Any]]
     clock: Reading | None
     submission: str | None
-    report: dict[str, Any]
+    report: dict[str, Any] | None
 
 
 BEGUN: ResearchUpdate = {
@@ -163,6 +162,7 @@ FRESH: ResearchUpdate = {
     "more_queries": [],
     "accepted": False,
     "submission": None,
+    "report": None,
     "calls": [],
 }
 """A research that begins on its own: nothing of one before it on the same thread stays."""

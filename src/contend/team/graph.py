@@ -1,4 +1,7 @@
-"""The team graph: brief → research → submit → Send × metrics → score_metric → evaluate → judge → brief, or end."""
+"""The team graph.
+
+(open_run) → brief → research → submit → Send × metrics → score_metric → evaluate → judge → brief, or (finish_run) end.
+"""
 
 from langgraph.graph import END, START, StateGraph
 
@@ -6,6 +9,7 @@ from contend.drawing import fails_to
 from contend.models.options import RunOptions
 from contend.research.graph import build_research_graph
 from contend.services import Services
+from contend.team.alone import TeamAlone, route_at_start
 from contend.team.nodes import TeamNodes, route_after_evaluate, route_to_metrics
 from contend.team.state import MetricTask, TeamInput, TeamState
 
@@ -16,7 +20,9 @@ def build_team_graph(services: Services) -> TeamGraph:
     """One team, not compiled: its parent or its server brings the checkpointer."""
     nodes = TeamNodes(services)
     graph: TeamGraph = StateGraph(TeamState, context_schema=RunOptions, input_schema=TeamInput)
-    graph.add_node("brief", nodes.brief)
+    alone = TeamAlone(services)
+    graph.add_node("open_run", alone.open_run, error_handler=alone.refuse, destinations=fails_to("open_run"))
+    graph.add_node("brief", nodes.brief, error_handler=alone.fail, destinations=fails_to("brief", "finish_run"))
     graph.add_node(
         "research",
         build_research_graph(services).compile(),
@@ -32,11 +38,18 @@ def build_team_graph(services: Services) -> TeamGraph:
         destinations=fails_to("score_metric"),
     )
     graph.add_node("evaluate", nodes.evaluate)
-    graph.add_node("judge", nodes.judge, error_handler=nodes.judge_failed, destinations=fails_to("judge", "brief", END))
-    graph.add_edge(START, "brief")
+    graph.add_node(
+        "judge",
+        nodes.judge,
+        error_handler=nodes.judge_failed,
+        destinations=fails_to("judge", "brief", "finish_run", END),
+    )
+    graph.add_node("finish_run", alone.finish_run)
+    graph.add_conditional_edges(START, route_at_start, ["open_run", "brief"])
+    graph.add_edge("open_run", "brief")
     graph.add_edge("brief", "research")
     graph.add_edge("research", "submit")
     graph.add_conditional_edges("submit", route_to_metrics, ["score_metric"])
     graph.add_edge("score_metric", "evaluate")
-    graph.add_conditional_edges("evaluate", route_after_evaluate, ["brief", "judge", "__end__"])
+    graph.add_conditional_edges("evaluate", route_after_evaluate, ["brief", "judge", "finish_run", "__end__"])
     return graph

@@ -5,29 +5,28 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from langgraph.errors import NodeError
-from langgraph.runtime import Runtime
 from langgraph.types import Command, Overwrite, Send
 
 from contend.errors import BudgetExhausted, ContendError
 from contend.models.evaluation import MetricScore
 from contend.models.events import RoundStarted
-from contend.models.options import RunOptions
 from contend.models.replies import JudgmentReply
 from contend.models.round import Judgment
 from contend.models.task import CallUsage
 from contend.points import uncovered_points
-from contend.preflight import opens_alone
+from contend.preflight import is_alone
 from contend.services import Services, tell
+from contend.team.alone import TeamAlone
 from contend.team.evaluation import evaluation_of
 from contend.team.keeping import keep_decision, keep_evaluation, keep_submission
 from contend.team.metrics import measure, metric_tasks, seen_by_judges, unscored
-from contend.team.opening import opened_alone
 from contend.team.rounds import Decision, FinishedRound, best_of, decide, judged, lean
 from contend.team.state import MetricTask, TeamState, TeamUpdate
 from contend.team.view import TeamView, prompt_context, standing
 
 _LOG = logging.getLogger(__name__)
-JudgeCommand = Command[Literal["brief", "__end__"]]
+Ending = Literal["finish_run", "__end__"]
+JudgeCommand = Command[Literal["brief", "finish_run", "__end__"]]
 
 
 @dataclass(frozen=True)
@@ -36,12 +35,9 @@ class TeamNodes:
 
     services: Services
 
-    async def brief(self, state: TeamState, runtime: Runtime[RunOptions]) -> TeamUpdate:
+    async def brief(self, state: TeamState) -> TeamUpdate:
         """Open a round: what the team knows of itself and of the ranking, as one string."""
-        alone = opens_alone(state, done=state.get("decision", {}).get("step") == "stop")
-        opening: TeamUpdate = await opened_alone(self.services, state, runtime.context) if alone else {}
-        known: TeamState = {**state, **opening}  # type: ignore[typeddict-item]  # an update of the same keys
-        view = TeamView.of(known)
+        view = TeamView.of(state)
         number = len(view.rounds) + 1
         self.services.stopwatch.lap(view.key)
         context = await prompt_context(self.services, view, number)
@@ -52,7 +48,6 @@ class TeamNodes:
         # A round that is played again began when it first did.
         first = view.round_started if number == view.round_number else None
         return {
-            **opening,
             "round_number": number,
             "round_started": (first or started.at).isoformat(),
             "leaderboard_seen": [
@@ -60,9 +55,9 @@ class TeamNodes:
             ],
             "brief": self.services.builder(view.options, view.execution_id).build_team_prompt(
                 context,
-                bullets=known["bullets"],
+                bullets=state["bullets"],
                 instructions=view.options.instructions,
-                earlier=known.get("earlier", ""),
+                earlier=state.get("earlier", ""),
             ),
             "history": [_remembered(past) for past in view.rounds],
             "best_submission": best.submission if best else None,
@@ -71,12 +66,13 @@ class TeamNodes:
             "scores": Overwrite([]),
         }
 
-    async def research_failed(self, state: TeamState, error: NodeError) -> Command[Literal["brief"]]:
+    async def research_failed(self, state: TeamState, error: NodeError) -> Command[Literal["brief", "finish_run"]]:
         """The round is played again while retries remain; else the team forfeits. No retry brings back a budget."""
         allowed = state["options"]["max_retries_per_team"]
         used = state.get("retries", 0)
         if used >= allowed or isinstance(error.error, BudgetExhausted) or not isinstance(error.error, ContendError):
-            raise error.error
+            ended = await TeamAlone(self.services).fail(state, error)
+            return Command(update=ended.update, goto="finish_run")
         _LOG.warning("team %s plays round %s again: %s", state["team"]["team_id"], state["round_number"], error.error)
         return Command(update={"retries": used + 1}, goto="brief")
 
@@ -175,7 +171,7 @@ class TeamNodes:
             "rounds": [past.model_dump(mode="json") for past in [*view.rounds[:-1], last]],
             **self._times(state),
         }
-        return Command(update=dict(update), goto="brief" if decision.step == "go_on" else "__end__")
+        return Command(update=dict(update), goto="brief" if decision.step == "go_on" else _ending(state))
 
     def _times(self, state: TeamState) -> TeamUpdate:
         """Active seconds so far: what earlier processes counted, and what passed in this one."""
@@ -198,14 +194,19 @@ async def route_to_metrics(state: TeamState) -> list[Send]:
     return [Send("score_metric", task) for task in tasks]
 
 
-async def route_after_evaluate(state: TeamState) -> Literal["brief", "judge", "__end__"]:
+async def route_after_evaluate(state: TeamState) -> Literal["brief", "judge", "finish_run", "__end__"]:
     match state["decision"]["step"]:
         case "go_on":
             return "brief"
         case "ask_judge":
             return "judge"
         case _:
-            return "__end__"
+            return _ending(state)
+
+
+def _ending(state: TeamState) -> Ending:
+    """A contest closes its teams itself."""
+    return "finish_run" if is_alone(state) else "__end__"
 
 
 def _scored(score: MetricScore, usage: CallUsage | None) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import operator
 from typing import Annotated, Any, Literal
 
+from langchain_core.messages import AnyMessage
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
@@ -13,12 +14,11 @@ Step = Literal["go_on", "ask_judge", "stop"]
 
 
 class TeamInput(TypedDict, total=False):
-    """What the contest sends; alone, a team needs only `theme` or `messages`, and `alone` is set.
+    """What the contest sends; alone, a team needs only `theme` or `messages`.
 
     `earlier`: the thread's last report.
     """
 
-    alone: SkipJsonSchema[bool]
     theme: AskedTheme
     messages: Chat
     options: SkipJsonSchema[dict[str, Any]]
@@ -32,7 +32,8 @@ class TeamInput(TypedDict, total=False):
 class TeamState(TeamInput, total=False):
     """`rounds` holds finished rounds; `scores` grows by parallel metrics and is emptied by `brief`.
 
-    `asked`: what a team on its own was opened for; `round_started`: when the round began, ISO 8601.
+    `asked`: what a team on its own was opened for; `problem`: why it ended before its rounds did;
+    `round_started`: when the round began, ISO 8601.
     """
 
     asked: dict[str, str]
@@ -50,13 +51,14 @@ class TeamState(TeamInput, total=False):
     time_used: float
     clock: Reading | None
     retries: int
+    problem: str
 
 
 class TeamUpdate(TypedDict, total=False):
     """A node's partial update."""
 
-    alone: bool
     theme: str
+    messages: list[AnyMessage]
     asked: dict[str, str]
     options: dict[str, Any]
     team: dict[str, Any]
@@ -77,6 +79,7 @@ class TeamUpdate(TypedDict, total=False):
     time_used: float
     clock: Reading | None
     retries: int
+    problem: str
 
 
 class MetricTask(TypedDict):

@@ -1,0 +1,68 @@
+"""A research opened on its own, in Studio or from code: what a team would have brought, and its answer in the chat."""
+
+from dataclasses import dataclass
+from typing import Literal
+from uuid import uuid4
+
+from langchain_core.messages import AIMessage
+from langgraph.errors import NodeError
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+
+from contend.errors import ContendError, InputError, StoreError
+from contend.models.options import RunOptions, TeamConfig
+from contend.preflight import asked_of, is_alone, open_asked, question_in_chat
+from contend.research.state import FRESH, ResearchState, ResearchUpdate
+from contend.services import Services
+
+
+@dataclass(frozen=True)
+class ResearchAlone:
+    """How a research without a team begins, and how it fails."""
+
+    services: Services
+
+    async def open_run(self, state: ResearchState, runtime: Runtime[RunOptions]) -> ResearchUpdate:
+        """Theme, options and a plain team."""
+        opened = await open_asked(self.services, state, runtime.context)
+        team = TeamConfig(team_id="research", name="Research", sources=opened.sources)
+        question = question_in_chat(state)
+        return {
+            **FRESH,
+            "theme": opened.theme,
+            "messages": question,
+            "asked": {**asked_of(state, question), "theme": opened.theme},
+            "options": opened.options.model_dump(mode="json"),
+            "team": team.model_dump(mode="json"),
+            "execution_id": str(uuid4()),
+            "round_number": 1,
+            "brief": "",
+            "bullets": [],
+            "history": [],
+            "best_submission": None,
+            "sources_off": opened.sources_off,
+            "clock": None,
+        }
+
+    async def refuse(self, state: ResearchState, error: NodeError) -> Command[Literal["__end__"]]:
+        """Bad input ends the run with its one line."""
+        if not isinstance(error.error, InputError):
+            raise error.error
+        question = question_in_chat(state)
+        refused: ResearchUpdate = {**FRESH, "asked": asked_of(state, question)}
+        return Command(update={**refused, "messages": [*question, AIMessage(str(error.error))]}, goto="__end__")
+
+    async def fail(self, state: ResearchState, error: NodeError) -> Command[Literal["__end__"]]:
+        """A failure is told in the chat. A team hears the error itself.
+
+        What a store refused is no answer: the run stands where it is, and goes on.
+        """
+        why = error.error
+        if not is_alone(state) or not isinstance(why, ContendError) or isinstance(why, StoreError):
+            raise why
+        return Command(update={"next_action": "end", "messages": [answer(state, str(why))]}, goto="__end__")
+
+
+def answer(state: ResearchState, text: str) -> AIMessage:
+    """The one message of a research on its own. Said again, it takes its own place."""
+    return AIMessage(text, id=f"answer-{state['execution_id']}")

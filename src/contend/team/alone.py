@@ -1,0 +1,85 @@
+"""A team opened on its own, in Studio or from code: what a contest would have brought and closed."""
+
+from dataclasses import dataclass
+from typing import Literal
+from uuid import uuid4
+
+from langchain_core.messages import AIMessage
+from langgraph.errors import NodeError
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+
+from contend.errors import ContendError, InputError, StoreError
+from contend.models.options import RunOptions
+from contend.preflight import asked_of, is_alone, open_asked, question_in_chat
+from contend.services import Services
+from contend.team.rounds import best_of
+from contend.team.state import TeamState, TeamUpdate
+from contend.team.view import TeamView
+
+FRESH: TeamUpdate = {
+    "bullets": [],
+    "round_number": 0,
+    "rounds": [],
+    "best_submission": None,
+    "submission": None,
+    "decision": {},
+    "retries": 0,
+    "problem": "",
+    "time_used": 0.0,
+    "clock": None,
+}
+"""A further question on a thread is a run of its own: nothing of the one before stays."""
+
+
+@dataclass(frozen=True)
+class TeamAlone:
+    """The first and the last node of a team without a contest."""
+
+    services: Services
+
+    async def open_run(self, state: TeamState, runtime: Runtime[RunOptions]) -> TeamUpdate:
+        """Theme, options and the first team that may enter."""
+        opened = await open_asked(self.services, state, runtime.context)
+        question, execution_id, team = question_in_chat(state), str(uuid4()), opened.teams[0]
+        self.services.board.enter(execution_id, [(team.team_id, team.name)])
+        return {
+            **FRESH,
+            "theme": opened.theme,
+            "messages": question,
+            "asked": {**asked_of(state, question), "theme": opened.theme},
+            "options": opened.options.model_dump(mode="json"),
+            "team": team.model_dump(mode="json"),
+            "execution_id": execution_id,
+            "sources_off": opened.sources_off,
+        }
+
+    async def refuse(self, state: TeamState, error: NodeError) -> Command[Literal["__end__"]]:
+        """Bad input ends the run with its one line."""
+        if not isinstance(error.error, InputError):
+            raise error.error
+        question = question_in_chat(state)
+        refused: TeamUpdate = {**FRESH, "asked": asked_of(state, question)}
+        return Command(update={**refused, "messages": [*question, AIMessage(str(error.error))]}, goto="__end__")
+
+    async def fail(self, state: TeamState, error: NodeError) -> Command[Literal["finish_run"]]:
+        """A failure ends the run with what its rounds gave until then. In a contest, the team forfeits.
+
+        What a store refused is no answer: the run stands where it is, and goes on.
+        """
+        why = error.error
+        if not is_alone(state) or not isinstance(why, ContendError) or isinstance(why, StoreError):
+            raise why
+        return Command(update={"problem": str(why)}, goto="finish_run")
+
+    async def finish_run(self, state: TeamState) -> TeamUpdate:
+        """The run's one message: the best report, or why there is none. Said again, it takes its own place."""
+        best = best_of(TeamView.of(state).rounds)
+        report = (await self.services.require_submission(best.submission)).content if best else ""
+        said = "\n\n".join(filter(None, [report, state["problem"]]))
+        return {"messages": [AIMessage(said, id=f"answer-{state['execution_id']}")]}
+
+
+async def route_at_start(state: TeamState) -> Literal["open_run", "brief"]:
+    """To its opening, where nobody has settled options for it: each new question on its thread, too."""
+    return "open_run" if is_alone(state) else "brief"
