@@ -11,12 +11,13 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import NamedTuple
 
+from contend.llm.context import COMPACT_PASSAGE_TOKENS
 from contend.models.record import Language
 from contend.models.round import RoundPromptContext, RoundState
 from contend.prompts import PromptBuilderSettings, PromptLibrary, Untrusted, UserPromptBuilder
 from contend.prompts.library import LANGUAGES
 from contend.resources import resource
-from contend.services import PASSAGE_CHARACTERS, PASSAGE_TOKENS
+from contend.services import PASSAGE_CHARACTERS
 from contend.stores.leaderboard import LiveLeaderboard
 from contend.text import estimate_tokens
 from stub import prose
@@ -61,7 +62,7 @@ def passages(language: Language) -> list[dict[str, object]]:
     for number in range(1, 17):
         text = text_of(language, PASSAGE_CHARACTERS, first=number * 17)
         tokens += estimate_tokens(text)
-        if tokens > PASSAGE_TOKENS:
+        if tokens > COMPACT_PASSAGE_TOKENS:
             break
         title = Untrusted(text[:40], label="title")
         chosen.append({"number": number, "title": title, "text": Untrusted(text, label="passage")})

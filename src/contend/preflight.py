@@ -100,8 +100,15 @@ async def open_run(
     await asyncio.to_thread(_check_files, services, resolved)
     store_warnings = await check_checkpointer(services.settings)
     on, off = await _checked_sources(services, resolved)
-    options = resolved.options.model_copy(update={"sources": on, "round_prompt": services.templates.round_prompt})
     teams = _teams_with_sources(resolved.teams, on, named=given.teams is not None)
+    contexts = await services.contexts(models_of(resolved.options, teams))
+    options = resolved.options.model_copy(
+        update={
+            "sources": on,
+            "round_prompt": services.templates.round_prompt,
+            "contexts": {name: context.tokens for name, context in contexts.items()},
+        }
+    )
     return Opening(
         theme=settled_theme,
         given=given,
@@ -169,6 +176,13 @@ def config_fingerprint(services: Services, options: ResolvedOptions) -> dict[str
     return {**services.config.fingerprint, "prompts": services.library.fingerprint(options.language)}
 
 
+def models_of(options: ResolvedOptions, teams: Sequence[TeamConfig]) -> set[str]:
+    """The language models that a run may call: its roles', its teams', its metrics'."""
+    metrics = [metric.model for metric in options.evaluator.metrics if metric.model]
+    own = [name for team in teams if team.kind != "extractive" for name in team.models.values()]
+    return {*options.models.values(), *own, *metrics} - {EXTRACTIVE}
+
+
 def _check_files(services: Services, resolved: Resolved) -> None:
     services.source("local", resolved.options.documents)
     services.library.check(resolved.options.language)
@@ -180,9 +194,7 @@ def _check_prices(services: Services, resolved: Resolved) -> None:
     options = resolved.options
     if options.max_usd is None:
         return
-    metrics = [metric.model for metric in options.evaluator.metrics if metric.model]
-    teams = [name for team in resolved.teams if team.kind != "extractive" for name in team.models.values()]
-    require_price([*options.models.values(), *teams, *metrics], services.config.models.prices)
+    require_price(sorted(models_of(options, resolved.teams)), services.config.models.prices)
 
 
 def _check_metrics(services: Services, evaluator: EvaluatorConfig) -> None:

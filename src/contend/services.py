@@ -4,11 +4,12 @@ import asyncio
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pydantic import SecretStr
 
@@ -20,7 +21,17 @@ from contend.learning.reflector import ReflectorAgent
 from contend.learning.sections import SectionFile
 from contend.llm.budget import Ledgers, Limits
 from contend.llm.chat import ChatModel
-from contend.llm.endpoint import Endpoint
+from contend.llm.context import (
+    COMPACT_PASSAGE_TOKENS,
+    DEFAULT_CONTEXT_TOKENS,
+    EXTRACTIVE_PROFILE,
+    ContextProfile,
+    EndpointSizes,
+    ModelContext,
+    configured_context,
+    read_sizes,
+)
+from contend.llm.endpoint import OPENAI_URL, Endpoint
 from contend.llm.extractive import ExtractiveModel
 from contend.llm.model import Answer, Model, R, Scope
 from contend.models.events import DocumentsRead, Event
@@ -40,9 +51,6 @@ from contend.stores.leaderboard import LiveLeaderboard
 from contend.stores.playbooks import PlaybookStore
 from contend.stores.record import RecordStore
 from contend.text import estimate_tokens, shorten
-
-PASSAGE_TOKENS = 4000
-"""What the passages offered to a writer may take together, estimated."""
 
 PASSAGE_CHARACTERS = 2000
 _KEPT_SUBMISSIONS = 256
@@ -103,6 +111,7 @@ class Services:
         self._functions: dict[str, Function] = {}
         self._models: dict[str, Model] = {EXTRACTIVE: ExtractiveModel()}
         self._options: dict[str, ResolvedOptions] = {}
+        self._sizes: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[EndpointSizes]] = WeakKeyDictionary()
         self._endpoint: Endpoint | None = None
         self._sources: dict[tuple[str, tuple[str, ...]], Source] = {}
         self._off: dict[str, dict[str, str]] = {}
@@ -122,11 +131,43 @@ class Services:
         name: str | None = None,
     ) -> Model:
         """The model that plays a role: `name`, else the team's own, else the run's."""
-        wanted = name or options.models[role]
-        if team is not None:
-            wanted = EXTRACTIVE if team.kind == "extractive" else team.models.get(role, wanted)
         self.remember(execution_id, options)
-        return self._named(wanted)
+        return self._named(_model_name(role, options, team, name))
+
+    def profile(
+        self, role: Role, options: ResolvedOptions, *, team: TeamConfig | None = None, name: str | None = None
+    ) -> ContextProfile:
+        """What the calls of the model may hold that plays a role, found as `model` finds it."""
+        wanted = _model_name(role, options, team, name)
+        if wanted == EXTRACTIVE:
+            return EXTRACTIVE_PROFILE
+        return ContextProfile(options.contexts.get(wanted, DEFAULT_CONTEXT_TOKENS))
+
+    async def contexts(self, names: Collection[str]) -> dict[str, ModelContext]:
+        """How much each language model can read, and who says so.
+
+        The endpoint is asked at most once, and only where `[context]` leaves a model out.
+        """
+        wanted = sorted(set(names) - {EXTRACTIVE})
+        table = self.config.models.context
+        known = {name: context for name in wanted if (context := configured_context(name, table))}
+        sizes = await self._endpoint_sizes() if len(known) < len(wanted) else EndpointSizes()
+        return {name: known.get(name) or self._told_context(sizes.of(name)) for name in wanted}
+
+    def _told_context(self, tokens: int | None) -> ModelContext:
+        if tokens is None:
+            return ModelContext(DEFAULT_CONTEXT_TOKENS, "default")
+        return ModelContext(tokens, self.endpoint.address)
+
+    async def _endpoint_sizes(self) -> EndpointSizes:
+        if not self.settings.has_language_model:
+            return EndpointSizes()
+        loop = asyncio.get_running_loop()
+        if loop not in self._sizes:
+            url = self.settings.openai_base_url or OPENAI_URL
+            self._sizes[loop] = asyncio.ensure_future(read_sizes(url, _secret(self.settings.openai_api_key)))
+        # Shielded: a run that is cancelled while it waits does not take the answer from the others.
+        return await asyncio.shield(self._sizes[loop])
 
     def remember(self, execution_id: str, options: ResolvedOptions) -> None:
         """Whose options and budget an execution has; agents that are wired once look them up."""
@@ -292,11 +333,13 @@ class Services:
 
     # Documents
 
-    async def passages(self, references: Sequence[Mapping[str, Any]]) -> list[Passage]:
-        """Passages with their texts, in order, as many as fit the budget; at least one."""
+    async def passages(
+        self, references: Sequence[Mapping[str, Any]], *, tokens: int = COMPACT_PASSAGE_TOKENS
+    ) -> list[Passage]:
+        """Passages with their texts, in order, as many as take at most `tokens` together, estimated; at least one."""
         texts = await self.documents.get_many([reference["id"] for reference in references])
         chosen: list[Passage] = []
-        left = PASSAGE_TOKENS
+        left = tokens
         for reference in references:
             text = shorten(texts[reference["id"]], PASSAGE_CHARACTERS)
             left -= _tokens(text)
@@ -375,6 +418,13 @@ class Services:
         await self.record.close()
         if self._endpoint is not None:
             await self._endpoint.aclose()
+
+
+def _model_name(role: Role, options: ResolvedOptions, team: TeamConfig | None, name: str | None) -> str:
+    wanted = name or options.models[role]
+    if team is None:
+        return wanted
+    return EXTRACTIVE if team.kind == "extractive" else team.models.get(role, wanted)
 
 
 def _secret(value: SecretStr | None) -> str | None:

@@ -118,6 +118,8 @@ class Vendors:
 
     def __init__(self, *, port: int = 0, latency: float = 0.0, log: Path | None = None) -> None:
         self.latency = latency
+        self.models: list[dict[str, Any]] = []
+        """What `GET /v1/models` lists."""
         self.hung: list[Call] = []
         self.calls: list[Call] = []
         self.most_in_flight = 0
@@ -372,7 +374,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(given.status, headers, sent, pause=given.drip_seconds)
 
     def do_GET(self) -> None:
-        self._send(200, {"Content-Type": "application/json"}, b'{"object": "list", "data": []}')
+        listed = self.server.vendors.models if self.path == "/v1/models" else []
+        body = json.dumps({"object": "list", "data": listed}).encode()
+        self._send(200, {"Content-Type": "application/json"}, body)
 
     def _send(
         self, status: int, headers: dict[str, str], body: bytes, *, only: int | None = None, pause: float = 0

@@ -9,7 +9,7 @@ from threading import Event, Thread
 
 import pytest
 
-from contend.cli.probing import NoAnswer, models_at
+from contend.llm.listing import NoAnswer, listed_models
 from fakes.terminal import Terminal
 
 
@@ -123,13 +123,13 @@ def test_an_endpoint_that_is_not_there_is_a_fault(terminal: Terminal, monkeypatc
 
 async def test_a_server_that_never_answers_is_given_up_in_time() -> None:
     with endpoint(hang=True) as url, pytest.raises(NoAnswer, match=r"within 0\.2 s"):
-        await models_at(url, None, seconds=0.2)
+        await listed_models(url, None, seconds=0.2)
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b'{"data": 3}', b'{"data": [1]}', b"\xff"])
 async def test_another_kind_of_server_is_not_taken_for_a_model(body: bytes) -> None:
     with endpoint(body=body) as url, pytest.raises(NoAnswer, match="no OpenAI-compatible server"):
-        await models_at(url, None)
+        await listed_models(url, None)
 
 
 def test_a_broken_config_file_is_a_fault_that_names_it(terminal: Terminal) -> None:

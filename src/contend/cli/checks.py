@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from typing import Literal, NamedTuple
 
-from contend.cli.probing import NoAnswer, Server, models_at
+from contend.cli.probing import Server
 from contend.cli.words import counted
 from contend.errors import ContendError, InputError, StoreError
 from contend.llm.endpoint import OPENAI_URL
+from contend.llm.listing import NoAnswer, listed_models
 from contend.models.options import RunOptions
-from contend.preflight import judges_warning
+from contend.preflight import judges_warning, models_of
 from contend.prompts.library import LANGUAGES
 from contend.services import Services
 from contend.settings import EXTRACTIVE, Config, Settings, resolve_options
@@ -61,7 +62,7 @@ async def model_check(services: Services, servers: Sequence[Server]) -> Check:
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
     try:
         address = services.endpoint.address
-        there = await models_at(settings.openai_base_url or OPENAI_URL, key)
+        there = [model["id"] for model in await listed_models(settings.openai_base_url or OPENAI_URL, key)]
     except InputError as error:
         return Check("model", "fault", str(error), "set OPENAI_BASE_URL to the server's address with /v1")
     except NoAnswer as why:
@@ -73,10 +74,18 @@ async def model_check(services: Services, servers: Sequence[Server]) -> Check:
 def wanted_models(config: Config) -> list[str]:
     """The models that a run would call if nothing else is asked for."""
     resolved = resolve_options(config, RunOptions(), theme="", has_language_model=True)
-    metrics = resolved.options.evaluator.metrics
-    names = {*resolved.options.models.values(), *(metric.model for metric in metrics if metric.model)}
-    names |= {name for team in resolved.teams for name in team.models.values()}
-    return sorted(names - {EXTRACTIVE})
+    return sorted(models_of(resolved.options, resolved.teams))
+
+
+async def context_check(services: Services) -> Check:
+    """How much each model can read, and who says so."""
+    contexts = await services.contexts(wanted_models(services.config))
+    said = "; ".join(f"{name} {tokens:,} tokens ({origin})" for name, (tokens, origin) in contexts.items())
+    unknown = [name for name, context in contexts.items() if context.origin == "default"]
+    if unknown:
+        remedy = f"say how much {', '.join(unknown)} can read: [context] in the workspace's config/models.toml"
+        return Check("context", "warning", said, remedy)
+    return Check("context", "ok", said)
 
 
 def judges_check(services: Services) -> Check:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from contend.cli.checks import (
     Check,
+    context_check,
     extra_checks,
     judges_check,
     model_check,
@@ -57,7 +58,7 @@ async def _checks(settings: Settings) -> list[Check]:
         Check("config", "ok", f"{counted(len(services.config.teams), 'team')}: {', '.join(services.config.teams)}"),
         await asyncio.to_thread(prompts_check, services),
         await model_check(services, servers),
-        *([judges_check(services)] if settings.has_language_model else []),
+        *([await context_check(services), judges_check(services)] if settings.has_language_model else []),
         *await source_checks(services),
         *await store_checks(services),
         *extra_checks(servers),

@@ -12,8 +12,8 @@ from contend.app import DryRun, dry_run
 from contend.cli.screen import advise, facts_table, say_json, show
 from contend.cli.words import plain, said_models
 from contend.llm.budget import Limits, cost_usd
+from contend.llm.context import COMPACT_PASSAGE_TOKENS
 from contend.models.options import RunOptions
-from contend.services import PASSAGE_TOKENS
 from contend.settings import EXTRACTIVE, ModelsConfig, load_config, load_settings
 
 _LEAST_INPUT, _LEAST_OUTPUT = 800, 150
@@ -51,7 +51,7 @@ def estimated(planned: DryRun, models: ModelsConfig) -> Estimate:
     """A rough range: the least as if all calls were short, the most as if all were as long as they may be."""
     options = planned.opening.options
     caps = models.max_output_tokens.values()
-    longest_input = PASSAGE_TOKENS + options.round_prompt.estimated_prompt_tokens + _AROUND_PASSAGES
+    longest_input = COMPACT_PASSAGE_TOKENS + options.round_prompt.estimated_prompt_tokens + _AROUND_PASSAGES
     longest_output = sum(caps) // max(1, len(caps))
     least, most = planned.least_calls, planned.most_calls
     names = {*options.models.values(), *(name for team in planned.opening.teams for name in team.models.values())}

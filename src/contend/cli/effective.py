@@ -1,5 +1,6 @@
 """Every value in effect and where it came from."""
 
+import asyncio
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,9 +13,11 @@ from rich.text import Text
 from contend.cli.screen import advise, say, say_json, show
 from contend.cli.words import plain
 from contend.models.options import RunOptions
+from contend.preflight import models_of
 from contend.prompts import PromptBuilderSettings, PromptLibrary
 from contend.resources import resource
-from contend.settings import Config, Settings, load_config, load_settings, resolve_options
+from contend.services import Services
+from contend.settings import Config, Settings, load_settings, resolve_options
 
 _FROM_THEME = "auto"
 
@@ -30,10 +33,12 @@ class Value(NamedTuple):
 def show_config(*, workspace: Path | None, as_json: bool) -> None:
     """Raises: InputError where a file or variable is not usable."""
     settings = load_settings(workspace=workspace)
-    config, templates = load_config(settings.folder), PromptBuilderSettings.load(settings.folder)
+    services = Services(settings)
+    config, templates = services.config, services.templates
     values = [
         *_process(settings, workspace),
         *_options(settings, config, templates),
+        *_contexts(services),
         *_models(config),
         *_templates(templates),
         *_files(config),
@@ -97,11 +102,19 @@ def _options(settings: Settings, config: Config, templates: PromptBuilderSetting
         values["language"] = _FROM_THEME
     values["teams"] = [team.team_id for team in resolved.teams]
     for name, value in values.items():
-        if name != "round_prompt":
+        if name not in {"round_prompt", "contexts"}:
             yield from _flat(f"run.{name}", value, origins[name])
     for name, value in templates.round_prompt.model_dump(mode="json").items():
         given = name in templates.round_prompt.model_fields_set
         yield Value(f"run.round_prompt.{name}", value, _template_origin(f"ROUND_PROMPT__{name}", given=given))
+
+
+def _contexts(services: Services) -> Iterator[Value]:
+    """The tokens that each model of a run can read; the endpoint is asked for those that config leaves out."""
+    has_language_model = services.settings.has_language_model
+    resolved = resolve_options(services.config, RunOptions(), theme="", has_language_model=has_language_model)
+    contexts = asyncio.run(services.contexts(models_of(resolved.options, resolved.teams)))
+    yield from (Value(f"run.contexts.{name}", tokens, origin) for name, (tokens, origin) in contexts.items())
 
 
 def _option_origins(settings: Settings, found: Mapping[str, str]) -> dict[str, str]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from contend.llm.plain_chat import PlainChat
 
 OPENAI_URL = "https://api.openai.com/v1"
-_OPENAI_HOST = "api.openai.com"
+OPENAI_HOST = "api.openai.com"
 _CONNECT_SECONDS = 10.0
 _MOST_LOGPROBS = 20
 """As many likely tokens as OpenAI tells for each place."""
@@ -200,7 +200,7 @@ class Endpoint:
 
     def _output_limit(self, tokens: int) -> dict[str, int]:
         """OpenAI's reasoning models refuse `max_tokens`; other servers know nothing else."""
-        if urlsplit(self._url).hostname == _OPENAI_HOST:
+        if urlsplit(self._url).hostname == OPENAI_HOST:
             return {"max_completion_tokens": tokens}
         return {"max_tokens": tokens}
 

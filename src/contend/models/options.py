@@ -142,6 +142,8 @@ class ResolvedOptions(Record):
     dataset: Identifier = "default"
     language: Language = "en"
     models: dict[Role, str] = Field(default_factory=dict)
+    contexts: dict[str, int] = Field(default_factory=dict)
+    """The tokens that each model can read, by its name."""
     max_tokens: int | None = None
     max_usd: float | None = None
     max_minutes: float | None = None

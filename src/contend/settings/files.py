@@ -61,12 +61,16 @@ class ModelPrice(Record):
 
 
 class ModelsConfig(Record):
-    """`config/models.toml`: the default model of a role, output limits in tokens, temperatures, prices."""
+    """`config/models.toml`: the default model of a role, output limits in tokens, temperatures, prices.
+
+    `context` gives the tokens that models can read, by name or pattern; the first pattern that fits holds.
+    """
 
     default: str
     roles: dict[Role, str] = Field(default_factory=dict)
     max_output_tokens: dict[Role, Annotated[int, Field(ge=16)]] = Field(default_factory=dict)
     temperature: dict[Role, Annotated[float, Field(ge=0, le=2)]] = Field(default_factory=dict)
+    context: dict[str, Annotated[int, Field(ge=1024, le=100_000_000)]] = Field(default_factory=dict)
     prices: dict[str, ModelPrice] = Field(default_factory=dict)
 
 
@@ -138,11 +142,11 @@ def _check_workspace(folder: Path, path: Path, named: Path | None) -> None:
 
 
 def _filled(files: Mapping[str, Path], name: str, kind: type[M]) -> M:
-    """A file; keys that its tables leave out have the shipped file's values."""
+    """A file; keys that its tables leave out have the shipped file's values, and stand behind its own."""
     values = _read(resource(name))
     for key, own in _read(files[name]).items():
         shipped = values.get(key)
-        values[key] = {**shipped, **own} if isinstance(shipped, dict) and isinstance(own, dict) else own
+        values[key] = {**own, **shipped, **own} if isinstance(shipped, dict) and isinstance(own, dict) else own
     return checked(kind, values, str(files[name]))
 
 

@@ -1,0 +1,270 @@
+"""How much a model can read: who is asked, who wins, and what its calls may hold."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contend.llm.context import ContextProfile, ModelContext
+from contend.models.options import ResolvedOptions, RunOptions, TeamConfig
+from contend.services import Services
+from contend.settings import load_settings, resolve_options
+from fakes.terminal import Terminal
+
+Paths = dict[str, object]
+
+VLLM: Paths = {"/v1/models": {"object": "list", "data": [{"id": "qwen3", "object": "model", "max_model_len": 40_960}]}}
+LLAMA_CPP: Paths = {
+    "/v1/models": {
+        "models": [{"name": "qwen", "model": "qwen"}],
+        "object": "list",
+        "data": [{"id": "qwen", "owned_by": "llamacpp", "meta": {"vocab_type": 2, "n_ctx_train": 131_072}}],
+    },
+    "/props": {"default_generation_settings": {"n_ctx": 8192, "params": {}}, "total_slots": 1},
+}
+LM_STUDIO: Paths = {
+    "/v1/models": {"data": [{"id": "gemma", "object": "model"}, {"id": "qwen", "object": "model"}]},
+    "/api/v0/models": {
+        "data": [
+            {"id": "gemma", "state": "not-loaded", "max_context_length": 131_072},
+            {"id": "qwen", "state": "loaded", "max_context_length": 32_768, "loaded_context_length": 4096},
+        ]
+    },
+}
+OLLAMA: Paths = {
+    "/v1/models": {"object": "list", "data": [{"id": "qwen3:8b", "object": "model"}, {"id": "llama3:latest"}]},
+    "/api/ps": {"models": [{"name": "llama3:latest", "model": "llama3:latest", "context_length": 4096}]},
+}
+OPENROUTER: Paths = {"/v1/models": {"data": [{"id": "deepseek/r1", "context_length": 163_840}, {"id": "b/c"}]}}
+TOGETHER: Paths = {"/v1/models": [{"id": "meta/llama", "context_length": 131_072}, {"id": "b"}]}
+GROQ: Paths = {"/v1/models": {"data": [{"id": "kimi", "context_window": 262_144}, {"id": "b"}]}}
+
+
+@contextmanager
+def server(paths: Paths, *, hang: bool = False) -> Iterator[tuple[str, list[str]]]:
+    """A server that answers `GET` of these paths: its base URL, and what it was asked."""
+    asked: list[str] = []
+    over = Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            if hang:
+                over.wait(30)
+            body = json.dumps(paths.get(self.path, {"error": "no such path"})).encode()
+            self.send_response(200 if self.path in paths else 404)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
+            """Silent."""
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, *_: object) -> None:
+            """A client that went away is no error here."""
+
+    with Server(("127.0.0.1", 0), Handler) as running:
+        Thread(target=running.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        yield f"http://127.0.0.1:{running.server_address[1]}/v1", asked
+        over.set()
+        running.shutdown()
+
+
+@pytest.fixture
+def opened(workspace: Path) -> Callable[..., Services]:
+    """Services on an endpoint, with a `[context]` table of the workspace's own where one is given."""
+
+    def make(url: str | None, table: str = "") -> Services:
+        (workspace / "config").mkdir(parents=True, exist_ok=True)
+        (workspace / "config" / "models.toml").write_text(f"[context]\n{table}\n", "utf-8")
+        return Services(load_settings(workspace=workspace, OPENAI_BASE_URL=url))
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("told", "name", "tokens"),
+    [
+        (VLLM, "qwen3", 40_960),
+        (LLAMA_CPP, "qwen", 8192),
+        (LLAMA_CPP, "whatever-it-is-called", 8192),
+        ({"/v1/models": LLAMA_CPP["/v1/models"]}, "qwen", 131_072),
+        (LM_STUDIO, "qwen", 4096),
+        (LM_STUDIO, "gemma", 131_072),
+        (OLLAMA, "llama3", 4096),
+        (OPENROUTER, "deepseek/r1", 163_840),
+        (TOGETHER, "meta/llama", 131_072),
+        (GROQ, "kimi", 262_144),
+    ],
+    ids=[
+        "vllm",
+        "llama.cpp",
+        "llama.cpp-other-name",
+        "llama.cpp-no-props",
+        "lm-studio-loaded",
+        "lm-studio",
+        "ollama-loaded",
+        "openrouter",
+        "together",
+        "groq",
+    ],
+)
+async def test_what_the_endpoint_tells_of_a_model_is_its_context(
+    opened: Callable[..., Services], told: Paths, name: str, tokens: int
+) -> None:
+    with server(told) as (url, _):
+        contexts = await opened(url).contexts([name])
+
+    assert contexts == {name: ModelContext(tokens, url)}
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [
+        {},
+        OLLAMA,
+        {
+            "/v1/models": {"data": [{"id": "qwen3:8b", "context_length": "many"}]},
+            "/props": [],
+            "/api/ps": {"models": 3},
+        },
+        {"/v1/models": {"data": [{"id": "qwen3:8b", "context_length": -1, "meta": "none"}]}},
+    ],
+    ids=["nothing", "not-loaded", "no-numbers", "no-size"],
+)
+async def test_a_model_of_which_nobody_tells_reads_32000_tokens(opened: Callable[..., Services], paths: Paths) -> None:
+    with server(paths) as (url, _):
+        contexts = await opened(url).contexts(["qwen3:8b"])
+
+    assert contexts == {"qwen3:8b": ModelContext(32_000, "default")}
+
+
+async def test_an_endpoint_that_never_answers_or_is_not_there_costs_no_run(opened: Callable[..., Services]) -> None:
+    with server(VLLM, hang=True) as (url, _):
+        waited = await opened(url).contexts(["qwen3"])
+    refused = await opened("http://127.0.0.1:9/v1").contexts(["qwen3"])
+
+    assert waited == refused == {"qwen3": ModelContext(32_000, "default")}
+
+
+async def test_an_endpoint_is_asked_once_and_only_for_models_that_config_leaves_out(
+    opened: Callable[..., Services],
+) -> None:
+    with server(VLLM) as (url, asked):
+        services = opened(url, '"qwen*" = 9000')
+        known = await services.contexts(["qwen3", "extractive"])
+        before = list(asked)
+        for _ in range(2):
+            await services.contexts(["qwen3", "other"])
+
+    assert known == {"qwen3": ModelContext(9000, 'config/models.toml [context] "qwen*"')}
+    assert (before, asked) == ([], ["/v1/models"])
+
+
+async def test_openai_is_not_asked_because_it_lists_no_sizes(opened: Callable[..., Services]) -> None:
+    services = Services(load_settings(workspace=opened(None).folder, OPENAI_API_KEY="sk-x"))  # type: ignore[arg-type]  # pydantic's secret
+
+    assert await services.contexts(["some-model"]) == {"some-model": ModelContext(32_000, "default")}
+
+
+async def test_a_models_own_name_wins_over_patterns_and_the_workspaces_over_the_shipped(
+    opened: Callable[..., Services],
+) -> None:
+    services = opened(None, '"gpt-*" = 20000\n"gpt-5-mini" = 30000')
+
+    contexts = await services.contexts(["gpt-5-mini", "gpt-5", "o3-mini"])
+
+    assert {name: context.tokens for name, context in contexts.items()} == {
+        "gpt-5-mini": 30_000,
+        "gpt-5": 20_000,
+        "o3-mini": 128_000,
+    }
+
+
+@given(st.integers(1024, 10_000_000))
+def test_a_calls_passages_draft_and_history_leave_a_quarter_of_the_context_and_never_shrink_with_it(
+    tokens: int,
+) -> None:
+    profile, larger = ContextProfile(tokens), ContextProfile(tokens + 1000)
+
+    assert profile.offered_tokens + profile.draft_tokens + profile.history_tokens <= tokens * 3 // 4
+    assert 0 < profile.chosen_tokens <= profile.offered_tokens <= larger.offered_tokens
+    assert profile.chosen_tokens <= larger.chosen_tokens
+
+
+def test_large_models_read_60000_tokens_once_and_8000_from_then_on_and_small_ones_4000() -> None:
+    sizes = {tokens: ContextProfile(tokens) for tokens in (8192, 15_999, 16_000, 32_000, 128_000)}
+
+    assert {
+        tokens: (profile.compact, profile.offered_tokens, profile.chosen_tokens) for tokens, profile in sizes.items()
+    } == {
+        8192: (True, 4000, 4000),
+        15_999: (True, 4000, 4000),
+        16_000: (False, 8000, 4000),
+        32_000: (False, 16_000, 8000),
+        128_000: (False, 60_000, 8000),
+    }
+
+
+def resolved(services: Services, **given: Any) -> ResolvedOptions:  # noqa: ANN401 - any option
+    options = RunOptions.model_validate(given)
+    found = resolve_options(services.config, options, theme="Why?", has_language_model=True, environment=RunOptions())
+    return found.options.model_copy(update={"contexts": {"large": 128_000, "small": 8192}})
+
+
+def test_a_role_has_the_profile_of_the_model_that_plays_it(opened: Callable[..., Services]) -> None:
+    services = opened(None)
+    options = resolved(services, model="large", models={"judge": "small", "reviewer": "unknown"})
+    team = TeamConfig(team_id="a", name="A", sources=["local"], models={"writer": "small"})
+    control = TeamConfig(team_id="c", name="C", kind="extractive", sources=["local"])
+
+    assert services.profile("writer", options).tokens == 128_000
+    assert services.profile("judge", options).compact
+    assert services.profile("reviewer", options).tokens == 32_000
+    assert services.profile("writer", options, team=team).tokens == 8192
+    assert services.profile("evaluator", options, name="small").tokens == 8192
+    assert services.profile("writer", options, team=control).compact
+    assert services.profile("writer", options.model_copy(update={"models": {"writer": "extractive"}})).compact
+
+
+def test_config_show_and_doctor_say_how_much_each_model_reads_and_who_says_so(
+    workspace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = Terminal(workspace, capsys.readouterr)
+    (workspace / "config").mkdir(parents=True)
+    (workspace / "config" / "models.toml").write_text('default = "qwen3"\n[roles]\njudge = "gpt-5-mini"\n', "utf-8")
+    with server(VLLM) as (url, _):
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        shown = {value["name"]: value for value in json.loads(terminal("config", "show", "--json").out)}
+        checked = {check["name"]: check for check in json.loads(terminal("doctor", "--json").out)["checks"]}
+
+    told = shown["run.contexts.qwen3"]
+    assert (told["value"], told["origin"]) == (40_960, url)
+    assert shown["run.contexts.gpt-5-mini"]["origin"] == 'config/models.toml [context] "gpt-5*"'
+    assert checked["context"]["state"] == "ok"
+    assert f"qwen3 40,960 tokens ({url})" in checked["context"]["said"]
+
+
+def test_doctor_says_which_models_nobody_knows_and_where_to_say_it(
+    workspace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = Terminal(workspace, capsys.readouterr)
+    (workspace / "config").mkdir(parents=True)
+    (workspace / "config" / "models.toml").write_text('default = "qwen3:8b"\n', "utf-8")
+    with server(OLLAMA) as (url, _):
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        checked = {check["name"]: check for check in json.loads(terminal("doctor", "--json").out)["checks"]}
+
+    assert checked["context"]["state"] == "warning"
+    assert "qwen3:8b 32,000 tokens (default)" in checked["context"]["said"]
+    assert "[context]" in checked["context"]["remedy"]
