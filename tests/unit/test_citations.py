@@ -57,6 +57,12 @@ def test_numbers_of_a_japanese_report_end_at_its_references() -> None:
     assert citation_numbers("橋は鳴る[1]。\n\n## 参考文献\n\n1. **[7]**\n") == [1]
 
 
+def test_numbers_in_code_and_indices_from_nought_are_no_citations() -> None:
+    markdown = "It is `x[3]`, ``y`[4]`` and z[0] [2].\n\n```\na[5]\n\nb[6]\n```\n\nNo `code [1]."
+
+    assert citation_numbers(markdown) == [2, 1]
+
+
 def test_a_citation_of_a_retrieved_source_is_valid() -> None:
     validity = check_validity(report("It hums [1].", "https://a.example/x"), {"https://a.example/x"})
 

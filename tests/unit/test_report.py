@@ -4,16 +4,21 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from contend.citations import citation_numbers
+from contend.code_spans import split_code
 from contend.errors import DraftError
 from contend.models.research import CitedSentence, Draft
 from contend.report import (
     build_report,
     state_to_report,
 )
+from contend.report.plain import plain_sentence
+from contend.text import clean
 from fakes.reports import FILLER, build, draft, passage, said, source
 
 
@@ -149,31 +154,71 @@ def test_citation_marks_of_a_model_are_taken_out(written: str, shown: str) -> No
 @pytest.mark.parametrize(
     ("written", "shown"),
     [
-        ("# Bridges\n\n- hum.", "Bridges - hum."),
-        ("1. Bridges hum.", "Bridges hum."),
-        ("Bridges ## References hum.", "Bridges References hum."),
-        ("> Bridges hum.", "Bridges hum."),
-        ("Bridges `hum.", "Bridges hum."),
-        ("[1]: https://evil.example/x Bridges hum.", ": Bridges hum."),
+        ("# Bridges\n\n- hum.", r"\# Bridges - hum."),
+        ("1. Bridges hum.", r"1\. Bridges hum."),
+        ("- 5 degrees is cold.", r"\- 5 degrees is cold."),
+        (">90 % of bridges hum.", r"\>90 % of bridges hum."),
+        ("Bridges ## References hum.", "Bridges ## References hum."),
+        ("Bridges `hum.", r"Bridges \`hum."),
+        ("[a]: https://b.example/page Bridges hum.", r"\[a]: https://b.example/page Bridges hum."),
+        ("Call [f](x) of bridges.", r"Call [f]\(x) of bridges."),
     ],
 )
-def test_markdown_blocks_of_a_model_are_taken_out(written: str, shown: str) -> None:
+def test_what_would_be_a_block_or_a_link_is_escaped(written: str, shown: str) -> None:
     assert finding(written) == shown
 
 
 @pytest.mark.parametrize(
     ("written", "shown"),
     [
-        ("Bridges <b>hum</b>.", "Bridges hum."),
-        ("Bridges <script>alert(1)</script>hum.", "Bridges hum."),
-        ("Bridges <img src=x onerror=alert(1)>hum.", "Bridges hum."),
-        ("Bridges &lt;iframe src=x&gt;hum.", "Bridges hum."),
-        ("Bridges <scr<b>ipt>hum.", "Bridges hum."),
-        ("Bridges hum if a<b.", "Bridges hum if a< b."),
-        ("Bridges </div><img src=x onerror=", "Bridges < img src=x onerror=."),
+        ("Bridges <b>hum</b>.", r"Bridges \<b>hum\</b>."),
+        ("Bridges <script>alert(1)</script>hum.", r"Bridges \<script>alert(1)\</script>hum."),
+        ("Bridges <img src=x onerror=alert(1)>hum.", r"Bridges \<img src=x onerror=alert(1)>hum."),
+        ("Bridges &lt;iframe src=x&gt;hum.", r"Bridges \<iframe src=x>hum."),
+        (r"Bridges \<b>hum.", r"Bridges \<b>hum."),
+        ("Bridges hum if a<b.", "Bridges hum if a<b."),
+        ("Bridges </div><img src=x onerror=", r"Bridges \</div>\<img src=x onerror=."),
     ],
 )
-def test_html_of_a_model_is_taken_out(written: str, shown: str) -> None:
+def test_html_of_a_model_is_shown_as_text(written: str, shown: str) -> None:
+    assert finding(written) == shown
+
+
+@pytest.mark.parametrize(
+    "technical",
+    [
+        "Call main() before `x[0]`.",
+        "An empty list is x[0] of the values in [0, 1].",
+        "Vec<String> and HashMap<String, i32> grow; Option<&str> does not.",
+        "Use `Vec<std::String>`, `<b>`, `&lt;` and `[3]` with ``a ` b``.",
+        "Set C:\\new\\x, $HOME, --flag=1, #include, 50% and C++ -> {a: b} | c.",
+        "Input data: 5 of 6, and // is a comment; see src/main.rs:12.",
+        "配列は `x[1]` と main() です。",
+    ],
+)
+def test_technical_text_stays_as_it_was_written(technical: str) -> None:
+    assert finding(technical) == technical
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (
+            "According to https://evil.example/x, bridges hum.",
+            "According to (address not in the sources), bridges hum.",
+        ),
+        ("According to [3], bridges hum.", "According to the source, bridges hum."),
+        ("[3] shows that bridges hum.", "The source shows that bridges hum."),
+        ("[3] Bridges [6], [7] hum ([4], [5]).", "Bridges hum."),
+        ("[3]によると橋は鳴る。", "出典によると橋は鳴る。"),
+        ("Bridges hum (see [[2]](http://evil.example/a)).", "Bridges hum (see (address not in the sources))."),
+        (
+            "It is doi:10.9999/hum and 10.9999/hum.",
+            "It is (address not in the sources) and (address not in the sources).",
+        ),
+    ],
+)
+def test_what_is_taken_out_leaves_a_whole_sentence(written: str, shown: str) -> None:
     assert finding(written) == shown
 
 
@@ -191,6 +236,7 @@ def test_html_of_a_model_is_taken_out(written: str, shown: str) -> None:
         "javascript:alert(1)",
         "hthttp://x.ytp://evil.example",
         "data:text/html,evil",
+        "doi:10.1000/evil",
     ],
 )
 def test_an_address_that_no_source_has_does_not_survive(address: str) -> None:
@@ -199,6 +245,34 @@ def test_an_address_that_no_source_has_does_not_survive(address: str) -> None:
     assert "evil" not in shown
     assert "//" not in shown
     assert "script" not in shown
+
+
+def test_an_address_in_a_cited_passage_stays_as_text() -> None:
+    served = passage("a").model_copy(
+        update={"text": "It asks <http://localhost:8000/v1>, see [x](https://x.example/a)."}
+    )
+    sentences = [
+        said("The default URL is http://localhost:8000/v1 unless it is set.", "a"),
+        said("Read [x](https://x.example/a) and https://x.example/b."),
+    ]
+
+    report = build_report(draft(findings=sentences), [served], [source("a")], theme="Why?", language="en")
+
+    assert report.key_findings == [
+        "The default URL is http://localhost:8000/v1 unless it is set [1].",
+        "Read x (https://x.example/a) and (address not in the sources).",
+    ]
+
+
+def test_an_address_in_a_passage_that_nothing_cites_does_not_stay() -> None:
+    other = passage("b").model_copy(update={"text": "It asks http://localhost:8000/v1."})
+    sentences = [said("The default URL is http://localhost:8000/v1.", "a")]
+
+    report = build_report(
+        draft(findings=sentences), [passage("a"), other], [source("a"), source("b")], theme="Why?", language="en"
+    )
+
+    assert report.key_findings == ["The default URL is (address not in the sources) [1]."]
 
 
 def test_an_address_of_a_source_stays() -> None:
@@ -213,7 +287,71 @@ def test_a_title_with_html_and_links_is_made_plain() -> None:
     assert report.sources[0].title == "Bridges hum"
 
 
-HOSTILE = st.text(alphabet="ab1[]()<>/#`:.&;\\!*_^ \n［］１。橋", max_size=40)
+HOSTILE = st.text(alphabet="ab1[]()<>/#`:.&;\\!*_^ =-+~@\n［］１。橋", max_size=40)
+CODE = st.builds(
+    lambda ticks, text: f"{ticks}{text}{ticks}",
+    st.sampled_from(["`", "``"]),
+    st.text(alphabet="x[01]()<b>/:&lt;\\h.", min_size=1, max_size=12).filter(str.strip),
+)
+WORDS = st.sampled_from(
+    [
+        "main()",
+        "x[0]",
+        "Vec<String>",
+        "a_b",
+        "f(x, y)",
+        "{a: b}",
+        "->",
+        "C++",
+        "50 %",
+        "#1",
+        "[a]",
+        "(see)",
+        "data:",
+        "風",
+    ]
+)
+
+
+def rendered(sentence: str) -> list[Token]:
+    """The inline tokens of a sentence that stands alone, which is one paragraph or nothing."""
+    blocks = MarkdownIt("commonmark").parse(sentence)
+    assert [token.type for token in blocks] in ([], ["paragraph_open", "inline", "paragraph_close"])
+    return list(blocks[1].children or []) if blocks else []
+
+
+@given(text=st.lists(st.one_of(HOSTILE, CODE, WORDS), max_size=5).map("".join))
+@example(text="[ `a`](http://x)")
+@example(text="\\``a`<b>")
+def test_no_sentence_becomes_html_a_link_or_a_block(text: str) -> None:
+    tokens = rendered(plain_sentence(f"{text} a"))
+
+    types = {token.content for token in tokens if token.type == "html_inline"}
+    assert not [name for name in types if name in {"<a>", "<b>"} or not re.fullmatch(r"<[A-Za-z]\w*>", name)]
+    assert {token.type for token in tokens if token.content not in types} <= {
+        "text",
+        "code_inline",
+        "em_open",
+        "em_close",
+        "strong_open",
+        "strong_close",
+    }
+
+
+@given(parts=st.lists(st.tuples(HOSTILE, CODE), min_size=1, max_size=3))
+def test_code_spans_of_a_sentence_are_untouched(parts: list[tuple[str, str]]) -> None:
+    text = " a ".join(f"{prose.replace('`', '')} {code}" for prose, code in parts)
+
+    written = [code for code in split_code(clean(text))[1::2] if "\n" not in code]
+
+    assert all(code in plain_sentence(f"a {text}") for code in written)
+
+
+@given(words=st.lists(st.one_of(CODE, WORDS), min_size=1, max_size=8))
+def test_a_technical_sentence_reads_as_it_was_written(words: list[str]) -> None:
+    assert plain_sentence(f"Use {' '.join(words)}") == f"Use {' '.join(words)}"
+
+
 SENTENCES = st.lists(
     st.builds(CitedSentence, text=HOSTILE.filter(str.strip), passages=st.lists(st.sampled_from("abcdz"), max_size=3)),
     max_size=6,

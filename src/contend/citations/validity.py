@@ -4,10 +4,11 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
+from contend.code_spans import without_code
 from contend.models.research import HEADINGS, ResearchReport
 
-MARK = re.compile(r"\[(\d+)\]")
-"""A citation in a report: `[3]` is entry 3 of its sources."""
+MARK = re.compile(r"\[([1-9]\d*)\]")
+"""A citation in a report: `[3]` is entry 3 of its sources, and `x[0]` is none."""
 
 _REFERENCES = re.compile(
     rf"^## +(?:{'|'.join(named.references for named in HEADINGS.values())})\s*$", re.MULTILINE
@@ -25,8 +26,8 @@ class Validity(NamedTuple):
 
 
 def citation_numbers(markdown: str) -> list[int]:
-    """The numbers of all `[n]` in the text before its references, in order, repeats kept."""
-    return [int(number) for number in MARK.findall(_body_and_references(markdown)[0])]
+    """The numbers of all `[n]` in the text before its references, in order, repeats kept; those in code are none."""
+    return [int(number) for number in MARK.findall(without_code(_body_and_references(markdown)[0]))]
 
 
 def check_validity(report: ResearchReport | str, retrieved_urls: Collection[str]) -> Validity:

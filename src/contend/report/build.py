@@ -1,7 +1,7 @@
 """The report of a draft: code numbers the sources and writes every citation."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from contend.errors import DraftError
 from contend.models.record import Language, utc_now
 from contend.models.research import CitedSentence, Draft, Passage, ResearchReport, SearchResult
 from contend.orders import Planted
-from contend.report.plain import plain_sentence, plain_title
+from contend.report.plain import addresses, plain_sentence, plain_title
 from contend.text import clean, detect_language, without_sentences
 
 _SUMMARY_LEAST = 50
@@ -46,14 +46,23 @@ class _Parts(NamedTuple):
 
 
 class _Sources(NamedTuple):
-    """What was retrieved, by address, and the address of each passage."""
+    """What was retrieved, by address, the address of each passage, and all that sentences may name."""
 
     found: Mapping[str, SearchResult]
     url_of: Mapping[str, str]
+    addresses: Collection[str]
+
+    @classmethod
+    def of(cls, draft: Draft, passages: Sequence[Passage], results: Sequence[SearchResult]) -> "_Sources":
+        found = _by_url(results)
+        cited = {passage for sentence in draft.sentences() for passage in sentence.passages}
+        texts = (f"{passage.title}\n{passage.text}" for passage in passages if passage.id in cited)
+        known = {address for text in texts for address in addresses(text)}
+        return cls(found, {passage.id: passage.url for passage in passages}, known | found.keys())
 
     def lines(self, sentences: Iterable[CitedSentence]) -> list[_Line]:
-        lines = [_Line(plain_sentence(sentence.text, self.found), self._urls(sentence)) for sentence in sentences]
-        return [line for line in lines if re.search(r"\w", line.text)]
+        lines = [_Line(plain_sentence(sentence.text, self.addresses), self._urls(sentence)) for sentence in sentences]
+        return [line for line in lines if line.text]
 
     def _urls(self, sentence: CitedSentence) -> list[str]:
         urls = (self.url_of.get(passage, "") for passage in sentence.passages)
@@ -85,14 +94,15 @@ def build_report(
 ) -> ResearchReport:
     """The draft as a report: `[n]` after each sentence is entry n of its sources, the cited ones first.
 
-    Sentences are kept whole or left out. What a model wrote as citations, headings, HTML or addresses that are not
-    those of `results` is taken out. `notes` are sentences by code and end the constraints.
+    Sentences are kept whole or left out, and read as they were written, but for citations of a model's own and for
+    addresses that neither `results` nor the text of a cited passage has. `notes` are sentences by code and end the
+    constraints.
 
     Raises:
         DraftError: too little text is left for a summary of 50 or an analysis of 100 characters.
     """
-    found = _by_url(results)
-    parts = _parts(draft, _Sources(found, {passage.id: passage.url for passage in passages}), notes)
+    known = _Sources.of(draft, passages, results)
+    parts = _parts(draft, known, notes)
     citations = _Citations()
     return ResearchReport(
         theme=clean(theme, single_line=True),
@@ -102,15 +112,20 @@ def build_report(
         constraints_and_challenges="\n\n".join(
             _joined(map(citations.cite, lines), language) for lines in (parts.limits, parts.remarks) if lines
         ),
-        sources=[found[url] for url in dict.fromkeys([*citations.numbers, *found])],
+        sources=[known.found[url] for url in dict.fromkeys([*citations.numbers, *known.found])],
         generated_at=generated_at or utc_now(),
     )
 
 
-def state_to_report(state: Mapping[str, Any], *, results: Sequence[SearchResult] | None = None) -> ResearchReport:
+def state_to_report(
+    state: Mapping[str, Any],
+    *,
+    results: Sequence[SearchResult] | None = None,
+    passages: Sequence[Passage] | None = None,
+) -> ResearchReport:
     """The report of a research graph's state: the theme is the plan's, else the run's.
 
-    `results`: the state's with their summaries, for which titles stand in the state itself.
+    `results`: the state's with their summaries, for which titles stand in the state itself; `passages`: with texts.
 
     Raises:
         DraftError: the state has no draft, a broken one, or one with too little text.
@@ -121,7 +136,9 @@ def state_to_report(state: Mapping[str, Any], *, results: Sequence[SearchResult]
     try:
         return build_report(
             Draft.model_validate(state["draft_report"]),
-            [Passage.model_validate(passage) for passage in state.get("passages") or []],
+            [Passage.model_validate(passage) for passage in state.get("passages") or []]
+            if passages is None
+            else passages,
             [SearchResult.model_validate(result) for result in state.get("research_data") or []]
             if results is None
             else results,

@@ -1,91 +1,195 @@
-"""Model text made plain: code alone writes citations, headings, links and addresses in a report."""
+"""Model text as Markdown that shows what was written: code alone writes citations, headings, HTML and links.
+
+Nothing is taken out but citation marks, and addresses that no source has, which leave a word in their place.
+"""
 
 import html
 import re
 from collections.abc import Collection
+from itertools import zip_longest
 
-from contend.text import clean
+from contend.code_spans import split_code
+from contend.models.record import Language
+from contend.text import clean, detect_language
 
-_MARK = re.compile(r"\s*[\[［【〔]\s*\^?\d+(?:\s*[,、，;–—-]\s*\^?\d+)*\s*(?:†[^\[\]【】]*)?[\]］】〕]")
-_ELEMENTS = (
-    "a|abbr|article|aside|audio|b|base|blockquote|body|br|button|canvas|center|code|dd|del|details|div|dl|dt|em|embed|"
-    "font|footer|form|frame|frameset|h[1-6]|head|header|hr|html|i|iframe|img|input|ins|kbd|label|li|link|main|mark|"
-    "math|meta|nav|noscript|object|ol|option|p|param|picture|pre|q|s|samp|script|section|select|small|source|span|"
-    "strong|style|sub|summary|sup|svg|table|tbody|td|template|textarea|tfoot|th|thead|title|tr|u|ul|video|wbr"
+_NUMBERS = r"\^?\d+(?:\s?[,、，;–—-]\s?\^?\d+)*"
+_ONE_MARK = rf"\\?[\[［【〔]\s?{_NUMBERS}\s?(?:†[^\[\]【】]{{0,80}})?\\?[\]］】〕]"
+_MARKS = rf"{_ONE_MARK}(?:\s?[,、;]?\s?{_ONE_MARK})*"
+_MARK = re.compile(rf"\s?(?:[(（]\s?{_MARKS}\s?[)）]|{_MARKS})")
+_STANDS_FOR_A_NOUN = (
+    (re.compile(r"\b(?:to|in|by|from|of|with|per|see)\Z", re.IGNORECASE), re.compile(r"\s?[,.;:)a-z]|\Z")),
+    (re.compile(r"(?:\A|[、，])\s?\Z"), re.compile(r"\s?[a-z\u3041-\u3096]")),
 )
-_ACTIVE = re.compile(r"<(script|style)\b[^>]*>.{0,5000}?</\1\s*>", re.IGNORECASE | re.DOTALL)
-_TAG = re.compile(rf"</?(?:{_ELEMENTS})(?:[\s/][^<>=]*=[^<>]*|\s*/?)>|<!--.{0, 2000}?-->", re.IGNORECASE | re.DOTALL)
+"""What goes before and after a mark without which the sentence would be none: "According to [3], …"."""
+
+
+_ELEMENTS = (
+    "a|abbr|article|aside|audio|b|base|blockquote|body|br|button|canvas|center|code|dd|del|details|div|dl|dt|em|"
+    "embed|font|footer|form|frame|frameset|h1|h2|h3|h4|h5|h6|head|header|hr|html|i|iframe|img|input|ins|kbd|label|"
+    "li|link|main|mark|math|meta|nav|noscript|object|ol|option|p|param|picture|pre|q|s|samp|script|section|select|"
+    "small|source|span|strong|style|sub|summary|sup|svg|table|tbody|td|template|textarea|tfoot|th|thead|title|tr|u|"
+    "ul|video|wbr|xmp|plaintext|noframes|noembed|marquee|map|area|dialog|slot|portal|applet|bgsound|isindex|"
+    "listing"
+)
+_ACTIVE = re.compile(r"<(script|style)\b[^>]{0,2000}>.{0,5000}?</\1\s*>", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(
+    rf"</?(?:{_ELEMENTS})(?:[\s/][^<>=]*=[^<>]*|\s*/?)>|<!--.{{0,2000}}?-->",
+    re.IGNORECASE | re.DOTALL,
+)
 _OPENS_TAG = re.compile(r"<(?=[A-Za-z/!?])")
-_AUTOLINK = re.compile(r"<(https?://[^\s<>]+)>")
-_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\((?:[^()]|\([^()]*\))*\)|\[[^\[\]]*\])")
+_TYPE = re.compile(r"<([A-Za-z]\w*)(?![^\s<>]*[@:])(>|(?=[^\s/>\w:-])|\Z)")
+"""`<String>`, and `<b` before a comma: no HTML. One in a row of attributes may be."""
+
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\(\s*<?((?:[^()\s<>]|\([^()\s]*\))*)>?(?:\s[^()]*)?\)")
+_AUTOLINK = re.compile(r"<([^\s<>]+)>")
 _ADDRESS = re.compile(
     r"""
-    (?: \b[a-z][a-z0-9+.-]{0,20}:// | \bwww\. | (?<![:/\w])//(?=[a-z0-9]) | \b(?:javascript|vbscript|data|mailto|blob):
+    (?: \b[a-z][a-z0-9+.-]{0,20}:// | \bwww\.(?=\w) | (?<![:/\w])//(?=[a-z0-9-]{1,63}\.[a-z0-9])
+      | \b(?:javascript|vbscript|mailto|blob):(?=\S) | \bdata:(?=[\w.+-]{0,60}[/;,])
+      | \bdoi:\s?(?=10\.\d) | (?<![\w./-])10\.\d{4,9}/
       | (?<![\w.-])(?:[a-z0-9-]{1,63}\.){1,8}
-        (?:com|org|net|edu|gov|info|biz|io|dev|app|ai|co|jp|uk|de|fr|eu|cn|ru)(?::\d+)?/ )
+        (?:com|org|net|edu|gov|info|biz|io|dev|app|ai|co|jp|uk|de|fr|eu|cn|ru)(?::\d{1,5})?/ )
     [!#-;=?-_a-z{-~]*
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi\.org/|doi:\s?)?(10\.\d{4,9}/.+)", re.IGNORECASE)
 _AFTER_ADDRESS = ".,;:!?)]}'*_"
-_ESCAPE = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
-_LEADING = re.compile(r"(?:#{1,6}\s+|>\s*|[-*+•・]\s+|\d{1,3}[.)]\s+|[|=~]+\s*|[-*_]{3,}\s*)+")
-_LATER_HEADING = re.compile(r"(?<!\S)#{2,6}\s+")
-_DEFINITION = re.compile(r"\[([^\[\]]*)\]:")
-_LEFT_EMPTY = re.compile(r"\(\s*\)|（\s*）|\[\s*\]|<\s*>|`\s*`")
-_LOOSE_POINT = re.compile(r"\s+([.,;:!?。、])(?=\s|$)")
+_LEFT_OUT: dict[Language, tuple[str, str]] = {
+    "en": ("the source", "(address not in the sources)"),
+    "ja": ("出典", "（資料にないアドレス）"),
+}
+_TWICE = re.compile(r"[(（]([(（][^()（）]{0,40}[)）])[)）]")
 
-# One of these stands in whatever the patterns above find.
-_SUSPECT = re.compile(r"\A[\W\d_]|[<\[［【〔\\&`#/:]|www\.|\s[.,;:!?。、]|[(（]\s*[)）]", re.IGNORECASE)
+_ESCAPED_OR_LIVE = re.compile(r"\\[!-/:-@\[-`{-~]|\\\Z|`|<(?=[A-Za-z/!?])|\](?=\()")
+_OPENS_BLOCK = re.compile(r"\A(\d{1,9}(?=[.)](?:\s|\Z))|(?=#{1,6}(?:\s|\Z)|>|[-+*](?:\s|\Z)|~{3}|\[[^\[\]]*\]:))")
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_CODE = re.compile("\x00(\\d+)\x01")
+_ANCHOR = re.compile(r"\s*\{#[^{}]*\}\s*\Z")
 
 
 def plain_sentence(text: str, known: Collection[str] = ()) -> str:
-    """The sentence on one line without citation marks, HTML, Markdown blocks and links, and addresses not in `known`.
+    """The sentence on one line of Markdown that reads as it was written, with its emphasis and its code spans.
 
-    What stays is the sentence's own words, its emphasis and balanced inline code. "" if nothing stays.
+    Citation marks are taken out, and addresses that are not in `known` (see `addresses`) leave a word in their place.
+    Links become their text and address; what would be HTML, a block or a link is escaped. Code spans stay untouched.
+    "" where nothing is said.
     """
-    plain = clean(text, single_line=True)
-    if not _SUSPECT.search(plain):
-        return " ".join(plain.split())
-    plain = _until_stable(plain, known)
-    plain = _LATER_HEADING.sub("", _OPENS_TAG.sub("< ", plain))
-    if plain.count("`") % 2 or "``" in plain:
-        plain = plain.replace("`", "")
-    return " ".join(plain.split())
+    pieces = split_code(" ".join(clean(text).split("\n")))
+    code = pieces[1::2]
+    prose = (re.sub(r"\s+", " ", clean(_unescaped(piece))) for piece in pieces[::2])
+    gaps = (f"\x00{place}\x01" for place in range(len(code)))
+    whole = "".join(piece + gap for piece, gap in zip_longest(prose, gaps, fillvalue=""))
+    language = detect_language(text)
+    shown = _escaped(_cited_by_code(whole, {_key(each) for each in known}, language))
+    if not re.search(r"\w", shown.replace(_LEFT_OUT[language][1], "")):
+        return ""
+    return _CODE.sub(lambda found: code[int(found[1])], shown)
 
 
 def plain_title(text: str) -> str:
-    """A title on one line that opens no HTML element and no link."""
+    """A title on one line that opens no HTML element and no link, without an anchor such as `{#setup}`."""
     single = _TAG.sub("", _ACTIVE.sub("", clean(text, single_line=True)))
-    return " ".join(_OPENS_TAG.sub("< ", _LINK.sub(r"\1", single)).split())
+    linkless = _LINK.sub(r"\1", _ANCHOR.sub("", single))
+    return " ".join(_OPENS_TAG.sub(lambda found: "<" if _is_type(found) else "< ", linkless).split())
 
 
 def without_html(markdown: str) -> str:
-    """Markdown of others with its HTML elements taken out, so that it is inert wherever it is rendered."""
-    without = _TAG.sub("", _ACTIVE.sub("", _AUTOLINK.sub(r"\1", clean(markdown))))
-    return _OPENS_TAG.sub("< ", without)
+    """Markdown of others with its HTML shown as text outside of code, so that it is inert wherever it is rendered."""
+    pieces = split_code(clean(markdown))
+    pieces[::2] = [_OPENS_TAG.sub(_tag, _AUTOLINK.sub(_bare, piece)) for piece in pieces[::2]]
+    return "".join(pieces)
 
 
-def _until_stable(text: str, known: Collection[str]) -> str:
-    """Taking one construct out can close the gap in another, so it is done again until nothing changes."""
+def addresses(text: str) -> set[str]:
+    """The addresses that stand in a text, as `plain_sentence` looks them up."""
+    return {_key(found[0]) for found in _ADDRESS.finditer(text)}
+
+
+def _cited_by_code(text: str, known: set[str], language: Language) -> str:
+    """Taking a mark out can close the gap in another, so it is done again until nothing changes."""
+    source, nowhere = _LEFT_OUT[language]
     before = None
     while text != before:
-        before = text
-        text = _TAG.sub("", _ACTIVE.sub("", html.unescape(text)))
-        text = _MARK.sub("", _ESCAPE.sub("", _LINK.sub(r"\1", text)))
-        text = _ADDRESS.sub(lambda found: _known_address(found[0], known), text)
-        text = _LOOSE_POINT.sub(r"\1", _LEFT_EMPTY.sub("", text))
-        text = _DEFINITION.sub(r"\1:", text.strip(), count=1) if text.startswith("[") else text.strip()
-        leading = _LEADING.match(text)
-        text = text[leading.end() :] if leading else text
-    return text
+        before, text = text, _MARK.sub(lambda found: _without_mark(found, source), text)
+    text = _AUTOLINK.sub(_bare, _LINK.sub(_unlinked, text))
+    return _TWICE.sub(
+        lambda found: found[1] if found[1] == nowhere else found[0],
+        _ADDRESS.sub(lambda found: _known_address(found[0], known, nowhere), text),
+    )
 
 
-def _known_address(address: str, known: Collection[str]) -> str:
-    """The address if a source has it, else only the punctuation that followed it."""
+def _without_mark(found: re.Match[str], source: str) -> str:
+    """Nothing, or a noun where the mark stood for one; brackets with a 0 are no mark: no list begins with it."""
+    if any(int(number) == 0 for number in re.findall(r"\d+", found[0])):
+        return found[0]
+    text, begin, end = found.string, found.start(), found.end()
+    before = text[max(0, begin - 40) : begin]
+    if found[0].lstrip()[0] in "(（" or not any(
+        noun.search(before) and goes_on.match(text, end) for noun, goes_on in _STANDS_FOR_A_NOUN
+    ):
+        return " " if before.endswith("\x01") and text.startswith("\x00", end) else ""
+    gap = " " if found[0].startswith(" ") else ""
+    return gap + (source if before.strip() else source.capitalize())
+
+
+def _unlinked(found: re.Match[str]) -> str:
+    label, target = found[1].strip(), found[2]
+    if not _ADDRESS.match(target):
+        return found[0]
+    return target if label in {"", target} else f"{label} ({target})"
+
+
+def _bare(found: re.Match[str]) -> str:
+    return found[1] if _ADDRESS.match(found[1]) else found[0]
+
+
+def _known_address(address: str, known: set[str], nowhere: str) -> str:
+    """The address if a source has it, else that none has, and the punctuation that followed it."""
+    return address if _key(address) in known else nowhere + address[len(_core(address)) :]
+
+
+def _key(address: str) -> str:
+    """What two spellings of one address share: a DOI may be written with its resolver, its scheme or alone."""
+    core = _core(address)
+    doi = _DOI.match(core)
+    return f"doi:{doi[1].lower()}" if doi else core.rstrip("/")
+
+
+def _core(address: str) -> str:
+    """The address without the punctuation of the sentence around it."""
     core = address
     while core and core[-1] in _AFTER_ADDRESS and not (core[-1] == ")" and core.count("(") >= core.count(")")):
         core = core[:-1]
-    if address in known or core in known:
-        return address
-    return address[len(core) :]
+    return core
+
+
+def _escaped(text: str) -> str:
+    """The text without what Markdown would take for HTML, a link, code or the begin of a block."""
+    return _OPENS_BLOCK.sub(r"\1\\", _ESCAPED_OR_LIVE.sub(_escape, text).strip(), count=1)
+
+
+def _escape(found: re.Match[str]) -> str:
+    live = found[0]
+    if live == "<":
+        return _tag(found)
+    if live == "]":
+        return "]\\"
+    return live if len(live) == len("\\*") else f"\\{live}"
+
+
+def _tag(found: re.Match[str]) -> str:
+    return "<" if _is_type(found) else "\\<"
+
+
+def _is_type(found: re.Match[str]) -> bool:
+    """Whether what begins here is `<String>` or a comparison, and not an element of HTML."""
+    name = _TYPE.match(found.string, found.start())
+    return name is not None and not (name[2] == ">" and name[1].lower() in _ELEMENTS.split("|"))
+
+
+def _unescaped(text: str) -> str:
+    """Entities as what they stand for, or they could spell what is looked for."""
+    while (plain := _ENTITY.sub(lambda found: html.unescape(found[0]), text)) != text:
+        text = plain
+    return text

@@ -150,7 +150,7 @@ class ResearchNodes:
         _tell_step(state, "write", f"{len(draft.sentences())} sentences")
         return {
             "draft_report": draft.model_dump(mode="json"),
-            "current_draft": state_to_report(written, results=await self._results(state)).to_markdown(
+            "current_draft": state_to_report(written, results=await self._results(state), passages=offered).to_markdown(
                 state["options"]["language"]
             ),
             "feedback": None,
@@ -212,7 +212,8 @@ class ResearchNodes:
         }
 
     async def _hand_in(self, state: ResearchState) -> ResearchUpdate:
-        submission = submission_of(state, await self._results(state))
+        offered = await self.services.passages(state["passages"])
+        submission = submission_of(state, await self._results(state), offered)
         document = await self.services.put_submission(submission)
         if not is_alone(state):
             return {"submission": document}

@@ -81,13 +81,13 @@ def whole(text: str) -> str:
     return text[: text.rindex(kept[-1]) + len(kept[-1])] if kept else ""
 
 
-def submission_of(state: ResearchState, results: Sequence[SearchResult]) -> Submission:
-    """What the team hands in; `results` are the state's, whole.
+def submission_of(state: ResearchState, results: Sequence[SearchResult], passages: Sequence[Passage]) -> Submission:
+    """What the team hands in; `results` are the state's, whole, and `passages` those offered, with their texts.
 
     Raises:
         DraftError: there is no draft, or too little text in it.
     """
-    report = state_to_report(state, results=results)
+    report = state_to_report(state, results=results, passages=passages)
     plan = ResearchPlan.model_validate(state["task_plan"])
     return Submission(
         content=report.to_markdown(state["options"]["language"]),
