@@ -40,6 +40,19 @@ async def test_a_cited_sentence_that_its_source_does_not_say_costs_support_and_i
     assert CHEESE in support.reason
 
 
+async def test_technical_sentences_are_published_as_they_were_written(
+    contest: Contest, documents: Path, vendors: Vendors
+) -> None:
+    told = "After a crash, resume asks http://localhost:8000/v1 unless `run[0]` of Vec<String> is set by main()."
+    (documents / "default.md").write_text(f"# Resume after a crash of a team\n\n{told}\n", "utf-8")
+    vendors.malform(with_findings({"text": told, "sources": [1, 2, 3]}), prompt="writer/write")
+
+    outcome = await contest.run(THEME, max_rounds=1, learn=False)
+
+    assert told.removesuffix(".") in (outcome.markdown or "")
+    assert metrics_of(rounds_of(contest)[0])["citation_validity"].score == 1.0
+
+
 # By code it could be either: the words are its source's, the meaning is not.
 TWISTED = "A killed process loses its workspace and begins again from nothing."
 

@@ -85,6 +85,30 @@ def test_an_invented_address_in_the_text_is_unknown() -> None:
     assert check_validity(shown, {"https://a.example/x"}).unknown == ["https://evil.example/a"]
 
 
+def test_an_address_that_stands_in_a_passage_is_no_citation() -> None:
+    shown = report("It asks http://localhost:8000/v1 and doi:10.9999/x [1].", "https://a.example/x")
+
+    validity = check_validity(shown, {"https://a.example/x"}, texts=["By default <http://localhost:8000/v1/>."])
+
+    assert validity == (1, 2, ["doi:10.9999/x"])
+
+
+@pytest.mark.parametrize("written", ["doi:10.1234/HUM", "https://doi.org/10.1234/hum", "10.1234/hum"])
+def test_a_doi_is_the_address_it_resolves_to(written: str) -> None:
+    assert check_validity(f"It hums, see {written}.", {"https://doi.org/10.1234/hum"}).unknown == []
+
+
+def test_an_address_in_code_is_no_citation() -> None:
+    assert check_validity("Run `curl http://localhost:8000`.", set()).total == 0
+
+
+def test_an_address_before_a_japanese_mark_ends_there() -> None:
+    assert (
+        check_validity(report("橋は https://a.example/x[1]。", "https://a.example/x"), {"https://a.example/x"}).unknown
+        == []
+    )
+
+
 def test_a_retrieved_address_in_the_text_is_valid_with_its_brackets() -> None:
     address = "https://a.example/hum_(sound)"
 

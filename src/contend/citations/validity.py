@@ -1,9 +1,10 @@
 """Whether what a report cites was retrieved."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
+from contend.addresses import ADDRESS, address_key, addresses, without_tail
 from contend.code_spans import without_code
 from contend.models.research import HEADINGS, ResearchReport
 
@@ -13,7 +14,6 @@ MARK = re.compile(r"\[([1-9]\d*)\]")
 _REFERENCES = re.compile(
     rf"^## +(?:{'|'.join(named.references for named in HEADINGS.values())})\s*$", re.MULTILINE
 )  # fmt: skip
-_ADDRESS = re.compile(r"(?:https?|file)://[^\s<>\"'\]、。）]+")
 _REFERENCE = re.compile(r"^(?:(\d+)[.)]|\[(\d+)\]:?)\s")
 
 
@@ -30,17 +30,24 @@ def citation_numbers(markdown: str) -> list[int]:
     return [int(number) for number in MARK.findall(without_code(_body_and_references(markdown)[0]))]
 
 
-def check_validity(report: ResearchReport | str, retrieved_urls: Collection[str]) -> Validity:
-    """Whether each `[n]`, and each address in the text of a report or of Markdown, is a source that was retrieved."""
+def check_validity(
+    report: ResearchReport | str, retrieved_urls: Collection[str], *, texts: Iterable[str] = ()
+) -> Validity:
+    """Whether each `[n]`, and each address in the text of a report or of Markdown, is a source that was retrieved.
+
+    An address that one of the `texts` has, such as the default of an option, is no citation.
+    """
     body, references = _body_and_references(report if isinstance(report, str) else report.to_markdown())
-    retrieved = set(retrieved_urls)
+    retrieved = {address_key(url) for url in retrieved_urls}
     if isinstance(report, str):
-        url_of = _listed(references, retrieved)
+        url_of = _listed(references)
     else:
         url_of = {number: source.url for number, source in enumerate(report.sources, start=1)}
     cited = {f"[{number}]": url_of.get(number, "") for number in citation_numbers(body)}
-    cited |= {url: url for found in _ADDRESS.findall(body) if (url := _without_tail(found, retrieved))}
-    unknown = [name for name, url in cited.items() if url not in retrieved]
+    quoted = {address for text in texts for address in addresses(text)} - retrieved
+    named = (without_tail(found[0]) for found in ADDRESS.finditer(MARK.sub(" ", without_code(body))))
+    cited |= {url: url for url in named if url and address_key(url) not in quoted}
+    unknown = [name for name, url in cited.items() if address_key(url) not in retrieved]
     return Validity(valid=len(cited) - len(unknown), total=len(cited), unknown=unknown)
 
 
@@ -49,21 +56,14 @@ def _body_and_references(markdown: str) -> tuple[str, str]:
     return parts[0], parts[1] if len(parts) > 1 else ""
 
 
-def _without_tail(address: str, retrieved: Collection[str]) -> str:
-    """The address without the punctuation of the sentence around it, as far as it is not its own."""
-    while address not in retrieved and address.endswith((".", ",", ";", ":", ")", "*")):
-        address = address[:-1]
-    return address
-
-
-def _listed(references: str, retrieved: Collection[str]) -> dict[int, str]:
+def _listed(references: str) -> dict[int, str]:
     """The address of each numbered entry of a list of references."""
     listed: dict[int, str] = {}
     number = 0
     for line in references.split("\n"):
         entry = _REFERENCE.match(line)
         number = int(entry[1] or entry[2]) if entry else number
-        address = _ADDRESS.search(line)
+        address = ADDRESS.search(line)
         if address:
-            listed.setdefault(number, _without_tail(address[0], retrieved))
+            listed.setdefault(number, without_tail(address[0]))
     return listed

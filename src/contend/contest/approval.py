@@ -55,7 +55,8 @@ def edited_report(submission: Submission, decision: Decision) -> ResearchReport 
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         return Unusable(f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}")
-    validity = check_validity(report, {result.url for result in submission.results})
+    retrieved = {result.url for result in submission.results}
+    validity = check_validity(report, retrieved, texts=[submission.content])
     if validity.unknown:
         return Unusable(f"cited but not among the sources: {', '.join(validity.unknown)}")
     return report

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from contend.addresses import addresses
 from contend.errors import DraftError
 from contend.models.record import Language, utc_now
 from contend.models.research import CitedSentence, Draft, Passage, ResearchReport, SearchResult
 from contend.orders import Planted
-from contend.report.plain import addresses, plain_sentence, plain_title
+from contend.report.plain import plain_sentence, plain_title
 from contend.text import clean, detect_language, without_sentences
 
 _SUMMARY_LEAST = 50

@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection
 from itertools import zip_longest
 
+from contend.addresses import ADDRESS, address_key, without_tail
 from contend.code_spans import split_code
 from contend.models.record import Language
 from contend.text import clean, detect_language
@@ -42,19 +43,6 @@ _TYPE = re.compile(r"<([A-Za-z]\w*)(?![^\s<>]*[@:])(>|(?=[^\s/>\w:-])|\Z)")
 
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\(\s*<?((?:[^()\s<>]|\([^()\s]*\))*)>?(?:\s[^()]*)?\)")
 _AUTOLINK = re.compile(r"<([^\s<>]+)>")
-_ADDRESS = re.compile(
-    r"""
-    (?: \b[a-z][a-z0-9+.-]{0,20}:// | \bwww\.(?=\w) | (?<![:/\w])//(?=[a-z0-9-]{1,63}\.[a-z0-9])
-      | \b(?:javascript|vbscript|mailto|blob):(?=\S) | \bdata:(?=[\w.+-]{0,60}[/;,])
-      | \bdoi:\s?(?=10\.\d) | (?<![\w./-])10\.\d{4,9}/
-      | (?<![\w.-])(?:[a-z0-9-]{1,63}\.){1,8}
-        (?:com|org|net|edu|gov|info|biz|io|dev|app|ai|co|jp|uk|de|fr|eu|cn|ru)(?::\d{1,5})?/ )
-    [!#-;=?-_a-z{-~]*
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi\.org/|doi:\s?)?(10\.\d{4,9}/.+)", re.IGNORECASE)
-_AFTER_ADDRESS = ".,;:!?)]}'*_"
 _LEFT_OUT: dict[Language, tuple[str, str]] = {
     "en": ("the source", "(address not in the sources)"),
     "ja": ("出典", "（資料にないアドレス）"),
@@ -81,7 +69,7 @@ def plain_sentence(text: str, known: Collection[str] = ()) -> str:
     gaps = (f"\x00{place}\x01" for place in range(len(code)))
     whole = "".join(piece + gap for piece, gap in zip_longest(prose, gaps, fillvalue=""))
     language = detect_language(text)
-    shown = _escaped(_cited_by_code(whole, {_key(each) for each in known}, language))
+    shown = _escaped(_cited_by_code(whole, {address_key(each) for each in known}, language))
     if not re.search(r"\w", shown.replace(_LEFT_OUT[language][1], "")):
         return ""
     return _CODE.sub(lambda found: code[int(found[1])], shown)
@@ -101,11 +89,6 @@ def without_html(markdown: str) -> str:
     return "".join(pieces)
 
 
-def addresses(text: str) -> set[str]:
-    """The addresses that stand in a text, as `plain_sentence` looks them up."""
-    return {_key(found[0]) for found in _ADDRESS.finditer(text)}
-
-
 def _cited_by_code(text: str, known: set[str], language: Language) -> str:
     """Taking a mark out can close the gap in another, so it is done again until nothing changes."""
     source, nowhere = _LEFT_OUT[language]
@@ -115,7 +98,7 @@ def _cited_by_code(text: str, known: set[str], language: Language) -> str:
     text = _AUTOLINK.sub(_bare, _LINK.sub(_unlinked, text))
     return _TWICE.sub(
         lambda found: found[1] if found[1] == nowhere else found[0],
-        _ADDRESS.sub(lambda found: _known_address(found[0], known, nowhere), text),
+        ADDRESS.sub(lambda found: _known_address(found[0], known, nowhere), text),
     )
 
 
@@ -135,33 +118,18 @@ def _without_mark(found: re.Match[str], source: str) -> str:
 
 def _unlinked(found: re.Match[str]) -> str:
     label, target = found[1].strip(), found[2]
-    if not _ADDRESS.match(target):
+    if not ADDRESS.match(target):
         return found[0]
     return target if label in {"", target} else f"{label} ({target})"
 
 
 def _bare(found: re.Match[str]) -> str:
-    return found[1] if _ADDRESS.match(found[1]) else found[0]
+    return found[1] if ADDRESS.match(found[1]) else found[0]
 
 
 def _known_address(address: str, known: set[str], nowhere: str) -> str:
     """The address if a source has it, else that none has, and the punctuation that followed it."""
-    return address if _key(address) in known else nowhere + address[len(_core(address)) :]
-
-
-def _key(address: str) -> str:
-    """What two spellings of one address share: a DOI may be written with its resolver, its scheme or alone."""
-    core = _core(address)
-    doi = _DOI.match(core)
-    return f"doi:{doi[1].lower()}" if doi else core.rstrip("/")
-
-
-def _core(address: str) -> str:
-    """The address without the punctuation of the sentence around it."""
-    core = address
-    while core and core[-1] in _AFTER_ADDRESS and not (core[-1] == ")" and core.count("(") >= core.count(")")):
-        core = core[:-1]
-    return core
+    return address if address_key(address) in known else nowhere + address[len(without_tail(address)) :]
 
 
 def _escaped(text: str) -> str:

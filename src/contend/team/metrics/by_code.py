@@ -2,13 +2,12 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from contend.citations import check_validity
 from contend.models.record import Language
 from contend.models.submission import Submission
 from contend.points import names_something, uncovered_points
 from contend.services import Services
 from contend.team.metrics.finding import Finding
-from contend.team.metrics.support import citation_support
+from contend.team.metrics.support import checked_validity, citation_support
 from contend.team.state import MetricTask
 from contend.text import shorten
 
@@ -34,10 +33,10 @@ _SAID: dict[Language, dict[str, str]] = {
 CodeMetric = Callable[[Services, MetricTask, Submission], Awaitable[Finding]]
 
 
-async def citation_validity(_: Services, task: MetricTask, submission: Submission) -> Finding:
+async def citation_validity(services: Services, task: MetricTask, submission: Submission) -> Finding:
     """The share of citations whose source was retrieved; 0.0 where nothing is cited."""
     language: Language = task["options"]["language"]
-    validity = check_validity(submission.report, {result.url for result in submission.results})
+    validity = await checked_validity(services, submission)
     if not validity.total:
         return Finding(0.0, _SAID[language]["uncited"])
     return _share(validity.valid, validity.total, "valid", language)

@@ -4,7 +4,15 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from contend.citations import CheckedSentence, CitationCheck, check_support, check_validity, cited_in_draft, text_of
+from contend.citations import (
+    CheckedSentence,
+    CitationCheck,
+    Validity,
+    check_support,
+    check_validity,
+    cited_in_draft,
+    text_of,
+)
 from contend.errors import BudgetExhausted, ModelError
 from contend.models.options import ResolvedOptions
 from contend.models.record import Language
@@ -86,10 +94,16 @@ class CitationCounts(NamedTuple):
 
 async def citation_counts(services: Services, submission: Submission) -> CitationCounts:
     """What code finds of a submission's citations, in numbers."""
-    validity = check_validity(submission.report, {result.url for result in submission.results})
+    validity = await checked_validity(services, submission)
     claims, unfounded = await _weighed(services, submission)
     supported = sum(claim.check.verified for claim in claims.values())
     return CitationCounts(supported, len(claims) + unfounded, validity.valid, validity.total)
+
+
+async def checked_validity(services: Services, submission: Submission) -> Validity:
+    """Whether what the submission cites was retrieved; an address that stands in a passage is no citation."""
+    texts = [text_of(passage) for passage in await _with_texts(services, submission)]
+    return check_validity(submission.report, {result.url for result in submission.results}, texts=texts)
 
 
 async def unsupported(services: Services, submission: Submission) -> list[str]:

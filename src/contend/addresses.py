@@ -1,0 +1,38 @@
+"""Web addresses and DOIs in a text."""
+
+import re
+
+ADDRESS = re.compile(
+    r"""
+    (?: \b[a-z][a-z0-9+.-]{0,20}:// | \bwww\.(?=\w) | (?<![:/\w])//(?=[a-z0-9-]{1,63}\.[a-z0-9])
+      | \b(?:javascript|vbscript|mailto|blob):(?=\S) | \bdata:(?=[\w.+-]{0,60}[/;,])
+      | \bdoi:\s?(?=10\.\d) | (?<![\w./-])10\.\d{4,9}/
+      | (?<![\w.-])(?:[a-z0-9-]{1,63}\.){1,8}
+        (?:com|org|net|edu|gov|info|biz|io|dev|app|ai|co|jp|uk|de|fr|eu|cn|ru)(?::\d{1,5})?/ )
+    [!#-;=?-_a-z{-~]*
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_DOI = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi\.org/|doi:\s?)?(10\.\d{4,9}/.+)", re.IGNORECASE)
+_AFTER_ADDRESS = ".,;:!?)]}'*_"
+
+
+def addresses(text: str) -> set[str]:
+    """The addresses that stand in a text, as `address_key` has them."""
+    return {address_key(found[0]) for found in ADDRESS.finditer(text)}
+
+
+def address_key(address: str) -> str:
+    """What two spellings of one address share: a DOI may be written with its resolver, its scheme or alone."""
+    core = without_tail(address)
+    doi = _DOI.match(core)
+    return f"doi:{doi[1].lower()}" if doi else core.rstrip("/")
+
+
+def without_tail(address: str) -> str:
+    """The address without the punctuation of the sentence around it."""
+    end, unopened = len(address), address.count(")") - address.count("(")
+    while end and address[end - 1] in _AFTER_ADDRESS and not (address[end - 1] == ")" and unopened <= 0):
+        end -= 1
+        unopened -= address[end] == ")"
+    return address[:end]
