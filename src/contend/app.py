@@ -87,7 +87,7 @@ async def run(
     settings: Settings | None = None,
     on_event: OnEvent | None = None,
 ) -> RunOutcome:
-    """Run a contest on a theme of 1 to 500 characters.
+    """Run a contest on a theme, the question, of 1 to 8,000 characters.
 
     A new thread id is drawn where none is given; a finished thread may be given again and keeps its chat. `on_event`
     is called with each event.

@@ -9,7 +9,6 @@ from contend.models.options import ResolvedOptions, RunOptions
 from contend.models.research import CitedSentence, Draft, ResearchReport
 from contend.models.submission import Submission
 from contend.models.task import RunUsage
-from contend.preflight import checked_theme
 from contend.report import build_report, parse_report
 from contend.services import Services
 from contend.settings import resolve_options
@@ -17,6 +16,7 @@ from contend.team.evaluation import evaluation_of
 from contend.team.metrics import Measured, measure, metric_tasks, seen_by_judges, unscored
 from contend.team.state import MetricTask
 from contend.text import clean, split_sentences
+from contend.theme import checked_theme
 
 MOST_CHARACTERS = 100_000
 MOST_FINDINGS = 20

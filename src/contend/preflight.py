@@ -6,19 +6,17 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from langchain_core.messages import AnyMessage, HumanMessage
-from pydantic import TypeAdapter
 
 from contend.errors import InputError
 from contend.llm.budget import require_price
 from contend.models.evaluation import CODE_METRIC_NAMES
-from contend.models.options import INSTRUCTIONS_CHARACTERS, EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig
-from contend.models.record import Theme
+from contend.models.options import EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig
+from contend.models.record import QUESTION_CHARACTERS
 from contend.services import Services
 from contend.settings import EXTRACTIVE, Resolved, resolve_options
 from contend.stores.checkpoints import check_checkpointer
 from contend.text import clean, shorten
-
-THEME_CHARACTERS = 500
+from contend.theme import checked_theme
 
 
 class Opening(NamedTuple):
@@ -49,7 +47,7 @@ def asked_of(state: Mapping[str, Any], question: Sequence[AnyMessage] = ()) -> d
 
 def question_in_chat(state: Mapping[str, Any]) -> list[AnyMessage]:
     """The question as a message, where it was asked as a theme: each answer in a chat stands below its question."""
-    theme = shorten(clean(str(_asked_theme(state) or "")[: THEME_CHARACTERS + 1]).strip(), THEME_CHARACTERS)
+    theme = shorten(clean(str(_asked_theme(state) or "")[: QUESTION_CHARACTERS + 1]).strip(), QUESTION_CHARACTERS)
     last = _last_human(state.get("messages", []))
     is_new = last is not None and last.id != state.get("asked", {}).get("message")
     if not theme or (is_new and last is not None and str(last.text).strip() == theme):
@@ -89,11 +87,9 @@ async def open_run(
         StoreError: checkpoints couldn't be kept.
     """
     given = context or RunOptions()
-    settled_theme, more = settled(theme, messages)
-    if more:
-        given = given.model_copy(update={"instructions": _joined(given.instructions, more)})
+    asked = settled_theme(theme, messages)
     resolved = resolve_options(
-        services.config, given, theme=settled_theme, has_language_model=services.settings.has_language_model
+        services.config, given, theme=asked, has_language_model=services.settings.has_language_model
     )
     documents = [str(services.settings.located(path)) for path in resolved.options.documents]
     resolved = resolved._replace(options=resolved.options.model_copy(update={"documents": documents}))
@@ -110,7 +106,7 @@ async def open_run(
         }
     )
     return Opening(
-        theme=settled_theme,
+        theme=asked,
         given=given,
         options=options,
         teams=teams,
@@ -122,53 +118,20 @@ async def open_run(
     )
 
 
-def settled(theme: str | None, messages: Sequence[AnyMessage] = ()) -> tuple[str, str]:
-    """Theme and further instructions. A chat's theme is its last human message.
-
-    A message over 500 characters becomes instructions, its first line (cut to 500) the theme.
+def settled_theme(theme: str | None, messages: Sequence[AnyMessage] = ()) -> str:
+    """The question: the theme, else a chat's last human message.
 
     Raises:
-        InputError: no theme, or one over 500 characters.
+        InputError: none, or one over 8,000 characters.
     """
     if theme is not None and theme.strip():
-        return checked_theme(theme), ""
+        return checked_theme(theme)
     last = _last_human(messages)
-    said = clean(str(last.text)).strip() if last else ""
-    if len(said) <= THEME_CHARACTERS:
-        return checked_theme(said), ""
-    return checked_theme(said.splitlines()[0][:THEME_CHARACTERS]), said
+    return checked_theme(str(last.text) if last else "")
 
 
 def _last_human(messages: Sequence[AnyMessage]) -> AnyMessage | None:
     return next((message for message in reversed(messages) if message.type == "human"), None)
-
-
-def checked_theme(theme: str) -> str:
-    """The theme, cleaned and stripped.
-
-    Raises:
-        InputError: empty, or over 500 characters.
-    """
-    kept = clean(theme).strip()
-    if not kept:
-        raise InputError("theme is empty: give the question to research, 1 to 500 characters")
-    if len(kept) > THEME_CHARACTERS:
-        raise InputError(
-            f"theme has {len(kept)} characters, at most {THEME_CHARACTERS} are allowed: ask the question shortly "
-            "and put the rest into instructions (--instructions FILE)"
-        )
-    return TypeAdapter(Theme).validate_python(kept)
-
-
-def _joined(instructions: str | None, more: str) -> str:
-    """A caller's instructions and those of a chat: together they are bound as either is."""
-    joined = f"{instructions}\n\n{more}" if instructions else more
-    if len(joined) > INSTRUCTIONS_CHARACTERS:
-        raise InputError(
-            f"instructions have {len(joined):,} characters, at most {INSTRUCTIONS_CHARACTERS:,} are allowed: shorten "
-            "the message, or put what it quotes into documents"
-        )
-    return joined
 
 
 def config_fingerprint(services: Services, options: ResolvedOptions) -> dict[str, str]:

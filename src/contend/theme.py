@@ -1,9 +1,11 @@
-"""Questions taken apart: their key terms, their subject, and the questions that one sentence joins."""
+"""Questions: how long they may be, and what they are made of: key terms, subject, the questions that one joins."""
 
 import re
 from collections.abc import Iterator
 
-from contend.text import clean, detect_language, terms
+from contend.errors import InputError
+from contend.models.record import QUESTION_CHARACTERS, TITLE_CHARACTERS
+from contend.text import clean, detect_language, shorten, terms
 
 _LEAST_TERMS = 2
 _MOST_KEY_TERMS = 12
@@ -43,6 +45,33 @@ _ENDING = re.compile(
 )
 _JOINING = re.compile("\\A(?:また|そして|さらに)、?(?=.)")
 _ASKING_TAIL = re.compile("(?:のは|とは|は)?(?:なぜ|何|なん|どうして)?(?:です|でしょう|なの|の)?(?:か)?[？?。\\s]*\\Z")
+
+
+def checked_theme(theme: str) -> str:
+    """The question, cleaned and stripped.
+
+    Raises:
+        InputError: empty, or over 8,000 characters.
+    """
+    # Its length is looked at before it is cleaned, which takes long for long texts, and after: some characters unfold.
+    cleaned = clean(_bounded(theme.strip())).strip()
+    if not cleaned:
+        raise InputError(f"theme is empty: give the question to research, 1 to {QUESTION_CHARACTERS:,} characters")
+    return _bounded(cleaned)
+
+
+def title_of(question: str) -> str:
+    """What heads a plan and a report where no other title is given: the question on one line, cut to 500 characters."""
+    return shorten(clean(question, single_line=True), TITLE_CHARACTERS)
+
+
+def _bounded(theme: str) -> str:
+    if len(theme) > QUESTION_CHARACTERS:
+        raise InputError(
+            f"theme has {len(theme):,} characters, at most {QUESTION_CHARACTERS:,} are allowed: ask the question "
+            "shortly and put the rest into instructions (--instructions FILE)"
+        )
+    return theme
 
 
 def key_terms(text: str, most: int = _MOST_KEY_TERMS) -> list[str]:

@@ -35,8 +35,8 @@ def test_an_empty_theme_is_refused(terminal: Terminal, documents: Path) -> None:
     refused(terminal, terminal("run", "  ", "--docs", documents), "theme is empty")
 
 
-def test_a_theme_of_501_characters_is_refused_with_its_length(terminal: Terminal, documents: Path) -> None:
-    refused(terminal, terminal("run", "橋" * 501, "--docs", documents), "theme has 501 characters", "--instructions")
+def test_a_theme_of_8001_characters_is_refused_with_its_length(terminal: Terminal, documents: Path) -> None:
+    refused(terminal, terminal("run", "橋" * 8001, "--docs", documents), "theme has 8,001 characters", "--instructions")
 
 
 def test_an_unknown_team_is_refused_with_the_known_ones(terminal: Terminal, documents: Path) -> None:

@@ -89,11 +89,11 @@ async def test_a_refused_question_after_a_report_is_answered_with_its_line(
     graph, options = build(services).compile(checkpointer=InMemorySaver()), contest.options(max_rounds=1)
     await graph.ainvoke({"theme": FIRST}, CONFIG, context=options)
 
-    ended = await graph.ainvoke({"theme": "x" * 501}, CONFIG, context=options)
+    ended = await graph.ainvoke({"theme": "x" * 8001}, CONFIG, context=options)
     again = await graph.ainvoke(_said(SECOND), CONFIG, context=options)
 
     assert [said.type for said in ended["messages"]] == ["human", "ai", "human", "ai"]
-    assert ended["messages"][-1].content.startswith("theme has 501 characters")
+    assert ended["messages"][-1].content.startswith("theme has 8,001 characters")
     assert again["messages"][-1].content.startswith(f"# {SECOND}")
 
 
@@ -122,7 +122,7 @@ async def test_a_run_that_goes_on_after_its_report_says_it_once(contest: Contest
     [
         [{"theme": FIRST}, _said(SECOND)],
         [_said(FIRST), {"theme": SECOND}],
-        [{"theme": "x" * 501}, _said(SECOND)],
+        [{"theme": "x" * 8001}, _said(SECOND)],
         [_said(SECOND), {"theme": SECOND}],
         [_said(FIRST), _said("再開の仕組みは何ですか。"), _said(SECOND)],
         [{"theme": SECOND}, {"theme": SECOND}],
@@ -189,7 +189,7 @@ async def test_a_question_that_was_refused_leaves_the_last_report_known(
 
     _, refused, _ = [
         await graph.ainvoke(given, CONFIG, context=contest.options(max_rounds=1, learn=False))
-        for given in (_said(FIRST), {"theme": "x" * 501}, _said(SECOND))
+        for given in (_said(FIRST), {"theme": "x" * 8001}, _said(SECOND))
     ]
 
     assert refused["report"] is None

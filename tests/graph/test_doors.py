@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from contend.contest.graph import build_contest_graph
 from contend.errors import InputError, StoreError
+from contend.learning.graph import build_learn_graph
 from contend.models.options import RunOptions
 from contend.research.graph import build_research_graph
 from contend.services import Services
@@ -19,7 +20,7 @@ from fakes.contests import Contest
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
-LONGEST = "橋" * 500
+LONGEST = "橋" * 8000
 Build = Callable[[Services], StateGraph[Any, Any, Any, Any]]
 
 
@@ -32,19 +33,19 @@ async def invoked(contest: Contest, build: Build, given: dict[str, object], **op
         await services.aclose()
 
 
-async def test_code_refuses_a_theme_over_500_characters_and_names_the_way(contest: Contest, vendors: Vendors) -> None:
-    with pytest.raises(InputError, match=r"theme has 501 characters, at most 500 are allowed.*--instructions FILE"):
+async def test_code_refuses_a_theme_over_8000_characters_and_names_the_way(contest: Contest, vendors: Vendors) -> None:
+    with pytest.raises(InputError, match=r"theme has 8,001 characters, at most 8,000 are allowed.*--instructions FILE"):
         await contest.run(LONGEST + "橋")
 
     assert not vendors.calls
     assert not (contest.workspace / "contend.duckdb").exists()
 
 
-async def test_the_contests_graph_refuses_a_theme_over_500_characters(contest: Contest, vendors: Vendors) -> None:
+async def test_the_contests_graph_refuses_a_theme_over_8000_characters(contest: Contest, vendors: Vendors) -> None:
     ended = await invoked(contest, build_contest_graph, {"theme": LONGEST + "橋"})
 
     assert ended["status"] == "failed"
-    assert ended["message"].startswith("theme has 501 characters, at most 500 are allowed")
+    assert ended["message"].startswith("theme has 8,001 characters, at most 8,000 are allowed")
     assert not vendors.calls
 
 
@@ -63,31 +64,61 @@ async def test_a_record_that_cannot_be_kept_is_no_answer_to_the_question(contest
 
 
 @pytest.mark.parametrize("build", [build_team_graph, build_research_graph], ids=["team", "research"])
-async def test_a_part_alone_refuses_a_theme_over_500_characters(
+async def test_a_part_alone_refuses_a_theme_over_8000_characters(
     contest: Contest, vendors: Vendors, build: Build
 ) -> None:
     ended = await invoked(contest, build, {"theme": LONGEST + "橋"})
 
-    assert ended["messages"][-1].text.startswith("theme has 501 characters, at most 500 are allowed")
+    assert ended["messages"][-1].text.startswith("theme has 8,001 characters, at most 8,000 are allowed")
     assert not vendors.calls
 
 
 @pytest.mark.parametrize("given", [{"theme": f"  {LONGEST}\n"}, {"messages": [HumanMessage(LONGEST)]}])
-async def test_a_theme_of_500_characters_is_the_theme(contest: Contest, given: dict[str, object]) -> None:
+async def test_a_question_of_8000_characters_is_asked_whole_and_heads_its_report_cut(
+    contest: Contest, vendors: Vendors, given: dict[str, object]
+) -> None:
     ended = await invoked(contest, build_research_graph, given)
 
-    assert ended["report"]["theme"] == LONGEST
+    assert ended["report"]["theme"] == LONGEST[:499] + "…"
+    asked = [call.user for call in vendors.calls if call.prompt in {"supervisor/plan", "writer/write"}]
+    assert asked
+    assert all(LONGEST in user for user in asked)
 
 
-async def test_the_theme_of_a_long_message_without_a_line_end_is_its_beginning(
-    contest: Contest, vendors: Vendors
-) -> None:
-    said = LONGEST + "か" * 30
+async def test_a_contest_keeps_the_whole_of_a_long_question_as_its_task(contest: Contest) -> None:
+    outcome = await contest.run(LONGEST, max_rounds=1, learn=False)
 
-    ended = await invoked(contest, build_contest_graph, {"messages": [HumanMessage(said)]})
+    assert outcome.summary is not None
+    assert outcome.summary.user_prompt == outcome.theme == LONGEST
+    assert outcome.report is not None
+    assert len(outcome.report.theme) == 500
 
-    assert ended["report"]["theme"] == LONGEST
-    assert all(said in call.user for call in vendors.calls if call.prompt == "supervisor/plan")
+
+async def test_a_chat_message_over_8000_characters_is_refused(contest: Contest, vendors: Vendors) -> None:
+    ended = await invoked(contest, build_contest_graph, {"messages": [HumanMessage(LONGEST + "か")]})
+
+    assert ended["status"] == "failed"
+    assert ended["message"].startswith("theme has 8,001 characters, at most 8,000 are allowed")
+    assert "--instructions FILE" in ended["message"]
+    assert not vendors.calls
+
+
+async def test_learning_alone_refuses_a_question_over_8000_characters(contest: Contest, vendors: Vendors) -> None:
+    services = contest.services()
+    graph = build_learn_graph(services.learn_nodes).compile()
+
+    with pytest.raises(InputError, match="theme has 8,001 characters"):
+        await graph.ainvoke({"theme": LONGEST + "橋"})
+
+    await services.aclose()
+    assert not vendors.calls
+
+
+async def test_a_question_of_marks_that_take_long_to_clean_is_refused_by_its_length_first(contest: Contest) -> None:
+    theme = "a" + "\u0301\u0323" * 200_000
+
+    with pytest.raises(InputError, match="theme has 400,001 characters"):
+        await contest.run(theme)
 
 
 @pytest.mark.parametrize(
@@ -120,18 +151,4 @@ async def test_a_context_with_instructions_over_20000_characters_is_refused(cont
         await graph.ainvoke({"theme": THEME}, context={"instructions": "x" * 20_001})  # type: ignore[arg-type]  # as the SDK sends it
 
     await services.aclose()
-    assert not vendors.calls
-
-
-@pytest.mark.parametrize(("message", "instructions"), [(20_001, None), (15_000, "x" * 5_000)])
-async def test_a_chat_message_that_makes_instructions_over_20000_characters_is_refused(
-    contest: Contest, vendors: Vendors, message: int, instructions: str | None
-) -> None:
-    said = THEME.ljust(message, "。")
-
-    ended = await invoked(contest, build_contest_graph, {"messages": [HumanMessage(said)]}, instructions=instructions)
-
-    assert ended["status"] == "failed"
-    assert ended["message"].startswith("instructions have 20,00")
-    assert "at most 20,000 are allowed" in ended["message"]
     assert not vendors.calls

@@ -55,7 +55,7 @@ def test_a_task_draws_its_id_and_time_and_strips_its_question() -> None:
     "wrong",
     [
         {"user_prompt": "  "},
-        {"user_prompt": "橋" * 501},
+        {"user_prompt": "橋" * 8001},
         {"team_configs": []},
         {"timeout_seconds": 0},
         {"timeout_seconds": 0.5},
@@ -69,8 +69,8 @@ def test_a_task_out_of_range_is_refused(wrong: dict[str, Any]) -> None:
         OrchestratorTask(**{**TASK, **wrong})
 
 
-def test_a_question_of_500_characters_is_a_task() -> None:
-    assert len(OrchestratorTask(**{**TASK, "user_prompt": "橋" * 500}).user_prompt) == 500
+def test_a_question_of_8000_characters_is_a_task() -> None:
+    assert len(OrchestratorTask(**{**TASK, "user_prompt": "橋" * 8000}).user_prompt) == 8000
 
 
 def test_a_team_waits_then_runs_then_ends_and_its_times_are_kept() -> None:

@@ -13,7 +13,7 @@ _MODELS = "Models and learning"
 
 
 def run(
-    theme: Annotated[str, typer.Argument(metavar="THEME", help="The question, 1 to 500 characters.")],
+    theme: Annotated[str, typer.Argument(metavar="THEME", help="The question, 1 to 8,000 characters.")],
     *,
     docs: Annotated[
         list[Path] | None,

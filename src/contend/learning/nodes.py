@@ -14,6 +14,7 @@ from contend.learning.reflector import PlayedRound, ReflectorAgent
 from contend.learning.state import ApplyUpdate, ApproveUpdate, CurateUpdate, LearningState, ReflectUpdate
 from contend.models.playbook import DeltaContextItem, ReflectionResult, Skipped
 from contend.stores.playbooks import PlaybookStore
+from contend.theme import checked_theme
 
 DEFAULT_DATASET = "default"
 
@@ -36,6 +37,7 @@ class LearnNodes:
     async def reflect(self, state: LearningState) -> ReflectUpdate:
         """Lessons and tags; none, and no call, where this execution was learned from before."""
         execution_id, dataset = state.get("execution_id") or str(uuid4()), _dataset(state)
+        theme = checked_theme(state["theme"]) if state.get("theme") else ""
         if await self.playbooks.applied(dataset, execution_id):
             return {"execution_id": execution_id, "reflection": _plain(ReflectionResult()), "usage": []}
         playbook, had = await self.playbooks.load(dataset), state.get("bullets", [])
@@ -44,7 +46,7 @@ class LearnNodes:
             [bullet for bullet in playbook.bullets if bullet.id in had],
             dataset=dataset,
             execution_id=execution_id,
-            theme=state.get("theme", ""),
+            theme=theme,
             language=state.get("language", "en"),
         )
         return {

@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import ConfigDict, Field
 
 from contend.models.options import RunOptions
-from contend.models.record import Record, Theme, UtcDatetime, utc_now
+from contend.models.record import Question, Record, UtcDatetime, utc_now
 from contend.models.task import RunStatus
 
 ResearchStatus = Literal["started", "processing", "completed", "failed", "interrupted"]
@@ -67,7 +67,7 @@ class ResearchRequest(Record):
 
     model_config = _example(theme="Why do long bridges hum in the wind?", max_iterations=5)
 
-    theme: Theme
+    theme: Question
     max_iterations: int = Field(default=5, ge=1, le=10)
     enable_human_intervention: bool = False
     checkpointer_type: CheckpointerType | None = None

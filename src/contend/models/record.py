@@ -11,8 +11,14 @@ Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 """Stripped and not blank."""
 
-Theme = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
-"""The question: 1 to 500 characters after stripping."""
+QUESTION_CHARACTERS = 8_000
+TITLE_CHARACTERS = 500
+
+Question = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=QUESTION_CHARACTERS)]
+"""What a run is asked: 1 to 8,000 characters after stripping."""
+
+Theme = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=TITLE_CHARACTERS)]
+"""What heads a plan and a report: the question, or a title for a long one."""
 
 Score = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 """0.0 to 1.0, finite. Shown as `/100` with one decimal."""

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 from pydantic import UUID4, Field, computed_field
 
-from contend.models.record import ComputingRecord, Identifier, Record, Score, Text, Theme, UtcDatetime, utc_now
+from contend.models.record import ComputingRecord, Identifier, Question, Record, Score, Text, UtcDatetime, utc_now
 
 TeamState = Literal["pending", "running", "completed", "failed", "timeout"]
 RunStatus = Literal["running", "completed", "partial", "failed", "interrupted"]
@@ -25,7 +25,7 @@ class OrchestratorTask(Record):
     """What one execution is asked to do. `timeout_seconds` holds per team."""
 
     task_id: UUID4 = Field(default_factory=uuid4)
-    user_prompt: Theme
+    user_prompt: Question
     team_configs: list[Path] = Field(min_length=1)
     created_at: UtcDatetime = Field(default_factory=utc_now)
     timeout_seconds: int = Field(gt=0)
@@ -131,7 +131,7 @@ class ExecutionSummary(ComputingRecord):
     """An execution when its teams are done: the best round of each team that has one, and every team's status."""
 
     task_id: UUID
-    user_prompt: Theme
+    user_prompt: Question
     team_results: list[RoundResult] = Field(default_factory=list)
     team_statuses: list[TeamStatus] = Field(default_factory=list)
     best_team_id: Identifier | None = None

@@ -14,7 +14,8 @@ from contend.models.record import Language, utc_now
 from contend.models.research import CitedSentence, Draft, Passage, ResearchReport, SearchResult
 from contend.orders import Planted
 from contend.report.plain import plain_sentence, plain_title
-from contend.text import clean, detect_language, without_sentences
+from contend.text import detect_language, without_sentences
+from contend.theme import title_of
 
 _SUMMARY_LEAST = 50
 _SUMMARY_MOST = 1000
@@ -106,7 +107,7 @@ def build_report(
     parts = _parts(draft, known, notes)
     citations = _Citations()
     return ResearchReport(
-        theme=clean(theme, single_line=True),
+        theme=title_of(theme),
         executive_summary=_joined(map(citations.cite, parts.summary), language),
         key_findings=[citations.cite(line) for line in parts.findings],
         detailed_analysis=_paragraphs([citations.cite(line) for line in parts.analysis], language),

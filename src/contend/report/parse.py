@@ -12,6 +12,7 @@ from contend.models.record import utc_now
 from contend.models.research import HEADINGS, Headings, ResearchReport, SearchResult
 from contend.report.head import HEAD_WORDS
 from contend.report.plain import plain_title, without_html
+from contend.theme import title_of
 
 _FIELDS = {
     getattr(named, field).casefold(): field for named in HEADINGS.values() for field in Headings._fields
@@ -44,7 +45,7 @@ def parse_report(markdown: str, *, theme: str, sources: Sequence[SearchResult] =
     known = {source.url for source in cited}
     try:
         return ResearchReport(
-            theme=theme,
+            theme=title_of(theme),
             executive_summary=parts["summary"],
             key_findings=[" ".join(item.split()) for item in _items(parts["findings"])],
             detailed_analysis=parts["analysis"],

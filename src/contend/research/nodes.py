@@ -35,6 +35,7 @@ from contend.research.state import BEGUN, PageTask, ResearchState, ResearchUpdat
 from contend.research.writing import draft_of, submission_of
 from contend.services import Services, tell
 from contend.text import shorten
+from contend.theme import title_of
 
 RESULTS_A_QUERY = 8
 
@@ -195,7 +196,7 @@ class ResearchNodes:
             scope=scope(state, "supervisor", step="again" if state.get("human_input") else ""),
         )
         plan = ResearchPlan(
-            theme=state["theme"],
+            theme=title_of(state["theme"]),
             investigation_points=answer.value.investigation_points,
             search_queries=list(dict.fromkeys(answer.value.search_queries)),
             source_priority={name: place for place, name in enumerate(team_of(state).sources, start=1)},
