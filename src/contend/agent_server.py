@@ -114,11 +114,14 @@ class ServedGraph(Compiled):
             addressed(open_questions(standing.interrupts), *_decision_or_answers(asked.resume))
 
     async def _note(self, thread_id: str) -> None:
-        """The record says how the thread stands; whoever took it over says so otherwise."""
-        if not self._is_contest or (self.held is not None and self.held.taken_by is not None):
+        """The record says how the thread stands; whoever took it over says so otherwise. Nothing stays in memory."""
+        if self.held is not None and self.held.taken_by is not None:
             return
         with suppress(StoreError):  # where it can't be read, nobody works on the run any more
             standing = await self.aget_state({"configurable": {"thread_id": thread_id}})
+            self.services.forget(standing.values.get("execution_id", ""))
+            if not self._is_contest:
+                return
             if questions := open_questions(standing.interrupts):
                 await note_waiting(self.services, questions)
             elif not is_finished(standing):

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
@@ -13,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from pydantic import SecretStr
 
+from contend.clock import RunClock
 from contend.errors import DraftError, InputError, StoreError
 from contend.functions import Function, load_function
 from contend.learning.curator import CuratorAgent
@@ -67,21 +67,6 @@ def tell(event: Event) -> None:
     get_stream_writer()(event.model_dump(mode="json"))
 
 
-class Stopwatch:
-    """Active seconds by key: what passed in this process since the key was last asked for."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._since: dict[object, float] = {}
-
-    def lap(self, key: object) -> float:
-        """Seconds since the last lap; 0.0 at the first in this process."""
-        now = self._clock()
-        before = self._since.get(key, now)
-        self._since[key] = now
-        return now - before
-
-
 class Services:
     """Everything live that nodes use. Opens nothing before it is needed; config and prompts are read at once."""
 
@@ -102,7 +87,6 @@ class Services:
         self.playbooks = PlaybookStore(folder / "playbooks")
         self.board = LiveLeaderboard()
         self.ledgers = Ledgers()
-        self.stopwatch = Stopwatch()
         self.source_factories: dict[str, SourceFactory] = {
             "local": self._local_documents,
             "arxiv": lambda _: ArxivSource(settings.arxiv_base_url),
@@ -226,7 +210,7 @@ class Services:
 
     @cached_property
     def learn_nodes(self) -> LearnNodes:
-        return LearnNodes(self.reflector, self.curator, self.playbooks, self.documents)
+        return LearnNodes(self.reflector, self.curator, self.playbooks, self.documents, self.forget)
 
     # Prompts
 
@@ -399,6 +383,10 @@ class Services:
         self.board.load(execution_id, await self.record.leaderboard(execution_id))
         calls, seconds = await self.record.calls(execution_id), await self.record.active_seconds(execution_id)
         self.ledgers.of(execution_id).seed(calls, seconds)
+
+    def clock(self, execution_id: str) -> RunClock:
+        """The run's one clock: all its limits in seconds and minutes read it."""
+        return self.ledgers.of(execution_id).clock
 
     def slots(self, execution_id: str, limit: int) -> asyncio.Semaphore:
         """The run's cap on teams in flight."""

@@ -2,17 +2,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contend.clock import RunClock
 from contend.errors import BudgetExhausted, InputError
 from contend.llm.budget import Ledger, Ledgers, Limits, require_price
 from contend.models.task import CallUsage, RunUsage
 from contend.settings import ModelPrice
-
-
-class Clock:
-    seconds = 0.0
-
-    def __call__(self) -> float:
-        return self.seconds
+from fakes.now import Now
 
 
 def usage(tokens: int = 0, usd: float | None = 0.0, *, key: str = "k") -> CallUsage:
@@ -70,13 +65,13 @@ def test_a_released_call_counts_nothing() -> None:
 
 
 def test_active_minutes_end_a_run() -> None:
-    clock = Clock()
-    ledger = Ledger(Limits(max_minutes=2), clock=clock)
-    clock.seconds = 90
+    now = Now()
+    ledger = Ledger(Limits(max_minutes=2), clock=RunClock(now))
+    now.seconds = 90
     ledger.reserve(input_tokens=1, output_tokens=1)
     assert ledger.share_left() == pytest.approx(0.25)
 
-    clock.seconds = 121
+    now.seconds = 121
 
     assert ledger.exhausted() == "max_minutes"
     with pytest.raises(BudgetExhausted, match="max_minutes"):
@@ -84,40 +79,16 @@ def test_active_minutes_end_a_run() -> None:
 
 
 def test_a_resumed_run_goes_on_with_what_it_had_used() -> None:
-    clock = Clock()
-    clock.seconds = 5000
-    ledger = Ledger(Limits(max_tokens=100, max_minutes=10), clock=clock)
+    ledger = Ledger(Limits(max_tokens=100, max_minutes=10), clock=RunClock(Now(5000)))
 
     calls = [usage(tokens=20, key=f"call {number}") for number in range(3)]
     ledger.seed(calls[:2], seconds=120)
     ledger.know(calls)
 
     assert ledger.share_left() == pytest.approx(0.4)
-    assert ledger.seconds == pytest.approx(120)
+    assert ledger.clock.seconds == pytest.approx(120)
     with pytest.raises(BudgetExhausted, match="max_tokens"):
         ledger.reserve(input_tokens=30, output_tokens=20)
-
-
-def test_minutes_that_the_record_does_not_know_are_carried_over_by_the_latest_reading() -> None:
-    clock = Clock()
-    before = Ledger(clock=clock)
-    clock.seconds = 200
-    early = before.reading()
-    clock.seconds = 500
-    late = before.reading()
-    clock.seconds = 90_000
-    ledger = Ledger(Limits(max_minutes=10), clock=clock)
-    ledger.seed([], seconds=120)
-
-    for reading in (None, late, early):
-        ledger.go_on_from(reading)
-    clock.seconds += 60
-    ledger.go_on_from(ledger.reading())
-
-    assert ledger.seconds == 560
-    assert ledger.exhausted() is None
-    clock.seconds += 40
-    assert ledger.exhausted() == "max_minutes"
 
 
 def test_the_smallest_share_left_is_the_one_that_counts() -> None:

@@ -32,7 +32,7 @@ async def test_a_recalled_run_has_used_the_tokens_money_and_minutes_that_are_on_
 
     await services.aclose()
     assert (ledger.used.requests, ledger.used.input_tokens, ledger.used.cost_usd) == (2, 20, 1.0)
-    assert 1.5 <= ledger.seconds < 30
+    assert 1.5 <= ledger.clock.seconds < 30
 
 
 async def test_teams_that_search_one_source_share_it(workspace: Path, documents: Path) -> None:

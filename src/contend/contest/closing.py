@@ -63,9 +63,13 @@ class ClosingNodes:
         }
 
     async def approve_report(self, state: ContestState) -> ContestUpdate:
-        """A person approves the report, edits it or rejects it; the run waits here."""
+        """A person approves the report, edits it or rejects it; the run waits here, and its time stands still."""
         submission = await self.services.require_submission(state["submission"])
-        return await answered(self.services, state, submission, interrupt(report_question(state, submission)))
+        clock = self.services.clock(state["execution_id"])
+        clock.wait()
+        answer = interrupt(report_question(state, submission))
+        clock.go()
+        return await answered(self.services, state, submission, answer)
 
     async def publish(self, state: ContestState) -> ContestUpdate:
         """Check the winner's citations and write its report; from here on the report is done."""

@@ -1,6 +1,5 @@
 """The contest's team node: one team's graph within the cap and the deadline; a failure is that team's forfeit alone."""
 
-import asyncio
 import logging
 from dataclasses import dataclass
 from datetime import datetime
@@ -41,7 +40,7 @@ class Teams:
             await self.services.recall(execution_id)
             await self.services.record.save_team_status(execution_id, _running(team))
             tell(TeamStarted(execution_id=execution_id, team_id=team.team_id, team_name=team.name))
-            async with asyncio.timeout(options.timeout_per_team_seconds):
+            async with self.services.clock(execution_id).limit(team.team_id, options.timeout_per_team_seconds):
                 final = await graph.ainvoke(state)
             outcome = TeamOutcome(
                 team=team,

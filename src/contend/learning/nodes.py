@@ -1,6 +1,6 @@
 """The nodes of the learning graph. Each may run twice: votes and operations count once for an execution."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import uuid4
@@ -33,6 +33,8 @@ class LearnNodes:
     curator: CuratorAgent
     playbooks: PlaybookStore
     documents: SourceTexts
+    forget: Callable[[str], None] = lambda _: None
+    """Lets go of what is kept in memory for an execution: learning is the last in it that calls a model."""
 
     async def reflect(self, state: LearningState) -> ReflectUpdate:
         """Lessons and tags; none, and no call, where this execution was learned from before."""
@@ -85,6 +87,7 @@ class LearnNodes:
             execution_id=state["execution_id"],
             skipped=[Skipped.model_validate(skipped) for skipped in state.get("skipped", [])],
         )
+        self.forget(state["execution_id"])
         return {"result": _plain(result)}
 
 

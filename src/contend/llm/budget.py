@@ -3,10 +3,8 @@
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from uuid import uuid4
 
-from typing_extensions import TypedDict
-
+from contend.clock import RunClock
 from contend.errors import BudgetExhausted, InputError, Limit
 from contend.models.options import ResolvedOptions
 from contend.models.task import CallUsage, RunUsage
@@ -40,13 +38,6 @@ class Limits:
         return {name: limit for name, limit in pairs.items() if limit is not None}
 
 
-class Reading(TypedDict):
-    """A run's active seconds at a moment, by which ledger."""
-
-    ledger: str
-    seconds: float
-
-
 @dataclass(eq=False, frozen=True)
 class Reservation:
     """What one call may cost at most, held until it is settled or released."""
@@ -59,17 +50,12 @@ class Reservation:
 class Ledger:
     """What one execution has used and holds in reserve: teams that call at once can't overshoot together.
 
-    Active seconds run from the ledger's making by `clock` (monotonic seconds), so a ledger is dropped when its run
-    waits for a person, and seeded again when the run goes on. States keep readings of it: what the record does not know
-    yet of an unfinished round.
+    Dropped when its run ends or waits, and seeded again when the run goes on.
     """
 
-    def __init__(self, limits: Limits | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, limits: Limits | None = None, *, clock: RunClock | None = None) -> None:
         self.limits = limits or Limits()
-        self._clock = clock
-        self._started = clock()
-        self._carried = 0.0
-        self._id = uuid4().hex
+        self.clock = clock or RunClock()
         self._used = RunUsage()
         self._calls: dict[str, CallUsage] = {}
         self._held: set[Reservation] = set()
@@ -81,28 +67,15 @@ class Ledger:
         return self._used
 
     @property
-    def seconds(self) -> float:
-        """Active seconds so far, those before a resume too."""
-        return self._carried + self._clock() - self._started
-
-    @property
     def counts_tokens(self) -> bool:
         """Whether a call's size decides anything: estimating it costs time."""
         return self.limits.max_tokens is not None or self.limits.max_usd is not None
 
     def seed(self, calls: Iterable[CallUsage], seconds: float) -> None:
-        """Carry over what the execution used before a resume, in place of what the ledger knew."""
+        """Carry over what the execution used before a resume, in place of the calls that the ledger knew."""
         self._used, self._calls = RunUsage(), {}
         self.know(calls)
-        self._started, self._carried = self._clock(), seconds
-
-    def reading(self) -> Reading:
-        return {"ledger": self._id, "seconds": self.seconds}
-
-    def go_on_from(self, reading: Reading | None) -> None:
-        """Carry over what an earlier ledger read; of several such readings the latest counts."""
-        if reading and reading["ledger"] != self._id:
-            self._carried = max(self._carried, reading["seconds"])
+        self.clock.carry(seconds)
 
     def know(self, calls: Iterable[CallUsage]) -> None:
         """Count calls of an earlier process; those that are counted already change nothing."""
@@ -174,7 +147,7 @@ class Ledger:
             case "max_calls":
                 return self._used.requests
             case "max_minutes":
-                return self.seconds / 60
+                return self.clock.seconds / 60
 
     def _in_flight(self, name: Limit) -> float:
         return sum(_needed(held, name) for held in self._held)
@@ -195,15 +168,15 @@ def _needed(reservation: Reservation, name: Limit) -> float:
 class Ledgers:
     """The ledgers of the executions that run in this process, by execution id."""
 
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self, *, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
         self._ledgers: dict[str, Ledger] = {}
 
     def of(self, execution_id: str, limits: Limits | None = None) -> Ledger:
         """The execution's ledger, made at first; `limits`, where given, are the ones that hold from now on."""
         ledger = self._ledgers.get(execution_id)
         if ledger is None:
-            ledger = self._ledgers[execution_id] = Ledger(limits, clock=self._clock)
+            ledger = self._ledgers[execution_id] = Ledger(limits, clock=RunClock(self._now))
         elif limits is not None:
             ledger.limits = limits
         return ledger

@@ -60,9 +60,10 @@ class ResearchAlone:
         why = error.error
         if not is_alone(state) or not isinstance(why, ContendError) or isinstance(why, StoreError):
             raise why
-        return Command(update={"next_action": "end", "messages": [answer(state, str(why))]}, goto="__end__")
+        self.services.forget(state["execution_id"])
+        return Command(update={"next_action": "end", "messages": [message(state, str(why))]}, goto="__end__")
 
 
-def answer(state: ResearchState, text: str) -> AIMessage:
+def message(state: ResearchState, text: str) -> AIMessage:
     """The one message of a research on its own. Said again, it takes its own place."""
     return AIMessage(text, id=f"answer-{state['execution_id']}")

@@ -39,7 +39,7 @@ def asked(services: Services, state: ResearchState, role: Asked) -> Model:
     # In a process that goes on with the run, calls and minutes of the unfinished round are known from the state alone.
     ledger = services.ledgers.of(execution_id)
     ledger.know(CallUsage.model_validate(call) for call in state.get("calls", []))
-    ledger.go_on_from(state.get("clock"))
+    ledger.clock.go(team_of(state).team_id, state.get("clock"))
     return model
 
 
@@ -47,7 +47,7 @@ def spent(services: Services, state: ResearchState, usage: CallUsage) -> Researc
     """What the round's calls cost with this one, and the run's active time."""
     return {
         "calls": latest_calls(state, usage.model_dump(mode="json")),
-        "clock": services.ledgers.of(state["execution_id"]).reading(),
+        "clock": services.clock(state["execution_id"]).reading(team_of(state).team_id),
     }
 
 

@@ -12,7 +12,7 @@ from contend.models.replies import PlanReply, ReviewReply, draft_reply
 from contend.models.research import ResearchPlan, SearchResult
 from contend.preflight import is_alone
 from contend.report import state_to_report
-from contend.research.alone import answer
+from contend.research.alone import message
 from contend.research.approval import answered, plan_question, wants_approval
 from contend.research.ask import asked, max_iterations, scope, spent, team_of, values_for
 from contend.research.feedback import (
@@ -61,8 +61,12 @@ class ResearchNodes:
         return {"next_action": again, "iteration_count": state["iteration_count"] + 1}
 
     async def approve_plan(self, state: ResearchState) -> ResearchUpdate:
-        """A person approves the plan, edits it or rejects it; the run waits here."""
-        return answered(state, interrupt(plan_question(state)))
+        """A person approves the plan, edits it or rejects it; the team waits here, and its time stands still."""
+        clock, team_id = self.services.clock(state["execution_id"]), team_of(state).team_id
+        clock.wait(team_id)
+        answer = interrupt(plan_question(state))
+        clock.go(team_id, state.get("clock"))
+        return answered(state, answer)
 
     async def search(self, task: SearchTask) -> ResearchUpdate:
         """One query to one source; texts go to the document store, state gets their ids."""
@@ -218,10 +222,11 @@ class ResearchNodes:
         document = await self.services.put_submission(submission)
         if not is_alone(state):
             return {"submission": document}
+        self.services.forget(state["execution_id"])
         return {
             "submission": document,
             "report": submission.report.model_dump(mode="json"),
-            "messages": [answer(state, submission.content)],
+            "messages": [message(state, submission.content)],
         }
 
 

@@ -9,8 +9,8 @@ from langgraph.types import Overwrite
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
+from contend.clock import Reading
 from contend.forms import AskedTheme, Chat
-from contend.llm.budget import Reading
 
 NextAction = Literal["research", "write", "review", "end"]
 
@@ -39,7 +39,7 @@ class ResearchOutput(TypedDict, total=False):
     """`submission` is a document's id; `calls` what the round's model calls cost; `report` a ResearchReport.
 
     `messages`: alone, the question and one answer, the report in Markdown or why there is none.
-    `clock`: the run's active seconds when it was last looked at.
+    `clock`: the active seconds of run and team when they were last looked at.
     """
 
     submission: str | None

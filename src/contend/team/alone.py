@@ -26,7 +26,6 @@ FRESH: TeamUpdate = {
     "decision": {},
     "retries": 0,
     "problem": "",
-    "time_used": 0.0,
     "clock": None,
 }
 """A further question on a thread is a run of its own: nothing of the one before stays."""
@@ -77,6 +76,7 @@ class TeamAlone:
         best = best_of(TeamView.of(state).rounds)
         report = (await self.services.require_submission(best.submission)).content if best else ""
         said = "\n\n".join(filter(None, [report, state["problem"]]))
+        self.services.forget(state["execution_id"])
         return {"messages": [AIMessage(said, id=f"answer-{state['execution_id']}")]}
 
 

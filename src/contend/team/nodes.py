@@ -39,7 +39,7 @@ class TeamNodes:
         """Open a round: what the team knows of itself and of the ranking, as one string."""
         view = TeamView.of(state)
         number = len(view.rounds) + 1
-        self.services.stopwatch.lap(view.key)
+        self.services.clock(view.execution_id).go(view.team.team_id, state.get("clock"))
         context = await prompt_context(self.services, view, number)
         best = best_of(view.rounds)
         # Told when the ranking is read: who follows the events knows what the team saw.
@@ -96,6 +96,7 @@ class TeamNodes:
     async def evaluate(self, state: TeamState) -> TeamUpdate:
         """All metrics into one evaluation, into the record; then the decision, where it needs no call."""
         view, times = TeamView.of(state), self._times(state)
+        used = self.services.clock(view.execution_id).team_seconds(view.team.team_id)
         before = [past for past in view.rounds if past.round_number != view.round_number]
         submission = await self.services.require_submission(state["submission"])
         result = evaluation_of(
@@ -113,11 +114,11 @@ class TeamNodes:
             queries=submission.queries,
             bullets_used=submission.draft.bullets_used,
             calls=_calls(state),
-            seconds=max(0.001, times["time_used"] - sum(past.seconds for past in before)),
+            seconds=max(0.001, used - sum(past.seconds for past in before)),
         )
         self.services.ledgers.of(view.execution_id).know(done.calls)
         await keep_evaluation(self.services, view, result, done)
-        decision = decide([*before, done], view.options, standing(self.services, view, times["time_used"]))
+        decision = decide([*before, done], view.options, standing(self.services, view))
         if decision.step != "ask_judge":
             await keep_decision(self.services, view, decision, asked_judge=False, seconds=done.seconds)
         return {
@@ -175,10 +176,9 @@ class TeamNodes:
 
     def _times(self, state: TeamState) -> TeamUpdate:
         """Active seconds so far: what earlier processes counted, and what passed in this one."""
-        lap = self.services.stopwatch.lap((state["execution_id"], state["team"]["team_id"]))
-        ledger = self.services.ledgers.of(state["execution_id"])
-        ledger.go_on_from(state.get("clock"))
-        return {"time_used": state.get("time_used", 0.0) + lap, "clock": ledger.reading()}
+        clock, team_id = self.services.clock(state["execution_id"]), state["team"]["team_id"]
+        clock.go(team_id, state.get("clock"))
+        return {"clock": clock.reading(team_id)}
 
 
 async def route_to_metrics(state: TeamState) -> list[Send]:

@@ -7,8 +7,8 @@ from langchain_core.messages import AnyMessage
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
+from contend.clock import Reading
 from contend.forms import AskedTheme, Chat
-from contend.llm.budget import Reading
 
 Step = Literal["go_on", "ask_judge", "stop"]
 
@@ -48,7 +48,6 @@ class TeamState(TeamInput, total=False):
     calls: list[dict[str, Any]]
     scores: Annotated[list[dict[str, Any]], operator.add]
     decision: dict[str, Any]
-    time_used: float
     clock: Reading | None
     retries: int
     problem: str
@@ -76,7 +75,6 @@ class TeamUpdate(TypedDict, total=False):
     calls: list[dict[str, Any]]
     scores: object
     decision: dict[str, Any]
-    time_used: float
     clock: Reading | None
     retries: int
     problem: str

@@ -38,11 +38,6 @@ class TeamView(NamedTuple):
             datetime.fromisoformat(started) if started else None,
         )
 
-    @property
-    def key(self) -> tuple[str, str]:
-        """Whose clock it is."""
-        return self.execution_id, self.team.team_id
-
     def scope(self, role: Role) -> Scope:
         return Scope(
             execution_id=self.execution_id,
@@ -79,11 +74,11 @@ async def prompt_context(services: Services, view: TeamView, round_number: int) 
     )
 
 
-def standing(services: Services, view: TeamView, time_used: float) -> Standing:
+def standing(services: Services, view: TeamView) -> Standing:
     ledger = services.ledgers.of(view.execution_id)
     return Standing(
         hard_stop=ledger.exhausted(),
         share_left=ledger.share_left(),
-        time_used=time_used,
+        time_used=ledger.clock.team_seconds(view.team.team_id),
         one_round=view.team.kind == "extractive",
     )
