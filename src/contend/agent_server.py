@@ -3,19 +3,21 @@
 import asyncio
 import logging
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Any, Self, cast
+from uuid import uuid4
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.errors import InvalidUpdateError
 from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Command
+from langgraph.types import Command, StateUpdate
 from langgraph_sdk.runtime import ServerRuntime
 
 from contend.contest.state import input_options
-from contend.errors import StoreError, UnknownThread
+from contend.errors import InputError, StoreError, UnknownThread
 from contend.models.options import RunOptions
 from contend.questions import addressed, open_questions
 from contend.run_guard import check_resumable, is_finished, note_going_on, note_stopped, note_waiting, run_guard
@@ -32,15 +34,24 @@ Compiled = CompiledStateGraph[Any, Any, Any, Any]
 class ServedGraph(Compiled):
     """A graph that is checked before it goes on: LangGraph would take a stale answer or changed rules in silence."""
 
-    def __init__(self, *, services: Services, held: Lease | None = None, **parts: Any) -> None:  # noqa: ANN401 - LangGraph's
+    def __init__(
+        self,
+        *,
+        services: Services,
+        asked_for: frozenset[str],
+        held: Lease | None = None,
+        **parts: Any,  # noqa: ANN401 - LangGraph's
+    ) -> None:
         super().__init__(**parts)
         self.services = services
+        self.asked_for = asked_for
         self.held = held
 
     @classmethod
     def of(cls, graph: Compiled, services: Services) -> Self:
         # As LangGraph copies its graphs.
-        return cls(services=services, **{name: part for name, part in vars(graph).items() if name != "__orig_class__"})
+        parts = {name: part for name, part in vars(graph).items() if name != "__orig_class__"}
+        return cls(services=services, asked_for=frozenset(graph.get_input_jsonschema()["properties"]), **parts)
 
     async def astream(  # type: ignore[override]  # it names what it looks at, and passes on the rest
         self,
@@ -53,13 +64,14 @@ class ServedGraph(Compiled):
         """As LangGraph's, to which all its ways to run a graph lead.
 
         Raises:
-            InputError: an option is not usable, or a question that is answered is not open.
+            InputError: an option is not usable, a question that is answered is not open, or state is given.
             UnknownThread: there is nothing to go on with.
             RunChanged: config or prompts changed since the run began.
             CheckpointError: checkpoints can't be read, or are gone.
         """
+        self._refuse_state(input)
         options = self._options(context)
-        given = self._with_options(input, options)
+        given = self._completed(input, options, config)
         if isinstance(input, Mapping) and await self._had_begun(config):
             given = None
         async with self._guarded(given, config):
@@ -87,10 +99,35 @@ class ServedGraph(Compiled):
     def _is_contest(self) -> bool:
         return "run_options" in self.channels
 
-    def _with_options(self, asked: Any, options: RunOptions | None) -> Any:  # noqa: ANN401 - any input
+    def _completed(self, asked: Any, options: RunOptions | None, config: RunnableConfig) -> Any:  # noqa: ANN401 - any input
+        """With what a client cannot give: a contest's options, and under which id lessons are learned but once."""
         if isinstance(asked, Mapping) and self._is_contest:
             return {**asked, "run_options": input_options(options)}
+        if isinstance(asked, Mapping) and "reflection" in self.channels:
+            return {**asked, "execution_id": str(config.get("metadata", {}).get("run_id") or uuid4())}
         return asked
+
+    def _refuse_state(self, asked: object) -> None:
+        """A client asks and answers. What else stands in state are ids, budgets and functions, and is trusted."""
+        if isinstance(asked, Command) and (asked.update or asked.goto):
+            raise InputError("command: only `resume` may be given, as an answer; ask a new question as input")
+        if isinstance(asked, Mapping) and (hidden := sorted(self.channels.keys() & asked.keys() - self.asked_for)):
+            allowed = ", ".join(sorted(self.asked_for))
+            raise InputError(
+                f"input: {', '.join(hidden)} may not be given: give {allowed}; options go into the context"
+            )
+
+    async def abulk_update_state(
+        self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
+    ) -> RunnableConfig:
+        """As LangGraph's where nothing is written, which is how its server ends a thread's open step.
+
+        Raises:
+            InvalidUpdateError: state is written, which a client may not.
+        """
+        if any(update.values is not None for step in supersteps for update in step):
+            raise InvalidUpdateError("state: it is not written from outside; ask a new question by a run's input")
+        return await super().abulk_update_state(config, supersteps)
 
     async def _had_begun(self, config: RunnableConfig) -> bool:
         """Whether a server that was killed runs a run again. If another door went on with it, LangGraph begins anew."""
@@ -146,7 +183,7 @@ class _Process:
     async def services(self) -> Services:
         async with self._opening:
             if self._services is None:
-                self._services = await asyncio.to_thread(lambda: Services(load_settings()))
+                self._services = await asyncio.to_thread(lambda: Services(load_settings(), served=True))
         return self._services
 
     async def graph(self, build: Build) -> ServedGraph:

@@ -40,7 +40,7 @@ from contend.models.record import Language
 from contend.models.research import Passage
 from contend.models.submission import Submission
 from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, local_now, mark_of
-from contend.settings import EXTRACTIVE, Config, Settings, load_config
+from contend.settings import EXTRACTIVE, Config, Settings, environment_options, load_config
 from contend.sources.arxiv import ArxivSource
 from contend.sources.full_text import FullTexts
 from contend.sources.local import LocalDocuments
@@ -50,7 +50,7 @@ from contend.stores.documents import DocumentStore
 from contend.stores.leaderboard import LiveLeaderboard
 from contend.stores.playbooks import PlaybookStore
 from contend.stores.record import RecordStore
-from contend.text import estimate_tokens, shorten
+from contend.text import clean, estimate_tokens, shorten
 
 PASSAGE_CHARACTERS = 2000
 _KEPT_SUBMISSIONS = 256
@@ -70,8 +70,10 @@ def tell(event: Event) -> None:
 class Services:
     """Everything live that nodes use. Opens nothing before it is needed; config and prompts are read at once."""
 
-    def __init__(self, settings: Settings, *, clock: Callable[[], datetime] = local_now) -> None:
+    def __init__(self, settings: Settings, *, served: bool = False, clock: Callable[[], datetime] = local_now) -> None:
         """Read config and prompts. Blocking: call it in a thread from a running loop.
+
+        `served`: runs are asked for by clients that may not read whatever this process may.
 
         Raises:
             InputError: a config file or prompt is not usable.
@@ -79,6 +81,7 @@ class Services:
         folder = settings.folder
         self.settings = settings
         self.folder = folder
+        self.served = served
         self.config: Config = load_config(folder)
         self.templates = PromptBuilderSettings.load(folder)
         self.library = PromptLibrary(folder, self.templates, clock=clock)
@@ -262,14 +265,35 @@ class Services:
         """A source by name; local documents by their paths, so that runs on the same folder share an index.
 
         Raises:
-            InputError: no source has this name, or a document path does not exist.
+            InputError: no source has this name, or a document path does not exist or may not be read.
         """
         if name not in self.source_factories:
             raise InputError(f"sources: no source {name!r}; choose from {', '.join(self.source_factories)}")
         key = (name, tuple(documents) if name == "local" else ())
         if key not in self._sources:
-            self._sources[key] = self.source_factories[name]([*map(self.settings.located, documents)])
+            self._sources[key] = self.source_factories[name]([*map(self._located, documents)])
         return self._sources[key]
+
+    def _located(self, named: str) -> Path:
+        """Where a document lies; over a server only where its operator lets clients read.
+
+        Raises:
+            InputError: it lies elsewhere; says nothing of whether it is there.
+        """
+        path = self.settings.located(named)
+        if self.served and not any(path.resolve().is_relative_to(folder) for folder in self._served_folders):
+            raise InputError(
+                f"documents: this server may not read {shorten(clean(named, single_line=True), 200)}: name files or "
+                "folders of its workspace, or have the folder listed in its CONTEND_SERVED_FOLDERS"
+            )
+        return path
+
+    @cached_property
+    def _served_folders(self) -> list[Path]:
+        """The workspace, the folders that the operator listed, and the documents of the operator's own options."""
+        own = [*(environment_options().documents or []), *(self.config.options.documents or [])]
+        named = [self.settings.located(path) for path in [*self.settings.served_folders, *own]]
+        return [folder.resolve() for folder in [self.folder, *named]]
 
     async def ready_source(self, name: str, documents: Sequence[str], execution_id: str) -> Source:
         """A source to search. Where it reads many documents first, those who follow the run are told how far it is.

@@ -51,7 +51,8 @@ async def test_runs_of_a_killed_server_go_on_in_the_next_one_and_in_the_command_
 
     vendors.hang(prompt="reviewer/review")
     options = {**OPTIONS, "documents": [str(documents)], "sources": ["local"]}
-    with agent_server(workspace, OPENAI_BASE_URL=vendors.base_url) as server:
+    variables = {"OPENAI_BASE_URL": vendors.base_url, "CONTEND_SERVED_FOLDERS": str(documents)}
+    with agent_server(workspace, **variables) as server:
         run = start(server, queued, options)
         start(server, other, options)
         wait_for_hung(vendors, 2)
@@ -59,7 +60,7 @@ async def test_runs_of_a_killed_server_go_on_in_the_next_one_and_in_the_command_
         server.kill()
     vendors.heal()
     resumed = await Contest(workspace, documents, vendors.base_url).resume(other)
-    with agent_server(workspace, OPENAI_BASE_URL=vendors.base_url) as server:
+    with agent_server(workspace, **variables) as server:
         joined = server.client.runs.join(queued, run)
         again = server.run("contend", None, thread_id=other)
 

@@ -22,7 +22,8 @@ def server(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> 
     with Vendors() as vendors:
         env_file = f"OPENAI_BASE_URL={vendors.base_url}\nCONTEND_MAX_ROUNDS=1\nCONTEND_TEAMS=alpha\n"
         (here / ".env").write_text(env_file, "utf-8")
-        with agent_server(workspace, started_in=here, CONTEND_FETCH_ALLOW="10.0.0.0/8, fd00::/8") as server:
+        lists = {"CONTEND_FETCH_ALLOW": "10.0.0.0/8, fd00::/8", "CONTEND_SERVED_FOLDERS": "more, papers"}
+        with agent_server(workspace, started_in=here, **lists) as server:
             yield server
 
 

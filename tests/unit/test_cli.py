@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from contend.cli.failing import keep_details
-from contend.cli.serving import is_loopback
 from contend.models.events import ANY_EVENT, AnyEvent
 from contend.models.playbook import Playbook
 from contend.models.research import ResearchReport
 from contend.prompts import PromptLibrary
+from contend.settings import is_loopback
 from fakes.contests import write_workspace
 from fakes.terminal import Terminal, child_of, started
 from fakes.vendors import Vendors
@@ -420,6 +420,8 @@ def test_an_unexpected_error_is_kept_without_secrets(monkeypatch: pytest.MonkeyP
         ("127.0.0.1", True),
         ("::1", True),
         ("localhost", True),
+        ("::ffff:127.0.0.1", True),
+        ("0.0.0.0", False),  # noqa: S104 - nothing listens here
         ("192.0.2.7", False),
         ("::", False),
         ("example.org", False),

@@ -12,7 +12,7 @@ def serve(
     port: Annotated[int, typer.Option("--port", min=1, max=65_535, metavar="N", help="The port to listen on.")] = 2024,
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1",
     expose: Annotated[
-        bool, typer.Option("--expose", help="Listen beyond this machine, although nobody is asked who they are.")
+        bool, typer.Option("--expose", help="Listen beyond this machine; needs CONTEND_SERVER_TOKEN.")
     ] = False,
     workspace: WORKSPACE = None,
 ) -> None:

@@ -1,6 +1,5 @@
 """Starting LangGraph's development server on contend's graphs."""
 
-import ipaddress
 import json
 import os
 import sys
@@ -13,7 +12,7 @@ from dotenv import dotenv_values
 from contend.cli.screen import note
 from contend.errors import InputError
 from contend.resources import resource
-from contend.settings import Settings, load_config, load_settings
+from contend.settings import Settings, is_loopback, load_config, load_settings
 from contend.stores.files import write_file
 
 _ENVIRONMENT = {
@@ -27,13 +26,17 @@ def serve_graphs(host: str, port: int, *, expose: bool, workspace: Path | None) 
     """Become the server's process.
 
     Raises:
-        InputError: the extra is not installed, the address is open to others, or a config file is not usable.
+        InputError: the extra is not installed, others could reach the address, or a config file is not usable.
     """
     if not expose and not is_loopback(host):
-        raise InputError(f"--host {host}: others could reach it, and nobody is asked who they are; --expose allows it")
+        raise InputError(f"--host {host}: others could reach it; --expose allows it, with CONTEND_SERVER_TOKEN set")
     if find_spec("langgraph_cli") is None or find_spec("langgraph_api") is None:
         raise InputError("the extra `serve` is not installed: pip install 'contend[serve]'")
     settings = load_settings(workspace=workspace)
+    if expose and settings.server_token is None:
+        raise InputError(
+            "--expose: set CONTEND_SERVER_TOKEN to a secret that clients send, such as `openssl rand -hex 32` prints"
+        )
     folder = settings.folder
     load_config(folder)
     config = folder / ".langgraph_api" / "contend.json"
@@ -46,16 +49,6 @@ def serve_graphs(host: str, port: int, *, expose: bool, workspace: Path | None) 
     # The server keeps its queue below the folder it is started in: it belongs to the workspace.
     os.chdir(folder)
     os.execve(sys.executable, [sys.executable, "-m", "langgraph_cli", *arguments], environment)  # noqa: S606 - ours
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches the address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _absolute(path: Path) -> dict[str, Any]:

@@ -5,16 +5,18 @@ from typing import Literal
 
 from langchain_core.messages import AIMessage
 from langgraph.errors import NodeError
+from langgraph.runtime import Runtime
 from langgraph.types import Command, interrupt
 
 from contend.contest.approval import answered, report_question
 from contend.contest.comparing import comparisons_of, pairwise_keys
+from contend.contest.opening import thread_of
 from contend.contest.outcomes import BUDGETS, TeamOutcome, outcomes_of, standings, status_of, summary_of, winner_of
 from contend.contest.publishing import head_of, publish
 from contend.contest.remarks import remarks_of
 from contend.contest.state import ContestState, ContestUpdate
 from contend.models.events import ReportPublished, RunDone, WinnerPicked
-from contend.models.options import ResolvedOptions
+from contend.models.options import ResolvedOptions, RunOptions
 from contend.models.round import ExitReason
 from contend.models.submission import Submission
 from contend.models.task import CallUsage, RunStatus, RunUsage
@@ -71,7 +73,7 @@ class ClosingNodes:
         clock.go()
         return await answered(self.services, state, submission, answer)
 
-    async def publish(self, state: ContestState) -> ContestUpdate:
+    async def publish(self, state: ContestState, runtime: Runtime[RunOptions]) -> ContestUpdate:
         """Check the winner's citations and write its report; from here on the report is done."""
         outcomes, options = outcomes_of(state), ResolvedOptions.model_validate(state["options"])
         winner = next(outcome for outcome in outcomes if outcome.team.team_id == state["winner"])
@@ -91,7 +93,7 @@ class ClosingNodes:
             unverified=await self._unverified(winner, state["submission"], submission),
             usage=usage_of(state),
         )
-        folder = self.services.folder / "results" / state["thread_id"]
+        folder = self.services.folder / "results" / (thread_of(runtime) or state["execution_id"])
         published = await publish(submission.report, head, options, folder)
         files = [str(path) for path in published.files]
         tell(

@@ -21,6 +21,7 @@ from contend.models.rows import ExecutionRow
 from contend.models.task import OrchestratorTask, TeamStatus
 from contend.preflight import Opening, asked_of, open_asked, question_in_chat
 from contend.services import Services, tell
+from contend.stores.leases import checked_thread
 from contend.team.state import TeamInput
 from contend.text import shorten, without_marks
 
@@ -64,7 +65,6 @@ class OpeningNode:
             "messages": question,
             "asked": {**asked_of(state, question), "theme": opening.theme},
             "earlier": _earlier(state),
-            "thread_id": thread_id,
             "given": opening.given.model_dump(mode="json", exclude_none=True),
             "options": opening.options.model_dump(mode="json"),
             "task": self._task(opening, execution_id),
@@ -168,14 +168,24 @@ def _given(state: ContestState, runtime: Runtime[RunOptions]) -> RunOptions | No
     return runtime.context if given is None else RunOptions.model_validate(given)
 
 
+def thread_of(runtime: Runtime[RunOptions]) -> str | None:
+    """The run's thread, as it runs: never from state, which may have been written by others. None without one.
+
+    Raises:
+        InputError: its id is not fit for file names.
+    """
+    here = runtime.execution_info
+    return None if here is None or here.thread_id is None else checked_thread(here.thread_id)
+
+
 def _identity(runtime: Runtime[RunOptions]) -> tuple[str, str]:
     """Execution id and thread id; without a checkpointer a run is its own thread.
 
     The execution id is a UUID4 drawn from the node's own task: a crash inside this node opens no second execution.
     """
-    here = runtime.execution_info
-    if here is None or here.thread_id is None:
+    here, thread_id = runtime.execution_info, thread_of(runtime)
+    if here is None or thread_id is None:
         execution_id = str(uuid4())
         return execution_id, execution_id
-    seed = f"{here.thread_id}/{here.checkpoint_id}/{here.task_id}"
-    return str(UUID(bytes=sha256(seed.encode()).digest()[:16], version=4)), here.thread_id
+    seed = f"{thread_id}/{here.checkpoint_id}/{here.task_id}"
+    return str(UUID(bytes=sha256(seed.encode()).digest()[:16], version=4)), thread_id

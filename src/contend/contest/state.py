@@ -42,7 +42,6 @@ class ContestState(ContestInput, ContestOutput, total=False):
     `asked` is what the run was opened for, `earlier` what the thread's last report said.
     """
 
-    thread_id: str
     asked: dict[str, str]
     earlier: str
     given: dict[str, Any]
@@ -76,7 +75,6 @@ class ContestUpdate(TypedDict, total=False):
     report: dict[str, Any] | None
     summary: dict[str, Any] | None
     files: list[str]
-    thread_id: str
     asked: dict[str, str]
     earlier: str
     given: dict[str, Any]

@@ -3,6 +3,7 @@
 from typing import Annotated, Any
 
 from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
 from contend.models.record import Language
@@ -11,7 +12,7 @@ from contend.models.record import Language
 class LearnInput(TypedDict, total=False):
     """What a run hands over. Left out: dataset `default`, English, a new execution id, no rounds."""
 
-    execution_id: Annotated[str, Field(description="The run that taught; a new id where left out.")]
+    execution_id: SkipJsonSchema[str]
     dataset: Annotated[str, Field(description="The playbook to learn into; `default` where left out.")]
     language: Annotated[Language, Field(description="Language of the prompts; English where left out.")]
     theme: Annotated[str, Field(description="The question that was researched, up to 8,000 characters.")]

@@ -15,7 +15,7 @@ from contend.settings.files import (
     load_config,
 )
 from contend.settings.options import EXTRACTIVE, ROLES, Resolved, environment_options, resolve_options
-from contend.settings.process import Settings, load_settings
+from contend.settings.process import Settings, is_loopback, load_settings
 
 __all__ = [
     "CONFIG_FILES",
@@ -31,6 +31,7 @@ __all__ = [
     "checked",
     "config_file",
     "environment_options",
+    "is_loopback",
     "load_config",
     "load_settings",
     "resolve_options",

@@ -1,6 +1,7 @@
 """The process's own settings: keys, addresses, limits, where the workspace lies."""
 
-from ipaddress import IPv4Network, IPv6Network, ip_network
+import re
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -11,6 +12,9 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from contend.errors import InputError
 from contend.settings.checking import first_fault
+
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{16,}")
+"""What a bearer token is made of (RFC 6750), too long to be tried out."""
 
 
 class Settings(BaseSettings):
@@ -44,6 +48,10 @@ class Settings(BaseSettings):
     max_calls_in_flight: Annotated[int, Field(ge=1)] = 64
     max_retries: Annotated[int, Field(ge=0)] = 2
     record_lock_seconds: Annotated[float, Field(gt=0)] = 10
+    server_token: SecretStr | None = None
+    """What the Agent Server asks of every request; without one it answers this machine only."""
+    served_folders: Annotated[list[str], NoDecode] = []
+    """Folders whose documents a client of the Agent Server may name, beside those of the workspace."""
 
     _base: Path = PrivateAttr()
     _folder: Path = PrivateAttr()
@@ -62,6 +70,24 @@ class Settings(BaseSettings):
             return [ip_network(str(each).strip()) for each in named if str(each).strip()]  # type: ignore[attr-defined]  # else a TypeError
         except (ValueError, TypeError) as error:
             raise ValueError(f"CONTEND_FETCH_ALLOW names no network: {error}; give one such as 10.0.0.0/8") from error
+
+    @field_validator("server_token")
+    @classmethod
+    def _long_token(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is None or not value.get_secret_value():
+            return None
+        if not _TOKEN.fullmatch(value.get_secret_value()):
+            raise ValueError(
+                "CONTEND_SERVER_TOKEN can be guessed or sent in no header: give 16 letters, digits, '_', '-' or more, "
+                "such as `openssl rand -hex 32` prints"
+            )
+        return value
+
+    @field_validator("served_folders", mode="before")
+    @classmethod
+    def _folders(cls, value: object) -> object:
+        named = value.split(",") if isinstance(value, str) else value
+        return [str(each).strip() for each in named if str(each).strip()]  # type: ignore[attr-defined]  # pydantic's to refuse
 
     @field_validator("redis_url")
     @classmethod
@@ -140,3 +166,15 @@ def load_settings(**given: object) -> Settings:
         return Settings(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]  # checked by pydantic
     except ValidationError as error:
         raise InputError(f"environment: {first_fault(error)}") from error
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host's name or address leads to this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback

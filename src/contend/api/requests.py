@@ -1,0 +1,117 @@
+"""Which requests the Agent Server answers: this machine's own, or those with the token; never another web page's."""
+
+import json
+import os
+import re
+from collections.abc import Iterable
+from hmac import compare_digest
+from typing import TYPE_CHECKING, NamedTuple
+
+from contend.settings import Settings, is_loopback
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+_OWN_CLIENT = "/noauth"
+"""The root path of requests by the server's own client in process; no request from outside can have one."""
+
+_BODILESS = {"GET", "HEAD", "OPTIONS"}
+_HEALTH = "/ok"
+
+
+class Refusal(NamedTuple):
+    status: int
+    detail: str
+
+
+class AllowedOrigins:
+    """Origins of web pages that may call the server: those of `http.cors` in `langgraph.json`, its one place."""
+
+    def __init__(self, exact: Iterable[str] = (), pattern: str | None = None) -> None:
+        self._exact = frozenset(exact)
+        self._pattern = re.compile(pattern) if pattern else None
+
+    @classmethod
+    def of_server(cls) -> "AllowedOrigins":
+        """As the Agent Server hands its config on; none where it says nothing."""
+        cors = json.loads(os.environ.get("LANGGRAPH_HTTP") or "{}").get("cors") or {}
+        return cls(cors.get("allow_origins") or (), cors.get("allow_origin_regex"))
+
+    def __contains__(self, origin: object) -> bool:
+        return isinstance(origin, str) and (
+            origin in self._exact or bool(self._pattern and self._pattern.fullmatch(origin))
+        )
+
+
+class RequestGuard:
+    """ASGI middleware in front of all routes, also those that the Agent Server leaves open.
+
+    A browser sends any page's requests to this machine and tells the server only where they come from, so that
+    whatever needs no token must come from this machine: by address, by `Host` (a page's own name may lead here) and by
+    `Origin`. Bodies are JSON only, for other kinds are sent without asking the server first.
+    """
+
+    def __init__(self, app: "ASGIApp", settings: Settings, origins: AllowedOrigins) -> None:
+        self._app = app
+        self._token = settings.server_token.get_secret_value() if settings.server_token else None
+        self._origins = origins
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        if scope["type"] == "lifespan" or scope.get("root_path") == _OWN_CLIENT:
+            await self._app(scope, receive, send)
+        elif refusal := self._refusal(scope):
+            await _refuse(scope, send, refusal)
+        else:
+            await self._app(scope, receive, send)
+
+    def _refusal(self, scope: "Scope") -> Refusal | None:
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        method = scope.get("method", "GET")
+        wrong = self._stranger(scope, headers, method) if self._token else self._not_from_here(scope, headers)
+        if wrong or method in _BODILESS or not _has_body(headers):
+            return wrong
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind == "application/json":
+            return None
+        return Refusal(415, f"Content-Type {kind[:80] or 'missing'!r}: send JSON, as application/json")
+
+    def _stranger(self, scope: "Scope", headers: dict[str, str], method: str) -> Refusal | None:
+        # Browsers ask before they send the token; load balancers ask for health.
+        if method == "OPTIONS" or scope["path"] == _HEALTH:
+            return None
+        given = headers.get("authorization", "").removeprefix("Bearer "), headers.get("x-api-key", "")
+        token = (self._token or "").encode()
+        if any(compare_digest(each.encode(), token) for each in given):
+            return None
+        return Refusal(401, "send the server's CONTEND_SERVER_TOKEN as `Authorization: Bearer TOKEN` or `X-Api-Key`")
+
+    def _not_from_here(self, scope: "Scope", headers: dict[str, str]) -> Refusal | None:
+        server = (scope.get("server") or ("", None))[0]
+        if not is_loopback(server):
+            return Refusal(403, "this server answers its own machine only: start it with CONTEND_SERVER_TOKEN set")
+        host = _name_of(headers.get("host", ""))
+        if not is_loopback(host):
+            return Refusal(403, f"Host {host[:80]!r} is not this machine: ask 127.0.0.1, or set CONTEND_SERVER_TOKEN")
+        origin = headers.get("origin")
+        if origin is not None and origin not in self._origins:
+            return Refusal(403, f"Origin {origin[:80]!r} may not call this server: see http.cors in langgraph.json")
+        return None
+
+
+def _name_of(host: str) -> str:
+    """A `Host` without its port."""
+    return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+
+
+def _has_body(headers: dict[str, str]) -> bool:
+    return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+
+
+async def _refuse(scope: "Scope", send: "Send", refusal: Refusal) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008, "reason": refusal.detail})
+        return
+    body = json.dumps({"detail": refusal.detail}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

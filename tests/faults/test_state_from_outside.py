@@ -1,0 +1,125 @@
+"""A client of the Agent Server that gives what only contend's own nodes may: ids, options, functions, state."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contend.contest.graph import build_contest_graph
+from fakes.contests import Contest
+from fakes.servers import Server, fresh_clone, langgraph_dev
+
+THEME = "How does contend resume a run after a crash?"
+LOCAL = {"documents": ["docs"], "sources": ["local"], "max_rounds": 1, "learn": False}
+CALLED = {"name": "print", "weight": 1.0, "kind": "function", "function": "builtins:print"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Without a key, so that all is composed by extraction."""
+    with langgraph_dev(fresh_clone(tmp_path_factory.mktemp("trusted") / "clone")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def finished(server: Server) -> tuple[str, dict[str, Any]]:
+    """A thread whose run is done, and its state."""
+    thread = server.thread()
+    server.run("contend", {"theme": THEME}, thread_id=thread, context=LOCAL)
+    values = server.client.threads.get_state(thread)["values"]
+    assert isinstance(values, dict)
+    return thread, values
+
+
+@pytest.mark.parametrize(
+    ("graph", "hidden"),
+    [
+        ("contend", {"run_options": {"documents": ["/etc"]}}),
+        ("contend", {"thread_id": "../../x", "options": {}, "task": {}}),
+        ("team", {"options": {"evaluator": {"metrics": [CALLED]}}}),
+        ("team", {"execution_id": "another-run"}),
+        ("research", {"options": {}, "team": {}, "clock": None}),
+        ("research", {"best_submission": "0" * 64}),
+        ("learn", {"execution_id": "another-run"}),
+        ("learn", {"delta": [], "reflection": {}}),
+    ],
+)
+def test_what_a_parent_graph_passes_in_is_refused_from_outside(
+    server: Server, graph: str, hidden: dict[str, Any]
+) -> None:
+    known = sorted(set(hidden) - {"thread_id"})
+
+    with pytest.raises(Exception, match=f"InputError: input: {', '.join(known)} may not be given: give "):
+        server.run(graph, {"theme": THEME, **hidden}, thread_id=server.thread())
+
+
+def test_a_front_ends_own_keys_are_passed_over(server: Server) -> None:
+    ended = server.run("contend", {"theme": THEME, "context": {"artifact": 1}, "ui": []}, context=LOCAL)
+
+    assert ended["status"] == "completed"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        {"update": {"options": {"max_rounds": 10}}},
+        {"goto": {"node": "publish", "input": {"winner": "control"}}},
+        {"goto": "publish", "resume": "approve"},
+    ],
+)
+def test_a_command_that_is_no_answer_is_refused(
+    server: Server, finished: tuple[str, dict[str, Any]], command: dict[str, Any]
+) -> None:
+    thread, before = finished
+
+    with pytest.raises(Exception, match="InputError: command: only `resume` may be given"):
+        server.run("contend", None, thread_id=thread, command=command)
+
+    assert server.client.threads.get_state(thread)["values"] == before
+
+
+@pytest.mark.parametrize("values", [{"thread_id": "../../x"}, {"options": {}}, {"messages": []}, {"theme": "x" * 9999}])
+def test_state_is_not_written_from_outside(
+    server: Server, finished: tuple[str, dict[str, Any]], values: dict[str, Any]
+) -> None:
+    thread, before = finished
+
+    with pytest.raises(Exception, match="state: it is not written from outside"):
+        server.client.threads.update_state(thread, values, as_node="pick_winner")
+
+    assert server.client.threads.get_state(thread)["values"] == before
+
+
+def test_a_thread_is_not_made_with_a_state_of_its_own(server: Server) -> None:
+    steps = [{"updates": [{"values": {"options": {}}, "as_node": "open_run"}]}]
+
+    with pytest.raises(Exception, match="state: it is not written from outside"):
+        server.client.threads.create(graph_id="contend", supersteps=steps)
+
+
+def test_lessons_are_learned_once_a_run_and_again_in_the_next_one_on_a_thread(server: Server) -> None:
+    thread = server.thread()
+    played = {"team_id": "a", "round_number": 1, "score": 0.5, "queries": ["resume after a crash"]}
+    given = {"dataset": "twice", "theme": THEME, "rounds": [played]}
+
+    ids = []
+    for _ in range(2):
+        server.run("learn", given, thread_id=thread)
+        ids.append(server.client.threads.get_state(thread)["values"]["execution_id"])
+
+    assert len(set(ids)) == 2
+
+
+@pytest.mark.parametrize("thread", ["../../x", "a/b"])
+async def test_a_thread_id_that_leads_elsewhere_is_refused_in_a_graph_of_ones_own(
+    workspace: Path, documents: Path, thread: str
+) -> None:
+    contest = Contest(workspace, documents, None)
+    graph = build_contest_graph(contest.services()).compile()
+
+    ended = await graph.ainvoke({"theme": THEME}, {"configurable": {"thread_id": thread}}, context=contest.options())
+
+    assert ended["status"] == "failed"
+    assert ended["message"].startswith(f"thread {thread!r}: use 1 to 64 letters, digits, '_' or '-'")
+    assert not [*workspace.parent.rglob("report.md")]
