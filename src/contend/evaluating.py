@@ -64,7 +64,7 @@ def submission_of(text: str, theme: str, options: ResolvedOptions) -> Submission
     Raises:
         InputError: it is empty, too short or too long.
     """
-    content = clean(text).strip()
+    content = text if len(text) > 4 * MOST_CHARACTERS else clean(text).strip()
     if len(content) > MOST_CHARACTERS:
         raise InputError(f"the text has {len(content)} characters, at most {MOST_CHARACTERS} can be scored: shorten it")
     sentences = [CitedSentence(text=sentence) for sentence in split_sentences(content)]

@@ -4,11 +4,10 @@ In English and Japanese.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from contend.text import clean, split_sentences, without_item_mark, without_marks
+from contend.text import clean, normalized, split_sentences, without_item_mark, without_marks
 
 _PIECE, _STEP = 600, 400
 """A text without full stops is looked through in overlapping pieces, so that patterns stay fast."""
@@ -77,7 +76,9 @@ _TO_WRITERS = (
     rf"[^。]*(?:{_ASKED}|せよ|しろ|書け|出力)"),
 )  # fmt: skip
 _TO_WRITER = re.compile("|".join(f"(?:{order})" for order in _TO_WRITERS), re.IGNORECASE)
-_MARK = re.compile(r"\b(?=[\w-]*[A-Za-z])(?=[\w-]*\d)[\w-]{9,}\b|\b[A-Z]+(?:[_-][A-Z\d]+)+\b", re.ASCII)
+_JOINED = re.compile(r"[\w-]+", re.ASCII)
+_CAPITALS = re.compile(r"\b[A-Z]+(?:[_-][A-Z\d]+)+\b", re.ASCII)
+_SHORTEST_CODE = 9
 
 
 class Planted:
@@ -102,7 +103,14 @@ class Planted:
 
 def marks(text: str) -> set[str]:
     """Codes and odd names, such as `CANARY-7f3a91` or `BLUE_HERON`, in small letters."""
-    return {mark.casefold() for mark in _MARK.findall(unicodedata.normalize("NFKC", text))}
+    joined = (found.strip("-") for found in _JOINED.findall(normalized(text)))
+    return {mark.casefold() for each in joined for mark in _marks_in(each)}
+
+
+def _marks_in(joined: str) -> list[str]:
+    if len(joined) >= _SHORTEST_CODE and any(map(str.isalpha, joined)) and any(map(str.isdigit, joined)):
+        return [joined]
+    return _CAPITALS.findall(joined)
 
 
 @lru_cache(maxsize=4096)
@@ -126,7 +134,7 @@ def works_on_the_judge(sentence: str) -> bool:
 
 
 def _folded(sentence: str) -> str:
-    folded = unicodedata.normalize("NFKC", clean(without_marks(without_item_mark(sentence)), single_line=True))
+    folded = normalized(clean(without_marks(without_item_mark(sentence)), single_line=True))
     return re.sub(r"[*_`#>|]+", "", folded).strip()
 
 

@@ -31,9 +31,32 @@ def clean(text: str, *, single_line: bool = False) -> str:
         visible = text
     else:
         bare = _TERMINAL_COMMAND.sub("", text) if "\x1b" in text else text
-        visible = unicodedata.normalize("NFC", _INVISIBLE.sub("", _LINE_END.sub("\n", bare)))
+        visible = normalized(_INVISIBLE.sub("", _LINE_END.sub("\n", bare)), "NFC")
     return " ".join(visible.split()) if single_line else visible
 
+
+_MOST_MARKS = 30
+"""Combining marks in a row, as in Unicode's stream-safe text format (UAX #15): no script writes as many."""
+
+
+def normalized(text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFKC") -> str:
+    """The text in a normal form, in time linear in its length: without the marks above 30 in a row.
+
+    Sorting a long run of marks takes `unicodedata` the square of its length, while no other thread can work.
+    """
+    return text if text.isascii() else unicodedata.normalize(form, _too_many_marks().sub(r"\1", text))
+
+
+@lru_cache(maxsize=1)
+def _too_many_marks() -> re.Pattern[str]:
+    """Made at first use: it looks at each character up to the last one that combines, which takes 10 ms."""
+    combining = "".join(filter(unicodedata.combining, map(chr, range(0x300, 0x20000))))
+    mark = f"[{combining}{_UNFOLD_TO_MARKS}]"
+    return re.compile(f"({mark}{{{_MOST_MARKS}}}){mark}+")
+
+
+_UNFOLD_TO_MARKS = "\u0f73\u0f75\u0f81\uff9e\uff9f"
+"""Characters that combine with nothing themselves, but consist of some that do."""
 
 _HAN_CHARACTER = re.compile(f"[{_HAN}]")
 _NUMBER = re.compile(r"\d+")
@@ -109,7 +132,7 @@ _SENTENCE_END = re.compile(
 _ENCLOSED = re.compile(r"[(（][^()（）]{0,300}[)）]|「[^「」]{0,300}」|『[^『』]{0,300}』|“[^“”]{0,300}”")
 _GOES_ON = re.compile("[とっなはがをにのでもかや、，]")
 _NEXT_CHARACTER = re.compile(r"\s*(\S)")
-_LAST_WORD = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]+\.\Z")
+_LAST_WORD = re.compile(r"(?:[^\W\d_]\.){0,20}[^\W\d_]{1,40}\.\Z")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)+\Z")
 
 
@@ -226,7 +249,8 @@ def without_marks(sentence: str) -> str:
 
 def without_item_mark(sentence: str) -> str:
     """The sentence without the mark of its list item."""
-    return _LISTED.sub("", sentence, count=1) if _LISTED.match(sentence) else sentence
+    listed = _LISTED.match(sentence)
+    return sentence[listed.end() :] if listed else sentence
 
 
 def squeezed(text: str) -> str:
@@ -269,7 +293,7 @@ def terms(text: str) -> list[str]:
 def _terms(text: str) -> tuple[str, ...]:
     """Kept for the same reason as sentences are."""
     found: list[str] = []
-    for part in _TERM_PARTS.finditer(unicodedata.normalize("NFKC", text).lower()):
+    for part in _TERM_PARTS.finditer(normalized(text).lower()):
         found += _japanese_terms(part[0]) if part["japanese"] else _word_terms(part[0])
     return tuple(found)
 
@@ -290,7 +314,7 @@ def _japanese_terms(run: str) -> list[str]:
 @lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
     """A light stemmer: plurals, -ing and -ed, accents and a final e are taken off."""
-    plain = "".join(letter for letter in unicodedata.normalize("NFD", word) if not unicodedata.combining(letter))
+    plain = "".join(letter for letter in normalized(word, "NFD") if not unicodedata.combining(letter))
     singular = _without_plural(plain)
     stem = _without_tense(singular)
     return stem[:-1] if stem.endswith("e") and len(stem) > _SHORTEST_STEM else stem

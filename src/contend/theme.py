@@ -19,11 +19,11 @@ _TASK_WORDS = frozenset(
 )
 _QUESTION_WORD = r"(?:why|how|what|which|when|where|who|whether|does|do|is|are|can|should)"
 _CLAUSE_ENDS = re.compile(
-    rf"[;；。？！\n]+|[?!]+(?:\s|\Z)|,?\s+(?:and|or|but)\s+(?={_QUESTION_WORD}\b)|,\s+(?={_QUESTION_WORD}\b)"
+    rf"[;；。？！\n]+|(?<![?!])[?!]+(?:\s|\Z)|(?:,|(?<!\s))\s+(?:and|or|but)\s+(?={_QUESTION_WORD}\b)|,\s+(?={_QUESTION_WORD}\b)"
     "|(?<=か)[、，と]|(?<=[しきりみびぎちけてで])、(?=[^、]*[をがは])",
     re.IGNORECASE,
 )
-_AND = re.compile(r",?\s+and\s+(?:also\s+)?", re.IGNORECASE)
+_AND = re.compile(r"(?:,|(?<!\s))\s+and\s+(?:also\s+)?", re.IGNORECASE)
 _OF_BOTH = re.compile(r"(?P<first>\w+)\s+(?:and|or)\s+(?P<second>\w+)\s+(?P<rest>(?:of|for|in)\s.+)", re.IGNORECASE)
 _JAPANESE_AND = re.compile("、?(?:および|及び|ならびに|並びに)|(?<=[一-鿿ァ-ヶー])(?:と|や|、)(?=[一-鿿ァ-ヶー])")
 _BELONG_TOGETHER = re.compile(

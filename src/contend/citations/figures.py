@@ -1,9 +1,10 @@
 """Figures in a sentence, looked up in a text."""
 
 import re
-import unicodedata
 from collections.abc import Collection, Iterator
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
+
+from contend.text import normalized
 
 _NUMBER = re.compile(r"\d++(?:[.,]\d++)*+")
 _FIGURE = re.compile(rf"(?<![A-Za-z0-9_.^])(?<![A-Za-z]-){_NUMBER.pattern}")
@@ -20,13 +21,13 @@ def figures_missing(sentence: str, stated: Collection[Decimal]) -> bool:
 
     Years, list numbers and digits in names (GPT-4) are not looked up: they often come from elsewhere.
     """
-    plain = unicodedata.normalize("NFKC", _LIST_MARK.sub(" ", sentence))
+    plain = normalized(_LIST_MARK.sub(" ", sentence))
     return any(not _among(figure, stated) for figure in _figures(plain, _FIGURE) if not _YEAR.match(str(figure)))
 
 
 def stated_figures(text: str) -> frozenset[Decimal]:
     """All figures of a text, the small ones also where they are spelt out in English."""
-    plain = unicodedata.normalize("NFKC", text)
+    plain = normalized(text)
     spelt = (_VALUES[word] for word in re.findall(r"[a-z]+", plain.lower()) if word in _VALUES)
     return frozenset([*_figures(plain, _NUMBER), *spelt])
 

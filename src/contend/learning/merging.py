@@ -24,7 +24,7 @@ HARMFUL_TO_BE_DELETED = 3
 LONGEST_CONTENT = 400
 """Characters of a bullet's content or search text."""
 
-_NOTE = re.compile(r"\s*\[nearest: [^\]]*\]\s*\Z")
+_NOTE, _NOTE_END = "[nearest: ", re.compile(r"[^\]]*\]\s*\Z")
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class _Merge:
     def _fit_text(self, item: DeltaContextItem) -> str | None:
         content = _tidy(item.content)
         refused = (
-            refusal(f"{content}\n{item.searchable_text or ''}", self._rules.sources) if content else "has no content"
+            refusal(f"{content}\n{_search_text(item, content)}", self._rules.sources) if content else "has no content"
         )
         if refused:
             self._skip(item.bullet_id, f"{item.operation} {refused}")
@@ -220,7 +220,8 @@ def _worth(bullet: Bullet) -> tuple[float, bool, float, str]:
 
 def _with_note(reasoning: str, near: Nearest | None) -> str:
     """The reasoning with the nearest bullet and how near it is; an older note is replaced."""
-    said = _NOTE.sub("", reasoning)
+    before, noted, after = reasoning.rpartition(_NOTE)
+    said = before.rstrip() if noted and _NOTE_END.match(after) else reasoning
     note = f"[nearest: {near.bullet.id}, likeness {near.likeness:.2f}]" if near else "[nearest: none]"
     return f"{said} {note}".strip()
 

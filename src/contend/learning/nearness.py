@@ -1,14 +1,13 @@
 """Which bullet says nearly the same: cosine of vectors, with what static vectors don't see added in code."""
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from contend.models.playbook import Bullet
 from contend.models.record import Language
 from contend.retrieval import Embedder, default_embedder
-from contend.text import detect_language, shared_content, terms
+from contend.text import detect_language, normalized, shared_content, terms
 
 
 class Threshold(NamedTuple):
@@ -105,7 +104,7 @@ class Nearness:
 
 def _labels(text: str) -> set[str]:
     """Numbers and letters that name things: static vectors hardly see them."""
-    return set(_LABEL.findall(unicodedata.normalize("NFKC", text))) - {"A", "I"}
+    return set(_LABEL.findall(normalized(text))) - {"A", "I"}
 
 
 def _shared(content: str, other: str) -> float:
@@ -113,4 +112,4 @@ def _shared(content: str, other: str) -> float:
 
 
 def _folded(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return " ".join(normalized(text).casefold().split())

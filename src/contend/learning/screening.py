@@ -1,20 +1,19 @@
 """What may not enter a playbook: links, code, orders to the model, and what stands word for word in a source."""
 
 import re
-import unicodedata
 from collections.abc import Iterable
 
 from contend.orders import marks
-from contend.text import clean, detect_language, split_sentences
+from contend.text import clean, detect_language, normalized, split_sentences
 
 _TOP_DOMAINS = "com|org|net|io|ai|dev|app|info|biz|edu|gov|xyz|co|jp|uk|de|fr|eu|ru|cn|me|ly|to|sh|gg|site|online|top"
 _LINK = re.compile(
-    rf"\w+://|\bwww\.|\b(?:mailto|javascript|data|file):\S|\S@\w|\b[\w-]+\.(?:{_TOP_DOMAINS})\b|\b\d+(?:\.\d+){{3}}\b",
+    rf"\w://|\bwww\.|\b(?:mailto|javascript|data|file):\S|\S@\w|\w-*\.(?:{_TOP_DOMAINS})\b|\b\d+(?:\.\d+){{3}}\b",
     re.IGNORECASE,
 )
 _CODE = re.compile(
     r"[`{}]|~~~|<[/!]?[a-z|]|\$\(|&&|\|\||\b(?:rm -|sudo |curl |wget )"
-    r"|\b\w+(?:[._]\w+)+\(|\w\(\)|\w\([^()]*[\"'=,][^()]*\)",
+    r"|\w[._]\w{1,60}\(|\w\(\)|\w\([^()\"'=,]*[\"'=,][^()]*\)",
     re.IGNORECASE,
 )
 _ORDER = re.compile(
@@ -53,7 +52,7 @@ class Sources:
 
 def refusal(text: str, sources: Sources) -> str | None:
     """Why a text may not enter a playbook; None if it may."""
-    folded = unicodedata.normalize("NFKC", clean(text, single_line=True))
+    folded = normalized(clean(text, single_line=True))
     reasons = {
         "holds a link": bool(_LINK.search(folded)),
         "holds code": bool(_CODE.search(folded)),
@@ -66,7 +65,7 @@ def refusal(text: str, sources: Sources) -> str | None:
 
 def _units(text: str) -> list[str]:
     """Words, and single Japanese characters, folded."""
-    return _UNITS.findall(unicodedata.normalize("NFKC", clean(text)).casefold())
+    return _UNITS.findall(normalized(clean(text)).casefold())
 
 
 def _runs(units: list[str], length: int) -> list[list[str]]:

@@ -13,8 +13,7 @@ from contend.text import clean, estimate_tokens, shorten
 R = TypeVar("R", bound=Reply)
 
 MAX_REPLY_CHARACTERS = 2_000_000
-_THINKING = re.compile(r"<think>.*?</think>", re.DOTALL)
-_FENCED = re.compile(r"```[\w-]*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
+_FENCED = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
 _FAULTS_SHOWN = 3
 
 
@@ -44,9 +43,20 @@ def _bare(text: str) -> str:
     said = text.strip()
     if said.startswith("{"):
         return said
-    said = _THINKING.sub("", said).strip()
+    said = _without_thinking(said).strip()
     fenced = None if said.startswith("{") else _FENCED.search(said)
     return fenced[1].strip() if fenced else said
+
+
+def _without_thinking(said: str) -> str:
+    """A text without what stands between `<think>` and the next `</think>`; a thought that has no end stays."""
+    *closed, rest = said.split("</think>")
+    return "".join(_before_thought(part) for part in closed) + rest
+
+
+def _before_thought(part: str) -> str:
+    before, opened, _ = part.partition("<think>")
+    return before if opened else f"{part}</think>"
 
 
 def _without_hidden(text: str) -> str:

@@ -121,13 +121,13 @@ class PromptLibrary:
     def _with_task(self, name: str, values: Mapping[str, object], *, language: Language, mark: str) -> str:
         """The prompt; what a template of the user's own does not show whole of `_ALWAYS_SHOWN` stands at its end."""
         shown = self.render(name, values, language=language, mark=mark)
-        if not self._is_own(name, language):
+        needed = {key: form for key, form in _ALWAYS_SHOWN.get(name, {}).items() if values.get(key)}
+        if not needed or not self._is_own(name, language):
             return shown
-        ends = {key: f"{key}-{secrets.token_hex(8)}" for key in _ALWAYS_SHOWN.get(name, {})}
-        ended = self.render(
-            name, {**values, **{key: f"{values[key]}{end}" for key, end in ends.items()}}, language=language, mark=mark
-        )
-        missing = [_ALWAYS_SHOWN[name][key].format(values[key]) for key, end in ends.items() if end not in ended]
+        ends = {key: f"{key}-{secrets.token_hex(8)}" for key in needed}
+        ended = {key: f"{values[key]}{end}" for key, end in ends.items()}
+        tried = self.render(name, {**values, **ended}, language=language, mark=mark)
+        missing = [form.format(values[key]) for key, form in needed.items() if ends[key] not in tried]
         return "\n\n".join([shown, *missing])
 
     def check(self, language: Language) -> None:

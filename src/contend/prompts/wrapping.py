@@ -1,13 +1,12 @@
 """Text from outside, put between delimiters that it cannot close."""
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import sha256
 from typing import Self, SupportsIndex
 
-from contend.text import clean
+from contend.text import clean, normalized
 
 _LABEL = re.compile(r"[a-z]{1,20}")
 _OPEN, _CLOSE = "[<‹〈《⟨❬❮]", "[>›〉》⟩❭❯]"
@@ -100,7 +99,7 @@ def neutral(text: str, *, label: str, mark: str) -> str:
     Full-width and other folded letters are unfolded only where they would spell one.
     """
     lookalike = _lookalike(label, mark)
-    folded = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    folded = normalized(text)
     if not lookalike.search(folded):
         return text
     return clean(lookalike.sub(_INSTEAD, folded))

@@ -217,8 +217,8 @@ def _check_length(part: str, lines: Sequence[_Line], least: int) -> None:
         )
 
 
-_STOP = re.compile(r"[.!?。．！？…]+\Z")
-_LETTER_STOPS = re.compile(r"(?:\b[^\W\d_]\.){2,}\Z")
+_STOPS = ".!?。．！？…"
+_LETTER_STOPS = re.compile(r"(?:\b[^\W\d_]\.){2}\Z")
 _CLOSED = re.compile(r"[.!?。！？…][\"'”’»)\]」』）*_]+\Z")
 
 
@@ -229,9 +229,9 @@ def _marked(text: str, numbers: Sequence[int]) -> str:
     marks = f" {marks}" if marks and not japanese else marks
     if _CLOSED.search(text):
         return text + marks
-    stop = _STOP.search(text)
-    if stop and not _LETTER_STOPS.search(text):
-        return text[: stop.start()] + marks + stop[0]
+    said = text.rstrip(_STOPS)
+    if said != text and not _LETTER_STOPS.search(text):
+        return said + marks + text[len(said) :]
     return text.rstrip(" ,;:、，；：") + marks + ("。" if japanese else ".")
 
 

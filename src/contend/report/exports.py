@@ -2,10 +2,9 @@
 
 import hashlib
 import re
-import unicodedata
 
 from contend.models.research import ResearchReport, SearchResult
-from contend.text import clean
+from contend.text import clean, normalized
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -45,7 +44,7 @@ def _entry(source: SearchResult) -> str:
 def _key(source: SearchResult) -> str:
     """The first author's (else the source's) name, the year, and six characters that tell the address."""
     name = (source.authors or [source.source])[0].split()[-1]
-    ascii_name = re.sub(r"[^a-z]", "", unicodedata.normalize("NFKD", name).lower()) or source.source
+    ascii_name = re.sub(r"[^a-z]", "", normalized(name, "NFKD").lower()) or source.source
     digest = hashlib.sha256(source.url.encode()).hexdigest()[:6]
     return f"{ascii_name}{(source.published_date or '')[:4]}-{digest}"
 

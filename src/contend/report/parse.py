@@ -19,7 +19,8 @@ _FIELDS = {
 }  # fmt: skip
 _APPENDICES = {words.title.casefold() for words in HEAD_WORDS.values()}
 _TOP_LEVEL = 2
-_NUMBERED = re.compile(r"^(?:\d+[.)]\s*)?[*_]*(.*?)[*_]*\s*[:：]?$")
+_NUMBER = re.compile(r"\d+[.)]")
+_AROUND_HEADING = " \t*_:："
 _ITEM = re.compile(r"^(?:\d+[.)]|\[\d+\]:?|[-*+•])\s+")
 _URL = re.compile(r"(?:https?|file)://[^\s<>\"')\]、。）]+")
 _GENERATED = re.compile(r"^\*Generated at: (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC\*$", re.MULTILINE)
@@ -74,32 +75,33 @@ def _sections(markdown: str) -> Iterator[_Section]:
 
 def _by_field(sections: Iterator[_Section]) -> dict[str, str]:
     """The text of each part of a report; foreign sections go to the analysis, under a smaller heading."""
-    parts = dict.fromkeys(Headings._fields, "")
+    parts: dict[str, list[str]] = {field: [] for field in Headings._fields}
     for section in sections:
         name = _plain_heading(section.heading)
         field = _FIELDS.get(name)
         if field:
-            parts[field] = f"{parts[field]}\n\n{section.text}".strip()
+            parts[field].append(section.text)
         elif section.text and name not in _APPENDICES:
-            parts["analysis"] = f"{parts['analysis']}\n\n### {section.heading}\n\n{section.text}".strip()
-    return parts
+            parts["analysis"].append(f"### {section.heading}\n\n{section.text}")
+    return {field: "\n\n".join(filter(None, texts)) for field, texts in parts.items()}
 
 
 def _plain_heading(heading: str) -> str:
-    match = _NUMBERED.match(heading)
-    return (match[1] if match else heading).strip().casefold()
+    number = _NUMBER.match(heading)
+    return heading[number.end() if number else 0 :].strip(_AROUND_HEADING).casefold()
 
 
 def _items(text: str) -> list[str]:
     """List items, with the lines that belong to each; without a list, the paragraphs."""
-    items: list[str] = []
+    items: list[list[str]] = []
     for line in text.split("\n"):
         mark = _ITEM.match(line)
         if mark:
-            items.append(line[mark.end() :])
+            items.append([line[mark.end() :]])
         elif items:
-            items[-1] += f"\n{line}"
-    return [item.strip() for item in items or re.split(r"\n\s*\n", text) if item.strip()]
+            items[-1].append(line)
+    texts = ["\n".join(lines) for lines in items] or re.split(r"\n\s*\n", text)
+    return [item.strip() for item in texts if item.strip()]
 
 
 def _source(entry: str, sources: Sequence[SearchResult]) -> SearchResult | None:
@@ -133,7 +135,7 @@ def _title(entry: str, end: int) -> str:
 
 
 def _labelled(entry: str, label: str) -> str | None:
-    found = re.search(rf"^\s*- {label}: (.+)$", entry, re.MULTILINE)
+    found = re.search(rf"^[ \t]*- {label}: (.+)$", entry, re.MULTILINE)
     return found[1].strip() if found else None
 
 

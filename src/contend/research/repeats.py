@@ -1,11 +1,10 @@
 """Whether a sentence says anything beyond what was said before, in English and Japanese. In doubt it does."""
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from contend.text import squeezed, terms
+from contend.text import normalized, squeezed, terms
 
 _PIECE = re.compile(r"(?:[-+±<>≤≥=≈$€£¥−]\s?)?\d+(?:[.,]\d+)*(?:\s?[%‰°])?|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _IDLE_ENGLISH = "a an the of and also additionally furthermore moreover overall thus therefore hence consequently"
@@ -57,7 +56,7 @@ def _in_order(words: Sequence[str], others: Sequence[str]) -> bool:
 
 def _words(text: str) -> Iterator[str]:
     """Figures with their signs and units, stems, words for relations, names in capitals; Japanese character pairs."""
-    for piece in _PIECE.findall(unicodedata.normalize("NFKC", text)):
+    for piece in _PIECE.findall(normalized(text)):
         plain = piece if piece.isupper() else piece.lower()
         if any(map(str.isdigit, piece)):
             yield re.sub(r"[\s,]", "", piece)

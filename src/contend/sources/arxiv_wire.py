@@ -116,7 +116,7 @@ def _body(response: requests.Response, ends_at: float) -> bytes:
 
 
 _ERROR_ENTRY = re.compile(rb"<id>\s*https?://(?:export\.)?arxiv\.org/api/errors")
-_SUMMARY = re.compile(rb"<summary[^>]*>([^<]*)")
+_SUMMARY = re.compile(rb"<summary[^<>]*>([^<]*)")
 
 
 def _refuse_failures(response: requests.Response, body: bytes, query: str) -> None:
@@ -141,22 +141,29 @@ def _said(body: bytes) -> str:
     return shorten(clean(text, single_line=True), 200) or "no reason given"
 
 
-_ENTRY = re.compile(rb"<entry[\s>].*?</entry>", re.DOTALL)
+_BEGINS_ENTRY, _ENDS_ENTRY = re.compile(rb"<entry[\s>]"), b"</entry>"
 _WRITTEN_NO_DATE = NO_DATE.isoformat().encode()
 
 
 def with_readable_dates(feed: bytes) -> bytes:
     """The feed with `NO_DATE` where an entry's date is missing or cannot be read, so that none is lost for it."""
-    return _ENTRY.sub(_dated, feed)
+    *entries, rest = feed.split(_ENDS_ENTRY)
+    return b"".join([*map(_dated, entries), rest])
 
 
-def _dated(found: re.Match[bytes]) -> bytes:
-    entry = found[0]
+def _dated(before_end: bytes) -> bytes:
+    """What stands before an entry's end, and that end."""
+    begin = _BEGINS_ENTRY.search(before_end)
+    if begin is None:
+        return before_end + _ENDS_ENTRY
+    return before_end[: begin.start()] + _with_dates(before_end[begin.start() :]) + _ENDS_ENTRY
+
+
+def _with_dates(entry: bytes) -> bytes:
     for name in (b"updated", b"published"):
         date = re.search(rb"<%b>([^<]*)</%b>" % (name, name), entry)
         if date is None:
-            written = b"<%b>%b</%b></entry>" % (name, _WRITTEN_NO_DATE, name)
-            entry = entry.removesuffix(b"</entry>") + written
+            entry += b"<%b>%b</%b>" % (name, _WRITTEN_NO_DATE, name)
         elif not _is_date(date[1]):
             entry = entry[: date.start(1)] + _WRITTEN_NO_DATE + entry[date.end(1) :]
     return entry

@@ -16,13 +16,14 @@ class Unreadable(Exception):  # noqa: N818 - said of the file
     """The file holds nothing that can be read; the message is the reason."""
 
 
-_MARKUP = re.compile(r"\s*(?:#{1,6}\s+|`{3,}|~{3,})+")
+_MARKUP = re.compile(r"\s*+(?:#{1,6}\s+|`{3,}+|~{3,}+)++")
 _PAGE = re.compile(r"(?:^| › )p\. \d+\Z")
 
 
 def as_prose(line: str) -> str:
     """A line that was never Markdown, without what would make a heading or the start of a code block of it."""
-    return _MARKUP.sub("", line, count=1) if _MARKUP.match(line) else line
+    markup = _MARKUP.match(line)
+    return line[markup.end() :] if markup else line
 
 
 def page_heading(number: int) -> str:

@@ -31,7 +31,7 @@ def html_to_markdown(html: str) -> Page:
     return page if page.text else _parsed(html, _UNSEEN)
 
 
-_CODE_OR_MARK = re.compile(r"(`+).+?\1|\\#+[ ]?|\\([*_`~\[\]<>+.)-])|\*+|~~", re.DOTALL)
+_CODE_OR_MARK = re.compile(r"(?<!`)(`+)(?!`).{1,2000}?(?<!`)\1(?!`)|\\#+[ ]?|\\([*_`~\[\]<>+.)-])|\*+|~~", re.DOTALL)
 """Code as it is; marks that trafilatura has escaped because they are text; and those of bold, italic and struck out."""
 
 

@@ -10,7 +10,7 @@ _CHARACTERS = {"en": 700, "ja": 350}
 _MOST = 4
 """A sentence or code block of more than this many passages' length is not one, and is cut."""
 
-_HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*\Z", re.DOTALL)
+_HEADING = re.compile(r"(#{1,6})\s+")
 _RULE = re.compile(r"([-*_=]\s?){3,}\Z")
 _CODE = re.compile(r"```|~~~")
 _LISTED = re.compile(r"[-*+•‣]\s|\d{1,3}[.)]\s|[|>・]")
@@ -51,7 +51,8 @@ def _sections(markdown: str) -> Iterator[tuple[str, list[str]]]:
         if blocks:
             yield " › ".join(name for _, name in path), blocks
         level = len(heading[1])
-        path = [*(above for above in path if above[0] < level), (level, heading[2])]
+        name = block[heading.end() :].rstrip("#").rstrip()
+        path = [*(above for above in path if above[0] < level), (level, name)]
         blocks = []
     if blocks:
         yield " › ".join(name for _, name in path), blocks

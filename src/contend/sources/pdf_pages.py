@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 
 from contend.sources.document import as_prose, page_heading
-from contend.text import clean, split_sentences
+from contend.text import clean, normalized, split_sentences
 
 # PDFium puts one of these in place of a hyphen that it takes for a line's end, and of that line's end.
 _LINE_HYPHEN = re.compile("[\ufffe\x02](?:\r?\n)?")
@@ -24,8 +24,8 @@ _RUNNING = 3
 _STOPPED = re.compile(r"[.!?。．！？:：][\"'”’»)\]」』）]*\Z")
 _SHORT = 0.6
 _FULL = 0.9
-_BROKEN_WORD = re.compile(r"([^\W_]+)[-\u2010\u00ad]\n([^\W_]+)")
-_COMPOUND = re.compile(r"[^\W_]+-[^\W_]+")
+_BROKEN_WORD = re.compile(r"(?<![^\W_])([^\W_]+)[-\u2010\u00ad]\n([^\W_]+)")
+_COMPOUND = re.compile(r"(?<![^\W_])[^\W_]+-[^\W_]+")
 
 
 def pages_to_markdown(texts: Sequence[str]) -> str:
@@ -42,7 +42,7 @@ def pages_to_markdown(texts: Sequence[str]) -> str:
 
 def _lines(text: str) -> list[str]:
     parted = clean(_STRAY_RETURN.sub("", _LINE_HYPHEN.sub("-\n", text)))
-    plain = _LOOK_ALIKES.sub(lambda found: unicodedata.normalize("NFKC", found[0]), parted)
+    plain = _LOOK_ALIKES.sub(lambda found: normalized(found[0]), parted)
     return [line for each in plain.split("\n") if (line := as_prose(each).strip())]
 
 

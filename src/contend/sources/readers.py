@@ -39,7 +39,7 @@ def _read_markdown(content: bytes, path: Path) -> Document:
     body = text[front.end() :] if front else text
     named = _FRONT_TITLE.search(front[0]) if front else None
     first = _first_heading(body)
-    return Document(first or (named[1] if named else path.stem), body)
+    return Document(first or (_unquoted(named[1].strip()) if named else path.stem), body)
 
 
 def _read_text(content: bytes, path: Path) -> Document:
@@ -69,7 +69,12 @@ READERS: dict[str, Callable[[bytes, Path], Document]] = {
 """How to read a file, by the end of its name in lower case."""
 
 _FRONT_MATTER = re.compile(r"\A\s*---[ \t]*\n(?:.*\n){0,200}?(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
-_FRONT_TITLE = re.compile(r"^title:\s*[\"']?(.+?)[\"']?\s*$", re.MULTILINE)
+_FRONT_TITLE = re.compile(r"^title:\s*(\S.*)$", re.MULTILINE)
+
+
+def _unquoted(title: str) -> str:
+    begun = title[1:] if len(title) > 1 and title[0] in "\"'" else title
+    return begun[:-1] if len(begun) > 1 and begun[-1] in "\"'" else begun
 
 
 def _first_heading(markdown: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contend.text import detect_language, terms
 
 _SHORTEST = {"en": 4, "ja": 2}
-_AFTERTHOUGHT = re.compile(r"\s*[(（][^()（）]*[)）]\s*\Z")
+_AFTERTHOUGHT = re.compile(r"(?<!\s)\s*[(（][^()（）]*[)）]\s*\Z")
 
 
 class TitleMentions:

@@ -1,0 +1,244 @@
+# ruff: noqa: ANN401 - what the parser of patterns makes has no types
+"""Regular expressions under text that is made to be hard for them; run as a program, it measures all of a package.
+
+The measure is the growth of processor time from a text to one four times as long: about 4 where the work is linear,
+16 where it is quadratic. A search that takes seconds of it is ended.
+"""
+
+import ast
+import importlib
+import json
+import pkgutil
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import product
+from pathlib import Path
+from re import _constants as codes  # type: ignore[attr-defined]  # the only way to see what a pattern is made of
+from re import _parser as parser  # type: ignore[attr-defined]  # the same
+from types import FrameType, ModuleType
+from typing import Any, NamedTuple
+
+SIZE = 2_000
+TIMES = 4
+MOST_GROWTH = 8.0
+_SUSPECT = 6
+"""Times a plain scan of the same text: what costs less is not looked at again."""
+
+_MOST_SECONDS = 1.0
+_MEASURES = 3
+_MOST_ATOMS, _MOST_STARTS, _MOST_ITEMS = 8, 12, 4
+_CATEGORIES = {
+    codes.CATEGORY_SPACE: " \n",
+    codes.CATEGORY_NOT_SPACE: "x",
+    codes.CATEGORY_DIGIT: "1",
+    codes.CATEGORY_NOT_DIGIT: "x",
+    codes.CATEGORY_WORD: "aB",
+    codes.CATEGORY_NOT_WORD: "-",
+}
+_AnyPattern = re.Pattern[str] | re.Pattern[bytes]
+
+
+class Use(NamedTuple):
+    """A pattern, and whether it is only tried at one place of a text."""
+
+    name: str
+    pattern: _AnyPattern
+    at_one_place: bool
+
+
+class Cost(NamedTuple):
+    """How many times more four times the text costs, at worst; infinite where it was ended."""
+
+    growth: float
+    text: str
+
+
+def uses_in(package: str) -> Iterator[Use]:
+    """Each pattern of a package: those that its modules hold, and those written into a call."""
+    for module in _modules(package):
+        source = Path(str(module.__file__)).read_text("utf-8")
+        for name, value in vars(module).items():
+            for pattern in _patterns(value):
+                calls = set(re.findall(rf"\b{name}\.(\w+)\(", source))
+                yield Use(f"{module.__name__}.{name}", pattern, bool(calls) and calls <= {"match", "fullmatch"})
+        for function, pattern in _inline(source):
+            yield Use(f"{module.__name__}: {pattern.pattern!r}", pattern, function in {"match", "fullmatch"})
+
+
+def _modules(package: str) -> Iterator[ModuleType]:
+    for found in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
+        if not found.name.endswith("__main__"):
+            yield importlib.import_module(found.name)
+
+
+def _patterns(value: object) -> Iterator[_AnyPattern]:
+    if isinstance(value, re.Pattern):
+        yield value
+    elif isinstance(value, dict):
+        yield from (found for pair in value.items() for each in pair for found in _patterns(each))
+    elif isinstance(value, list | tuple | set | frozenset):
+        yield from (found for each in value for found in _patterns(each))
+
+
+def _inline(source: str) -> Iterator[tuple[str, _AnyPattern]]:
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="re"), attr=function),
+                args=[ast.Constant(value=str() | bytes() as written), *_],
+            ) if function in {"sub", "subn", "split", "search", "match", "fullmatch", "findall", "finditer"}:
+                yield function, re.compile(written)
+
+
+class Recipe(NamedTuple):
+    """A text: `lead`, then `pump` again and again, then `tail`."""
+
+    lead: str
+    pump: str
+    tail: str
+
+    def text(self, size: int) -> str:
+        return f"{self.lead}{self.pump * (size // len(self.pump))}{self.tail}"
+
+
+def cost(use: Use) -> Cost:
+    """That of the first text whose cost grows too much, else of the one that costs most."""
+    worst = Cost(0.0, "")
+    for recipe in _recipes(use.pattern):
+        once, scan = _seconds(use, recipe.text(SIZE)), _seconds(_SCAN, recipe.text(SIZE))
+        if once > _SUSPECT * scan:
+            worst = max(worst, Cost(_growth(use, recipe), repr(recipe)))
+        if worst.growth > MOST_GROWTH:
+            break
+    return worst
+
+
+def _growth(use: Use, recipe: Recipe) -> float:
+    """The least of a few, because a busy machine makes single measures larger."""
+    growth = float("inf")
+    for _ in range(_MEASURES):
+        short, long = _seconds(use, recipe.text(SIZE)), _seconds(use, recipe.text(SIZE * TIMES))
+        growth = min(growth, long / short)
+        if growth <= MOST_GROWTH:
+            break
+    return growth
+
+
+_SCAN = Use("a plain scan", re.compile(r"[^\W\d_]+|\s+|.", re.DOTALL), at_one_place=False)
+
+
+def _seconds(use: Use, text: str) -> float:
+    """Of the processor; infinite over a few of them."""
+    subject: Any = text.encode("utf-8", "replace") if isinstance(use.pattern.pattern, bytes) else text
+    began = time.thread_time()
+    signal.setitimer(signal.ITIMER_VIRTUAL, _MOST_SECONDS)
+    try:
+        if use.at_one_place:
+            use.pattern.match(subject)
+            use.pattern.fullmatch(subject)
+        else:
+            sum(1 for _ in use.pattern.finditer(subject))
+    except TimeoutError:
+        return float("inf")
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    return time.thread_time() - began
+
+
+def _end(_: int, __: FrameType | None) -> None:
+    raise TimeoutError
+
+
+def _recipes(pattern: _AnyPattern) -> Iterator[Recipe]:
+    written: Any = pattern.pattern
+    tree = parser.parse(written, pattern.flags & ~re.DEBUG)
+    atoms = [*dict.fromkeys(_atoms(tree))][:_MOST_ATOMS]
+    starts = [*dict.fromkeys(filter(None, _starts(tree)))][:_MOST_STARTS]
+    pumps = dict.fromkeys([*starts, *atoms, *("".join(pair) for pair in product(atoms, atoms))])
+    for pump in pumps:
+        yield from (Recipe("", pump, tail) for tail in ("", "\x00"))
+    for lead, pump in product(starts, atoms):
+        yield Recipe(lead, pump, "\x00")
+
+
+def _atoms(tree: Any) -> Iterator[str]:
+    """Characters that stand for each literal and each class."""
+    for code, given in tree:
+        if code in {codes.LITERAL, codes.NOT_LITERAL, codes.IN, codes.ANY}:
+            yield from _characters(code, given)
+        for inner in _inner(given):
+            yield from _atoms(inner)
+
+
+def _inner(given: Any) -> Iterator[Any]:
+    if isinstance(given, parser.SubPattern):
+        yield given
+    elif isinstance(given, list | tuple):
+        for each in given:
+            yield from _inner(each)
+
+
+def _characters(code: Any, given: Any) -> list[str]:
+    if code is codes.LITERAL:
+        return [chr(given)]
+    if code is codes.ANY:
+        return ["x"]
+    if code is codes.NOT_LITERAL:
+        return ["x" if given != ord("x") else "y"]
+    inside = [character for item in given if item[0] is not codes.NEGATE for character in _class_item(*item)]
+    if given[0][0] is codes.NEGATE:
+        return [character for character in ("x", " ", "(", "あ") if character not in inside][:1]
+    return inside[:_MOST_ITEMS]
+
+
+def _class_item(code: Any, given: Any) -> str:
+    if code is codes.LITERAL:
+        return chr(given)
+    return chr(given[0]) if code is codes.RANGE else _CATEGORIES.get(given, "")
+
+
+def _starts(tree: Any) -> Iterator[str]:
+    """What the beginnings of each sequence match, the longest first."""
+    parts = [_sample(code, given) for code, given in tree]
+    yield from ("".join(parts[:length]) for length in range(len(parts), 0, -1))
+    for _, given in tree:
+        for inner in _inner(given):
+            yield from _starts(inner)
+
+
+def _sample(code: Any, given: Any) -> str:
+    """A text that the element matches, as short as is easy."""
+    if code in {codes.LITERAL, codes.NOT_LITERAL, codes.IN, codes.ANY}:
+        return (_characters(code, given) or [""])[0]
+    if code in {codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT}:
+        least, _, body = given
+        return "".join(_sample(*each) for each in body) * max(1, min(least, 20))
+    if code in {codes.SUBPATTERN, codes.ATOMIC_GROUP, codes.BRANCH}:
+        body = next(_inner(given))
+        return "".join(_sample(*each) for each in body)
+    return ""
+
+
+@contextmanager
+def ended_in_time() -> Iterator[None]:
+    """Within it, a search is ended when it has taken its seconds."""
+    before = signal.signal(signal.SIGVTALRM, _end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def main(package: str) -> None:
+    """Print a JSON line for each pattern: its name, its growth and the text at which it grows so."""
+    with ended_in_time():
+        for use in uses_in(package):
+            print(json.dumps([use.name, *cost(use)]), flush=True)  # noqa: T201 - a program's output
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
