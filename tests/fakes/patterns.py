@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from re import _constants as codes  # type: ignore[attr-defined]  # the only way to see what a pattern is made of
 from re import _parser as parser  # type: ignore[attr-defined]  # the same
@@ -157,7 +157,9 @@ def _recipes(pattern: _AnyPattern) -> Iterator[Recipe]:
     written: Any = pattern.pattern
     tree = parser.parse(written, pattern.flags & ~re.DEBUG)
     atoms = [*dict.fromkeys(_atoms(tree))][:_MOST_ATOMS]
-    starts = [*dict.fromkeys(filter(None, _starts(tree)))][:_MOST_STARTS]
+    starts = [
+        *dict.fromkeys(filter(None, [*islice(_starts(tree, 1), _MOST_STARTS), *islice(_starts(tree, 0), _MOST_STARTS)]))
+    ]
     pumps = dict.fromkeys([*starts, *atoms, *("".join(pair) for pair in product(atoms, atoms))])
     for pump in pumps:
         yield from (Recipe("", pump, tail) for tail in ("", "\x00"))
@@ -201,25 +203,25 @@ def _class_item(code: Any, given: Any) -> str:
     return chr(given[0]) if code is codes.RANGE else _CATEGORIES.get(given, "")
 
 
-def _starts(tree: Any) -> Iterator[str]:
-    """What the beginnings of each sequence match, the longest first."""
-    parts = [_sample(code, given) for code, given in tree]
+def _starts(tree: Any, repeats: int) -> Iterator[str]:
+    """What the beginnings of each sequence match, the longest first; what may be left out is there `repeats` times."""
+    parts = [_sample(code, given, repeats) for code, given in tree]
     yield from ("".join(parts[:length]) for length in range(len(parts), 0, -1))
     for _, given in tree:
         for inner in _inner(given):
-            yield from _starts(inner)
+            yield from _starts(inner, repeats)
 
 
-def _sample(code: Any, given: Any) -> str:
+def _sample(code: Any, given: Any, repeats: int) -> str:
     """A text that the element matches, as short as is easy."""
     if code in {codes.LITERAL, codes.NOT_LITERAL, codes.IN, codes.ANY}:
         return (_characters(code, given) or [""])[0]
     if code in {codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT}:
         least, _, body = given
-        return "".join(_sample(*each) for each in body) * max(1, min(least, 20))
+        return "".join(_sample(*each, repeats) for each in body) * max(repeats, min(least, 20))
     if code in {codes.SUBPATTERN, codes.ATOMIC_GROUP, codes.BRANCH}:
         body = next(_inner(given))
-        return "".join(_sample(*each) for each in body)
+        return "".join(_sample(*each, repeats) for each in body)
     return ""
 
 

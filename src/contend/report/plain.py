@@ -32,16 +32,16 @@ _ELEMENTS = (
     "ul|video|wbr|xmp|plaintext|noframes|noembed|marquee|map|area|dialog|slot|portal|applet|bgsound|isindex|"
     "listing"
 )
-_ACTIVE = re.compile(r"<(script|style)\b[^>]{0,2000}>.{0,5000}?</\1\s*>", re.IGNORECASE | re.DOTALL)
+_ACTIVE = re.compile(r"<(script|style)\b[^<>]*>[^<]*(?:<(?!/?\1\b)[^<]*)*</\1\s*>", re.IGNORECASE)
 _TAG = re.compile(
-    rf"</?(?:{_ELEMENTS})(?:[\s/][^<>=]*=[^<>]*|\s*/?)>|<!--.{{0,2000}}?-->",
+    rf"</?(?:{_ELEMENTS})(?:[\s/][^<>=]*=[^<>]*|\s*/?)>|<!--(?:(?!<!--|-->).)*-->",
     re.IGNORECASE | re.DOTALL,
 )
 _OPENS_TAG = re.compile(r"<(?=[A-Za-z/!?])")
-_TYPE = re.compile(r"<([A-Za-z]\w*)(?![^\s<>]*[@:])(>|(?=[^\s/>\w:-])|\Z)")
+_TYPE = re.compile(r"<([A-Za-z]\w*+)(?![^\s<>]*[@:])(>|(?=[^\s/>\w:-])|\Z)")
 """`<String>`, and `<b` before a comma: no HTML. One in a row of attributes may be."""
 
-_LINK = re.compile(r"!?\[([^\[\]]*)\]\(\s*<?((?:[^()\s<>]|\([^()\s]*\))*)>?(?:\s[^()]*)?\)")
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\(\s*+<?((?:[^()\s<>]|\([^()\s]*\))*+)>?(?:\s[^()]*+)?\)")
 _AUTOLINK = re.compile(r"<([^\s<>]+)>")
 _LEFT_OUT: dict[Language, tuple[str, str]] = {
     "en": ("the source", "(address not in the sources)"),
@@ -53,7 +53,7 @@ _ESCAPED_OR_LIVE = re.compile(r"\\[!-/:-@\[-`{-~]|\\\Z|`|<(?=[A-Za-z/!?])|\](?=\
 _OPENS_BLOCK = re.compile(r"\A(\d{1,9}(?=[.)](?:\s|\Z))|(?=#{1,6}(?:\s|\Z)|>|[-+*](?:\s|\Z)|~{3}|\[[^\[\]]*\]:))")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _CODE = re.compile("\x00(\\d+)\x01")
-_ANCHOR = re.compile(r"\s*\{#[^{}]*\}\s*\Z")
+_ANCHOR = re.compile(r"(?<!\s)\s*\{#[^{}]*\}\s*\Z")
 
 
 def plain_sentence(text: str, known: Collection[str] = ()) -> str:
