@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 from uuid import uuid4
@@ -16,15 +16,16 @@ from contend.contest.closing import usage_of
 from contend.contest.comparing import MOST_COMPARED
 from contend.contest.graph import build_contest_graph
 from contend.contest.state import ContestState, input_options
-from contend.errors import CheckpointError, InputError, UnknownThread
+from contend.errors import InputError, StoreError, UnknownThread
 from contend.models.events import ANY_EVENT, AnyEvent, QuestionAsked
-from contend.models.options import RunOptions
+from contend.models.options import ResolvedOptions, RunOptions, TeamConfig
 from contend.models.questions import Question
 from contend.models.record import Record
 from contend.models.research import ResearchReport
 from contend.models.task import ExecutionSummary, RunStatus, RunUsage
 from contend.preflight import Opening, open_run
 from contend.questions import chosen_answers, open_questions, waiting_line
+from contend.readiness import check_ready
 from contend.run_guard import (
     check_resumable,
     is_finished,
@@ -93,12 +94,14 @@ async def run(
     is called with each event.
 
     Raises:
-        InputError: the theme, an option, a config file or the thread is not usable; nothing was spent or written.
+        InputError: the theme, an option, a config file, the thread, the workspace or the endpoint is not usable;
+            nothing was spent or written.
         StoreError: a store can't be used.
     """
     thread = checked_thread(str(uuid4()) if thread_id is None else thread_id)
     async with _services(services, settings) as live:
-        await open_run(live, theme, [], options)
+        opening = await open_run(live, theme, [], options)
+        await check_ready(live, opening.options, opening.teams)
         async with _graph(live) as graph:
             going = _Run(live, graph, thread, on_event)
             async with run_guard(live, thread) as held:
@@ -130,6 +133,7 @@ async def resume(
         UnknownThread: no run is known under this thread.
         ThreadBusy: somebody works on it.
         RunChanged: config or prompts changed since it began, and `force` is not given.
+        NotReady: the workspace cannot be written, or the endpoint does not answer.
         StoreError: the checkpoints can't be read, or are gone.
     """
     thread = checked_thread(thread_id)
@@ -145,6 +149,7 @@ async def resume(
             await check_resumable(live, thread, before, force=force)
             async with run_guard(live, thread) as held:
                 before = await going.standing()
+                await _check_ready_again(live, before)
                 given = chosen_answers(open_questions(before.interrupts), decision, answers)
                 await note_going_on(live, before)
                 outcome = await going.drive(Command(resume=given) if given else None, held)
@@ -185,13 +190,15 @@ async def dry_run(
     services: Services | None = None,
     settings: Settings | None = None,
 ) -> DryRun:
-    """Check everything a run would check, and count the calls it might make.
+    """Check what a run checks before it starts, its folder and endpoint too, and count the calls it might make.
 
     Raises:
         InputError: as `run`.
     """
     async with _services(services, settings) as live:
         opening = await open_run(live, theme, [], options)
+        unsure = await check_ready(live, opening.options, opening.teams)
+        opening = opening._replace(warnings=[*opening.warnings, *unsure])
     return DryRun(opening, *count_calls(opening))
 
 
@@ -214,6 +221,13 @@ def count_calls(opening: Opening) -> tuple[int, int]:
         least += options.min_rounds * (1 + min(2, 2 * loops - 1) + metrics)
         most += options.max_rounds * (1 + 2 * loops - 1 + metrics + citations + 1)
     return least, most
+
+
+async def _check_ready_again(services: Services, standing: StateSnapshot) -> None:
+    """A run that went on without its endpoint would cost every team its place."""
+    if options := standing.values.get("options"):
+        teams = [TeamConfig.model_validate(team) for team in standing.values["teams"]]
+        await check_ready(services, ResolvedOptions.model_validate(options), teams)
 
 
 @asynccontextmanager
@@ -259,10 +273,11 @@ class _Run:
             ):
                 if self.on_event is not None:
                     self.on_event(ANY_EVENT.validate_python(event))
-        except (asyncio.CancelledError, CheckpointError):
-            # Whoever took the run over says how it stands.
+        except (asyncio.CancelledError, StoreError, OSError):
+            # Whoever took the run over says how it stands; on a full disk nobody can.
             if held.taken_by is None:
-                await note_stopped(self.services, self.thread_id)
+                with suppress(StoreError):
+                    await note_stopped(self.services, self.thread_id)
             raise
         standing = await self.standing()
         if questions := open_questions(standing.interrupts):

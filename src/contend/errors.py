@@ -15,6 +15,7 @@
   + StoreError            (a store could not be read or written)
     + CheckpointError     (checkpoints could not be saved or read; the run stands at its last saved step)
     + StoreLocked         (another process holds it; names its PID where known)
+    + StoreUnwritable     (the disk is full, read-only or forbids it; the run stands at its last saved step)
     + PlaybookDamaged     (names the file and the last good version)
 
 Each message is one line that names what, where and the remedy.
@@ -96,6 +97,10 @@ class CheckpointError(StoreError):
 
 class StoreLocked(StoreError):  # noqa: N818 - named by what the caller meets
     """Another process holds the store."""
+
+
+class StoreUnwritable(StoreError):  # noqa: N818 - named by what the caller meets
+    """The disk is full, read-only, or does not let this user write. No team is to blame: the run stops and goes on."""
 
 
 class PlaybookDamaged(StoreError):  # noqa: N818 - named by what the caller meets

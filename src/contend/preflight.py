@@ -12,6 +12,7 @@ from contend.llm.budget import require_price
 from contend.models.evaluation import CODE_METRIC_NAMES
 from contend.models.options import EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig
 from contend.models.record import QUESTION_CHARACTERS
+from contend.readiness import models_used
 from contend.services import Services
 from contend.settings import EXTRACTIVE, Resolved, resolve_options
 from contend.stores.checkpoints import check_checkpointer
@@ -97,7 +98,7 @@ async def open_run(
     store_warnings = await check_checkpointer(services.settings)
     on, off = await _checked_sources(services, resolved)
     teams = _teams_with_sources(resolved.teams, on, named=given.teams is not None)
-    contexts = await services.contexts(models_of(resolved.options, teams))
+    contexts = await services.contexts(models_used(resolved.options, teams))
     options = resolved.options.model_copy(
         update={
             "sources": on,
@@ -139,13 +140,6 @@ def config_fingerprint(services: Services, options: ResolvedOptions) -> dict[str
     return {**services.config.fingerprint, "prompts": services.library.fingerprint(options.language)}
 
 
-def models_of(options: ResolvedOptions, teams: Sequence[TeamConfig]) -> set[str]:
-    """The language models that a run may call: its roles', its teams', its metrics'."""
-    metrics = [metric.model for metric in options.evaluator.metrics if metric.model]
-    own = [name for team in teams if team.kind != "extractive" for name in team.models.values()]
-    return {*options.models.values(), *own, *metrics} - {EXTRACTIVE}
-
-
 def _check_files(services: Services, resolved: Resolved) -> None:
     services.source("local", resolved.options.documents)
     services.library.check(resolved.options.language)
@@ -157,7 +151,7 @@ def _check_prices(services: Services, resolved: Resolved) -> None:
     options = resolved.options
     if options.max_usd is None:
         return
-    require_price(sorted(models_of(options, resolved.teams)), services.config.models.prices)
+    require_price(models_used(options, resolved.teams), services.config.models.prices)
 
 
 def _check_metrics(services: Services, evaluator: EvaluatorConfig) -> None:

@@ -54,11 +54,12 @@ class Child:
 
     def end(self) -> Event:
         """Read to the end; the outcome, or what was said on standard error as its `message`."""
-        outcome = {"type": "", "message": ""}
+        outcome: Event = {"type": ""}
         for event in self._read():
             outcome = event
         said = self._said()
-        return {**outcome, "exit_code": self._process.returncode, "message": outcome["message"] or said}
+        message = outcome["message"] if outcome["type"] == "outcome" else said
+        return {**outcome, "exit_code": self._process.returncode, "message": message or said}
 
     def close(self) -> None:
         self._process.kill()

@@ -232,7 +232,9 @@ def test_a_signal_stops_a_run_in_order_and_resume_goes_on(
     assert "Completed: " in said.out
 
 
-def test_a_killed_run_is_shown_as_stopped_and_can_go_on(terminal: Terminal, documents: Path, slow: Vendors) -> None:
+def test_a_killed_run_is_shown_as_stopped_and_can_go_on(
+    terminal: Terminal, documents: Path, slow: Vendors, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with begun(terminal.workspace, documents, slow) as child:
         child.kill()
 
@@ -240,6 +242,7 @@ def test_a_killed_run_is_shown_as_stopped_and_can_go_on(terminal: Terminal, docu
     assert "Stopped · nobody works on it" in said.out
     assert "contend resume held" in said.out
     assert json.loads(terminal("runs", "--json").out)[0]["status"] == "interrupted"
+    monkeypatch.setenv("OPENAI_BASE_URL", slow.base_url)
     assert "unfinished run" in terminal("run", QUESTION, "--docs", documents, "--thread", "held").err
 
 

@@ -1,52 +1,18 @@
 """`contend doctor`: what it looks at, what it says to do, and when the main job can't run."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Event, Thread
 
 import pytest
 
-from contend.llm.listing import NoAnswer, listed_models
+from contend.llm.listing import NoAnswer, endpoint_models, missing_models
+from fakes.model_lists import endpoint
 from fakes.terminal import Terminal
 
 
 @pytest.fixture
 def terminal(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
     return Terminal(workspace, capsys.readouterr)
-
-
-@contextmanager
-def endpoint(*models: str, status: int = 200, body: bytes | None = None, hang: bool = False) -> Iterator[str]:
-    """A server that answers `GET /v1/models` only, by its base URL."""
-    sent = body if body is not None else json.dumps({"data": [{"id": name} for name in models]}).encode()
-    over = Event()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            if hang:
-                over.wait(30)
-            self.send_response(status if self.path == "/v1/models" else 404)
-            self.send_header("Content-Length", str(len(sent)))
-            self.end_headers()
-            self.wfile.write(sent)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
-            """Silent."""
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, *_: object) -> None:
-            """A client that went away is no error here."""
-
-    with Server(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
-        over.set()
-        server.shutdown()
 
 
 def checks(terminal: Terminal) -> tuple[int, dict[str, dict[str, str]]]:
@@ -100,7 +66,7 @@ def test_a_server_of_a_single_model_may_answer_by_any_name(terminal: Terminal, m
 def test_a_refused_key_is_a_fault_that_does_not_show_the_key(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with endpoint(status=401) as url:
+    with endpoint(status=401, chat=401) as url:
         monkeypatch.setenv("OPENAI_BASE_URL", url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789")
         said = terminal("doctor")
@@ -121,15 +87,54 @@ def test_an_endpoint_that_is_not_there_is_a_fault(terminal: Terminal, monkeypatc
     assert "--model extractive" in found["model"]["remedy"]
 
 
+@pytest.mark.parametrize("body", [b"[]", b'{"data": null}', b'{"data": []}'])
+async def test_an_empty_list_of_models_comes_in_several_shapes(body: bytes) -> None:
+    with endpoint(body=body) as url:
+        assert await endpoint_models(url, None) == []
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 500])
+async def test_an_endpoint_that_lists_its_models_to_nobody_is_known_by_its_chat(status: int) -> None:
+    with endpoint(status=status, chat=400) as url:
+        assert await endpoint_models(url, "a-key") == []
+
+
+@pytest.mark.parametrize(
+    ("chat", "why"), [(401, "refused the key"), (404, "ends in /v1"), (405, "ends in /v1"), (503, "may still load")]
+)
+async def test_an_endpoint_without_a_list_or_a_chat_says_why(chat: int, why: str) -> None:
+    with endpoint(status=404, chat=chat) as url, pytest.raises(NoAnswer, match=why):
+        await endpoint_models(url, "a-key")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "listed", "missing"),
+    [
+        ("gpt-5-mini", ["gpt-5", "gpt-4o"], ["gpt-5-mini"]),
+        ("gpt-5-mini", ["gpt-5-mini", "gpt-4o"], []),
+        ("gpt-5-mini", ["local.gguf"], []),
+        ("gpt-5-mini", [], []),
+        ("gpt-5-mini", ["openai/*", "llama"], []),
+        ("qwen3", ["qwen3:latest", "llama3:8b"], []),
+        ("qwen3", ["qwen3:8b", "llama3:8b"], ["qwen3"]),
+        ("qwen3:8b", ["qwen3:4b", "llama3:8b"], ["qwen3:8b"]),
+        ("openai/gpt-4o:online", ["openai/gpt-4o", "openai/gpt-5"], []),
+        ("gemini-2.5-flash", ["models/gemini-2.5-flash", "models/gemini-2.5-pro"], []),
+    ],
+)
+def test_a_model_is_missing_where_the_list_can_tell(wanted: str, listed: list[str], missing: list[str]) -> None:
+    assert missing_models([wanted], listed) == missing
+
+
 async def test_a_server_that_never_answers_is_given_up_in_time() -> None:
     with endpoint(hang=True) as url, pytest.raises(NoAnswer, match=r"within 0\.2 s"):
-        await listed_models(url, None, seconds=0.2)
+        await endpoint_models(url, None, seconds=0.2)
 
 
-@pytest.mark.parametrize("body", [b"<html>", b"[]", b'{"data": 3}', b'{"data": [1]}', b"\xff"])
+@pytest.mark.parametrize("body", [b"<html>", b'{"data": 3}', b'{"models": []}', b'{"data": [1]}', b"\xff"])
 async def test_another_kind_of_server_is_not_taken_for_a_model(body: bytes) -> None:
     with endpoint(body=body) as url, pytest.raises(NoAnswer, match="no OpenAI-compatible server"):
-        await listed_models(url, None)
+        await endpoint_models(url, None)
 
 
 def test_a_broken_config_file_is_a_fault_that_names_it(terminal: Terminal) -> None:
@@ -157,9 +162,10 @@ def test_a_prompt_that_does_not_render_is_a_fault_that_names_it(terminal: Termin
 def test_a_workspace_below_a_file_is_a_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
 
-    code, found = checks(Terminal(tmp_path / "file" / "workspace", capsys.readouterr))
+    said = Terminal(tmp_path / "file" / "workspace", capsys.readouterr)("doctor")
 
-    assert (code, found["workspace"]["state"]) == (2, "fault")
+    assert said.code == 2
+    assert f"{tmp_path / 'file'} is a file: name a folder" in said.err
 
 
 def test_runs_that_only_memory_keeps_are_warned_of(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,3 +59,18 @@ def _text(path: Path) -> str:
         raise InputError(f"--instructions {path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"--instructions {path}: not UTF-8 text: save it as UTF-8") from error
+
+
+def checked_out(folder: Path | None) -> Path | None:
+    """The folder for copies, made sure of before anything is spent.
+
+    Raises:
+        NotReady: it cannot be written or made.
+    """
+    from contend.readiness import check_folder
+
+    if folder is None:
+        return None
+    path = folder.expanduser().absolute()
+    check_folder(path, "--out")
+    return path

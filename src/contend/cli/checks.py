@@ -1,8 +1,6 @@
 """What `contend doctor` looks at. Each check says how it is, and what to do where something is amiss."""
 
 import asyncio
-import os
-import sqlite3
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from typing import Literal, NamedTuple
@@ -10,15 +8,13 @@ from typing import Literal, NamedTuple
 from contend.cli.probing import Server
 from contend.cli.words import counted
 from contend.errors import ContendError, InputError, StoreError
-from contend.llm.endpoint import OPENAI_URL
-from contend.llm.listing import NoAnswer, listed_models
 from contend.models.options import RunOptions
-from contend.preflight import judges_warning, models_of
+from contend.preflight import judges_warning
 from contend.prompts.library import LANGUAGES
+from contend.readiness import NotReady, check_folder, check_models, models_used
 from contend.services import Services
-from contend.settings import EXTRACTIVE, Config, Settings, resolve_options
+from contend.settings import Settings, resolve_options
 from contend.stores.checkpoints import check_checkpointer, has_checkpoints, open_checkpointer
-from contend.text import shorten
 
 State = Literal["ok", "off", "warning", "fault"]
 _MODELS_SHOWN = 5
@@ -34,12 +30,14 @@ class Check(NamedTuple):
 
 
 def workspace_check(settings: Settings) -> Check:
-    """Whether the workspace, or the folder it would be made in, can be written; writes nothing."""
-    folder = settings.folder
-    near = next(path for path in (folder, *folder.parents) if path.exists())
-    if not near.is_dir() or not os.access(near, os.W_OK | os.X_OK):
-        return Check("workspace", "fault", f"{near} cannot be written", "mend its rights, or give --workspace DIR")
-    return Check("workspace", "ok", f"{folder}{'' if near == folder else ' (made by the first run)'}")
+    """Whether the workspace, or the folder it would be made in, can be written; leaves nothing there."""
+    try:
+        check_folder(settings.folder, "workspace")
+    except NotReady as error:
+        return Check("workspace", "fault", error.lack, error.remedy)
+    return Check(
+        "workspace", "ok", f"{settings.folder}{'' if settings.folder.exists() else ' (made by the first run)'}"
+    )
 
 
 def prompts_check(services: Services) -> Check:
@@ -58,28 +56,27 @@ async def model_check(services: Services, servers: Sequence[Server]) -> Check:
     if not settings.has_language_model:
         said = "no OPENAI_API_KEY or OPENAI_BASE_URL: contend composes by extraction, without a language model"
         return Check("model", "off", said, _offer(servers))
-    wanted = wanted_models(services.config)
-    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
+    wanted = _wanted_models(services)
     try:
-        address = services.endpoint.address
-        there = [model["id"] for model in await listed_models(settings.openai_base_url or OPENAI_URL, key)]
+        warnings = await check_models(services, wanted)
+    except NotReady as error:
+        return Check("model", "fault", error.lack, error.remedy)
     except InputError as error:
-        return Check("model", "fault", str(error), "set OPENAI_BASE_URL to the server's address with /v1")
-    except NoAnswer as why:
-        remedy = "check OPENAI_BASE_URL, OPENAI_API_KEY and that the server runs"
-        return Check("model", "fault", f"{address} {why}", f"{remedy}; or use --model {EXTRACTIVE}")
-    return _models_there(address, wanted, there)
+        return Check("model", "fault", str(error))
+    if warnings:
+        return Check("model", "warning", "; ".join(warnings))
+    return Check("model", "ok", f"{services.endpoint.address} has {', '.join(wanted)}")
 
 
-def wanted_models(config: Config) -> list[str]:
+def _wanted_models(services: Services) -> list[str]:
     """The models that a run would call if nothing else is asked for."""
-    resolved = resolve_options(config, RunOptions(), theme="", has_language_model=True)
-    return sorted(models_of(resolved.options, resolved.teams))
+    resolved = resolve_options(services.config, RunOptions(), theme="", has_language_model=True)
+    return models_used(resolved.options, resolved.teams)
 
 
 async def context_check(services: Services) -> Check:
     """How much each model can read, and who says so."""
-    contexts = await services.contexts(wanted_models(services.config))
+    contexts = await services.contexts(_wanted_models(services))
     said = "; ".join(f"{name} {tokens:,} tokens ({origin})" for name, (tokens, origin) in contexts.items())
     unknown = [name for name, context in contexts.items() if context.origin == "default"]
     if unknown:
@@ -97,25 +94,8 @@ def judges_check(services: Services) -> Check:
     return Check("judges", "warning", warning) if warning else Check("judges", "ok", f"{judge}, not the writer's model")
 
 
-def _models_there(address: str, wanted: Sequence[str], there: Sequence[str]) -> Check:
-    missing = [name for name in wanted if not any(has == name or has.startswith(f"{name}:") for has in there)]
-    if not there:
-        return Check("model", "warning", f"{address} answers, but lists no models", "see that a model is loaded")
-    if not missing:
-        return Check("model", "ok", f"{address} has {', '.join(wanted)}")
-    said = f"{address} has {_some(there)}, not {', '.join(missing)}"
-    remedy = "give --model NAME, or set `default` in the workspace's config/models.toml"
-    # A server of a single model often answers by whatever name it is asked.
-    return Check("model", "warning" if len(there) == 1 else "fault", said, remedy)
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MODELS_SHOWN} more" if len(names) > _MODELS_SHOWN else ""
-    return ", ".join(shorten(name, 80) for name in names[:_MODELS_SHOWN]) + more
-
-
 def _found(server: Server) -> str:
-    return f"{server.kind}'s usual port: {_some(server.models) or 'no models'}"
+    return f"{server.kind}'s usual port: {', '.join(server.models[:_MODELS_SHOWN]) or 'no models'}"
 
 
 def _offer(servers: Sequence[Server]) -> str:
@@ -170,8 +150,8 @@ async def _checkpointer(services: Services) -> Check:
     try:
         async with open_checkpointer(services.settings) as saver:
             await saver.aget_tuple({"configurable": {"thread_id": "doctor", "checkpoint_ns": ""}})
-    except sqlite3.Error as error:
-        return Check("checkpointer", "fault", f"{services.folder}: SQLite says {error}", "move checkpoints.sqlite away")
+    except StoreError as error:
+        return Check("checkpointer", "fault", str(error))
     return Check("checkpointer", "ok", "SQLite answers")
 
 

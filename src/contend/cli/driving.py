@@ -8,8 +8,10 @@ from uuid import uuid4
 
 from contend import app
 from contend.cli.answering import Answers
+from contend.cli.asking import checked_out
 from contend.cli.board import Board
 from contend.cli.closing import show_outcome
+from contend.cli.failing import system_fault
 from contend.cli.screen import in_workspace, note, say_json
 from contend.cli.stopping import until_stopped
 from contend.cli.views import view_on
@@ -36,7 +38,7 @@ def run_theme(
     def job(on_event: app.OnEvent) -> Awaitable[app.RunOutcome]:
         return app.run(theme, thread_id=named, options=options, settings=settings, on_event=on_event)
 
-    return _drive(named, job, Board(theme=theme), as_json=as_json, out=_checked_out(out))
+    return _drive(named, job, Board(theme=theme), as_json=as_json, out=checked_out(out))
 
 
 def resume_thread(
@@ -60,7 +62,7 @@ def resume_thread(
         )
 
     board = asyncio.run(_board_of(settings, thread))
-    return _drive(thread, job, board, as_json=as_json, out=_checked_out(out))
+    return _drive(thread, job, board, as_json=as_json, out=checked_out(out))
 
 
 def _drive(thread: str, job: Job, board: Board, *, as_json: bool, out: Path | None) -> int:
@@ -68,10 +70,11 @@ def _drive(thread: str, job: Job, board: Board, *, as_json: bool, out: Path | No
         work = until_stopped(job(view.show), on_stop=view.stopping, at_once=view.close)
         try:
             outcome = asyncio.run(work)
-        except ContendError as error:
-            if isinstance(error, InputError) or not board.began:
+        except (ContendError, OSError) as error:
+            if isinstance(error, InputError | BrokenPipeError) or not board.began:
                 raise
-            raise ContendError(f"{error}; then go on with `{in_workspace(f'contend resume {thread}')}`") from error
+            said = system_fault(error) if isinstance(error, OSError) else str(error)
+            raise ContendError(_with_resume(said, thread)) from error
     if outcome is None:
         return _stopped(thread, began=board.began, as_json=as_json)
     if out is not None:
@@ -81,6 +84,13 @@ def _drive(thread: str, job: Job, board: Board, *, as_json: bool, out: Path | No
     else:
         show_outcome(outcome, board)
     return outcome.exit_code
+
+
+def _with_resume(said: str, thread: str) -> str:
+    """What stopped a run, and how it goes on where that is not said yet."""
+    if f"contend resume {thread}" in said:
+        return said
+    return f"{said}; then go on with `{in_workspace(f'contend resume {thread}')}`"
 
 
 def _stopped(thread: str, *, began: bool, as_json: bool) -> int:
@@ -107,21 +117,6 @@ async def _board_of(settings: Settings, thread: str) -> Board:
         board.usage = await record.usage(latest.execution_id)
     await record.close()
     return board
-
-
-def _checked_out(folder: Path | None) -> Path | None:
-    """The folder for copies, made sure of before anything is spent.
-
-    Raises:
-        InputError: something else has its name.
-    """
-    if folder is None:
-        return None
-    path = folder.expanduser().absolute()
-    taken = next((part for part in (path, *path.parents) if part.exists()), path)
-    if not taken.is_dir():
-        raise InputError(f"--out {folder}: {taken} is a file: name a folder")
-    return path
 
 
 def _copied(files: list[str], folder: Path) -> list[str]:

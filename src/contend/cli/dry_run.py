@@ -9,6 +9,7 @@ from rich.console import Group
 from rich.text import Text
 
 from contend.app import DryRun, dry_run
+from contend.cli.asking import checked_out
 from contend.cli.screen import advise, facts_table, say_json, show
 from contend.cli.words import plain, said_models
 from contend.llm.budget import Limits, cost_usd
@@ -29,13 +30,14 @@ class Estimate(NamedTuple):
     usd: tuple[float, float] | None
 
 
-def show_dry_run(theme: str, options: RunOptions, *, workspace: Path | None, as_json: bool) -> None:
+def show_dry_run(theme: str, options: RunOptions, *, workspace: Path | None, as_json: bool, out: Path | None) -> None:
     """Check what a run would check and print what it would do.
 
     Raises:
         InputError: the run would be refused.
     """
     settings = load_settings(workspace=workspace)
+    checked_out(out)
     planned = asyncio.run(dry_run(theme, options=options, settings=settings))
     estimate = estimated(planned, load_config(settings.folder).models)
     if as_json:

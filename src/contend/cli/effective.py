@@ -13,8 +13,8 @@ from rich.text import Text
 from contend.cli.screen import advise, say, say_json, show
 from contend.cli.words import plain
 from contend.models.options import RunOptions
-from contend.preflight import models_of
 from contend.prompts import PromptBuilderSettings, PromptLibrary
+from contend.readiness import models_used
 from contend.resources import resource
 from contend.services import Services
 from contend.settings import Config, Settings, load_settings, resolve_options
@@ -113,7 +113,7 @@ def _contexts(services: Services) -> Iterator[Value]:
     """The tokens that each model of a run can read; the endpoint is asked for those that config leaves out."""
     has_language_model = services.settings.has_language_model
     resolved = resolve_options(services.config, RunOptions(), theme="", has_language_model=has_language_model)
-    contexts = asyncio.run(services.contexts(models_of(resolved.options, resolved.teams)))
+    contexts = asyncio.run(services.contexts(models_used(resolved.options, resolved.teams)))
     yield from (Value(f"run.contexts.{name}", tokens, origin) for name, (tokens, origin) in contexts.items())
 
 

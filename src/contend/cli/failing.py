@@ -1,5 +1,6 @@
-"""Where the details of an unexpected error are kept."""
+"""What an unexpected error is called, and where its details are kept."""
 
+import errno
 import os
 import traceback
 from datetime import UTC, datetime
@@ -7,6 +8,30 @@ from pathlib import Path
 
 _SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 _SHORTEST_SECRET = 8
+
+
+_REMEDIES = {
+    errno.ENOSPC: "free disk space",
+    errno.EDQUOT: "free disk space",
+    errno.EFBIG: "raise the limit on file sizes (ulimit -f)",
+    errno.EMFILE: "raise the limit on open files (ulimit -n)",
+    errno.EROFS: "name another folder, or make it writable",
+}
+
+
+def system_fault(error: OSError) -> str:
+    """What the operating system refused, of which file where it says so, and what to do."""
+    what = f"{error.filename}: " if error.filename else "an output or file: "
+    return f"{what}{error.strerror or error}: {_REMEDIES.get(error.errno or 0, 'mend its rights or its path')}"
+
+
+def defect(error: Exception) -> str:
+    """What a defect is called, and where its details are where they could be kept."""
+    said = f"{type(error).__name__}: {error}; a defect of contend's"
+    try:
+        return f"{said}, details in {keep_details(error)}"
+    except OSError:
+        return f"{said}; its details could not be kept"
 
 
 def keep_details(error: Exception) -> Path:

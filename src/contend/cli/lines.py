@@ -56,7 +56,7 @@ def _of_run(event: RunStarted | DocumentsRead | WinnerPicked | ReportPublished |
         case Learned():
             return f"playbook {event.dataset}, version {event.playbook_version}: {event.summary}"
         case RunDone():
-            return f"{event.status}: {event.message}"
+            return event.status  # the outcome that follows says why
 
 
 def _of_team(event: TeamStarted | TeamDone | SourceOff) -> str:

@@ -102,10 +102,14 @@ def run_command(arguments: Sequence[str]) -> int:
         return _refuse(str(error))
     except typer.TyperException as error:
         return _refuse(f"{error.format_message()} See `{_command(error)} --help`.")
-    except Exception as error:  # noqa: BLE001 - the top: a defect ends in one line too
-        from contend.cli.failing import keep_details
+    except OSError as error:
+        from contend.cli.failing import system_fault
 
-        return _refuse(f"{type(error).__name__}: {error}; a defect of contend's, details in {keep_details(error)}")
+        return _refuse(system_fault(error))
+    except Exception as error:  # noqa: BLE001 - the top: a defect ends in one line too
+        from contend.cli.failing import defect
+
+        return _refuse(defect(error))
 
 
 def _refuse(message: str) -> int:

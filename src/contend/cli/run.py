@@ -112,7 +112,7 @@ def run(
     if dry_run:
         from contend.cli.dry_run import show_dry_run
 
-        show_dry_run(theme, options, workspace=workspace, as_json=as_json)
+        show_dry_run(theme, options, workspace=workspace, as_json=as_json, out=out)
         return
     with without_collection():
         from contend.cli.driving import run_theme

@@ -21,6 +21,8 @@ def write_workspace(folder: Path, *, force: bool) -> None:
         StoreError: the folder cannot be written.
     """
     target = folder.expanduser().absolute()
+    if target.is_file():
+        raise InputError(f"{target} is a file: name a folder")
     if target.exists() and not os.access(target, os.W_OK):
         raise StoreError(f"{target} cannot be written: mend its rights or choose another folder")
     files = _files(target)

@@ -10,7 +10,7 @@ from typing import Protocol
 from contend.cli.board import Board
 from contend.cli.lines import line_of
 from contend.cli.screen import note, say, screen
-from contend.models.events import AnyEvent
+from contend.models.events import AnyEvent, TeamDone
 
 
 class View(Protocol):
@@ -33,12 +33,22 @@ class Lines:
     def __init__(self, board: Board, *, as_json: bool) -> None:
         self._board = board
         self._as_json = as_json
+        self._reasons: dict[str, str] = {}
 
     def show(self, event: AnyEvent) -> None:
         self._board.apply(event)
-        told = json.dumps(event.model_dump(mode="json"), ensure_ascii=False) if self._as_json else line_of(event)
-        say(told)
+        if self._as_json:
+            say(json.dumps(event.model_dump(mode="json"), ensure_ascii=False))
+        else:
+            say(line_of(self._short(event)))
         sys.stdout.flush()
+
+    def _short(self, event: AnyEvent) -> AnyEvent:
+        """A reason for which an earlier team failed is not told again."""
+        if not isinstance(event, TeamDone) or not event.error_message:
+            return event
+        first = self._reasons.setdefault(event.error_message, event.team_id)
+        return event if first == event.team_id else event.model_copy(update={"error_message": f"as {first}"})
 
     def stopping(self) -> None:
         note("stopping; once more ends at once")

@@ -91,7 +91,7 @@ def status_of(
     outcomes: Sequence[TeamOutcome], winner: TeamOutcome | None, ended: Collection[ExitReason]
 ) -> tuple[RunStatus, list[str]]:
     """The run's status and a line for each thing that keeps it from being complete; `ended` are used-up budgets."""
-    notes = [_failure(outcome) for outcome in outcomes if outcome.status.status != "completed"]
+    notes = _failures(outcomes)
     if winner is None:
         controls = ", ".join(outcome.team.team_id for outcome in outcomes if outcome.best is not None)
         return "failed", [*notes, *([ONLY_CONTROLS.format(controls=controls)] if controls else [])]
@@ -119,8 +119,19 @@ def kept_rounds(submissions: Sequence[SubmissionRow], evaluations: Sequence[Eval
     ]
 
 
-def _failure(outcome: TeamOutcome) -> str:
-    return f"team {outcome.team.team_id} {outcome.status.status}: {outcome.status.error_message or 'no reason given'}"
+def _failures(outcomes: Sequence[TeamOutcome]) -> list[str]:
+    """A line for each reason: teams that one endpoint failed are named together."""
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for outcome in outcomes:
+        status = outcome.status
+        if status.status != "completed":
+            reason = (status.status, status.error_message or "no reason given")
+            by_reason.setdefault(reason, []).append(status.team_id)
+    return [f"{_named(teams)} {ended}: {why}" for (ended, why), teams in by_reason.items()]
+
+
+def _named(teams: Sequence[str]) -> str:
+    return f"team {teams[0]}" if len(teams) == 1 else f"teams {', '.join(teams[:-1])} and {teams[-1]}"
 
 
 def summary_of(

@@ -1,6 +1,7 @@
 """What failed in a run without costing a team its place: the run's message and its report say it."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from contend.contest.comparing import Comparison
 from contend.contest.outcomes import TeamOutcome
@@ -10,32 +11,38 @@ from contend.text import shorten
 _REASON_CHARACTERS = 200
 
 
+class _Remark(NamedTuple):
+    what: str
+    reason: str
+
+
 def remarks_of(outcomes: Sequence[TeamOutcome], comparisons: Sequence[Comparison]) -> list[str]:
-    """A line each on metrics, round judges and comparisons that failed, with one reason."""
-    return [*_on_metrics(outcomes), *_on_judges(outcomes), *_on_comparisons(comparisons)]
+    """A line each on metrics, round judges and comparisons that failed; a reason that was told is not told again."""
+    told = {outcome.status.error_message for outcome in outcomes}
+    lines = []
+    for what, reason in (*_on_metrics(outcomes), *_on_judges(outcomes), *_on_comparisons(comparisons)):
+        lines.append(f"{what} ({'the same reason' if reason in told else shorten(reason, _REASON_CHARACTERS)})")
+        told.add(reason)
+    return lines
 
 
-def _on_metrics(outcomes: Sequence[TeamOutcome]) -> Iterator[str]:
+def _on_metrics(outcomes: Sequence[TeamOutcome]) -> Iterator[_Remark]:
     rounds = [finished for outcome in outcomes for finished in outcome.rounds]
     failed = [[metric for metric in by_judges(finished.metrics) if metric.score is None] for finished in rounds]
     hit = [metrics for metrics in failed if metrics]
     if hit:
         names = sorted({metric.name for metrics in hit for metric in metrics})
-        yield f"unscored in {len(hit)} of {len(rounds)} rounds: {', '.join(names)} ({_short(hit[0][0].reason)})"
+        yield _Remark(f"unscored in {len(hit)} of {len(rounds)} rounds: {', '.join(names)}", hit[0][0].reason)
 
 
-def _on_judges(outcomes: Sequence[TeamOutcome]) -> Iterator[str]:
+def _on_judges(outcomes: Sequence[TeamOutcome]) -> Iterator[_Remark]:
     failures = [finished.judge_failure for outcome in outcomes for finished in outcome.rounds if finished.judge_failure]
     if failures:
         after = "1 round" if len(failures) == 1 else f"{len(failures)} rounds"
-        yield f"the round judge failed after {after}, and its team played on ({_short(failures[0])})"
+        yield _Remark(f"the round judge failed after {after}, and its team played on", failures[0])
 
 
-def _on_comparisons(comparisons: Sequence[Comparison]) -> Iterator[str]:
+def _on_comparisons(comparisons: Sequence[Comparison]) -> Iterator[_Remark]:
     failures = [each.failure for each in comparisons if each.failure]
     if failures:
-        yield f"near tie: {len(failures)} of {len(comparisons)} comparisons failed ({_short(failures[0])})"
-
-
-def _short(reason: str) -> str:
-    return shorten(reason, _REASON_CHARACTERS)
+        yield _Remark(f"near tie: {len(failures)} of {len(comparisons)} comparisons failed", failures[0])

@@ -2,18 +2,31 @@
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from contend.llm.endpoint import parted_login
 
 ANSWER_SECONDS = 3.0
 _MOST_BYTES = 4_000_000
+_CONNECT_SECONDS = 1.5
 _OK = 200
+_BAD_KEY = {401, 403}
+_NO_SUCH_PATH = {404, 405}
+_NOT_READY = {502, 503, 504}
 
 
 class NoAnswer(Exception):  # noqa: N818 - it says why, and is caught where the server was asked
     """Why a server's models could not be had."""
+
+
+class SlowAnswer(NoAnswer):
+    """It took the connection and was not done in time: it may be busy, or load a model."""
+
+
+class Unlisted(NoAnswer):
+    """It answered, by a status that is no list."""
 
 
 async def listed_models(
@@ -24,15 +37,57 @@ async def listed_models(
     Raises:
         NoAnswer: unreachable, too slow, refused, or not such a server; says which.
     """
-    status, body = await _got(f"{url.rstrip('/')}/models", key, seconds, direct=direct)
-    if status in {401, 403}:
-        raise NoAnswer(f"refused the key (status {status})")
+    status, body = await _answered("GET", f"{url.rstrip('/')}/models", key, seconds, direct=direct)
+    if status in _BAD_KEY:
+        raise Unlisted(f"refused the key (status {status})")
     if status != _OK:
-        raise NoAnswer(f"answered with status {status} to GET /models")
+        raise Unlisted(f"answered with status {status} to GET /models")
     models = _entries(_parsed(body), "data")
     if models is None:
         raise NoAnswer("is no OpenAI-compatible server: GET /models gave no list of models")
     return models
+
+
+async def endpoint_models(url: str, key: str | None, *, seconds: float = ANSWER_SECONDS) -> list[str]:
+    """The models of an endpoint by name; none where it lists nothing and yet takes chats.
+
+    Some endpoints list their models to nobody, or not to every key. A chat without a message tells then: who knows the
+    path refuses the message, and nothing is computed.
+
+    Raises:
+        NoAnswer: unreachable, no such server, or it refused the key; says which.
+        SlowAnswer: connected, and not done in time.
+    """
+    try:
+        listed = await listed_models(url, key, seconds=seconds)
+    except Unlisted:
+        await _check_chat(url, key, seconds)
+        return []
+    # Azure lists what could be deployed, and is asked by the names that deployments were given.
+    return [] if (urlsplit(url).hostname or "").endswith(".azure.com") else [str(model["id"]) for model in listed]
+
+
+async def _check_chat(url: str, key: str | None, seconds: float) -> None:
+    status, _ = await _answered("POST", f"{url.rstrip('/')}/chat/completions", key, seconds)
+    if status in _BAD_KEY:
+        raise NoAnswer(f"refused the key (status {status})")
+    if status in _NO_SUCH_PATH:
+        raise NoAnswer(f"knows no chat there (status {status}; the address usually ends in /v1)")
+    if status in _NOT_READY:
+        raise NoAnswer(f"is not ready (status {status}; it may still load a model)")
+
+
+def missing_models(wanted: Iterable[str], listed: Iterable[str]) -> list[str]:
+    """The wanted models that an endpoint surely does not have, going by its list.
+
+    A list of none or one says nothing: servers of one model answer by whatever name. What follows a `:` in a name is a
+    tag or a variant; `*` stands in lists of gateways that pass any name on.
+    """
+    names = {name.casefold().removeprefix("models/") for name in listed}
+    if len(names) <= 1 or any("*" in name for name in names):
+        return []
+    known = names | {name.removesuffix(":latest") for name in names}
+    return [name for name in wanted if not {name.casefold(), name.casefold().partition(":")[0]} & known]
 
 
 async def server_facts(url: str, key: str | None, *, seconds: float = ANSWER_SECONDS) -> dict[str, Any]:
@@ -48,38 +103,43 @@ async def server_facts(url: str, key: str | None, *, seconds: float = ANSWER_SEC
 
 async def _fact(url: str, key: str | None, seconds: float) -> object:
     try:
-        status, body = await _got(url, key, seconds)
+        status, body = await _answered("GET", url, key, seconds)
     except NoAnswer:
         return None
     return _parsed(body) if status == _OK else None
 
 
-async def _got(url: str, key: str | None, seconds: float, *, direct: bool = False) -> tuple[int, bytes]:
-    """Status and body of a `GET`.
+async def _answered(
+    method: str, url: str, key: str | None, seconds: float, *, direct: bool = False
+) -> tuple[int, bytes]:
+    """Status and body; what is posted is an empty object.
 
     Raises:
-        NoAnswer: unreachable, or too slow.
+        NoAnswer: unreachable; SlowAnswer: too slow.
     """
     import httpx2  # noqa: PLC0415 - heavy
 
     try:
         async with asyncio.timeout(seconds):
-            return await _read(url, key, direct=direct)
+            return await _read(method, url, key, direct=direct)
     except TimeoutError:
-        raise NoAnswer(f"did not answer within {seconds:g} s") from None
+        raise SlowAnswer(f"did not answer within {seconds:g} s") from None
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
         raise NoAnswer(f"cannot be reached ({type(error).__name__})") from None
 
 
-async def _read(url: str, key: str | None, *, direct: bool) -> tuple[int, bytes]:
+async def _read(method: str, url: str, key: str | None, *, direct: bool) -> tuple[int, bytes]:
     import httpx2  # noqa: PLC0415 - heavy
 
     bare, login = parted_login(url)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     body = bytearray()
+    # The whole is bounded by the caller; a host that takes no connection is another fault than a slow one.
+    timeout = httpx2.Timeout(None, connect=_CONNECT_SECONDS)
     # Certificates are read from files: not on the event loop.
-    client = await asyncio.to_thread(httpx2.AsyncClient, auth=login, trust_env=not direct, follow_redirects=False)
-    async with client, client.stream("GET", bare, headers=headers) as answer:
+    client = await asyncio.to_thread(httpx2.AsyncClient, auth=login, timeout=timeout, trust_env=not direct)
+    sent: dict[str, str] | None = {} if method == "POST" else None
+    async with client, client.stream(method, bare, headers=headers, json=sent) as answer:
         async for part in answer.aiter_bytes():
             body += part
             if len(body) > _MOST_BYTES:
@@ -97,9 +157,11 @@ def _parsed(body: bytes) -> object:
 def _entries(answer: object, key: str) -> list[Mapping[str, Any]] | None:
     """The models of an answer: under `key`, or the whole answer where a provider gives a bare list."""
     given = answer.get(key) if isinstance(answer, dict) else answer
+    if isinstance(answer, dict) and key in answer and given is None:
+        return []  # so do servers without a model
     named: Sequence[Any] = given if isinstance(given, list) else []
     models: list[Mapping[str, Any]] = [
         entry for entry in named if isinstance(entry, dict) and isinstance(entry.get("id"), str)
     ]
-    usable = isinstance(given, list) and len(models) == len(named) and (models or isinstance(answer, dict))
+    usable = isinstance(given, list) and len(models) == len(named)
     return models if usable else None

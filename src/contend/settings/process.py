@@ -1,6 +1,7 @@
 """The process's own settings: keys, addresses, limits, where the workspace lies."""
 
 import re
+from contextlib import suppress
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -160,12 +161,21 @@ def load_settings(**given: object) -> Settings:
     """Settings of this process; `given` values win.
 
     Raises:
-        InputError: a value is not usable; names the variable.
+        InputError: a value is not usable; names the variable. Or the workspace is a file.
     """
     try:
-        return Settings(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]  # checked by pydantic
+        settings = Settings(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]  # checked by pydantic
     except ValidationError as error:
         raise InputError(f"environment: {first_fault(error)}") from error
+    _check_no_file(settings.folder)
+    return settings
+
+
+def _check_no_file(folder: Path) -> None:
+    with suppress(OSError):  # what cannot be looked at is told when it is used
+        for place in (folder, *folder.parents):
+            if place.is_file():
+                raise InputError(f"workspace {folder}: {place} is a file: name a folder")
 
 
 def is_loopback(host: str) -> bool:

@@ -37,7 +37,11 @@ def validate_paths(paths: Sequence[Path]) -> None:
         InputError: naming the first that is not.
     """
     for path in paths:
-        if not path.exists():
+        try:
+            there = path.exists()
+        except OSError as error:
+            raise InputError(f"documents: {path} cannot be opened ({error.strerror}): mend its rights") from error
+        if not there:
             raise InputError(f"documents: {path} does not exist: give a file or a folder that does")
         if path.is_file() and path.suffix.lower() not in READERS:
             raise InputError(f"documents: {path} is of no known kind: give a folder or a file in {_kinds()}")
@@ -98,13 +102,20 @@ def _walked(folder: Path, root: Path) -> Iterator[tuple[Path, str]]:
         for file in sorted([*files, *(each for each in folders if Path(name, each).is_symlink())]):
             path = Path(name, file)
             if not file.startswith("."):
-                yield path, "" if _within(path, root) else "a link out of the folder"
+                yield path, _link_fault(path, root)
     for error in unreadable:
         yield Path(error.filename), f"cannot be opened: {error.strerror}"
 
 
-def _within(path: Path, root: Path) -> bool:
-    return not path.is_symlink() or path.resolve().is_relative_to(root)
+def _link_fault(path: Path, root: Path) -> str:
+    """Why a link is not followed; "" for what is none, and for one that stays within the root."""
+    try:
+        within = not path.is_symlink() or path.resolve().is_relative_to(root)
+    except OSError as error:
+        return f"cannot be opened: {error.strerror}"
+    except RuntimeError:
+        return "a link that leads in a circle"
+    return "" if within else "a link out of the folder"
 
 
 def _examined(path: Path) -> Listed | str:

@@ -61,7 +61,10 @@ class LocalDocuments:
         files, left_out = await asyncio.to_thread(list_files, self._paths)
         if self._looked is None:
             self.left_out = left_out
-        return None if files else f"no readable document in {', '.join(map(str, self._paths))}"
+        if files:
+            return None
+        why = "; ".join(told(left_out, self._paths))
+        return f"no readable document in {', '.join(map(str, self._paths))}{f': {why}' if why else ''}"
 
     async def search(self, query: str, *, limit: int) -> list[Found]:
         """At most `limit` passages, best first; those of one document share its url."""

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from contend.errors import InputError, ThreadBusy
 from contend.models.record import Identifier
 from contend.settings import Settings
+from contend.stores.files import writing
 
 _THREAD_ID: TypeAdapter[str] = TypeAdapter(Identifier)
 _LOOK_SECONDS = 0.1
@@ -46,7 +47,7 @@ async def lease(settings: Settings, thread_id: str) -> AsyncIterator[Lease]:
 
     Raises:
         ThreadBusy: another process or task holds it; names its PID.
-        StoreError: the Redis server can't be used.
+        StoreError: the Redis server can't be used, or the lock cannot be written.
     """
     if settings.checkpointer == "redis":
         from contend.stores.redis_leases import redis_lease  # noqa: PLC0415 - only where it is used
@@ -86,14 +87,15 @@ def _is_locked(folder: Path, thread_id: str) -> bool:
 
 def _acquire(folder: Path, thread_id: str) -> FileLock:
     path = _path(folder, thread_id)
-    path.parent.mkdir(parents=True, exist_ok=True)
     # A lease is taken and let go by different threads of the pool.
     lock = FileLock(path, timeout=_LOOK_SECONDS, poll_interval=_LOOK_SECONDS / 5, thread_local=False)
-    try:
-        lock.acquire()
-    except Timeout as error:
-        raise ThreadBusy(f"thread {thread_id} is being worked on{_holder(path)}: wait for it or stop it") from error
-    _pid_file(path).write_text(str(os.getpid()), "utf-8")
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise ThreadBusy(f"thread {thread_id} is being worked on{_holder(path)}: wait for it or stop it") from error
+        _pid_file(path).write_text(str(os.getpid()), "utf-8")
     return lock
 
 

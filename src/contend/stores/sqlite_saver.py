@@ -2,9 +2,9 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,6 +13,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
+
+from contend.errors import CheckpointError
+from contend.stores.files import writing
 
 _T = TypeVar("_T")
 # A write-ahead log keeps a kill harmless at any moment; a disk flush for each step would only cost time.
@@ -27,9 +30,10 @@ class ThreadedSqliteSaver(SqliteSaver):
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, *, serde: SerializerProtocol, thread: ThreadPoolExecutor
+        self, connection: sqlite3.Connection, *, file: Path, serde: SerializerProtocol, thread: ThreadPoolExecutor
     ) -> None:
         super().__init__(connection, serde=serde)
+        self._file = file
         self._thread = thread
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
@@ -65,19 +69,36 @@ class ThreadedSqliteSaver(SqliteSaver):
         await self._there(self.delete_thread, thread_id)
 
     async def _there(self, work: Callable[..., _T], *given: object) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, partial(work, *given))
+        with _told(self._file):
+            return await asyncio.get_running_loop().run_in_executor(self._thread, partial(work, *given))
 
 
 @asynccontextmanager
 async def open_sqlite_saver(file: Path, serde: SerializerProtocol) -> AsyncIterator[ThreadedSqliteSaver]:
-    """A saver for the file, made if there is none; the saver makes its tables at first use."""
+    """A saver for the file, made if there is none; the saver makes its tables at first use.
+
+    Raises:
+        StoreUnwritable: the folder cannot be made.
+        CheckpointError: the file cannot be opened; from the saver: read or written.
+    """
     with ThreadPoolExecutor(1, thread_name_prefix="contend-checkpoints") as thread:
         there = partial(asyncio.get_running_loop().run_in_executor, thread)
-        connection = await there(_connected, file)
+        with _told(file), writing(file):
+            connection = await there(_connected, file)
         try:
-            yield ThreadedSqliteSaver(connection, serde=serde, thread=thread)
+            yield ThreadedSqliteSaver(connection, file=file, serde=serde, thread=thread)
         finally:
             await there(connection.close)
+
+
+@contextmanager
+def _told(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise CheckpointError(
+            f"checkpoints {file}: SQLite says {error}: free space, mend its rights, or move a damaged file away"
+        ) from error
 
 
 def _connected(file: Path) -> sqlite3.Connection:

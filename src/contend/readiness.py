@@ -1,0 +1,119 @@
+"""What a run needs beside its input: a folder that takes its files, an endpoint that answers and has its models.
+
+Looked at before anything starts, by runs and by `contend doctor` alike. Nothing is written or spent.
+"""
+
+import asyncio
+import errno
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryFile
+
+from contend.errors import InputError
+from contend.llm.endpoint import OPENAI_URL
+from contend.llm.listing import NoAnswer, SlowAnswer, endpoint_models, missing_models
+from contend.models.options import ResolvedOptions, Role, TeamConfig
+from contend.services import Services
+from contend.settings import EXTRACTIVE
+from contend.text import shorten
+
+LEAST_FREE_BYTES = 20_000_000
+"""Several times what a run of five teams writes."""
+
+_TEAM_ROLES: frozenset[Role] = frozenset({"supervisor", "writer", "reviewer", "judge"})
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_MODELS_SHOWN = 5
+
+
+class NotReady(InputError):  # noqa: N818 - named by what the caller meets
+    """What a run lacks, and the remedy."""
+
+    def __init__(self, lack: str, remedy: str) -> None:
+        super().__init__(f"{lack}: {remedy}")
+        self.lack = lack
+        self.remedy = remedy
+
+
+async def check_ready(services: Services, options: ResolvedOptions, teams: Sequence[TeamConfig]) -> list[str]:
+    """Whether a run can do its work here, in about a second; warnings, a line each.
+
+    Raises:
+        NotReady: the workspace cannot be written, or the endpoint cannot be used or lacks a model.
+    """
+    await asyncio.to_thread(check_folder, services.folder, "workspace")
+    return await check_models(services, models_used(options, teams))
+
+
+def check_folder(folder: Path, named: str) -> None:
+    """Whether files can be written in a folder, or in the nearest one above it; leaves nothing there.
+
+    Raises:
+        NotReady: it is a file, cannot be written, or has too little space; begins with `named`.
+    """
+    there = folder
+    try:
+        there = next(path for path in (folder, *folder.parents) if path.exists())
+        if not there.is_dir():
+            raise NotReady(f"{named} {folder}: {there} is a file", "name a folder")
+        with TemporaryFile(dir=there) as probe:
+            _check_space(probe.fileno(), there, named)
+    except OSError as error:
+        lack = f"{named} {there} cannot be written ({error.strerror or error})"
+        raise NotReady(lack, "mend its rights, or name another") from error
+
+
+def _check_space(file: int, folder: Path, named: str) -> None:
+    if not hasattr(os, "posix_fallocate"):
+        return
+    try:
+        os.posix_fallocate(file, 0, LEAST_FREE_BYTES)
+    except OSError as error:
+        if error.errno in _FULL:
+            least = f"{LEAST_FREE_BYTES / 1e6:.0f} MB"
+            raise NotReady(f"{named} {folder} has no {least} left ({error.strerror})", "free disk space") from error
+
+
+def models_used(options: ResolvedOptions, teams: Sequence[TeamConfig]) -> list[str]:
+    """The names of the language models that a run may call, each once."""
+    used = {metric.model for metric in options.evaluator.metrics if metric.model}
+    used |= {name for role, name in options.models.items() if role not in _TEAM_ROLES}
+    for team in teams:
+        if team.kind != "extractive":
+            used |= {team.models.get(role, options.models[role]) for role in _TEAM_ROLES}
+    return sorted(used - {EXTRACTIVE})
+
+
+async def check_models(services: Services, wanted: Sequence[str]) -> list[str]:
+    """Whether the endpoint answers and has the models; warnings, a line each, where it does not tell.
+
+    Raises:
+        InputError: its address or key cannot be one.
+        NotReady: it does not answer, refuses the key, or lists models without one that is wanted.
+    """
+    if not wanted:
+        return []
+    settings = services.settings
+    if not settings.has_language_model:
+        lack = f"no OPENAI_API_KEY or OPENAI_BASE_URL is set, and the run would ask {_some(wanted)}"
+        raise NotReady(lack, f"set one, or give --model {EXTRACTIVE}")
+    address = services.endpoint.address
+    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
+    try:
+        listed = await endpoint_models((settings.openai_base_url or OPENAI_URL).strip(), key)
+    except SlowAnswer as why:
+        return [f"endpoint {address} {why}: it may be busy, or load a model"]
+    except NoAnswer as why:
+        remedy = f"check OPENAI_BASE_URL, OPENAI_API_KEY and that it runs, or give --model {EXTRACTIVE}"
+        raise NotReady(f"endpoint {address} {why}", remedy) from None
+    if missing := missing_models(wanted, listed):
+        remedy = "give --model NAME, or set `default` in the workspace's config/models.toml"
+        raise NotReady(f"endpoint {address} has {_some(listed)}, not {', '.join(missing)}", remedy)
+    if not set(wanted) & set(listed) and len(listed) <= 1:
+        return [f"endpoint {address} lists {_some(listed) or 'no models'}: whether it has {_some(wanted)} is not known"]
+    return []
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MODELS_SHOWN} more" if len(names) > _MODELS_SHOWN else ""
+    return ", ".join(shorten(name, 80) for name in names[:_MODELS_SHOWN]) + more

@@ -1,0 +1,142 @@
+"""A disk that is full, read-only or something else than a folder: the cause in one line, and the run goes on later.
+
+A limit on the size of files stands in for a full disk: it holds for root and others alike, and needs no mount.
+"""
+
+import resource
+from pathlib import Path
+
+import pytest
+
+from contend.cli.failing import system_fault
+from contend.sources.folders import list_files
+from fakes.children import Child, contend_child
+from fakes.contests import write_workspace
+from fakes.terminal import CONTEND, Terminal, child_of
+from fakes.vendors import Vendors
+
+THEME = "How does resume work after a kill?"
+NO_FOLDERS = Path("/proc")
+"""Where nobody, root included, can make a file or folder."""
+
+
+@pytest.fixture
+def terminal(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
+    return Terminal(workspace, capsys.readouterr)
+
+
+def fill_disk(child: Child) -> None:
+    resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
+
+
+@pytest.mark.parametrize("moment", ["run_started", "step_done", "round_submitted", "winner_picked"])
+def test_a_disk_that_fills_up_stops_the_run_which_goes_on_when_there_is_space(
+    workspace: Path, documents: Path, vendors: Vendors, moment: str
+) -> None:
+    write_workspace(workspace)
+    asked = ["run", THEME, "--docs", documents, "--source", "local", "--rounds", "1", "--thread", "full"]
+    vendors.latency = 0.1
+    with contend_child(workspace, *asked, base_url=vendors.base_url) as child:
+        child.until(moment)
+        fill_disk(child)
+        stopped = child.end()
+
+    assert stopped["exit_code"] == 2
+    assert "defect" not in stopped["message"]
+    assert str(workspace) in stopped["message"]
+    assert "contend resume full" in stopped["message"]
+    assert stopped["message"].count("\n") == 0
+
+    vendors.latency = 0.0
+    with contend_child(workspace, "resume", "full", base_url=vendors.base_url) as child:
+        outcome = child.end()
+
+    assert outcome["exit_code"] == 0, outcome["message"]
+    assert outcome["summary"]["completed_teams"] == 2
+
+
+DRY_AND_REAL = pytest.mark.parametrize("how", [[], ["--dry-run"]], ids=["run", "dry-run"])
+
+
+@DRY_AND_REAL
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--workspace", NO_FOLDERS / "contend"], "workspace /proc cannot be written"),
+        (["--out", NO_FOLDERS / "contend"], "--out /proc cannot be written"),
+        (["--out", "a-file/below"], "a-file is a file: name a folder"),
+        (["--workspace", "a-file"], "a-file is a file: name a folder"),
+    ],
+)
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_starts(
+    terminal: Terminal, documents: Path, how: list[str], options: list[str | Path], words: str
+) -> None:
+    Path("a-file").write_text("no folder")
+
+    said = terminal("run", THEME, "--docs", documents, "--source", "local", *options, *how)
+
+    assert said.code == 2
+    assert said.err.count("\n") == 1
+    assert words in said.err
+    assert terminal.files() == []
+
+
+@pytest.mark.parametrize(
+    "command", [["runs"], ["status", "any"], ["delete", "any"], ["playbook", "show", "default"], ["config", "show"]]
+)
+def test_every_command_says_that_a_workspace_is_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    (tmp_path / "a-file").write_text("no folder")
+
+    said = Terminal(tmp_path / "a-file", capsys.readouterr)(*command)
+
+    assert (said.code, said.out) == (2, "")
+    assert "a-file is a file: name a folder" in said.err
+
+
+@DRY_AND_REAL
+def test_too_little_space_is_refused_before_anything_starts(workspace: Path, documents: Path, how: list[str]) -> None:
+    asked = ["run", THEME, "--docs", documents, "--source", "local", "--workspace", workspace, *how]
+    limited = f'ulimit -f 1000; exec "{CONTEND}" "$@"'
+
+    with child_of(["bash", "-c", limited, "contend", *asked]) as child:
+        _, said = child.communicate(timeout=60)
+
+    assert child.returncode == 2
+    assert "has no 20 MB left" in said
+    assert not workspace.exists()
+
+
+def test_a_full_device_behind_standard_output_is_named_with_the_way_to_go_on(workspace: Path, documents: Path) -> None:
+    asked = ["run", THEME, "--docs", documents, "--source", "local", "--thread", "full", "--workspace", workspace]
+
+    with child_of(["bash", "-c", f'exec "{CONTEND}" "$@" >/dev/full', "contend", *asked]) as child:
+        _, said = child.communicate(timeout=60)
+
+    assert child.returncode == 2
+    assert "No space left on device" in said
+    assert "defect" not in said
+
+
+def test_what_the_system_refuses_is_named_and_is_no_defect() -> None:
+    with pytest.raises(OSError, match="No such file") as failed:
+        (NO_FOLDERS / "contend").mkdir()
+
+    assert system_fault(failed.value) == "/proc/contend: No such file or directory: mend its rights or its path"
+
+
+def test_a_folder_whose_links_lead_in_a_circle_is_searched_all_the_same(terminal: Terminal, documents: Path) -> None:
+    (documents / "one.md").symlink_to("two.md")
+    (documents / "two.md").symlink_to("one.md")
+
+    said = terminal("run", THEME, "--docs", documents, "--source", "local", "--dry-run")
+
+    assert said.code == 0
+    assert "one.md, two.md (a link that leads in a circle)" in said.out
+
+
+def test_folders_of_the_system_with_links_that_nobody_may_follow_are_searched_all_the_same() -> None:
+    _, left_out = list_files([Path("/proc/1")])
+
+    assert left_out

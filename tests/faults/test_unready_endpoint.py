@@ -1,0 +1,111 @@
+"""An endpoint that cannot do a run's work is refused before anything starts, by runs and dry runs alike."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from contend.errors import InputError
+from fakes.contests import Contest, write_workspace
+from fakes.model_lists import endpoint
+from fakes.terminal import Terminal
+from fakes.vendors import Vendors
+
+THEME = "How does resume work after a kill?"
+DRY_AND_REAL = pytest.mark.parametrize("how", [[], ["--dry-run"]], ids=["run", "dry-run"])
+
+
+@pytest.fixture
+def terminal(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
+    return Terminal(workspace, capsys.readouterr)
+
+
+def refused(terminal: Terminal, documents: Path, *how: str) -> str:
+    """The one line of a run that is refused with nothing written."""
+    said = terminal("run", THEME, "--docs", documents, "--source", "local", *how)
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert terminal.files() == []
+    return said.err
+
+
+@DRY_AND_REAL
+def test_an_address_that_is_none_is_refused(
+    terminal: Terminal, documents: Path, monkeypatch: pytest.MonkeyPatch, how: list[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "notaurl")
+
+    assert "OPENAI_BASE_URL is not an http(s) address" in refused(terminal, documents, *how)
+
+
+@DRY_AND_REAL
+def test_an_endpoint_that_is_not_there_is_refused(
+    terminal: Terminal, documents: Path, monkeypatch: pytest.MonkeyPatch, how: list[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+
+    assert "endpoint http://127.0.0.1:9/v1 cannot be reached" in refused(terminal, documents, *how)
+
+
+@DRY_AND_REAL
+def test_a_key_that_the_endpoint_refuses_is_refused_and_not_shown(
+    terminal: Terminal, documents: Path, monkeypatch: pytest.MonkeyPatch, how: list[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789")
+    with endpoint(status=401, chat=401) as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        said = refused(terminal, documents, *how)
+
+    assert "refused the key (status 401)" in said
+    assert "planted" not in said
+
+
+@DRY_AND_REAL
+def test_a_model_that_the_endpoints_list_does_not_name_is_refused_with_those_it_names(
+    terminal: Terminal, documents: Path, monkeypatch: pytest.MonkeyPatch, how: list[str]
+) -> None:
+    with endpoint("llama3:8b", "qwen3:8b") as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        said = refused(terminal, documents, "--model", "qwen3:4b", *how)
+
+    assert "has llama3:8b, qwen3:8b, not qwen3:4b: give --model NAME" in said
+
+
+def test_an_endpoint_that_is_slow_to_list_its_models_is_not_refused_and_the_dry_run_says_so(
+    terminal: Terminal, documents: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with endpoint(hang=True) as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        said = terminal("run", THEME, "--docs", documents, "--source", "local", "--dry-run", "--json")
+
+    assert said.code == 0
+    assert any("did not answer within 3 s" in warning for warning in json.loads(said.out)["warnings"])
+
+
+async def test_a_run_is_not_gone_on_with_while_its_endpoint_is_away(
+    workspace: Path, documents: Path, vendors: Vendors
+) -> None:
+    """Its teams would all forfeit, and the run could not go on any more."""
+    write_workspace(workspace)
+    contest = Contest(workspace, documents, vendors.base_url)
+    await contest.run(THEME, thread_id="waits", approve=["report"])
+
+    with pytest.raises(InputError, match="cannot be reached"):
+        await Contest(workspace, documents, "http://127.0.0.1:9/v1").resume("waits", "approve")
+
+    assert (await contest.resume("waits", "approve")).status == "completed"
+
+
+def test_a_failure_of_the_endpoint_that_hits_all_teams_is_told_once_in_the_log_and_once_at_the_end(
+    terminal: Terminal, documents: Path, vendors: Vendors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vendors.fail(status=429, code="insufficient_quota")
+    monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
+
+    said = terminal("run", THEME, "--docs", documents, "--source", "local")
+
+    log, _, end = said.out.partition("\n\nFailed\n")
+    assert said.code == 2
+    assert log.count("quota is used up") == 1
+    assert "failed: as " in log
+    assert " ".join(end.split()).count("quota is used up") == 1
+    assert "teams archivist and skeptic failed" in end
