@@ -2,9 +2,9 @@
 
 import asyncio
 import logging
-import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import replace
 from typing import Any, Self, cast
 from uuid import uuid4
 
@@ -19,14 +19,13 @@ from langgraph_sdk.runtime import ServerRuntime
 from contend.contest.state import input_options
 from contend.errors import InputError, StoreError, UnknownThread
 from contend.models.options import RunOptions
-from contend.questions import addressed, open_questions
+from contend.questions import addressed, decision_or_answers, open_questions
 from contend.run_guard import check_resumable, is_finished, note_going_on, note_stopped, note_waiting, run_guard
 from contend.services import Services
 from contend.settings import checked, load_settings
 from contend.stores.leases import Lease
 
 _LOG = logging.getLogger(__name__)
-_QUESTION_ID = re.compile(r"[0-9a-f]{32}")
 Build = Callable[[Services], StateGraph[Any, Any, Any, Any]]
 Compiled = CompiledStateGraph[Any, Any, Any, Any]
 
@@ -64,7 +63,7 @@ class ServedGraph(Compiled):
         """As LangGraph's, to which all its ways to run a graph lead.
 
         Raises:
-            InputError: an option is not usable, a question that is answered is not open, or state is given.
+            InputError: an option or an answer is not usable, or state is given.
             UnknownThread: there is nothing to go on with.
             RunChanged: config or prompts changed since the run began.
             CheckpointError: checkpoints can't be read, or are gone.
@@ -74,21 +73,21 @@ class ServedGraph(Compiled):
         given = self._completed(input, options, config)
         if isinstance(input, Mapping) and await self._had_begun(config):
             given = None
-        async with self._guarded(given, config):
-            stream = cast("AsyncGenerator[Any]", super().astream(given, config, context=options, **how))
+        async with self._guarded(given, config) as addressed_to:
+            stream = cast("AsyncGenerator[Any]", super().astream(addressed_to, config, context=options, **how))
             async with aclosing(stream):
                 async for part in stream:
                     yield part
 
     @asynccontextmanager
-    async def _guarded(self, asked: object, config: RunnableConfig) -> AsyncIterator[None]:
-        """Checked before, on record after. A run without a thread keeps nothing that it could go on with."""
+    async def _guarded(self, asked: object, config: RunnableConfig) -> AsyncIterator[object]:
+        """What is asked, checked before, on record after. A run without a thread keeps nothing to go on with."""
         if not self.checkpointer:
-            yield
+            yield asked
             return
-        await self._check(asked, config)
+        checked_input = await self._checked(asked, config)
         try:
-            yield
+            yield checked_input
         finally:
             await self._note(str(config["configurable"]["thread_id"]))
 
@@ -137,18 +136,23 @@ class ServedGraph(Compiled):
         of_run = {"run_id": config.get("metadata", {}).get("run_id")}
         return bool([kept async for kept in self.checkpointer.alist(thread, filter=of_run, limit=1)])
 
-    async def _check(self, asked: object, config: RunnableConfig) -> None:
+    async def _checked(self, asked: object, config: RunnableConfig) -> object:
+        """What is asked; answers with their questions' ids: LangGraph takes one without an id for one question only."""
         if not (asked is None or isinstance(asked, Command)):
-            return
+            return asked
         standing = await self.aget_state(config)
         thread_id = str(config["configurable"]["thread_id"])
-        if self._is_contest and not is_finished(standing):
+        goes_on = self._is_contest and not is_finished(standing)
+        if goes_on:
             await check_resumable(self.services, thread_id, standing)
-            await note_going_on(self.services, standing)
         elif not standing.created_at:
             raise UnknownThread(f"thread {thread_id!r} has no run to go on with")
         if isinstance(asked, Command) and asked.resume is not None:
-            addressed(open_questions(standing.interrupts), *_decision_or_answers(asked.resume))
+            questions = open_questions(standing.interrupts)
+            asked = replace(asked, resume=addressed(questions, *decision_or_answers(questions, asked.resume)))
+        if goes_on:
+            await note_going_on(self.services, standing)
+        return asked
 
     async def _note(self, thread_id: str) -> None:
         """The record says how the thread stands; whoever took it over says so otherwise. Nothing stays in memory."""
@@ -163,13 +167,6 @@ class ServedGraph(Compiled):
                 await note_waiting(self.services, questions)
             elif not is_finished(standing):
                 await note_stopped(self.services, thread_id)
-
-
-def _decision_or_answers(resume: object) -> tuple[object, dict[str, object] | None]:
-    """An answer to the one question, or answers by question id."""
-    if isinstance(resume, dict) and resume and all(_QUESTION_ID.fullmatch(str(name)) for name in resume):
-        return None, resume
-    return resume, None
 
 
 class _Process:

@@ -125,8 +125,8 @@ async def resume(
 ) -> RunOutcome:
     """Go on with a thread's run after a crash, a stop or a question; with a finished run, nothing happens.
 
-    `decision` answers the one open question: "approve", or a `Decision`, or what a front end sends. `answers` gives
-    decisions by question id where several wait; those left out wait on.
+    `decision` answers the open question: "approve", or a `Decision`, or what a front end sends; where several wait, a
+    bare approval or rejection answers all. `answers` gives decisions by question id or team; those left out wait on.
 
     Raises:
         InputError: an answer is not usable, or its question is not open any more.

@@ -5,6 +5,7 @@
     + PromptError         (a template does not render)
     + UnknownThread       (no run under that thread id)
     + ThreadBusy          (another process holds the thread's lease; try again when it ends)
+    + SeveralQuestions    (an answer that fits one question came without its name while several are open)
     + RunChanged          (config, prompts or teams differ from those the run began with)
   + SourceError           (a source refused or failed; `transient` says whether again is worth it)
   + ModelError            (the endpoint failed; `transient` says whether again is worth it)
@@ -21,6 +22,7 @@
 Each message is one line that names what, where and the remedy.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 Limit = Literal["max_tokens", "max_usd", "max_calls", "max_minutes"]
@@ -45,6 +47,14 @@ class UnknownThread(InputError):  # noqa: N818 - named by what the caller meets
 
 class ThreadBusy(InputError):  # noqa: N818 - named by what the caller meets
     """Another process works on this thread."""
+
+
+class SeveralQuestions(InputError):  # noqa: N818 - named by what the caller meets
+    """Several questions are open, and the answer fits one of them only; `names` are what each answers to."""
+
+    def __init__(self, message: str, *, names: Sequence[str]) -> None:
+        super().__init__(message)
+        self.names = list(names)
 
 
 class RunChanged(InputError):  # noqa: N818 - named by what the caller meets

@@ -80,11 +80,69 @@ async def test_an_answer_to_a_question_that_was_answered_is_refused_by_its_id(co
         await contest.resume("asked", answers={questions["beta"].id: "approve"})
 
 
-async def test_one_answer_for_several_questions_is_refused(contest: Contest) -> None:
+@pytest.mark.parametrize("answer", ["approve", "yes", True, {"approved": True}, {"decisions": [{"type": "approve"}]}])
+async def test_a_bare_approval_answers_all_open_questions(contest: Contest, vendors: Vendors, answer: object) -> None:
     await _asked(contest)
 
-    with pytest.raises(InputError, match="3 questions are open"):
-        await contest.resume("asked", "approve")
+    outcome = await contest.resume("asked", answer)
+
+    assert outcome.status == "completed"
+    assert vendors.prompts().count("supervisor/plan") == 3
+
+
+async def test_a_bare_rejection_answers_all_open_questions(contest: Contest, vendors: Vendors) -> None:
+    await _asked(contest)
+
+    outcome = await contest.resume("asked", {"approved": False})
+
+    assert outcome.status == "completed"
+    assert vendors.prompts().count("supervisor/plan") == 6
+
+
+async def test_a_list_of_decisions_answers_the_questions_in_turn(contest: Contest, vendors: Vendors) -> None:
+    waiting = await _asked(contest)
+    first = {"type": "reject", "message": "look at the leases instead"}
+
+    outcome = await contest.resume("asked", {"decisions": [first, {"type": "approve"}, {"type": "approve"}]})
+
+    assert outcome.status == "completed"
+    again = [call.model for call in vendors.calls if "look at the leases instead" in call.user]
+    assert set(again) == {waiting.questions[0].team_id}
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (
+            {"type": "edit", "args": {"plan_text": "Look."}},
+            'an edit or a reason fits one of them: .*"alpha": "approve"',
+        ),
+        ([{"type": "response", "args": "too broad"}], "an edit or a reason fits one of them"),
+        ({"decisions": [{"type": "approve"}, {"type": "reject"}]}, "2 decisions for 3 open questions"),
+        ("maybe", 'give "approve", {"type": "edit"'),
+    ],
+)
+async def test_an_answer_that_does_not_fit_all_open_questions_is_refused_with_one_that_does(
+    contest: Contest, answer: object, said: str
+) -> None:
+    await _asked(contest)
+
+    with pytest.raises(InputError, match=said) as refused:
+        await contest.resume("asked", answer)
+
+    assert "--" not in str(refused.value)
+    services = contest.services()
+    assert len((await contend.status("asked", services=services)).questions) == 3
+    await services.aclose()
+
+
+async def test_answers_are_given_by_team_too(contest: Contest, vendors: Vendors) -> None:
+    await _asked(contest)
+
+    outcome = await contest.resume("asked", "approve", answers={"beta": {"type": "reject", "reason": "too broad"}})
+
+    assert outcome.status == "completed"
+    assert {call.model for call in vendors.calls if "too broad" in call.user} == {"beta"}
 
 
 async def test_of_two_clients_answering_at_once_one_wins_and_the_other_is_told(
@@ -202,6 +260,14 @@ async def test_the_playbook_changes_only_with_a_persons_word(contest: Contest, a
         ),
         ([{"type": "response", "args": "why"}], Decision(type="reject", reason="why")),
         ([{"type": "ignore", "args": None}], Decision(type="reject")),
+        ("yes", Decision(type="approve")),
+        (" Approve ", Decision(type="approve")),
+        ("はい", Decision(type="approve")),
+        (True, Decision(type="approve")),
+        ({"approved": True}, Decision(type="approve")),
+        ("no", Decision(type="reject")),
+        (False, Decision(type="reject")),
+        ({"approved": False, "reason": "why"}, Decision(type="reject", reason="why")),
     ],
 )
 def test_answers_of_both_front_ends_are_understood(answer: object, decision: Decision) -> None:
@@ -211,6 +277,13 @@ def test_answers_of_both_front_ends_are_understood(answer: object, decision: Dec
 @pytest.mark.parametrize("answer", [None, 7, "maybe", {}, [], {"type": "edit"}, {"decisions": []}])
 def test_an_answer_in_no_known_shape_is_unusable(answer: object) -> None:
     assert isinstance(decision_of(answer), Unusable)
+
+
+def test_an_answer_in_no_known_shape_is_met_with_one_that_works() -> None:
+    unusable = decision_of("maybe")
+
+    assert isinstance(unusable, Unusable)
+    assert '"approve", {"type": "edit", "args": {…}} or {"type": "reject", "reason": "…"}' in unusable.why
 
 
 async def test_the_payload_serves_both_front_ends(contest: Contest, snapshot: Any) -> None:  # noqa: ANN401 - syrupy's

@@ -277,6 +277,41 @@ def test_plans_of_two_teams_are_approved_and_edited_through_the_sdk(server: Serv
     assert all(points[0] in draft for draft in drafts)
 
 
+TWO_PLANS = {"teams": ["alpha", "beta"], "approve": ["plan"], "max_rounds": 1, "learn": False, "model": "m"}
+
+
+@pytest.mark.parametrize("answer", ["approve", "yes", True, {"approved": True}, {"decisions": [{"type": "approve"}]}])
+def test_an_approval_without_an_id_as_chat_front_ends_send_it_goes_to_all_plans(server: Server, answer: object) -> None:
+    thread = server.thread()
+    server.run("contend", {"theme": THEME}, thread_id=thread, context=TWO_PLANS)
+
+    ended = server.run("contend", None, thread_id=thread, command={"resume": answer})
+
+    assert (ended["status"], ended["message"]) == ("completed", "all teams delivered")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [{"decisions": [{"type": "reject", "message": "too broad"}]}, [{"type": "response", "args": "too broad"}]],
+    ids=["agent-chat-ui", "agent inbox"],
+)
+def test_a_reason_without_an_id_while_two_plans_wait_is_refused_in_a_front_ends_words(
+    server: Server, answer: object
+) -> None:
+    thread = server.thread()
+    server.run("contend", {"theme": THEME}, thread_id=thread, context=TWO_PLANS)
+
+    with pytest.raises(Exception, match="SeveralQuestions: 2 questions are open, and an edit or a reason fits") as told:
+        server.run("contend", None, thread_id=thread, command={"resume": answer})
+
+    assert "--answer" not in str(told.value)
+    assert set(server.asked(thread)) == {"alpha", "beta"}
+    assert asyncio.run(_on_record(server, thread))[0] == "interrupted"
+    named = {"alpha": "approve", "beta": answer}
+    ended = server.run("contend", None, thread_id=thread, command={"resume": named})
+    assert ended["status"] == "completed"
+
+
 def test_an_option_out_of_range_is_refused_with_its_name(server: Server) -> None:
     with pytest.raises(Exception, match="InputError: context: max_rounds"):
         server.run("contend", {"theme": THEME}, context={"max_rounds": 99})

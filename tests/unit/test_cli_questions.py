@@ -53,6 +53,21 @@ def test_questions_are_answered_by_team_one_approved_one_edited_one_rejected(
     assert outcome["questions"] == []
 
 
+def test_one_approval_answers_all_questions_and_a_reason_is_refused_in_the_terminals_words(
+    terminal: Terminal, documents: Path
+) -> None:
+    _ask(terminal, documents, "--approve", "plan", "--team", "archivist", "--team", "control")
+
+    refused = terminal("resume", "asked", "--reject", "too broad")
+    approved = terminal("resume", "asked", "--approve", "--json")
+
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert (
+        '--approve approves all, --answer archivist=approve --answer "control=reject:WHY" answers each' in refused.err
+    )
+    assert json.loads(approved.out.splitlines()[-1])["status"] == "completed"
+
+
 def test_one_question_is_answered_without_its_name(terminal: Terminal, documents: Path) -> None:
     _ask(terminal, documents, "--approve", "report")
 

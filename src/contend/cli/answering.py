@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from contend.cli.words import plain
-from contend.errors import InputError
+from contend.errors import InputError, SeveralQuestions
 from contend.models.questions import Question
 
 ID_SHOWN = 8
@@ -80,12 +80,21 @@ def shown_questions(questions: Sequence[Question]) -> RenderableType:
     return Group(*(part for question in questions for part in _shown(question)))
 
 
+def said_several(several: SeveralQuestions) -> str:
+    """What a person does about it at the terminal."""
+    first, second, *_ = several.names
+    return (
+        f"{len(several.names)} questions are open, and an edit or a reason fits one of them: "
+        f'--approve approves all, --answer {first}=approve --answer "{second}=reject:WHY" answers each'
+    )
+
+
 def next_steps(thread_id: str, questions: Sequence[Question]) -> list[str]:
     """The commands that answer."""
     if len(questions) == 1:
         return [f"contend resume {thread_id} {option}" for option in ("--approve", "--edit FILE", '--reject "WHY"')]
     named = " ".join(f"--answer {_name(question, questions)}=approve" for question in questions)
-    return [f"contend resume {thread_id} {named}"]
+    return [f"contend resume {thread_id} --approve", f"contend resume {thread_id} {named}"]
 
 
 def _shown(question: Question) -> list[RenderableType]:

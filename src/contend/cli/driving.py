@@ -7,7 +7,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from contend import app
-from contend.cli.answering import Answers
+from contend.cli.answering import Answers, said_several
 from contend.cli.asking import checked_out
 from contend.cli.board import Board
 from contend.cli.closing import show_outcome
@@ -15,7 +15,7 @@ from contend.cli.failing import system_fault
 from contend.cli.screen import in_workspace, note, say_json
 from contend.cli.stopping import until_stopped
 from contend.cli.views import view_on
-from contend.errors import ContendError, InputError
+from contend.errors import ContendError, InputError, SeveralQuestions
 from contend.models.options import RunOptions
 from contend.settings import Settings, load_settings
 from contend.stores.record import RecordStore
@@ -51,15 +51,18 @@ def resume_thread(
     """
     settings = load_settings(workspace=workspace)
 
-    def job(on_event: app.OnEvent) -> Awaitable[app.RunOutcome]:
-        return app.resume(
-            thread,
-            answers.decision,
-            answers=answers.by_question,
-            force=force,
-            settings=settings,
-            on_event=on_event,
-        )
+    async def job(on_event: app.OnEvent) -> app.RunOutcome:
+        try:
+            return await app.resume(
+                thread,
+                answers.decision,
+                answers=answers.by_question,
+                force=force,
+                settings=settings,
+                on_event=on_event,
+            )
+        except SeveralQuestions as several:
+            raise InputError(said_several(several)) from several
 
     board = asyncio.run(_board_of(settings, thread))
     return _drive(thread, job, board, as_json=as_json, out=checked_out(out))

@@ -123,7 +123,7 @@ def run(
 def resume(
     thread: THREAD,
     *,
-    approve: Annotated[bool, typer.Option("--approve", help="Approve the one open question.")] = False,
+    approve: Annotated[bool, typer.Option("--approve", help="Approve the open question, or all of them.")] = False,
     edit: Annotated[
         Path | None,
         typer.Option("--edit", metavar="FILE", help="Answer it with edited values: a JSON or TOML file."),

@@ -87,6 +87,8 @@ def decision_of(answer: object) -> Decision | Unusable:
     match answer:
         case Decision():
             return answer
+        case bool(approved) | {"approved": bool(approved)}:
+            return Decision(type="approve") if approved else Decision(type="reject", reason=_reason(answer))
         case {"decisions": [first, *_]} | [first, *_]:
             return decision_of(first)
         case str():
@@ -96,16 +98,19 @@ def decision_of(answer: object) -> Decision | Unusable:
     return Unusable(_UNKNOWN)
 
 
-_UNKNOWN = "the answer is none of approve, edit, reject"
+_UNKNOWN = (
+    "the answer is none of approve, edit, reject: give "
+    '"approve", {"type": "edit", "args": {…}} or {"type": "reject", "reason": "…"}'
+)
 
 
 def _decided(word: str, answer: Mapping[str, Any]) -> Decision | Unusable:
-    match word:
-        case "approve" | "accept":
+    match word.strip().lower():
+        case "approve" | "accept" | "yes" | "はい":
             return Decision(type="approve")
         case "edit":
             return _edited(answer)
-        case "reject" | "response" | "ignore":
+        case "reject" | "response" | "ignore" | "no" | "いいえ":
             return Decision(type="reject", reason=_reason(answer))
         case _:
             return Unusable(_UNKNOWN)
@@ -130,6 +135,8 @@ def _plain(value: object) -> object:
     return value
 
 
-def _reason(answer: Mapping[str, Any]) -> str:
+def _reason(answer: object) -> str:
+    if not isinstance(answer, Mapping):
+        return ""
     said = answer.get("reason") or answer.get("message") or answer.get("args") or ""
     return said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
