@@ -4,7 +4,6 @@ import asyncio
 import inspect
 from collections.abc import Callable
 from concurrent.futures import Future
-from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from threading import Thread
@@ -20,7 +19,7 @@ _BROKEN = (ImportError, SyntaxError, AttributeError, NameError, OSError, ValueEr
 
 
 def load_function(folder: Path, name: str) -> Function:
-    """A function from a Python file of the folder, else from an installed module.
+    """A function from a Python file of the folder. What is installed is reached by a file that imports it.
 
     Raises:
         InputError: it cannot be imported, or is no function.
@@ -29,7 +28,9 @@ def load_function(folder: Path, name: str) -> Function:
     try:
         found = getattr(_module(folder, module), attribute)
     except _BROKEN as error:
-        raise InputError(f"function {name!r} cannot be loaded: {_said(error)}; look in {folder} first") from error
+        raise InputError(
+            f"function {name!r} cannot be loaded: {_said(error)}; write it into a file of {folder}"
+        ) from error
     if not callable(found):
         raise InputError(f"function {name!r} is a {type(found).__name__}, not a function")
     return found  # type: ignore[no-any-return]  # any callable
@@ -67,10 +68,12 @@ async def _awaited(result: Any) -> object:  # noqa: ANN401 - any awaitable
 
 
 def _module(folder: Path, name: str) -> ModuleType:
-    path = folder / f"{name.replace('.', '/')}.py"
-    spec = spec_from_file_location(f"contend_workspace.{name}", path) if path.is_file() else None
+    path = folder.joinpath(*name.split(".")).with_suffix(".py").resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise ImportError(f"{path} lies outside")
+    spec = spec_from_file_location(f"contend_workspace.{name}", path)
     if spec is None or spec.loader is None:
-        return import_module(name)
+        raise ImportError(f"{path} is no Python file")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -129,19 +129,22 @@ def test_rounds_that_are_no_range_are_refused(terminal: Terminal, documents: Pat
 NO_NAMES = ["../up", "a/b", "a b", "", "a\n", "a\x00", "..", "x" * 65, "x" * 5000, "橋", "\u0430lpha", "ａ", "a\u200b"]
 """Paths, control characters, lengths, and letters that only look like those of names."""
 
+RESERVED = ["CON", "nul", "Com7", "00000000-0000-0000-0000-000000000000", "__empty__"]
+"""What Windows takes for a device, and what Redis checkpoints take for no id."""
 
-@pytest.mark.parametrize("dataset", NO_NAMES)
+
+@pytest.mark.parametrize("dataset", [*NO_NAMES, *RESERVED, "-rf"])
 def test_a_dataset_that_is_no_name_is_refused(terminal: Terminal, documents: Path, dataset: str) -> None:
     refused(terminal, terminal("run", "resume?", "--docs", documents, "--dataset", dataset), "dataset")
 
 
-@pytest.mark.parametrize("thread", NO_NAMES)
+@pytest.mark.parametrize("thread", [*NO_NAMES, *RESERVED, "-rf"])
 def test_a_thread_that_is_no_name_is_refused(terminal: Terminal, documents: Path, thread: str) -> None:
     refused(terminal, terminal("run", "resume?", "--docs", documents, "--thread", thread), "1 to 64 letters")
 
 
 @pytest.mark.parametrize("command", ["resume", "status", "delete", "report"])
-@pytest.mark.parametrize("thread", NO_NAMES)
+@pytest.mark.parametrize("thread", [*NO_NAMES, *RESERVED])
 def test_a_thread_that_is_no_name_is_refused_by_every_command(terminal: Terminal, command: str, thread: str) -> None:
     said = terminal(command, thread)
 

@@ -111,7 +111,7 @@ def test_lessons_are_learned_once_a_run_and_again_in_the_next_one_on_a_thread(se
     assert len(set(ids)) == 2
 
 
-@pytest.mark.parametrize("thread", ["../../x", "a/b"])
+@pytest.mark.parametrize("thread", ["../../x", "a/b", "CON", "-rf"])
 async def test_a_thread_id_that_leads_elsewhere_is_refused_in_a_graph_of_ones_own(
     workspace: Path, documents: Path, thread: str
 ) -> None:

@@ -350,6 +350,9 @@ async def test_a_function_that_fails_leaves_its_metric_unscored(
     ("metric", "said"),
     [
         ('kind = "python"\nfunction = "nowhere_at_all:x"', "nowhere_at_all"),
+        ('kind = "python"\nfunction = "builtins:print"', "'builtins:print' cannot be loaded"),
+        ('kind = "python"\nfunction = "contend.text:clean"', "'contend.text:clean' cannot be loaded"),
+        ('kind = "python"\nfunction = "out:words"', "lies outside"),
         ('kind = "python"\nfunction = "mine:missing"', "missing"),
         ('kind = "python"\nfunction = "mine:SIX"', "not a function"),
         ('kind = "python"\nfunction = "mine"', "function"),
@@ -365,6 +368,8 @@ async def test_a_metric_that_is_not_there_is_refused_before_anything_is_spent(
     contest: Contest, workspace: Path, vendors: Vendors, metric: str, said: str
 ) -> None:
     (workspace / "mine.py").write_text("SIX = 6\n", "utf-8")
+    (workspace.parent / "out.py").write_text(SIX, "utf-8")
+    (workspace / "out.py").symlink_to(workspace.parent / "out.py")
     write_metrics(workspace, f'[[evaluator.metrics]]\nname = "own"\n{metric}\n')
 
     with pytest.raises(InputError, match=said):

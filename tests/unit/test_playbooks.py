@@ -200,7 +200,7 @@ async def test_datasets_are_listed_by_name(store: PlaybookStore) -> None:
     assert await store.datasets() == ["default", "zeta"]
 
 
-@pytest.mark.parametrize("dataset", ["../up", "", "a/b", "a" * 65, "a\0b", "ｄefault", "a.json", "a\n"])
+@pytest.mark.parametrize("dataset", ["../up", "", "a/b", "a" * 65, "a\0b", "ｄefault", "a.json", "a\n", "-rf", "aux"])
 async def test_a_dataset_name_that_is_no_plain_name_is_refused(store: PlaybookStore, dataset: str) -> None:
     with pytest.raises(InputError, match="use 1 to 64 letters, digits, '_' or '-'"):
         await store.load(dataset)

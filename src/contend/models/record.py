@@ -2,11 +2,50 @@
 
 from datetime import UTC, datetime
 from typing import Annotated, Literal
+from uuid import UUID
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
-Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-"""Ids that form file names or keys: team ids, datasets."""
+_DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(1, 10))}
+"""What Windows takes for a device, whatever its case."""
+
+_NO_ID = {"__empty__", str(UUID(int=0))}
+"""What the Redis saver stores for an id that is not there."""
+
+
+def _not_reserved(name: str) -> str:
+    if name.upper() in _DEVICES or name in _NO_ID:
+        raise PydanticCustomError("reserved_name", "a reserved name: choose another")
+    return name
+
+
+Identifier = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$"), AfterValidator(_not_reserved)
+]
+"""Ids that form file names or keys: team ids, datasets, threads. None looks like an option of a command."""
+
+IDENTIFIER_RULE = "use 1 to 64 letters, digits, '_' or '-', no '-' first and no reserved name"
+_IDENTIFIER: TypeAdapter[str] = TypeAdapter(Identifier)
+
+
+def is_identifier(name: str) -> bool:
+    """Whether it is an `Identifier`."""
+    try:
+        return bool(_IDENTIFIER.validate_python(name))
+    except ValidationError:
+        return False
+
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 """Stripped and not blank."""

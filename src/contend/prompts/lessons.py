@@ -79,7 +79,7 @@ def _insight(number: int, insight: Insight) -> dict[str, object]:
 def _bullet(bullet: Bullet) -> dict[str, object]:
     return {
         "id": bullet.id,
-        "section": bullet.section,
+        "section": Untrusted(bullet.section, label="section"),
         "content": Untrusted(bullet.content, label="bullet"),
         "confidence": bullet.confidence,
         "quarantined": bullet.status == "quarantined",

@@ -48,7 +48,7 @@ _INSIGHT = {
 }
 _BULLET = {
     "id": "b1",
-    "section": "general",
+    "section": Untrusted("general", label="section"),
     "content": Untrusted("Check dates.", label="bullet"),
     "confidence": 0.5,
     "quarantined": True,

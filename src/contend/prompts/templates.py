@@ -1,15 +1,16 @@
 """Jinja2 in a sandbox: plain values in, at most 200,000 characters out, loops that end."""
 
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import Any
 
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import Namespace
 
 from contend.errors import PromptError
 from contend.models.record import Language
@@ -22,7 +23,8 @@ MAX_STEPS = 100_000
 """Passes through loops and macros in one render."""
 
 _MEDALS = {1: "🥇", 2: "🥈", 3: "🥉"}
-_MAX_EXPONENT = 64
+_MAX_IN_POWER = 64
+_MAX_BITS = 1024
 _FAULTS = (
     TemplateError,
     ArithmeticError,
@@ -96,17 +98,29 @@ class _Sandbox(ImmutableSandboxedEnvironment):
             node.body.insert(0, nodes.ExprStmt(count).set_lineno(node.lineno))
         return super()._generate(source, name, filename, defer_init)
 
-    def count_step(self) -> None:
+    def count_step(self, count: int = 1) -> None:
         steps = _steps.get()
-        steps[0] += 1
+        steps[0] += count
         if steps[0] > MAX_STEPS:
             raise SecurityError(f"more than {MAX_STEPS:,} passes through loops")
 
+    def counted_range(self, *bounds: int) -> range:
+        """A filter goes through a range without a loop: its numbers count as passes."""
+        numbers = range(*bounds)
+        self.count_step(len(numbers[: MAX_STEPS + 1]))
+        return numbers
+
+    def call(self, context: Context, function: Callable[..., Any], *given: Any, **named: Any) -> Any:  # noqa: ANN401 - jinja2's own
+        _refuse_large(*given, *named.values())
+        return super().call(context, function, *given, **named)
+
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:  # noqa: ANN401 - jinja2's own
-        if operator == "**" and abs(right) > _MAX_EXPONENT:
-            raise SecurityError(f"an exponent over {_MAX_EXPONENT}")
+        if operator == "**" and max(abs(left), abs(right)) > _MAX_IN_POWER:
+            raise SecurityError(f"a power of numbers over {_MAX_IN_POWER}")
         if operator == "*" and _times(left, right) > MAX_CHARACTERS:
             raise SecurityError(f"a repetition of more than {MAX_CHARACTERS:,} characters")
+        if operator == "*" and _bits(left) + _bits(right) > _MAX_BITS:
+            raise SecurityError(f"a product of more than {_MAX_BITS} bits")
         return super().call_binop(context, operator, left, right)
 
 
@@ -118,12 +132,36 @@ def _sandbox(language: Language) -> _Sandbox:
         lstrip_blocks=True,
         autoescape=False,
     )
+    # Of Jinja2's own functions, what loops need: `lipsum` makes text by the minute.
+    sandbox.globals = {"range": sandbox.counted_range, "namespace": Namespace, "dict": dict}
 
     def format_score(score: float | None) -> str:
         return shown_score(score, language)
 
+    sandbox.filters = {name: _bounded(each) for name, each in sandbox.filters.items()}
     sandbox.filters |= {"format_score": format_score, "summarize": _summarize, "medal": _medal}
     return sandbox
+
+
+def _bounded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A filter of Jinja2's that refuses widths and counts which would fill the memory."""
+    before = 2 if hasattr(function, "jinja_pass_arg") else 1
+
+    @wraps(function)
+    def bounded(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - any filter's
+        _refuse_large(*given[before:], *named.values())
+        return function(*given, **named)
+
+    return bounded
+
+
+def _refuse_large(*numbers: object) -> None:
+    if any(isinstance(number, int) and abs(number) > MAX_CHARACTERS for number in numbers):
+        raise SecurityError(f"a number over {MAX_CHARACTERS:,} given to a function or filter")
+
+
+def _bits(number: object) -> int:
+    return number.bit_length() if isinstance(number, int) else 0
 
 
 def _summarize(text: str, max_len: int = 200) -> str:

@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from filelock import FileLock, Timeout
-from pydantic import TypeAdapter, ValidationError
 
 from contend.errors import InputError, ThreadBusy
-from contend.models.record import Identifier
+from contend.models.record import IDENTIFIER_RULE, is_identifier
 from contend.settings import Settings
 from contend.stores.files import writing
 
-_THREAD_ID: TypeAdapter[str] = TypeAdapter(Identifier)
 _LOOK_SECONDS = 0.1
 """Longer than a look at a lease holds it, or a holder takes to let go."""
 
@@ -24,12 +22,11 @@ def checked_thread(thread_id: str) -> str:
     """The thread id, fit for file names.
 
     Raises:
-        InputError: it is not 1 to 64 letters, digits, `_` or `-`.
+        InputError: it is no `Identifier`.
     """
-    try:
-        return _THREAD_ID.validate_python(thread_id)
-    except ValidationError as error:
-        raise InputError(f"thread {thread_id[:80]!r}: use 1 to 64 letters, digits, '_' or '-' (a UUID fits)") from error
+    if not is_identifier(thread_id):
+        raise InputError(f"thread {thread_id[:80]!r}: {IDENTIFIER_RULE} (a UUID fits)")
+    return thread_id
 
 
 @dataclass

@@ -1,7 +1,6 @@
 """Playbooks: load, change, every version kept."""
 
 import asyncio
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,9 +17,8 @@ from contend.models.playbook import (
     PlaybookVersion,
     Skipped,
 )
+from contend.models.record import IDENTIFIER_RULE, is_identifier
 from contend.stores.playbook_files import PlaybookFiles, VersionLine, difference
-
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class Curated(NamedTuple):
@@ -40,7 +38,7 @@ Change = Callable[[Playbook], Curated]
 class PlaybookStore:
     """Playbooks in a folder, safe for several processes at once. All files are touched on worker threads.
 
-    Every method refuses a dataset whose name is not 1 to 64 of `A-Z a-z 0-9 _ -` (InputError). Methods that write wait
+    Every method refuses a dataset whose name is no `Identifier` (InputError). Methods that write wait
     at most `lock_seconds` for another process (StoreLocked).
     """
 
@@ -102,8 +100,8 @@ class PlaybookStore:
         return await asyncio.to_thread(self._datasets)
 
     def _files(self, dataset: str) -> PlaybookFiles:
-        if not _NAME.fullmatch(dataset):
-            raise InputError(f"dataset {dataset[:80]!r}: use 1 to 64 letters, digits, '_' or '-'")
+        if not is_identifier(dataset):
+            raise InputError(f"dataset {dataset[:80]!r}: {IDENTIFIER_RULE}")
         return PlaybookFiles(self.folder, dataset)
 
     def _apply(self, files: PlaybookFiles, execution_id: str, change: Change, reason: str) -> CurationResult:
@@ -145,7 +143,7 @@ class PlaybookStore:
 
 def _is_playbook(path: Path) -> bool:
     name, _, rest = path.name.partition(".")
-    return bool(_NAME.fullmatch(name)) and rest in {"json", "history.jsonl"}
+    return is_identifier(name) and rest in {"json", "history.jsonl"}
 
 
 def _at(files: PlaybookFiles, version: int) -> Playbook:
