@@ -7,6 +7,7 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any, Self, cast
 from uuid import uuid4
+from weakref import WeakValueDictionary
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -23,6 +24,7 @@ from contend.questions import addressed, decision_or_answers, open_questions
 from contend.run_guard import check_resumable, is_finished, note_going_on, note_stopped, note_waiting, run_guard
 from contend.services import Services
 from contend.settings import checked, load_settings
+from contend.stores.checkpoints import keep_latest_run
 from contend.stores.leases import Lease
 
 _LOG = logging.getLogger(__name__)
@@ -161,6 +163,8 @@ class ServedGraph(Compiled):
         with suppress(StoreError):  # where it can't be read, nobody works on the run any more
             standing = await self.aget_state({"configurable": {"thread_id": thread_id}})
             self.services.forget(standing.values.get("execution_id", ""))
+            if is_finished(standing) if self._is_contest else not standing.next:
+                await keep_latest_run(self.checkpointer, thread_id)
             if not self._is_contest:
                 return
             if questions := open_questions(standing.interrupts):
@@ -176,12 +180,17 @@ class _Process:
         self._opening = asyncio.Lock()
         self._services: Services | None = None
         self._graphs: dict[Build, ServedGraph] = {}
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def services(self) -> Services:
         async with self._opening:
             if self._services is None:
                 self._services = await asyncio.to_thread(lambda: Services(load_settings(), served=True))
         return self._services
+
+    def turn(self, thread_id: str) -> asyncio.Lock:
+        """One run on a thread: the server begins a run before the one whose place it takes has ended."""
+        return self._turns.setdefault(thread_id, asyncio.Lock())
 
     async def graph(self, build: Build) -> ServedGraph:
         services = await self.services()
@@ -205,7 +214,7 @@ async def served(build: Build, config: RunnableConfig, runtime: ServerRuntime[An
     if runtime.execution_runtime is None or thread_id is None:
         yield graph
         return
-    async with run_guard(graph.services, str(thread_id)) as held:
+    async with _PROCESS.turn(str(thread_id)), run_guard(graph.services, str(thread_id)) as held:
         yield graph.copy({"held": held})
     for notice in held.notices:
         _LOG.warning(notice)

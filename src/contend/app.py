@@ -37,7 +37,7 @@ from contend.run_guard import (
 )
 from contend.services import Services
 from contend.settings import Settings, load_settings
-from contend.stores.checkpoints import has_checkpoints, open_checkpointer
+from contend.stores.checkpoints import has_checkpoints, keep_latest_run, open_checkpointer
 from contend.stores.leases import Lease, checked_thread
 
 OnEvent = Callable[[AnyEvent], None]
@@ -283,6 +283,8 @@ class _Run:
         if questions := open_questions(standing.interrupts):
             await note_waiting(self.services, questions)
             self._tell(questions)
+        elif is_finished(standing):
+            await keep_latest_run(self.graph.checkpointer, self.thread_id)
         return _outcome(self.thread_id, standing)
 
     def _tell(self, questions: Sequence[Question]) -> None:

@@ -1,13 +1,41 @@
-"""What tests of the graphs share: a contest of two plain teams, and what it is built from."""
+"""What tests of the graphs share: a contest of two plain teams, what it is built from, and one Agent Server."""
 
-from collections.abc import AsyncIterator
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from contend.services import Services
 from fakes.contests import Contest, write_workspace
+from fakes.redis_server import RedisServer
+from fakes.servers import Server, agent_server, fresh_clone, langgraph_dev
 from fakes.vendors import Vendors
+
+PLAIN = """team_id = "plain"
+name = "Plain"
+sources = ["local"]
+max_iterations = 1
+"""
+OPTIONS = """
+[[orchestrator.teams]]
+config = "config/teams/plain.toml"
+
+[options]
+model = "extractive"
+teams = ["plain"]
+sources = ["local"]
+documents = ["{documents}"]
+"""
+
+ON_REDIS = """
+[options]
+sources = ["local"]
+documents = ["{documents}"]
+learn = false
+max_rounds = 1
+"""
 
 
 @pytest.fixture
@@ -21,3 +49,68 @@ async def services(contest: Contest) -> AsyncIterator[Services]:
     services = contest.services()
     yield services
     await services.aclose()
+
+
+@pytest.fixture(scope="session")
+def endpoint() -> Iterator[Vendors]:
+    with Vendors() as vendors:
+        yield vendors
+
+
+@pytest.fixture(scope="session")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fresh_clone(tmp_path_factory.mktemp("repository") / "clone")
+
+
+@pytest.fixture(scope="session")
+def _running(
+    tmp_path_factory: pytest.TempPathFactory, clone: Path, shared_documents: Path, endpoint: Vendors
+) -> Iterator[Server]:
+    """Without any key. Runs are composed by extraction, except those of the teams alpha and beta."""
+    workspace = tmp_path_factory.mktemp("server") / "workspace"
+    write_workspace(workspace)
+    (workspace / "config" / "teams" / "plain.toml").write_text(PLAIN, "utf-8")
+    with (workspace / "config" / "orchestrator.toml").open("a", encoding="utf-8") as config:
+        config.write(OPTIONS.format(documents=shared_documents))
+    with langgraph_dev(clone, Path(os.path.relpath(workspace, clone)), OPENAI_BASE_URL=endpoint.base_url) as server:
+        yield server
+        assert "Blocking" not in server.said
+
+
+@pytest.fixture
+def server(_running: Server, endpoint: Vendors) -> Iterator[Server]:
+    with _afresh(endpoint):
+        yield _running
+
+
+@pytest.fixture(scope="session")
+def redis_of_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    with RedisServer(tmp_path_factory.mktemp("redis"), password="sesame-94b1") as redis:
+        yield redis
+
+
+@pytest.fixture(scope="session")
+def _on_redis(
+    tmp_path_factory: pytest.TempPathFactory, shared_documents: Path, endpoint: Vendors, redis_of_server: RedisServer
+) -> Iterator[Server]:
+    workspace = tmp_path_factory.mktemp("server") / "workspace"
+    write_workspace(workspace, ("alpha", "beta", "gamma"))
+    with (workspace / "config" / "orchestrator.toml").open("a", encoding="utf-8") as config:
+        config.write(ON_REDIS.format(documents=shared_documents))
+    with agent_server(workspace, OPENAI_BASE_URL=endpoint.base_url, CONTEND_REDIS_URL=redis_of_server.url) as server:
+        yield server
+
+
+@pytest.fixture
+def server_on_redis(_on_redis: Server, endpoint: Vendors) -> Iterator[Server]:
+    with _afresh(endpoint):
+        yield _on_redis
+
+
+@contextmanager
+def _afresh(endpoint: Vendors) -> Iterator[None]:
+    endpoint.heal()
+    endpoint.calls.clear()
+    endpoint.hung.clear()
+    yield
+    endpoint.heal()

@@ -1,7 +1,6 @@
 """The graphs in a real Agent Server: what Studio, the SDK and chat front ends meet."""
 
 import asyncio
-import os
 import re
 import time
 from collections.abc import Iterator
@@ -14,63 +13,13 @@ from langgraph_sdk.errors import ConflictError
 from contend.services import Services
 from contend.settings import load_settings
 from contend.stores.leases import lease
-from fakes.contests import Contest, write_workspace
+from fakes.contests import Contest
 from fakes.servers import Server, changes, fresh_clone, langgraph_dev
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash?"
 OTHER = "What is a team?"
 GRAPHS = {"contend", "team", "research", "learn"}
-PLAIN = """team_id = "plain"
-name = "Plain"
-sources = ["local"]
-max_iterations = 1
-"""
-OPTIONS = """
-[[orchestrator.teams]]
-config = "config/teams/plain.toml"
-
-[options]
-model = "extractive"
-teams = ["plain"]
-sources = ["local"]
-documents = ["{documents}"]
-"""
-
-
-@pytest.fixture(scope="session")
-def endpoint() -> Iterator[Vendors]:
-    with Vendors() as vendors:
-        yield vendors
-
-
-@pytest.fixture(scope="session")
-def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return fresh_clone(tmp_path_factory.mktemp("repository") / "clone")
-
-
-@pytest.fixture(scope="session")
-def _running(
-    tmp_path_factory: pytest.TempPathFactory, clone: Path, shared_documents: Path, endpoint: Vendors
-) -> Iterator[Server]:
-    """Without any key. Runs are composed by extraction, except those of the teams alpha and beta."""
-    workspace = tmp_path_factory.mktemp("server") / "workspace"
-    write_workspace(workspace)
-    (workspace / "config" / "teams" / "plain.toml").write_text(PLAIN, "utf-8")
-    with (workspace / "config" / "orchestrator.toml").open("a", encoding="utf-8") as config:
-        config.write(OPTIONS.format(documents=shared_documents))
-    with langgraph_dev(clone, Path(os.path.relpath(workspace, clone)), OPENAI_BASE_URL=endpoint.base_url) as server:
-        yield server
-        assert "Blocking" not in server.said
-
-
-@pytest.fixture
-def server(_running: Server, endpoint: Vendors) -> Iterator[Server]:
-    endpoint.heal()
-    endpoint.calls.clear()
-    endpoint.hung.clear()
-    yield _running
-    endpoint.heal()
 
 
 def test_the_server_knows_the_schemas_of_every_graph(server: Server) -> None:

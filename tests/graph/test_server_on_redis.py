@@ -1,25 +1,15 @@
 """The Agent Server on a real Redis: runs and a person's answers, as on SQLite."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
-from fakes.contests import write_workspace
 from fakes.redis_server import RedisServer
-from fakes.servers import Server, agent_server
+from fakes.servers import Server
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash?"
 TEAMS = ("alpha", "beta", "gamma")
-OPTIONS = """
-[options]
-sources = ["local"]
-documents = ["{documents}"]
-learn = false
-max_rounds = 1
-"""
 REASON = "look at the leases instead"
 POINTS = ["Which calls are repeated after a kill?"]
 APPROVED = {"decisions": [{"type": "approve"}]}
@@ -28,50 +18,30 @@ EDITED = {"decisions": [{"type": "edit", "edited_action": EDIT}]}
 REJECTED = {"decisions": [{"type": "reject", "message": REASON}]}
 
 
-@pytest.fixture(scope="module")
-def vendors() -> Iterator[Vendors]:
-    with Vendors() as vendors:
-        yield vendors
+@pytest.fixture
+def server(server_on_redis: Server) -> Server:
+    return server_on_redis
 
 
-@pytest.fixture(scope="module")
-def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path_factory.mktemp("redis"), password="sesame-94b1") as redis:
-        yield redis
+def asked_of(endpoint: Vendors, team: str, prompt: str) -> list[str]:
+    return [call.user for call in endpoint.calls if (call.model, call.prompt) == (team, prompt)]
 
 
-@pytest.fixture(scope="module")
-def server(
-    tmp_path_factory: pytest.TempPathFactory, shared_documents: Path, vendors: Vendors, redis: RedisServer
-) -> Iterator[Server]:
-    workspace = tmp_path_factory.mktemp("server") / "workspace"
-    write_workspace(workspace, TEAMS)
-    with (workspace / "config" / "orchestrator.toml").open("a", encoding="utf-8") as config:
-        config.write(OPTIONS.format(documents=shared_documents))
-    with agent_server(workspace, OPENAI_BASE_URL=vendors.base_url, CONTEND_REDIS_URL=redis.url) as server:
-        yield server
-
-
-def asked_of(vendors: Vendors, team: str, prompt: str) -> list[str]:
-    return [call.user for call in vendors.calls if (call.model, call.prompt) == (team, prompt)]
-
-
-def test_a_run_ends_with_its_report_and_its_checkpoints_lie_in_redis(server: Server, redis: RedisServer) -> None:
+def test_a_run_ends_with_its_report_and_checkpoints_in_redis(server: Server, redis_of_server: RedisServer) -> None:
     thread = server.thread()
 
     ended = server.run("contend", {"theme": THEME}, thread_id=thread, context={"teams": ["alpha"]})
 
     assert ended["message"] == "all teams delivered"
     assert ended["report"]["sources"]
-    assert thread in redis.say("KEYS", f"checkpoint:{thread}:*")
+    assert thread in redis_of_server.say("KEYS", f"checkpoint:{thread}:*")
     assert server.client.threads.get_state(thread)["values"]["status"] == "completed"
     assert not (server.workspace / "checkpoints.sqlite").exists()
-    assert redis.password not in server.said
+    assert redis_of_server.password not in server.said
 
 
-def test_three_teams_ask_at_once_and_are_approved_edited_and_rejected(server: Server, vendors: Vendors) -> None:
+def test_three_teams_ask_at_once_and_are_approved_edited_and_rejected(server: Server, endpoint: Vendors) -> None:
     thread = server.thread()
-    vendors.calls.clear()
     server.run("contend", {"theme": THEME}, thread_id=thread, context={"approve": ["plan"]})
     asked = server.asked(thread)
     answers = {asked["alpha"]: APPROVED, asked["beta"]: EDITED, asked["gamma"]: REJECTED}
@@ -79,14 +49,13 @@ def test_three_teams_ask_at_once_and_are_approved_edited_and_rejected(server: Se
     ended = server.run("contend", None, thread_id=thread, command={"resume": answers})
 
     assert ended["message"] == "all teams delivered"
-    assert [len(asked_of(vendors, team, "supervisor/plan")) for team in TEAMS] == [1, 1, 2]
-    assert REASON in asked_of(vendors, "gamma", "supervisor/plan")[1]
-    assert POINTS[0] in asked_of(vendors, "beta", "writer/write")[0]
+    assert [len(asked_of(endpoint, team, "supervisor/plan")) for team in TEAMS] == [1, 1, 2]
+    assert REASON in asked_of(endpoint, "gamma", "supervisor/plan")[1]
+    assert POINTS[0] in asked_of(endpoint, "beta", "writer/write")[0]
 
 
-def test_of_two_that_answer_at_once_one_wins_and_the_other_is_told(server: Server, vendors: Vendors) -> None:
+def test_of_two_that_answer_at_once_one_wins_and_the_other_is_told(server: Server, endpoint: Vendors) -> None:
     thread = server.thread()
-    vendors.calls.clear()
     server.run("contend", {"theme": THEME}, thread_id=thread, context={"approve": ["plan"], "teams": ["alpha"]})
     command = {"resume": {server.asked(thread)["alpha"]: APPROVED}}
 
@@ -98,7 +67,7 @@ def test_of_two_that_answer_at_once_one_wins_and_the_other_is_told(server: Serve
     assert len(told) == 1
     assert "InputError: question" in told[0]
     assert "is not open: answered before or never asked" in told[0]
-    assert [call.prompt for call in vendors.calls].count("writer/write") == 1
+    assert [call.prompt for call in endpoint.calls].count("writer/write") == 1
 
 
 def test_questions_of_a_thread_are_answered_one_by_one_and_each_once(server: Server) -> None:

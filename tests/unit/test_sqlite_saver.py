@@ -1,12 +1,16 @@
 """Checkpoints in a SQLite file."""
 
-from collections.abc import AsyncIterator
+import sqlite3
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import empty_checkpoint
+from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
+from langgraph.checkpoint.conformance import validate
+from langgraph.checkpoint.conformance.initializer import RegisteredCheckpointer
 
 from contend.stores.checkpoints import PackedSerializer
 from contend.stores.sqlite_saver import ThreadedSqliteSaver, open_sqlite_saver
@@ -63,6 +67,48 @@ async def test_writes_of_a_checkpoint_come_back_with_it_in_the_order_of_their_ta
     kept = await saver.aget_tuple(config)
     assert kept is not None
     assert kept.pending_writes == [("second by id", "found", ["a paper"]), ("first by id", "found", ["a page"])]
+
+
+async def test_the_saver_passes_langgraphs_own_tests_for_savers(file: Path) -> None:
+    async def saver_of_a_suite() -> AsyncGenerator[BaseCheckpointSaver[Any]]:
+        async with open_sqlite_saver(file, PackedSerializer()) as saver:
+            yield saver
+
+    report = await validate(RegisteredCheckpointer("sqlite", saver_of_a_suite))
+
+    assert [result.failures for result in report.results.values()] == [[]] * 8
+
+
+async def test_a_run_that_is_rolled_back_saves_nothing_more(saver: ThreadedSqliteSaver) -> None:
+    (before,) = await saved(saver, 1)
+    of_run: Any = {"metadata": {"run_id": "r"}, "configurable": before["configurable"]}
+    metadata: Any = {"source": "loop", "step": 1, "parents": {}}
+
+    await saver.adelete_for_runs(["r"])
+    await saver.aput(of_run, empty_checkpoint(), metadata, {})
+    await saver.aput_writes(of_run, [("found", ["a page"])], "task")
+
+    assert await listed(saver) == [0]
+    kept = await saver.aget_tuple(before)
+    assert kept is not None
+    assert kept.pending_writes == []
+
+
+async def test_a_file_of_an_older_release_is_used_as_it_is(file: Path) -> None:
+    async with open_sqlite_saver(file, PackedSerializer()) as saver:
+        await saved(saver, 1)
+    with closing(sqlite3.connect(file)) as older:
+        older.execute("ALTER TABLE writes DROP COLUMN run_id")
+
+    async with open_sqlite_saver(file, PackedSerializer()) as saver:
+        (config,) = await saved(saver, 1)
+        await saver.aput_writes({**config, "metadata": {"run_id": "r"}}, [("found", ["a page"])], "task")
+        await saver.adelete_for_runs(["r"])
+
+        assert await listed(saver) == [0, 0]
+        kept = await saver.aget_tuple(config)
+        assert kept is not None
+        assert kept.pending_writes == []
 
 
 async def test_a_closed_file_holds_all_that_was_saved_in_itself(file: Path) -> None:

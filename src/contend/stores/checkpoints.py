@@ -1,18 +1,20 @@
 """Checkpointers: where a run's state is kept between steps. Memory, SQLite or Redis."""
 
 import json
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
 import ormsgpack
 import zstandard
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from contend.errors import StoreError
 from contend.settings import Settings
 from contend.stores.failures import failure_json, failure_of
 
@@ -99,6 +101,24 @@ async def open_checkpointer(settings: Settings) -> AsyncIterator[BaseCheckpointS
 
         async with open_sqlite_saver(checkpoint_file(settings.folder), PackedSerializer()) as saver:
             yield saver
+
+
+def run_of(config: RunnableConfig, metadata: Mapping[str, Any] | None = None) -> str:
+    """The id of the Agent Server's run that saves something; elsewhere ""."""
+    places = (metadata or {}, config.get("metadata", {}), config.get("configurable", {}))
+    return str(next((run for place in places if (run := place.get("run_id"))), ""))
+
+
+async def keep_latest_run(saver: object, thread_id: str) -> None:
+    """Delete what runs before a thread's latest one left: a chat would grow by hundreds of checkpoints a question.
+
+    It may fail: the end of the next run on the thread does it then.
+    """
+    # The Agent Server wraps the saver; LangGraph's own, in memory, can't.
+    keep = getattr(saver, "akeep_latest_run", None)
+    if keep is not None:
+        with suppress(StoreError):
+            await keep(thread_id)
 
 
 def has_checkpoints(settings: Settings) -> bool:

@@ -7,8 +7,13 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
-from langgraph.checkpoint.redis.aio import AsyncRedisSaver
+from langgraph.checkpoint.base import (
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    get_checkpoint_id,
+)
 from langgraph.checkpoint.redis.jsonplus_redis import JsonPlusRedisSerializer
 from langgraph.checkpoint.redis.util import to_storage_safe_id
 from redis.asyncio import Redis
@@ -18,8 +23,9 @@ from redisvl.query.filter import Tag
 
 from contend.errors import CheckpointError
 from contend.settings import Settings
-from contend.stores.checkpoints import FAILURE
+from contend.stores.checkpoints import FAILURE, run_of
 from contend.stores.failures import failure_json, failure_of
+from contend.stores.redis_history import RedisHistory
 from contend.stores.redis_server import check_redis, is_away, open_redis, redis_errors
 
 CONNECTIONS = 32
@@ -64,7 +70,7 @@ def _may_revive(name: object) -> bool:
     return tuple(name) == _SET or any(tuple(name[: len(known)]) == known for known in _REVIVED)
 
 
-class RedisSaver(AsyncRedisSaver):
+class RedisSaver(RedisHistory):
     """Each operation is bounded in time and fails with a CheckpointError."""
 
     def __init__(self, client: Redis, settings: Settings) -> None:
@@ -76,6 +82,7 @@ class RedisSaver(AsyncRedisSaver):
         self._address = settings.redis_address
         self._away = ""
         self._away_until = 0.0
+        self._rolled_back: set[str] = set()
 
     async def asetup(self) -> None:
         with redis_errors(self._address):
@@ -100,9 +107,19 @@ class RedisSaver(AsyncRedisSaver):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
+        # The library knows no `before`, and takes the namespace of the whole graph, "", for any.
+        namespace = (config or {}).get("configurable", {}).get("checkpoint_ns")
+        end = get_checkpoint_id(before) if before else None
+        most = limit if namespace is None and end is None else None
+        given = 0
         with self._told(config):
-            async for found in super().alist(config, filter=filter, before=before, limit=limit):
-                yield found
+            async for found in super().alist(config, filter=filter, limit=most):
+                if given == limit:
+                    return
+                at = found.config["configurable"]
+                if namespace in {None, at["checkpoint_ns"]} and (end is None or at["checkpoint_id"] < end):
+                    given += 1
+                    yield found
 
     async def aput(
         self,
@@ -112,6 +129,8 @@ class RedisSaver(AsyncRedisSaver):
         new_versions: ChannelVersions,
         stream_mode: str = "updates",
     ) -> RunnableConfig:
+        if run_of(config, metadata) in self._rolled_back:
+            return config  # the Agent Server deletes a run before it stops it
         with self._told(config):
             async with asyncio.timeout(OPERATION_SECONDS):
                 # In the library's default mode a cancelled save saves once more, past any deadline.
@@ -120,15 +139,43 @@ class RedisSaver(AsyncRedisSaver):
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
+        run = run_of(config)
+        if run in self._rolled_back:
+            return
         with self._told(config):
             async with asyncio.timeout(OPERATION_SECONDS):
                 await super().aput_writes(config, writes, task_id, task_path)
+                if run and writes:
+                    await self.note_writes(config, [channel for channel, _ in writes], task_id, run)
 
     async def adelete_thread(self, thread_id: str) -> None:
         with self._told(None):
             # The library deletes 10,000 entries of a thread at a time.
             while await self._entries(thread_id):
                 await super().adelete_thread(thread_id)
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete what runs of the Agent Server saved, and whatever they may still save."""
+        self._rolled_back.update(map(str, run_ids))
+        with self._told(None):
+            await self.delete_runs([str(run) for run in run_ids])
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        with self._told(None):
+            await self.copy(source_thread_id, target_thread_id)
+
+    async def aprune(  # type: ignore[override]  # without the library's own further options
+        self, thread_ids: Sequence[str], *, strategy: str = "keep_latest"
+    ) -> None:
+        """Keep the latest checkpoint of each namespace, or with any other strategy none."""
+        with self._told(None):
+            for thread in thread_ids:
+                await (self.keep_latest(thread) if strategy == "keep_latest" else self.adelete_thread(thread))
+
+    async def akeep_latest_run(self, thread_id: str) -> None:
+        """Delete what runs before a thread's latest one left."""
+        with self._told(None):
+            await self.keep_latest_run(thread_id)
 
     async def _entries(self, thread_id: str) -> int:
         """How many checkpoints and writes there are of a thread."""

@@ -4,22 +4,61 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+from langgraph.checkpoint.base import WRITES_IDX_MAP, ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from contend.errors import CheckpointError
+from contend.stores.checkpoints import run_of
 from contend.stores.files import writing
 
 _T = TypeVar("_T")
 # A write-ahead log keeps a kill harmless at any moment; a disk flush for each step would only cost time.
 _PRAGMAS = "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=10000"
+
+_KEY = "(thread_id, checkpoint_ns, checkpoint_id)"
+_TAG = f"UPDATE writes SET run_id = ? WHERE {_KEY} = (?, ?, ?) AND task_id = ? AND idx = ?"  # noqa: S608 - constants
+_OF_RUN = (
+    "SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE CAST(metadata AS TEXT) ->> '$.run_id' = :run"
+)
+# A run that answers a question leaves its answer with a checkpoint of the run that asked.
+_ROLL_BACK = (
+    "DELETE FROM writes WHERE run_id = :run",
+    f"DELETE FROM writes WHERE {_KEY} IN ({_OF_RUN})",  # noqa: S608 - constants
+    f"DELETE FROM checkpoints WHERE {_KEY} IN ({_OF_RUN})",  # noqa: S608 - constants
+)
+_LATEST = "SELECT checkpoint_ns, max(checkpoint_id) FROM checkpoints WHERE thread_id = :thread GROUP BY checkpoint_ns"
+_KEEP_LATEST = tuple(
+    f"DELETE FROM {table} WHERE thread_id = :thread AND (checkpoint_ns, checkpoint_id) NOT IN ({_LATEST})"  # noqa: S608 - constants
+    for table in ("writes", "checkpoints")
+)
+# Ids of checkpoints grow with time, and a run begins with its input in the namespace of the whole graph.
+_BEGINNING = """
+SELECT max(checkpoint_id) FROM checkpoints
+WHERE thread_id = :thread AND checkpoint_ns = '' AND CAST(metadata AS TEXT) ->> '$.source' = 'input'
+"""
+_KEEP_LATEST_RUN = tuple(
+    f"DELETE FROM {table} WHERE thread_id = :thread AND checkpoint_id < ({_BEGINNING})"  # noqa: S608 - constants
+    for table in ("writes", "checkpoints")
+)
+_COPY = (
+    """
+    INSERT INTO checkpoints SELECT :target, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint,
+        CAST(json_remove(json_replace(CAST(metadata AS TEXT), '$.thread_id', :target), '$.run_id') AS BLOB)
+    FROM checkpoints WHERE thread_id = :source
+    """,
+    """
+    INSERT INTO writes (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value)
+    SELECT :target, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value
+    FROM writes WHERE thread_id = :source
+    """,
+)
 
 
 class ThreadedSqliteSaver(SqliteSaver):
@@ -35,6 +74,38 @@ class ThreadedSqliteSaver(SqliteSaver):
         super().__init__(connection, serde=serde)
         self._file = file
         self._thread = thread
+        self._rolled_back: set[str] = set()
+
+    def setup(self) -> None:
+        if not self.is_setup:
+            super().setup()
+            with suppress(sqlite3.OperationalError):  # it has the column
+                self.conn.execute("ALTER TABLE writes ADD COLUMN run_id TEXT")
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        if run_of(config, metadata) in self._rolled_back:
+            return config  # the Agent Server deletes a run before it stops it
+        return super().put(config, checkpoint, metadata, new_versions)
+
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        run = run_of(config)
+        if run in self._rolled_back:
+            return
+        super().put_writes(config, writes, task_id, task_path)
+        if run:
+            at = config["configurable"]
+            place = (str(at["thread_id"]), str(at["checkpoint_ns"]), str(at["checkpoint_id"]), task_id)
+            numbers = [WRITES_IDX_MAP.get(channel, number) for number, (channel, _) in enumerate(writes)]
+            with self.cursor() as cursor:
+                cursor.executemany(_TAG, [(run, *place, number) for number in numbers])
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         return await self._there(self.get_tuple, config)
@@ -67,6 +138,46 @@ class ThreadedSqliteSaver(SqliteSaver):
 
     async def adelete_thread(self, thread_id: str) -> None:
         await self._there(self.delete_thread, thread_id)
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        await self._there(self.delete_for_runs, run_ids)
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        await self._there(self.copy_thread, source_thread_id, target_thread_id)
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        await self._there(partial(self.prune, strategy=strategy), thread_ids)
+
+    async def akeep_latest_run(self, thread_id: str) -> None:
+        """Delete what runs before a thread's latest one left."""
+        await self._there(self._change, _KEEP_LATEST_RUN, [{"thread": thread_id}])
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete what runs of the Agent Server saved, and whatever they may still save."""
+        self._rolled_back.update(map(str, run_ids))
+        self._change(_ROLL_BACK, [{"run": str(run)} for run in run_ids])
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        self._change(_COPY, [{"source": source_thread_id, "target": target_thread_id}])
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Keep the latest checkpoint of each namespace, or with any other strategy none."""
+        if strategy == "keep_latest":
+            self._change(_KEEP_LATEST, [{"thread": thread} for thread in thread_ids])
+            return
+        for thread in thread_ids:
+            self.delete_thread(thread)
+
+    def _change(self, statements: Sequence[str], values: Sequence[dict[str, str]]) -> None:
+        """All of it, or nothing."""
+        with self.cursor() as cursor:
+            try:
+                for each in values:
+                    for statement in statements:
+                        cursor.execute(statement, each)
+            except sqlite3.Error:
+                self.conn.rollback()
+                raise
 
     async def _there(self, work: Callable[..., _T], *given: object) -> _T:
         with _told(self._file):

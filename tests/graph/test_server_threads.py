@@ -1,0 +1,146 @@
+"""What befalls a thread on a real Agent Server: cancelled, rolled back, asked twice, copied. It stays usable."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from langgraph_sdk.schema import MultitaskStrategy
+
+from fakes.servers import Server
+from fakes.vendors import Vendors
+
+THEME = "How does resume work after a crash?"
+OTHER = "What is a team?"
+OPTIONS = {"teams": ["alpha"], "max_rounds": 1, "learn": False}
+APPROVED = {"decisions": [{"type": "approve"}]}
+POINTS = ["Which calls are repeated after a kill?"]
+EDIT = {"name": "approve_plan", "args": {"investigation_points": POINTS}}
+EDITED = {"decisions": [{"type": "edit", "edited_action": EDIT}]}
+
+
+@pytest.fixture(params=["server", "server_on_redis"], ids=["sqlite", "redis"])
+def server(request: pytest.FixtureRequest) -> Server:
+    of_store = request.getfixturevalue(request.param)
+    assert isinstance(of_store, Server)
+    return of_store
+
+
+def hung_run(server: Server, endpoint: Vendors, thread: str, **given: object) -> str:
+    """A run whose writer waits for its endpoint; the run's id."""
+    endpoint.hung.clear()
+    endpoint.hang(prompt="writer/write")
+    asked: dict[str, Any] = {"input": {"theme": THEME}, "context": OPTIONS, **given}
+    run = server.client.runs.create(thread, "contend", **asked)
+    while not endpoint.hung:
+        time.sleep(0.02)
+    return str(run["run_id"])
+
+
+def joined(server: Server, thread: str, run: Mapping[str, Any]) -> dict[str, Any]:
+    ended = server.client.runs.join(thread, run["run_id"])
+    assert isinstance(ended, dict)
+    return ended
+
+
+def runs_in_history(server: Server, thread: str) -> set[str]:
+    return {str(state["metadata"]["run_id"]) for state in server.client.threads.get_history(thread, limit=1000)}
+
+
+@pytest.mark.parametrize("strategy", ["rollback", "interrupt"])
+def test_a_run_that_takes_the_place_of_another_ends_and_is_all_that_the_thread_holds(
+    server: Server, endpoint: Vendors, strategy: MultitaskStrategy
+) -> None:
+    thread = server.thread()
+    hung_run(server, endpoint, thread)
+
+    second = server.client.runs.create(
+        thread, "contend", input={"theme": OTHER}, context=OPTIONS, multitask_strategy=strategy
+    )
+    endpoint.heal()
+    ended = joined(server, thread, second)
+
+    assert ended["report"]["theme"] == OTHER
+    assert runs_in_history(server, thread) == {second["run_id"]}
+    assert server.client.threads.get(thread)["status"] == "idle"
+
+
+def test_a_run_that_waits_for_another_on_its_thread_begins_when_that_one_has_ended(server: Server) -> None:
+    thread = server.thread()
+
+    runs = [
+        server.client.runs.create(
+            thread, "contend", input={"theme": theme}, context=OPTIONS, multitask_strategy="enqueue"
+        )
+        for theme in (THEME, OTHER)
+    ]
+
+    assert [joined(server, thread, run)["report"]["theme"] for run in runs] == [THEME, OTHER]
+    assert {run["status"] for run in server.client.runs.list(thread)} == {"success"}
+
+
+@pytest.mark.parametrize("wait", [True, False], ids=["waiting", "at once"])
+def test_a_run_that_is_rolled_back_leaves_the_thread_at_its_last_report(
+    server: Server, endpoint: Vendors, wait: bool
+) -> None:
+    thread = server.thread()
+    server.run("contend", {"theme": OTHER}, thread_id=thread, context=OPTIONS)
+    before = server.client.threads.get_state(thread)
+    run = hung_run(server, endpoint, thread)
+
+    server.client.runs.cancel(thread, run, action="rollback", wait=wait)
+    endpoint.heal()
+
+    state = server.client.threads.get_state(thread)
+    assert (state["checkpoint"], state["values"]) == (before["checkpoint"], before["values"])
+    ended = server.run("contend", {"theme": THEME}, thread_id=thread, context=OPTIONS)
+    assert ended["report"]["theme"] == THEME
+    assert server.client.threads.get(thread)["status"] == "idle"
+
+
+def test_after_the_rollback_of_an_answered_run_the_question_is_open_and_another_answer_counts(
+    server: Server, endpoint: Vendors
+) -> None:
+    thread = server.thread()
+    server.run("contend", {"theme": THEME}, thread_id=thread, context={**OPTIONS, "approve": ["plan"]})
+    asked = server.asked(thread)
+    command = {"resume": {asked["alpha"]: APPROVED}}
+    run = hung_run(server, endpoint, thread, input=None, context=None, command=command)
+
+    server.client.runs.cancel(thread, run, action="rollback", wait=True)
+    endpoint.heal()
+
+    assert server.asked(thread) == asked
+    ended = server.run("contend", None, thread_id=thread, command={"resume": {asked["alpha"]: EDITED}})
+    assert ended["status"] == "completed"
+    drafts = [call.user for call in endpoint.calls if call.prompt == "writer/write"]
+    assert drafts
+    assert all(POINTS[0] in draft for draft in drafts)
+
+
+def test_a_copied_thread_goes_on_by_itself(server: Server) -> None:
+    thread = server.thread()
+    server.run("contend", {"theme": THEME}, thread_id=thread, context=OPTIONS)
+    before = server.client.threads.get_state(thread)
+
+    copied = server.client.http.post(f"/threads/{thread}/copy", json=None)["thread_id"]
+
+    assert server.client.threads.get_state(copied)["values"] == before["values"]
+    ended = server.run("contend", {"theme": OTHER}, thread_id=copied, context=OPTIONS)
+    assert ended["report"]["theme"] == OTHER
+    assert server.client.threads.get_state(thread)["values"] == before["values"]
+
+
+@pytest.mark.parametrize("graph", ["contend", "research"])
+def test_a_chat_keeps_the_checkpoints_of_its_latest_run_only(server: Server, graph: str) -> None:
+    thread = server.thread()
+    counts = []
+    for question in (OTHER, THEME, OTHER):
+        said = {"messages": [{"role": "user", "content": question}]}
+        server.run(graph, said, thread_id=thread, context=OPTIONS)
+        counts.append(len(server.client.threads.get_history(thread, limit=1000)))
+
+    (latest, *_) = server.client.runs.list(thread)
+    assert runs_in_history(server, thread) == {latest["run_id"]}
+    assert len(set(counts)) == 1
+    assert server.client.threads.get_state(thread)["values"]["asked"]["message"]
