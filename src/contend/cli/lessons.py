@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from contend.cli.screen import advise, say_json, show
+from contend.cli.screen import advise, say, say_json, show
 from contend.cli.words import counted, plain
 from contend.errors import InputError
 from contend.models.playbook import Bullet, Playbook
@@ -44,12 +44,57 @@ def search_playbook(dataset: str, query: str, *, limit: int, workspace: Path | N
     advise(f"contend playbook show {dataset}")
 
 
+def show_history(dataset: str, *, workspace: Path | None, as_json: bool) -> None:
+    """Each version with its time, run and reason, oldest first.
+
+    Raises:
+        InputError: no run has learned into this dataset yet.
+        PlaybookDamaged: the history cannot be read.
+    """
+    store = _store(workspace)
+    versions = asyncio.run(store.history(dataset))
+    if not versions:
+        raise _no_playbook(store, dataset)
+    if as_json:
+        say_json([version.model_dump(mode="json") for version in versions])
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("Version", justify="right")
+    table.add_column("Made", no_wrap=True)
+    table.add_column("By", overflow="fold")
+    for version in versions:
+        made_by = version.reason or f"run {version.execution_id}"
+        table.add_row(str(version.version), f"{version.saved_at.astimezone():%Y-%m-%d %H:%M}", Text(plain(made_by)))
+    show(Group(table, ""))
+    advise(f"contend playbook rollback {dataset} VERSION")
+
+
+def roll_back(dataset: str, version: int, *, workspace: Path | None) -> None:
+    """Make an old version's bullets the newest version.
+
+    Raises:
+        InputError: there is no such version.
+        StoreError: the playbook cannot be written.
+    """
+    newest = asyncio.run(_store(workspace).rollback(dataset, version))
+    say(f"Playbook {dataset} is as it was in version {version}, now version {newest.version}.")
+    advise(f"contend playbook show {dataset}")
+
+
+def _store(workspace: Path | None) -> PlaybookStore:
+    return PlaybookStore(load_settings(workspace=workspace).folder / "playbooks")
+
+
+def _no_playbook(store: PlaybookStore, dataset: str) -> InputError:
+    known = ", ".join(asyncio.run(store.datasets())) or "none yet"
+    return InputError(f"dataset {dataset!r} has no playbook; there are: {known}")
+
+
 def _loaded(dataset: str, workspace: Path | None) -> Playbook:
-    store = PlaybookStore(load_settings(workspace=workspace).folder / "playbooks")
+    store = _store(workspace)
     playbook = asyncio.run(store.load(dataset))
     if not playbook.version:
-        known = ", ".join(asyncio.run(store.datasets())) or "none yet"
-        raise InputError(f"dataset {dataset!r} has no playbook; there are: {known}")
+        raise _no_playbook(store, dataset)
     return playbook
 
 

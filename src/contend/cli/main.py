@@ -46,6 +46,8 @@ for command in (
     app.command()(command)
 playbook.command("show")(show.playbook)
 playbook.command("search")(show.search)
+playbook.command("history")(show.history)
+playbook.command("rollback")(show.rollback)
 config.command("show")(show.config)
 app.add_typer(playbook, name="playbook")
 app.add_typer(config, name="config")

@@ -82,6 +82,30 @@ def search(
     search_playbook(dataset, query, limit=limit, workspace=workspace, as_json=as_json)
 
 
+def history(
+    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="The playbook's dataset.")],
+    *,
+    as_json: JSON = False,
+    workspace: WORKSPACE = None,
+) -> None:
+    """List the versions of DATASET's playbook."""
+    from contend.cli.lessons import show_history
+
+    show_history(dataset, workspace=workspace, as_json=as_json)
+
+
+def rollback(
+    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="The playbook's dataset.")],
+    version: Annotated[int, typer.Argument(metavar="VERSION", min=1, help="As `contend playbook history` lists it.")],
+    *,
+    workspace: WORKSPACE = None,
+) -> None:
+    """Make the bullets of an old VERSION the newest version; a damaged file is kept beside it."""
+    from contend.cli.lessons import roll_back
+
+    roll_back(dataset, version, workspace=workspace)
+
+
 def config(
     *,
     prompts: Annotated[

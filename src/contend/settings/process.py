@@ -63,6 +63,12 @@ class Settings(BaseSettings):
         self._base = here / (self.started_in or here).expanduser()
         self._folder = here / self.workspace.expanduser() if self.workspace else _nearest_workspace(here)
 
+    @field_validator("openai_api_key", "openai_base_url", "tavily_api_key", mode="before")
+    @classmethod
+    def _unset_if_blank(cls, value: object) -> object:
+        """An empty variable turns off what a `.env` file sets."""
+        return None if isinstance(value, str) and not value.strip() else value
+
     @field_validator("fetch_allow", mode="before")
     @classmethod
     def _networks(cls, value: object) -> object:
