@@ -1,6 +1,9 @@
-"""Web addresses and DOIs in a text."""
+"""Web addresses and DOIs in a text, and addresses as readers see them."""
 
 import re
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 ADDRESS = re.compile(
     r"""
@@ -36,3 +39,17 @@ def without_tail(address: str) -> str:
         end -= 1
         unopened -= address[end] == ")"
     return address[:end]
+
+
+def shown_address(url: str, folders: Sequence[Path] = ()) -> str:
+    """A web address as it is, and a local document as its path in one of the folders, which may be files themselves.
+
+    Of several folders the path names its own. Documents elsewhere keep their whole address.
+    """
+    parts = urlsplit(url)
+    path = Path(unquote(parts.path))
+    folder = next((each for each in folders if parts.scheme == "file" and path.is_relative_to(each)), None)
+    if folder is None:
+        return url
+    outer = folder.parent if len(folders) > 1 or path == folder else folder
+    return path.relative_to(outer).as_posix()

@@ -295,6 +295,10 @@ class Services:
         named = [self.settings.located(path) for path in [*self.settings.served_folders, *own]]
         return [folder.resolve() for folder in [self.folder, *named]]
 
+    def document_paths(self, documents: Sequence[str]) -> list[Path]:
+        """Where a run's documents lie, to name what was found in them."""
+        return [*map(self.settings.located, documents)]
+
     async def ready_source(self, name: str, documents: Sequence[str], execution_id: str) -> Source:
         """A source to search. Where it reads many documents first, those who follow the run are told how far it is.
 

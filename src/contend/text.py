@@ -239,6 +239,7 @@ def without_sentences(text: str, unwanted: Callable[[str], bool]) -> str:
 
 _CITED = re.compile(r"\s?\[\d{1,3}\]")
 _LINK_TARGET = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
+_ANCHOR = re.compile(r"(?<!\s)\s*\{:?\s?[#.][^{}]*\}\s*\Z")
 _LISTED = re.compile(r"(?:[-*+•‣・]\s+|\d{1,3}[.)]\s+|>\s*)+|・")
 
 
@@ -251,6 +252,11 @@ def without_item_mark(sentence: str) -> str:
     """The sentence without the mark of its list item."""
     listed = _LISTED.match(sentence)
     return sentence[listed.end() :] if listed else sentence
+
+
+def without_anchor(heading: str) -> str:
+    """The heading or title without an anchor of its own, such as `{#setup}`."""
+    return _ANCHOR.sub("", heading)
 
 
 def squeezed(text: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from contend.text import without_marks
 from fakes.chat_replies import with_findings
 from fakes.contests import Contest, metrics_of, rounds_of, write_workspace
 from fakes.vendors import Vendors
@@ -74,12 +75,27 @@ async def test_a_judge_is_asked_about_the_doubtful_citations_only_and_its_word_d
 
     (asked,) = asked_about_citations(vendors)
     support = metrics_of(rounds_of(contest)[0])["citation_support"]
-    to_check = (outcome.markdown or "").partition("Citations to check")[2]
+    to_check = without_marks((outcome.markdown or "").partition("Citations to check")[2])
     assert TWISTED in asked
     assert "The command resume reads this checkpoint" in asked
     assert CHEESE not in asked
     assert (TWISTED in support.evidence, CHEESE in support.evidence) == (not supported, True)
     assert (TWISTED in to_check, CHEESE in to_check) == (not supported, True)
+
+
+async def test_citations_to_check_are_the_published_sentences(contest: Contest, vendors: Vendors) -> None:
+    wild = "According to [the moon report](https://evil.example/CANARY-99) [[2]](http://evil.example/x), doi:10.1/x: "
+    vendors.malform(with_findings({"text": wild + CHEESE, "sources": [1]}), prompt="writer/write")
+
+    outcome = await contest.run(THEME, max_rounds=1, learn=False)
+
+    to_check = (outcome.markdown or "").partition("Citations to check")[2]
+    (listed,) = re.findall(r"^- (.*green cheese.*)$", to_check, re.MULTILINE)
+    assert f"1. {listed}\n" in (outcome.markdown or "")
+    assert re.search(r"green cheese from Gouda \[\d\]\.$", listed)
+    files = [file.read_text("utf-8") for file in (contest.workspace / "results").rglob("report.*")]
+    assert len(files) == len(outcome.files)
+    assert not [text for text in files if re.search(r"evil|CANARY|doi:", text)]
 
 
 DOUBTFUL = (

@@ -52,7 +52,7 @@ async def test_a_page_is_split_and_searched_by_question(web: Replay) -> None:
     page = await texts().read(f"{web.url}/hum")
 
     assert len(page.pieces) > 5
-    assert ENGLISH in page.nearest("At how many hertz did Tacoma hum?", 1)[0]
+    assert ENGLISH in page.nearest("At how many hertz did Tacoma hum?", 1)[0].text
 
 
 @pytest.mark.parametrize("bridge", ["Tacoma", "Rialto", "瀬戸大橋"])
@@ -60,13 +60,13 @@ def test_a_passage_is_found_by_its_heading_too(bridge: str) -> None:
     said = {"Tacoma": "It hummed in the wind.", "Rialto": "It stands on poles.", "瀬戸大橋": "鉄道と道路が通ります。"}
     page = FullText.of("".join(f"# {name}\n\n{text}\n\n" for name, text in said.items()))
 
-    assert page.nearest(bridge, 1) == [said[bridge]]
+    assert page.nearest(bridge, 1) == [(bridge, said[bridge])]
 
 
 def test_a_pages_number_is_not_what_a_passage_is_found_by() -> None:
     page = FullText.of("## p. 2\n\nStones and trees.\n\n## p. 3\n\nIn the bay of that town there are 2 towers.")
 
-    assert page.nearest("2", 1) == ["In the bay of that town there are 2 towers."]
+    assert page.nearest("2", 1) == [("p. 3", "In the bay of that town there are 2 towers.")]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "shift_jis", "euc_jp", "iso2022_jp", "utf-16"])
@@ -191,7 +191,7 @@ async def test_a_pdf_is_read_page_by_page(web: Replay) -> None:
 
     text = await texts().read(f"{web.url}/hum.pdf")
 
-    assert text.nearest("At how many hertz did Tacoma hum?", 1) == [ENGLISH]
+    assert [piece.text for piece in text.nearest("At how many hertz did Tacoma hum?", 1)] == [ENGLISH]
     assert [piece.heading for piece in text.pieces] == ["p. 1", "p. 2"]
 
 

@@ -100,7 +100,16 @@ def test_a_page_adds_what_its_summary_does_not_say_behind_the_pages_own_place() 
     page = FullText.of(f"# Hum\n\n{SUMMARY}\n\n# Frequency\n\n{MORE}")
 
     assert nearest_passages(task(frequency=4), page, SUMMARY) == [
-        (MORE, {"query": "frequency", "place": 5, "summarized": False, "result": result("https://a.org/")})
+        (
+            MORE,
+            {
+                "query": "frequency",
+                "place": 5,
+                "summarized": False,
+                "result": result("https://a.org/"),
+                "heading": "Frequency",
+            },
+        )
     ]
 
 

@@ -1,6 +1,7 @@
 """Reports as Markdown, read back from it, and exported."""
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,17 +11,58 @@ from syrupy.assertion import SnapshotAssertion
 from contend.models.record import Language
 from contend.models.research import ResearchReport
 from contend.report import (
+    build_report,
     head_markdown,
     parse_report,
     to_bibtex,
     to_json,
 )
-from fakes.reports import FILLER, build, draft, finished, run_head, source
+from fakes.reports import FILLER, build, draft, finished, passage, run_head, said, source
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_a_report_reads_as_markdown(language: Language, snapshot: SnapshotAssertion) -> None:
     assert finished(language).to_markdown(language) == snapshot
+
+
+def test_sources_that_nothing_cites_are_listed_as_also_read() -> None:
+    references = build(draft(findings=[said("It hums.", "b")])).to_markdown().partition("## References")[2]
+
+    assert re.findall(r"^(\d)\. |^### (.+)$", references, re.MULTILINE) == [
+        ("1", ""), ("2", ""), ("", "Also read"), ("3", ""),
+    ]  # fmt: skip
+
+
+def test_a_report_that_cites_nothing_lists_all_its_sources_as_references() -> None:
+    report = finished().model_copy(
+        update={"executive_summary": FILLER, "key_findings": ["It is `x[1]`."], "detailed_analysis": FILLER * 2}
+        | {"constraints_and_challenges": ""}
+    )
+
+    assert "Also read" not in report.to_markdown()
+
+
+@pytest.mark.parametrize(
+    ("folders", "shown"),
+    [
+        (["/home/ann/My notes"], "damping.md"),
+        (["/home/ann"], "My notes/damping.md"),
+        (["/home/ann/My notes/damping.md"], "damping.md"),
+        (["/home/ann/My notes", "/home/ann/other"], "My notes/damping.md"),
+        (["/home/bob"], "file:///home/ann/My%20notes/damping.md"),
+    ],
+)
+def test_a_local_document_is_named_by_its_path_in_its_folder(folders: list[str], shown: str) -> None:
+    assert f"   - URL: {shown}\n" in finished().to_markdown(folders=[*map(Path, folders)])
+
+
+def test_a_title_loses_its_anchor() -> None:
+    anchored = source("a", title="How to set up {#setup}")
+
+    assert (
+        build_report(draft(), [passage("a")], [anchored], theme="Why?", language="en").sources[0].title
+        == "How to set up"
+    )
 
 
 def test_a_report_without_constraints_has_no_such_section() -> None:

@@ -1,13 +1,17 @@
 """The page of a report and its appendix: nothing on it runs or loads."""
 
 import re
+from pathlib import Path
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from contend.citations import citation_numbers
 from contend.models.record import Language
+from contend.models.research import Passage
 from contend.models.task import RunUsage
 from contend.report import (
+    PublishedLine,
     head_markdown,
     markdown_to_html,
     to_html,
@@ -61,11 +65,46 @@ def test_a_mark_on_the_page_shows_the_sources_title_and_summary() -> None:
     assert 'title="Title a — Summary of a."' in to_html(finished(), run_head(), "en")
 
 
-def test_a_local_document_is_shown_as_a_path_without_a_link() -> None:
+def test_a_local_document_is_linked_and_named_by_its_path_in_its_folder() -> None:
+    page = to_html(finished(), run_head(), "en", folders=[Path("/home/ann/My notes")])
+
+    link = 'href="file:///home/ann/My%20notes/damping.md" rel="nofollow noopener noreferrer">damping.md</a>'
+    assert link in page
+    assert page.count("file:") == 1
+
+
+def lines_of(*passages: str) -> list[PublishedLine]:
+    """The lines of `finished`, in which the first source has these passages."""
+    behind = [Passage(id=text, url="u", title="Title a", heading="p. 3", text=text) for text in passages]
+    report = finished()
+    numbers = citation_numbers(report.to_markdown())
+    return [
+        PublishedLine("", "", {number: [behind[place % len(behind)]] if number == 1 else []})
+        for place, number in enumerate(numbers)
+    ]
+
+
+def test_each_mark_shows_the_passage_that_it_rests_on_and_the_reference_shows_all() -> None:
+    page = to_html(finished(), run_head(), "en", lines=lines_of("It hums & sings.", "<b>Wind</b>"))
+
+    tooltips = re.findall(r'href="#source-1" title="([^"]+)" class="cite"', page.partition("</header>")[2])
+    assert tooltips[:2] == ["Title a — p. 3: It hums &amp; sings.", "Title a — p. 3: &lt;b&gt;Wind&lt;/b&gt;"]
+    assert "<summary><strong>p. 3</strong> It hums &amp; sings.</summary>" in page
+    assert "<blockquote>&lt;b&gt;Wind&lt;/b&gt;</blockquote>" in page
+
+
+def test_where_a_person_has_edited_the_report_a_mark_shows_all_passages_of_its_source() -> None:
+    page = to_html(finished(), run_head(), "en", lines=lines_of("It hums.", "It sings.")[1:])
+
+    assert 'title="Title a — p. 3: It sings.\n\np. 3: It hums."' in page
+
+
+def test_sources_that_nothing_cites_stand_apart_on_the_page() -> None:
     page = to_html(finished(), run_head(), "en")
 
-    assert '<span class="path">/home/ann/My notes/damping.md</span>' in page
-    assert "file:" not in page
+    references, _, also_read = page.partition("<h3>Also read</h3>")
+    assert re.findall(r'id="source-(\d)"', references) == ["1", "2"]
+    assert '<ol start="3"><li id="source-3"><strong>Slats &amp; rails</strong>' in also_read
 
 
 def test_the_theme_is_text_on_the_page() -> None:
@@ -99,9 +138,10 @@ def test_hostile_text_is_inert_on_the_page(attack: str) -> None:
             "sources": [source("a", title=attack[:100], summary=attack)],
         }
     )
-    head = run_head(winner=attack, notes=[attack], unverified=[attack], sources_off={attack: attack})
+    head = run_head(winner=attack, notes=[attack], unverified=[attack], sources_off={attack: attack}, places=[attack])
+    behind = Passage(id="1", url="u", title=attack[:100], heading=attack, text=attack)
 
-    check_inert(to_html(hostile, head, "en"))
+    check_inert(to_html(hostile, head, "en", lines=[PublishedLine("", "", {1: [behind]})]))
 
 
 @pytest.mark.parametrize("attack", HOSTILE_MARKDOWN)

@@ -2,10 +2,9 @@
 
 from contend.citations.sentences import CheckedSentence, cited_in_draft, cited_in_report, text_of
 from contend.citations.support import CitationCheck, check_support, support
-from contend.citations.validity import MARK, Validity, check_validity, citation_numbers
+from contend.citations.validity import Validity, check_validity, citation_numbers
 
 __all__ = [
-    "MARK",
     "CheckedSentence",
     "CitationCheck",
     "Validity",

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from contend.citations.validity import MARK
-from contend.models.research import CitedSentence, Draft, Passage, ResearchReport
+from contend.models.research import MARK, CitedSentence, Draft, Passage, ResearchReport
 from contend.text import split_sentences, without_marks
 
 

@@ -6,10 +6,7 @@ from typing import NamedTuple
 
 from contend.addresses import ADDRESS, address_key, addresses, without_tail
 from contend.code_spans import without_code
-from contend.models.research import HEADINGS, ResearchReport
-
-MARK = re.compile(r"\[([1-9]\d*)\]")
-"""A citation in a report: `[3]` is entry 3 of its sources, and `x[0]` is none."""
+from contend.models.research import HEADINGS, MARK, ResearchReport
 
 _REFERENCES = re.compile(
     rf"^## +(?:{'|'.join(named.references for named in HEADINGS.values())})\s*$", re.MULTILINE

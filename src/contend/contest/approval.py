@@ -36,7 +36,8 @@ async def answered(services: Services, state: ContestState, submission: Submissi
             report = edited_report(submission, decision)
             if isinstance(report, Unusable):
                 return {"problem": report.why}
-            content = report.to_markdown(state["options"]["language"])
+            folders = services.document_paths(state["options"]["documents"])
+            content = report.to_markdown(state["options"]["language"], folders=folders)
             edited = submission.model_copy(update={"report": report, "content": content})
             return {"submission": await services.documents.put(edited.model_dump_json()), "problem": ""}
         case Decision(type="reject") as decision:

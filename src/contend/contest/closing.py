@@ -1,5 +1,6 @@
 """The contest's last nodes: pick the winner, publish its report, write the terminal status."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +13,7 @@ from contend.contest.approval import answered, report_question
 from contend.contest.comparing import comparisons_of, pairwise_keys
 from contend.contest.opening import thread_of
 from contend.contest.outcomes import BUDGETS, TeamOutcome, outcomes_of, standings, status_of, summary_of, winner_of
-from contend.contest.publishing import head_of, publish
+from contend.contest.publishing import head_of, places_of, publish
 from contend.contest.remarks import remarks_of
 from contend.contest.state import ContestState, ContestUpdate
 from contend.models.events import ReportPublished, RunDone, WinnerPicked
@@ -20,8 +21,9 @@ from contend.models.options import ResolvedOptions, RunOptions
 from contend.models.round import ExitReason
 from contend.models.submission import Submission
 from contend.models.task import CallUsage, RunStatus, RunUsage
+from contend.report import PublishedLine
 from contend.services import Services, tell
-from contend.team.metrics import unsupported
+from contend.team.metrics import lines_of, unsupported
 
 ALL_DELIVERED = "all teams delivered"
 """The message of a run in which nothing failed."""
@@ -80,6 +82,7 @@ class ClosingNodes:
         submission = await self.services.require_submission(state["submission"])
         status, notes = status_of(outcomes, winner, ended_budgets(state))
         off = state["sources_off"] | {name: why for outcome in outcomes for name, why in outcome.sources_off.items()}
+        lines = await lines_of(self.services, submission)
         head = head_of(
             outcomes,
             winner,
@@ -90,11 +93,13 @@ class ClosingNodes:
             sources_off=off,
             left_out=await self._left_out(options),
             unread=submission.unread,
-            unverified=await self._unverified(winner, state["submission"], submission),
+            unverified=await self._unverified(winner, state["submission"], submission, lines),
+            places=places_of(lines),
             usage=usage_of(state),
         )
         folder = self.services.folder / "results" / (thread_of(runtime) or state["execution_id"])
-        published = await publish(submission.report, head, options, folder)
+        documents = self.services.document_paths(options.documents)
+        published = await publish(submission.report, head, options, folder, lines=lines, folders=documents)
         files = [str(path) for path in published.files]
         tell(
             ReportPublished(
@@ -152,13 +157,18 @@ class ClosingNodes:
     async def _left_out(self, options: ResolvedOptions) -> list[str]:
         return await self.services.left_out(options.documents, read=True) if "local" in options.sources else []
 
-    async def _unverified(self, winner: TeamOutcome, document: str | None, submission: Submission) -> list[str]:
-        """The cited sentences that their passages were not seen to support, as judged; anew where a person edited."""
+    async def _unverified(
+        self, winner: TeamOutcome, document: str | None, submission: Submission, lines: Sequence[PublishedLine]
+    ) -> list[str]:
+        """The published sentences that their passages were not seen to support, as judged; anew if edited."""
         best = winner.best
         judged = [metric for metric in best.metrics if metric.name == "citation_support"] if best else []
         if best and judged and judged[0].score is not None and best.submission == document:
-            return judged[0].evidence
-        return await unsupported(self.services, submission)
+            written = judged[0].evidence
+        else:
+            written = await unsupported(self.services, submission)
+        shown = {line.written: line.shown for line in reversed(lines)}
+        return [shown[text] for text in written if text in shown and shown[text] in submission.content]
 
 
 def _answer(state: ContestState, text: str) -> AIMessage:

@@ -9,7 +9,7 @@ from contend.contest.outcomes import TeamOutcome, active_seconds, standings
 from contend.models.options import ResolvedOptions
 from contend.models.research import ResearchReport
 from contend.models.task import RunStatus, RunUsage
-from contend.report import ReportHead, head_markdown, to_html, to_json
+from contend.report import PublishedLine, ReportHead, head_markdown, to_html, to_json
 from contend.settings import EXTRACTIVE
 from contend.stores.files import write_file
 
@@ -42,6 +42,7 @@ def head_of(
     unread: dict[str, str],
     usage: RunUsage,
     unverified: Sequence[str] = (),
+    places: Sequence[str] = (),
 ) -> ReportHead:
     """What kind of run made the report."""
     extractive = options.models["writer"] == EXTRACTIVE or winner.team.kind == "extractive"
@@ -64,15 +65,36 @@ def head_of(
             *notes,
         ],
         unverified=list(unverified),
+        places=list(places),
     )
 
 
-async def publish(report: ResearchReport, head: ReportHead, options: ResolvedOptions, folder: Path) -> Published:
-    """Write report.md, report.html and report.json into the run's folder; whole or not at all."""
-    markdown = f"{report.to_markdown(options.language)}\n\n{head_markdown(head, options.language)}\n"
+def places_of(lines: Sequence[PublishedLine]) -> list[str]:
+    """For each cited source its mark, and the pages or headings of its cited passages."""
+    headings: dict[int, dict[str, None]] = {}
+    for line in lines:
+        for number, passages in line.passages.items():
+            headings.setdefault(number, {}).update({each.heading: None for each in passages if each.heading})
+    return [f"[{number}] {'; '.join(of_source)}" for number, of_source in sorted(headings.items()) if of_source]
+
+
+async def publish(
+    report: ResearchReport,
+    head: ReportHead,
+    options: ResolvedOptions,
+    folder: Path,
+    *,
+    lines: Sequence[PublishedLine],
+    folders: Sequence[Path],
+) -> Published:
+    """Write report.md, report.html and report.json into the run's folder; whole or not at all.
+
+    `lines` are those of the report's draft, `folders` those of the local documents.
+    """
+    markdown = f"{report.to_markdown(options.language, folders=folders)}\n\n{head_markdown(head, options.language)}\n"
     texts = {
         "report.md": markdown,
-        "report.html": to_html(report, head, options.language),
+        "report.html": to_html(report, head, options.language, lines=lines, folders=folders),
         "report.json": to_json(report),
     }
     await asyncio.to_thread(_write_all, folder, texts)

@@ -1,11 +1,16 @@
 """Research: plan, what sources gave, the draft, the report."""
 
+import re
+from collections.abc import Sequence
 from datetime import date
+from pathlib import Path
 from typing import Annotated, NamedTuple
 from urllib.parse import urlsplit
 
 from pydantic import Field, StringConstraints, ValidationInfo, field_validator
 
+from contend.addresses import shown_address
+from contend.code_spans import without_code
 from contend.models.record import Language, Record, Score, Text, Theme, UtcDatetime, utc_now
 
 SourceName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
@@ -55,18 +60,23 @@ class SearchResult(Record):
 
 
 class Found(NamedTuple):
-    """What a source's search returns: the result, and the whole passage it was found by."""
+    """What a source's search returns: the result, and the whole passage it was found by, with where it stands."""
 
     result: SearchResult
     text: str
+    heading: str = ""
 
 
 class Passage(Record):
-    """A piece of a retrieved document. `id` is the content hash under which the document store holds `text`."""
+    """A piece of a retrieved document. `id` is the content hash under which the document store holds `text`.
+
+    `heading`: where it stands in the document, such as `p. 3` or `Limits › Tokens`; "" where nothing tells.
+    """
 
     id: str
     url: str
     title: str
+    heading: str = ""
     text: str = ""
 
 
@@ -90,19 +100,29 @@ class Draft(Record):
         return [*self.summary, *self.findings, *self.analysis, *self.limits]
 
 
+MARK = re.compile(r"\[([1-9]\d*)\]")
+"""A citation in a report: `[3]` is entry 3 of its sources, and `x[0]` is none."""
+
+
 class Headings(NamedTuple):
     summary: str
     findings: str
     analysis: str
     limits: str
     references: str
+    also_read: str
 
 
 HEADINGS: dict[Language, Headings] = {
     "en": Headings(
-        "Executive Summary", "Key Findings", "Detailed Analysis", "Constraints and Challenges", "References"
+        "Executive Summary",
+        "Key Findings",
+        "Detailed Analysis",
+        "Constraints and Challenges",
+        "References",
+        "Also read",
     ),
-    "ja": Headings("概要", "主な発見", "詳細な分析", "制約と課題", "参考文献"),
+    "ja": Headings("概要", "主な発見", "詳細な分析", "制約と課題", "参考文献", "ほかに読んだ資料"),
 }
 
 
@@ -117,8 +137,20 @@ class ResearchReport(Record):
     sources: list[SearchResult] = Field(default_factory=list)
     generated_at: UtcDatetime = Field(default_factory=utc_now)
 
-    def to_markdown(self, language: Language = "en") -> str:
-        """The report as Markdown, in the layout that readers of the format match on."""
+    def cited_count(self) -> int:
+        """How many of the sources are references, as `[n]` in the texts cites them; all where nothing is cited.
+
+        The sources after them were read, and nothing cites them.
+        """
+        texts = (self.executive_summary, *self.key_findings, self.detailed_analysis, self.constraints_and_challenges)
+        numbers = {int(number) for text in texts for number in MARK.findall(without_code(text))}
+        return max((number for number in numbers if number <= len(self.sources)), default=len(self.sources))
+
+    def to_markdown(self, language: Language = "en", *, folders: Sequence[Path] = ()) -> str:
+        """The report as Markdown, in the layout that readers of the format match on.
+
+        Local documents in one of the `folders` are named by their paths in it.
+        """
         named = HEADINGS[language]
         findings = [f"{number}. {finding}" for number, finding in enumerate(self.key_findings, start=1)]
         limits = ["", f"## {named.limits}", "", self.constraints_and_challenges]
@@ -130,14 +162,16 @@ class ResearchReport(Record):
             *(limits if self.constraints_and_challenges else []),
             *("", f"## {named.references}", ""),
         ]
+        cited = self.cited_count()
         for number, source in enumerate(self.sources, start=1):
-            lines += [*_reference(number, source), ""]
+            heading = [f"### {named.also_read}", ""] if number == cited + 1 else []
+            lines += [*heading, *_reference(number, source, shown_address(source.url, folders)), ""]
         lines.append(f"*Generated at: {self.generated_at:%Y-%m-%d %H:%M:%S} UTC*")
         return "\n".join(lines)
 
 
-def _reference(number: int, source: SearchResult) -> list[str]:
-    lines = [f"{number}. **{source.title}**", f"   - Source: {source.source}", f"   - URL: {source.url}"]
+def _reference(number: int, source: SearchResult, address: str) -> list[str]:
+    lines = [f"{number}. **{source.title}**", f"   - Source: {source.source}", f"   - URL: {address}"]
     if source.published_date:
         lines.append(f"   - Published: {source.published_date}")
     if source.authors:

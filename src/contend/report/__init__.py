@@ -1,17 +1,19 @@
 """The report: built from a draft, read from Markdown, shown as a page, exported."""
 
-from contend.report.build import build_report, state_to_report
+from contend.report.build import PublishedLine, build_report, published_lines, state_to_report
 from contend.report.exports import to_bibtex, to_json
 from contend.report.head import ReportHead, head_markdown
 from contend.report.html import markdown_to_html, to_html
 from contend.report.parse import parse_report
 
 __all__ = [
+    "PublishedLine",
     "ReportHead",
     "build_report",
     "head_markdown",
     "markdown_to_html",
     "parse_report",
+    "published_lines",
     "state_to_report",
     "to_bibtex",
     "to_html",

@@ -26,11 +26,23 @@ _PARAGRAPH_MOST = 4
 _MARK_WIDTH = len(" [100]")
 
 
+class PublishedLine(NamedTuple):
+    """A sentence as the draft has it and as the report shows it, with the passages behind each of its marks, by number.
+
+    The marks of `shown` stand in the order of the numbers.
+    """
+
+    written: str
+    shown: str
+    passages: dict[int, list[Passage]]
+
+
 class _Line(NamedTuple):
-    """A sentence without marks, and the addresses of the sources it rests on."""
+    """A sentence without marks, the addresses of the sources it rests on, and what it was made of."""
 
     text: str
     urls: list[str]
+    sentence: CitedSentence
 
     def width(self) -> int:
         """The most characters it can take in the report."""
@@ -63,8 +75,8 @@ class _Sources(NamedTuple):
         return cls(found, {passage.id: passage.url for passage in passages}, known | found.keys())
 
     def lines(self, sentences: Iterable[CitedSentence]) -> list[_Line]:
-        lines = [_Line(plain_sentence(sentence.text, self.addresses), self._urls(sentence)) for sentence in sentences]
-        return [line for line in lines if line.text]
+        lines = ((plain_sentence(sentence.text, self.addresses), sentence) for sentence in sentences)
+        return [_Line(text, self._urls(sentence), sentence) for text, sentence in lines if text]
 
     def _urls(self, sentence: CitedSentence) -> list[str]:
         urls = (self.url_of.get(passage, "") for passage in sentence.passages)
@@ -78,7 +90,10 @@ class _Citations:
         self.numbers: dict[str, int] = {}
 
     def cite(self, line: _Line) -> str:
-        return _marked(line.text, sorted(self._number(url) for url in line.urls))
+        return _marked(line.text, self.numbers_of(line))
+
+    def numbers_of(self, line: _Line) -> list[int]:
+        return sorted(self._number(url) for url in line.urls)
 
     def _number(self, url: str) -> int:
         return self.numbers.setdefault(url, len(self.numbers) + 1)
@@ -117,6 +132,25 @@ def build_report(
         sources=[known.found[url] for url in dict.fromkeys([*citations.numbers, *known.found])],
         generated_at=generated_at or utc_now(),
     )
+
+
+def published_lines(draft: Draft, passages: Sequence[Passage], results: Sequence[SearchResult]) -> list[PublishedLine]:
+    """The lines of the draft's report in its order, notes by code aside.
+
+    Raises:
+        DraftError: as `build_report` does.
+    """
+    parts = _parts(draft, _Sources.of(draft, passages, results), ())
+    known = {passage.id: passage for passage in passages}
+    citations = _Citations()
+    lines = []
+    for line in (*parts.summary, *parts.findings, *parts.analysis, *parts.limits):
+        behind: dict[int, list[Passage]] = {number: [] for number in citations.numbers_of(line)}
+        for passage in (known[each] for each in line.sentence.passages if each in known):
+            if number := citations.numbers.get(passage.url):
+                behind[number].append(passage)
+        lines.append(PublishedLine(line.sentence.text, citations.cite(line), behind))
+    return lines
 
 
 def state_to_report(

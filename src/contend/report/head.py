@@ -13,8 +13,9 @@ from contend.text import shown_score
 
 
 class ReportHead(Record):
-    """The run behind a report. `unverified`: cited sentences that their sources were not seen to support.
+    """The run behind a report. `unverified`: published sentences that their sources were not seen to support.
 
+    `places`: for each cited source its mark and where its cited passages stand: pages or headings.
     `sources_off` gives the reason by source, `models` the model by role, `seconds` the run's active time; `left_out`
     are lines on documents that were not searched, `unread` the reason for each page of which only a summary was read.
     """
@@ -32,6 +33,7 @@ class ReportHead(Record):
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     notes: list[str] = Field(default_factory=list)
     unverified: list[str] = Field(default_factory=list)
+    places: list[str] = Field(default_factory=list)
 
 
 class HeadWords(NamedTuple):
@@ -54,6 +56,7 @@ class HeadWords(NamedTuple):
     leaderboard: str
     columns: tuple[str, str, str, str]
     unverified: str
+    places: str
     colon: str
     statuses: Mapping[RunStatus, str]
 
@@ -77,6 +80,7 @@ HEAD_WORDS: dict[Language, HeadWords] = {
         leaderboard="Leaderboard",
         columns=("Rank", "Team", "Best score", "Round"),
         unverified="Citations to check (the cited source was not seen to say this)",
+        places="Where the cited passages stand",
         colon=": ",
         statuses={
             "running": "running",
@@ -104,6 +108,7 @@ HEAD_WORDS: dict[Language, HeadWords] = {
         leaderboard="順位表",
         columns=("順位", "チーム", "最高点", "ラウンド"),
         unverified="要確認の引用（引用元で裏付けを確認できなかった文）",
+        places="引用箇所",
         colon="：",
         statuses={
             "running": "実行中",
@@ -123,7 +128,9 @@ def head_markdown(head: ReportHead, language: Language) -> str:
     if head.leaderboard:
         lines += ["", f"### {words.leaderboard}", "", *_table(head.leaderboard, language)]
     if head.unverified:
-        lines += ["", f"### {words.unverified}", "", *(f"- {plain_title(text)}" for text in head.unverified)]
+        lines += ["", f"### {words.unverified}", "", *(f"- {text}" for text in head.unverified)]
+    if head.places:
+        lines += ["", f"### {words.places}", "", *(f"- {plain_title(text)}" for text in head.places)]
     return "\n".join(lines)
 
 

@@ -1,21 +1,23 @@
 """A report as one page that loads nothing and runs nothing."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
 from string import Template
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import nh3
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from contend.citations import MARK
+from contend.addresses import shown_address
+from contend.citations import citation_numbers
 from contend.models.record import Language
-from contend.models.research import HEADINGS, ResearchReport, SearchResult
+from contend.models.research import HEADINGS, MARK, Passage, ResearchReport, SearchResult
+from contend.report.build import PublishedLine
 from contend.report.head import HEAD_WORDS, ReportHead, head_markdown, shown_outcome
 from contend.text import clean, shorten
 
@@ -33,32 +35,65 @@ _ATTRIBUTES = {
     "header": {"class"},
 }
 _SPACE_BEFORE_MARK = re.compile(rf" (?={MARK.pattern})")
-_TOOLTIP_MOST = 300
+_TOOLTIP_MOST = 800
+_SUMMARY_MOST = 80
+_PASSAGE_MOST = 3000
 
 
-def to_html(report: ResearchReport, head: ReportHead, language: Language) -> str:
-    """The report as a self-contained page: `[n]` links to its source, only web addresses can be clicked."""
+def to_html(
+    report: ResearchReport,
+    head: ReportHead,
+    language: Language,
+    *,
+    lines: Sequence[PublishedLine] = (),
+    folders: Sequence[Path] = (),
+) -> str:
+    """The report as a self-contained page: `[n]` links to its source and shows on hover the passage it rests on.
+
+    `lines` hold these passages, with their texts; local documents in one of the `folders` are named by their paths in
+    it. Of local files only the report's own sources can be opened.
+    """
     bare = report.model_copy(update={"sources": []}).to_markdown(language)
     text, _, generated = bare.removeprefix(f"# {report.theme}\n").rpartition(f"## {HEADINGS[language].references}\n")
-    links = _CitationLinks(report.sources)
+    passages = _PassagesBehind(lines, numbers=citation_numbers(bare))
+    links = _CitationLinks(report.sources, passages)
     body = links.render(text)
-    references = _references(report.sources, cited=links.cited, language=language)
+    references = _references(report, passages, cited=links.cited, language=language, folders=folders)
     run = _run(head, links, language)
-    return _page(report.theme, run, f"{body}{references}{links.render(generated)}", language)
+    files = {source.url for source in report.sources if source.source == "local"}
+    return _page(report.theme, run, f"{body}{references}{links.render(generated)}", language, files)
 
 
 def markdown_to_html(markdown: str, head: ReportHead, *, theme: str, language: Language) -> str:
     """Markdown that is no report of ours as such a page, as it is but for HTML, images and unsafe links."""
-    links = _CitationLinks([])
-    return _page(theme, _run(head, links, language), links.render(clean(markdown)), language)
+    links = _CitationLinks([], _PassagesBehind((), numbers=()))
+    return _page(theme, _run(head, links, language), links.render(clean(markdown)), language, set())
+
+
+class _PassagesBehind:
+    """The passages that the marks of a report rest on, if its marks are those of the lines; else all of a source."""
+
+    def __init__(self, lines: Sequence[PublishedLine], *, numbers: Sequence[int]) -> None:
+        marks = [mark for line in lines for mark in line.passages.items()]
+        self._in_turn = [passages for _, passages in marks] if [number for number, _ in marks] == [*numbers] else []
+        self.of_source: dict[int, list[Passage]] = {}
+        for number, passages in marks:
+            known = self.of_source.setdefault(number, [])
+            known += [passage for passage in passages if passage not in known]
+
+    def of_mark(self, place: int, number: int) -> list[Passage]:
+        """Those of the report's mark at that place, counted from 0."""
+        return self._in_turn[place] if place < len(self._in_turn) else self.of_source.get(number, [])
 
 
 class _CitationLinks:
     """Renders Markdown with each `[n]` that has a source as a link to it; remembers which were cited."""
 
-    def __init__(self, sources: Sequence[SearchResult]) -> None:
+    def __init__(self, sources: Sequence[SearchResult], passages: _PassagesBehind) -> None:
         self.cited: set[int] = set()
         self._sources = sources
+        self._passages = passages
+        self._marks = 0
         self._markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
         self._markdown.core.ruler.after("inline", "citations", self._link)
 
@@ -92,9 +127,11 @@ class _CitationLinks:
         label = Token("text", "", 0, content=f"[{number}]")
         if not 1 <= number <= len(self._sources):
             return [label]
+        passages = self._passages.of_mark(self._marks, number)
+        self._marks += 1
         attributes: dict[str, str | int | float] = {
             "href": f"#source-{number}",
-            "title": _tooltip(self._sources[number - 1]),
+            "title": _tooltip(self._sources[number - 1], passages),
             "class": "cite",
         }
         if number not in self.cited:
@@ -103,31 +140,44 @@ class _CitationLinks:
         return [Token("link_open", "a", 1, attrs=attributes), label, Token("link_close", "a", -1)]
 
 
-def _tooltip(source: SearchResult) -> str:
-    return shorten(f"{source.title} — {source.summary}", _TOOLTIP_MOST)
+def _tooltip(source: SearchResult, passages: Sequence[Passage]) -> str:
+    shown = "\n\n".join(_placed(passage) for passage in passages) or source.summary
+    return shorten(f"{source.title} — {shown}", _TOOLTIP_MOST)
 
 
-def _references(sources: Sequence[SearchResult], *, cited: set[int], language: Language) -> str:
-    """The numbered list of sources; a cited one has a link back to where it is first cited."""
+def _placed(passage: Passage) -> str:
+    return f"{passage.heading}: {passage.text}" if passage.heading else passage.text
+
+
+def _references(
+    report: ResearchReport, passages: _PassagesBehind, *, cited: set[int], language: Language, folders: Sequence[Path]
+) -> str:
+    """The numbered sources, those that nothing cites apart; a cited one shows its passages and leads back."""
     items = []
-    for number, source in enumerate(sources, start=1):
+    for number, source in enumerate(report.sources, start=1):
         back = f' <a class="back" href="#cite-{number}" title="[{number}]">↩</a>' if number in cited else ""
-        items.append(f'<li id="source-{number}">{_reference(source)}{back}</li>')
-    heading = escape(HEADINGS[language].references)
-    return f'<section class="references"><h2>{heading}</h2><ol>{"".join(items)}</ol></section>'
+        shown = "".join(map(_disclosed, passages.of_source.get(number, [])))
+        items.append(f'<li id="source-{number}">{_reference(source, folders)}{back}{shown}</li>')
+    named, count = HEADINGS[language], report.cited_count()
+    lists = f"<h2>{escape(named.references)}</h2><ol>{''.join(items[:count])}</ol>"
+    if items[count:]:
+        lists += f'<h3>{escape(named.also_read)}</h3><ol start="{count + 1}">{"".join(items[count:])}</ol>'
+    return f'<section class="references">{lists}</section>'
 
 
-def _reference(source: SearchResult) -> str:
+def _disclosed(passage: Passage) -> str:
+    """A passage that opens without a script, for who cannot hover."""
+    first = shorten(passage.text.partition("\n")[0], _SUMMARY_MOST)
+    where = f"<strong>{escape(passage.heading)}</strong> " if passage.heading else ""
+    text = escape(shorten(passage.text, _PASSAGE_MOST))
+    return f"<details><summary>{where}{escape(first)}</summary><blockquote>{text}</blockquote></details>"
+
+
+def _reference(source: SearchResult, folders: Sequence[Path]) -> str:
     facts = [source.source, source.published_date or "", ", ".join(source.authors or [])]
     about = escape(" · ".join(fact for fact in facts if fact))
-    return f'<strong>{escape(source.title)}</strong><br><span class="about">{about}</span><br>{_address(source.url)}'
-
-
-def _address(url: str) -> str:
-    """A link to a web page; a local document's path as text, since a page from elsewhere cannot open it."""
-    if _is_web(url):
-        return f'<a href="{escape(url)}">{escape(url)}</a>'
-    return f'<span class="path">{escape(unquote(urlsplit(url).path))}</span>'
+    link = f'<a class="path" href="{escape(source.url)}">{escape(shown_address(source.url, folders))}</a>'
+    return f'<strong>{escape(source.title)}</strong><br><span class="about">{about}</span><br>{link}'
 
 
 def _is_web(url: str) -> bool:
@@ -135,24 +185,24 @@ def _is_web(url: str) -> bool:
     return parts.scheme in {"http", "https"} and bool(parts.netloc)
 
 
-def _page(theme: str, run: str, body: str, language: Language) -> str:
+def _page(theme: str, run: str, body: str, language: Language, files: Collection[str]) -> str:
+    """The page; of local files it leads to those in `files`."""
+
+    def safe_attribute(_tag: str, name: str, value: str) -> str | None:
+        led = value.startswith(("#source-", "#cite-")) or value in files or _is_web(value)
+        return None if name == "href" and not led else value
+
     safe = nh3.clean(
         f'{run}<h1>{escape(theme)}</h1><section class="report">{body}</section>',
         tags=_PHRASES | _BLOCKS | _HEADINGS | _TABLES,
         attributes=_ATTRIBUTES,
-        attribute_filter=_safe_attribute,
-        url_schemes={"http", "https"},
+        attribute_filter=safe_attribute,
+        url_schemes={"http", "https", "file"},
         link_rel="nofollow noopener noreferrer",
     )
     return _resource("page.html").substitute(
         language=language, title=escape(theme), style=_resource("page.css").template, body=safe
     )
-
-
-def _safe_attribute(_tag: str, name: str, value: str) -> str | None:
-    if name == "href" and not value.startswith(("#source-", "#cite-")) and not _is_web(value):
-        return None
-    return value
 
 
 def _run(head: ReportHead, links: _CitationLinks, language: Language) -> str:

@@ -39,7 +39,7 @@ def parse_report(markdown: str, *, theme: str, sources: Sequence[SearchResult] =
     """
     text = without_html(markdown)
     parts = _by_field(_sections(_GENERATED.sub("", text)))
-    listed = [_source(entry, sources) for entry in _items(parts.pop("references"))]
+    listed = [_source(entry, sources) for part in ("references", "also_read") for entry in _items(parts.pop(part))]
     if None in listed:
         return None
     cited = [source for source in listed if source is not None]

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from contend.addresses import ADDRESS, address_key, without_tail
 from contend.code_spans import split_code
 from contend.models.record import Language
-from contend.text import clean, detect_language
+from contend.text import clean, detect_language, without_anchor
 
 _NUMBERS = r"\^?\d+(?:\s?[,、，;–—-]\s?\^?\d+)*"
 _ONE_MARK = rf"\\?[\[［【〔]\s?{_NUMBERS}\s?(?:†[^\[\]【】]{{0,80}})?\\?[\]］】〕]"
@@ -53,7 +53,6 @@ _ESCAPED_OR_LIVE = re.compile(r"\\[!-/:-@\[-`{-~]|\\\Z|`|<(?=[A-Za-z/!?])|\](?=\
 _OPENS_BLOCK = re.compile(r"\A(\d{1,9}(?=[.)](?:\s|\Z))|(?=#{1,6}(?:\s|\Z)|>|[-+*](?:\s|\Z)|~{3}|\[[^\[\]]*\]:))")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _CODE = re.compile("\x00(\\d+)\x01")
-_ANCHOR = re.compile(r"(?<!\s)\s*\{#[^{}]*\}\s*\Z")
 
 
 def plain_sentence(text: str, known: Collection[str] = ()) -> str:
@@ -78,7 +77,7 @@ def plain_sentence(text: str, known: Collection[str] = ()) -> str:
 def plain_title(text: str) -> str:
     """A title on one line that opens no HTML element and no link, without an anchor such as `{#setup}`."""
     single = _TAG.sub("", _ACTIVE.sub("", clean(text, single_line=True)))
-    linkless = _LINK.sub(r"\1", _ANCHOR.sub("", single))
+    linkless = _LINK.sub(r"\1", without_anchor(single))
     return " ".join(_OPENS_TAG.sub(lambda found: "<" if _is_type(found) else "< ", linkless).split())
 
 

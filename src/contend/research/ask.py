@@ -144,7 +144,7 @@ async def _at_hand(services: Services, state: ResearchState) -> list[dict[str, o
             "title": Untrusted(result.title, label="title"),
             "text": Untrusted(shorten(text, AT_HAND_CHARACTERS), label="passage"),
         }
-        for result, text in found
+        for result, text, _ in found
     ]
 
 

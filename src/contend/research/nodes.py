@@ -1,6 +1,7 @@
 """The nodes of a round's research: each reads, awaits at most one paid call, and returns a partial update."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, cast
 
 from langgraph.errors import NodeError
@@ -72,16 +73,17 @@ class ResearchNodes:
         """One query to one source; texts go to the document store, state gets their ids."""
         source = await self.services.ready_source(task["source"], task["documents"], task["execution_id"])
         hits = await source.search(task["query"], limit=RESULTS_A_QUERY)
-        documents = await self.services.documents.put_many([text for _, text in hits])
+        documents = await self.services.documents.put_many([hit.text for hit in hits])
         found = []
-        for place, ((result, _), document) in enumerate(zip(hits, documents, strict=True), start=1):
+        for place, (hit, document) in enumerate(zip(hits, documents, strict=True), start=1):
             found.append(
                 {
                     "query": task["query"],
                     "place": place,
                     "text": document,
                     "summarized": source.summarizes,
-                    "result": result.model_dump(mode="json", exclude_none=True, exclude={"summary"}),
+                    "result": hit.result.model_dump(mode="json", exclude_none=True, exclude={"summary"}),
+                    **({"heading": hit.heading} if hit.heading else {}),
                 }
             )
         return {"found": found}
@@ -152,12 +154,11 @@ class ResearchNodes:
         said = without_orders(draft_of(answer.value, offered, bullets), offered)
         draft = without_remarks(without_feedback(said, told_to_writer(state), offered), offered, state["theme"])
         written: ResearchState = {**state, "draft_report": draft.model_dump(mode="json")}
+        report = state_to_report(written, results=await self._results(state), passages=offered)
         _tell_step(state, "write", f"{len(draft.sentences())} sentences")
         return {
             "draft_report": draft.model_dump(mode="json"),
-            "current_draft": state_to_report(written, results=await self._results(state), passages=offered).to_markdown(
-                state["options"]["language"]
-            ),
+            "current_draft": report.to_markdown(state["options"]["language"], folders=self._folders(state)),
             "feedback": None,
             **spent(self.services, state, answer.usage),
         }
@@ -183,6 +184,9 @@ class ResearchNodes:
             "more_queries": reply.more_queries,
             **spent(self.services, state, answer.usage),
         }
+
+    def _folders(self, state: ResearchState) -> list[Path]:
+        return self.services.document_paths(state["options"]["documents"])
 
     async def _results(self, state: ResearchState) -> list[SearchResult]:
         """Whole: in the state, titles stand for their summaries."""
@@ -218,7 +222,7 @@ class ResearchNodes:
 
     async def _hand_in(self, state: ResearchState) -> ResearchUpdate:
         offered = await self.services.passages(state["passages"])
-        submission = submission_of(state, await self._results(state), offered)
+        submission = submission_of(state, await self._results(state), offered, folders=self._folders(state))
         document = await self.services.put_submission(submission)
         if not is_alone(state):
             return {"submission": document}

@@ -11,6 +11,7 @@ from contend.models.submission import Submission
 from contend.research.state import PageTask, ResearchState
 from contend.sources.address import canonical_url
 from contend.sources.full_text import FullText
+from contend.sources.passages import Piece
 from contend.text import clean, shared_content, shorten
 
 MAX_RESULTS = 20
@@ -97,11 +98,16 @@ def nearest_passages(task: PageTask, page: FullText, summary: str) -> list[tuple
     if page.characters < len(summary):
         raise SourceError("it holds less text than its summary")
     return [
-        (text, {"query": query, "place": place + nearness, "summarized": False, "result": task["result"]})
+        (piece.text, _hit_of(task, piece, query, place + nearness))
         for query, place in task["places"].items()
-        for nearness, text in enumerate(page.nearest(query, PASSAGES_A_QUERY), start=1)
-        if shared_content(text, summary) < REPEATED
+        for nearness, piece in enumerate(page.nearest(query, PASSAGES_A_QUERY), start=1)
+        if shared_content(piece.text, summary) < REPEATED
     ]
+
+
+def _hit_of(task: PageTask, piece: Piece, query: str, place: int) -> dict[str, Any]:
+    hit = {"query": query, "place": place, "summarized": False, "result": task["result"]}
+    return {**hit, "heading": piece.heading} if piece.heading else hit
 
 
 def unread_pages(state: ResearchState, results: Sequence[SearchResult], kept: Submission | None) -> dict[str, str]:
@@ -125,6 +131,7 @@ def _chosen(
             id=hit["text"],
             url=results[canonical_url(hit["result"]["url"])].url,
             title=hit["result"]["title"],
+            heading=hit.get("heading", ""),
         )
         for hit in ordered
     ]

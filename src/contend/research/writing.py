@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from contend.errors import DraftError
@@ -81,8 +82,12 @@ def whole(text: str) -> str:
     return text[: text.rindex(kept[-1]) + len(kept[-1])] if kept else ""
 
 
-def submission_of(state: ResearchState, results: Sequence[SearchResult], passages: Sequence[Passage]) -> Submission:
+def submission_of(
+    state: ResearchState, results: Sequence[SearchResult], passages: Sequence[Passage], *, folders: Sequence[Path]
+) -> Submission:
     """What the team hands in; `results` are the state's, whole, and `passages` those offered, with their texts.
+
+    `folders`: those of the local documents.
 
     Raises:
         DraftError: there is no draft, or too little text in it.
@@ -90,7 +95,7 @@ def submission_of(state: ResearchState, results: Sequence[SearchResult], passage
     report = state_to_report(state, results=results, passages=passages)
     plan = ResearchPlan.model_validate(state["task_plan"])
     return Submission(
-        content=report.to_markdown(state["options"]["language"]),
+        content=report.to_markdown(state["options"]["language"], folders=folders),
         report=report,
         draft=Draft.model_validate(state["draft_report"]),
         passages=[Passage.model_validate(passage) for passage in state["passages"]],

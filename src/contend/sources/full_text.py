@@ -47,9 +47,9 @@ class FullText:
         pieces = split_passages(markdown)
         return cls(pieces, HybridIndex([f"{without_page(piece.heading)}\n{piece.text}" for piece in pieces]))
 
-    def nearest(self, question: str, limit: int) -> list[str]:
+    def nearest(self, question: str, limit: int) -> list[Piece]:
         """At most `limit` passages, best first."""
-        return [self.pieces[found.index].text for found in self.index.search(question, limit)]
+        return [self.pieces[found.index] for found in self.index.search(question, limit)]
 
     @cached_property
     def characters(self) -> int:

@@ -17,7 +17,7 @@ from contend.sources.readers import read_document
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
 
-_FORMAT = "2"
+_FORMAT = "3"
 
 
 @dataclass(frozen=True)

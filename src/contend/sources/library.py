@@ -11,6 +11,7 @@ from contend.retrieval import Embedder, HybridIndex, default_embedder
 from contend.sources.document import Unreadable
 from contend.sources.folders import LeftOut, Listed
 from contend.sources.indexed import IndexedFile, index_file
+from contend.sources.passages import Piece
 from contend.sources.titles import TitleMentions
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class Hit(NamedTuple):
     """A passage that was found, and how well it fits, 0.0 to 1.0."""
 
     file: IndexedFile
-    text: str
+    piece: Piece
     score: float
 
 
@@ -142,9 +143,9 @@ class _Shelf:
         return raised
 
     def _mentions(self, place: int) -> Iterator[int]:
-        text = self._hit(place, 0.0).text
+        text = self._hit(place, 0.0).piece.text
         return (number for number in self.titles.in_text(text) if number != self.owners[place])
 
     def _hit(self, place: int, score: float) -> Hit:
         file = self.files[self.owners[place]]
-        return Hit(file, file.pieces[place - self.starts[self.owners[place]]].text, score)
+        return Hit(file, file.pieces[place - self.starts[self.owners[place]]], score)

@@ -120,9 +120,9 @@ def _stepwise(progress: Progress) -> Progress:
 def _as_found(hit: Hit) -> Found:
     result = SearchResult(
         title=hit.file.title,
-        summary=shorten(clean(hit.text, single_line=True), _SUMMARY_CHARACTERS),
+        summary=shorten(clean(hit.piece.text, single_line=True), _SUMMARY_CHARACTERS),
         source="local",
         url=hit.file.path.as_uri(),
         relevance_score=hit.score,
     )
-    return Found(result, hit.text)
+    return Found(result, hit.piece.text, hit.piece.heading.removeprefix(hit.file.title).removeprefix(" › "))

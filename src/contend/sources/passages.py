@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from contend.text import detect_language, split_blocks, split_sentences
+from contend.text import detect_language, split_blocks, split_sentences, without_anchor
 
 _CHARACTERS = {"en": 700, "ja": 350}
 _MOST = 4
@@ -51,7 +51,7 @@ def _sections(markdown: str) -> Iterator[tuple[str, list[str]]]:
         if blocks:
             yield " › ".join(name for _, name in path), blocks
         level = len(heading[1])
-        name = block[heading.end() :].rstrip("#").rstrip()
+        name = without_anchor(block[heading.end() :].rstrip("#").rstrip())
         path = [*(above for above in path if above[0] < level), (level, name)]
         blocks = []
     if blocks:

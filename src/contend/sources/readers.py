@@ -10,7 +10,7 @@ from contend.sources.encodings import decode
 from contend.sources.pages import html_to_markdown
 from contend.sources.pdf import read_pdf
 from contend.sources.word import read_docx
-from contend.text import clean, shorten, split_blocks
+from contend.text import clean, shorten, split_blocks, without_anchor
 
 _LONGEST_TITLE = 200
 _LONGEST_FIRST_LINE = 120
@@ -79,4 +79,6 @@ def _unquoted(title: str) -> str:
 
 def _first_heading(markdown: str) -> str:
     blocks = split_blocks(markdown[:100_000])
-    return next((block[2:].strip().rstrip("#").strip() for block in blocks if block.startswith("# ")), "")
+    return next(
+        (without_anchor(block[2:].strip().rstrip("#").strip()) for block in blocks if block.startswith("# ")), ""
+    )

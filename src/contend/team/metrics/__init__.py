@@ -2,12 +2,13 @@
 
 from contend.team.metrics.measuring import Measured, measure, metric_tasks, unscored
 from contend.team.metrics.seen import seen_by_judges
-from contend.team.metrics.support import CitationCounts, citation_counts, unsupported
+from contend.team.metrics.support import CitationCounts, citation_counts, lines_of, unsupported
 
 __all__ = [
     "CitationCounts",
     "Measured",
     "citation_counts",
+    "lines_of",
     "measure",
     "metric_tasks",
     "seen_by_judges",

@@ -6,9 +6,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from contend.citations import MARK
 from contend.models.record import Language
-from contend.models.research import HEADINGS
+from contend.models.research import HEADINGS, MARK
 from contend.orders import works_on_the_judge
 from contend.text import clean, split_blocks, split_sentences, squeezed, terms, without_item_mark, without_sentences
 
@@ -20,6 +19,7 @@ _FRAME = re.compile(
 _ENTRY = re.compile(r"(\d{1,3})\.\s\*\*")
 _LISTED = re.compile(r"[-*+•・>|]|\d{1,3}[.)]\s")
 _REFERENCES = tuple(f"## {named.references}" for named in HEADINGS.values())
+_ALSO_READ = tuple(f"### {named.also_read}" for named in HEADINGS.values())
 
 _SAID: dict[Language, dict[str, str]] = {
     "en": {
@@ -111,7 +111,7 @@ def _without_unread(blocks: list[str]) -> list[str]:
     for block in blocks[begin:]:
         if entry := _ENTRY.match(block):
             shown = entry[1] in cited
-        if shown and not block.startswith("*Generated at"):
+        if shown and not block.startswith(("*Generated at", *_ALSO_READ)):
             kept.append(block)
     return kept
 

@@ -21,6 +21,7 @@ from contend.models.research import Passage
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts import Untrusted
+from contend.report import PublishedLine, published_lines
 from contend.retrieval import default_embedder
 from contend.services import Services
 from contend.settings import EXTRACTIVE
@@ -109,6 +110,11 @@ async def checked_validity(services: Services, submission: Submission) -> Validi
 async def unsupported(services: Services, submission: Submission) -> list[str]:
     """The cited sentences that their passages do not support, by code alone."""
     return [claim.check.text for claim in await _claims(services, submission) if not claim.check.verified]
+
+
+async def lines_of(services: Services, submission: Submission) -> list[PublishedLine]:
+    """What the submission's draft publishes, line by line, with the texts of the passages behind it."""
+    return published_lines(submission.draft, await _with_texts(services, submission), submission.results)
 
 
 async def _claims(services: Services, submission: Submission) -> list[_Claim]:
