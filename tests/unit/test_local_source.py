@@ -458,3 +458,12 @@ async def test_a_damaged_kept_index_is_made_again(folder: Path, tmp_path: Path) 
         kept.write_bytes(kept.read_bytes()[:100])
 
     assert await LocalDocuments([folder], cache=cache).search("bridge", limit=1)
+
+
+async def test_a_passage_tells_under_which_heading_it_stands_and_titles_lose_their_anchors(tmp_path: Path) -> None:
+    text = "# Bridges {#bridges}\n\nOld ones.\n\n## Wind {: #wind .long}\n\nWind makes a footbridge hum.\n"
+    (tmp_path / "bridges.md").write_text(text, "utf-8")
+
+    found = (await LocalDocuments([tmp_path]).search("footbridge hum", limit=1))[0]
+
+    assert (found.result.title, found.heading) == ("Bridges", "Wind")
