@@ -434,10 +434,7 @@ def test_the_curator_sees_insights_sections_and_all_bullets_that_fit() -> None:
 
     assert f"1. <insight-{MARK}>Compare dates of sources.</insight-{MARK}>" in prompt
     assert "- style: How to write" in prompt
-    assert (
-        f"- b1 (<section-{MARK}>general</section-{MARK}>, confidence 0.50): <bullet-{MARK}>Check units.</bullet-{MARK}>"
-        in prompt
-    )
+    assert f"- b1 (general, confidence 0.50): <bullet-{MARK}>Check units.</bullet-{MARK}>" in prompt
     assert "b2" in prompt
     assert '"physics"' in prompt
 

@@ -10,8 +10,7 @@ from typing import Literal
 
 from contend.learning.nearness import Nearest, Nearness
 from contend.learning.screening import Sources, refusal
-from contend.learning.sections import GENERAL
-from contend.models.playbook import Bullet, BulletEvaluation, DeltaContextItem, Playbook, Section, Skipped
+from contend.models.playbook import GENERAL, Bullet, BulletEvaluation, DeltaContextItem, Playbook, Section, Skipped
 from contend.models.record import utc_now
 from contend.retrieval import Embedder
 from contend.stores.playbooks import Curated

@@ -11,9 +11,6 @@ from contend.errors import InputError
 from contend.models.playbook import Section
 from contend.models.record import Identifier
 
-GENERAL = "general"
-"""Where lessons go in a dataset without sections."""
-
 _FILE: TypeAdapter[dict[Identifier, list[Section]]] = TypeAdapter(dict[Identifier, list[Section]])
 
 

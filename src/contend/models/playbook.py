@@ -47,6 +47,10 @@ class Playbook(Record):
     bullets: list[Bullet] = Field(default_factory=list)
 
 
+GENERAL = "general"
+"""The section of lessons in a dataset without sections of its own."""
+
+
 class Section(Record):
     name: SectionName
     description: str = ""

@@ -1,9 +1,9 @@
 """The values of the reflector's and the curator's prompts, outside text marked; bullets cut to what fits."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from contend.models.playbook import Bullet, Insight, Section
+from contend.models.playbook import GENERAL, Bullet, Insight, Section
 from contend.prompts.wrapping import Untrusted
 from contend.text import estimate_tokens, terms
 
@@ -28,14 +28,15 @@ def reflector_values(
 
 
 def curator_values(
-    dataset: str, insights: Sequence[Insight], bullets: Iterable[Bullet], sections: Iterable[Section]
+    dataset: str, insights: Sequence[Insight], bullets: Iterable[Bullet], sections: Sequence[Section]
 ) -> dict[str, object]:
     """What `curator/curate` is asked with."""
+    known = {GENERAL, *(section.name for section in sections)}
     return {
         "dataset": dataset,
         "insights": [_insight(number, insight) for number, insight in enumerate(insights, start=1)],
         "sections": [section.model_dump() for section in sections],
-        "bullets": [_bullet(bullet) for bullet in bullets],
+        "bullets": [_bullet(bullet, known) for bullet in bullets],
     }
 
 
@@ -76,10 +77,11 @@ def _insight(number: int, insight: Insight) -> dict[str, object]:
     return {"number": number, **texts}
 
 
-def _bullet(bullet: Bullet) -> dict[str, object]:
+def _bullet(bullet: Bullet, known_sections: Collection[str] = ()) -> dict[str, object]:
+    """A playbook may come from elsewhere: a section's name that is not the operator's own is text like any other."""
     return {
         "id": bullet.id,
-        "section": Untrusted(bullet.section, label="section"),
+        "section": bullet.section if bullet.section in known_sections else Untrusted(bullet.section, label="section"),
         "content": Untrusted(bullet.content, label="bullet"),
         "confidence": bullet.confidence,
         "quarantined": bullet.status == "quarantined",

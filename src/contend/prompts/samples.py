@@ -48,7 +48,7 @@ _INSIGHT = {
 }
 _BULLET = {
     "id": "b1",
-    "section": Untrusted("general", label="section"),
+    "section": "general",
     "content": Untrusted("Check dates.", label="bullet"),
     "confidence": 0.5,
     "quarantined": True,
