@@ -1,6 +1,8 @@
 """Documents as programs save them: PDF pages line by line, Word files with headings, lists and tables."""
 
 import io
+import zipfile
+import zlib
 from collections.abc import Sequence
 
 import docx
@@ -38,6 +40,14 @@ def make_pdf(pages: Sequence[Sequence[str]], *, title: str = "", extra_trailer: 
     return _file(objects, f"/Root 1 0 R /Info {last} 0 R {extra_trailer}")
 
 
+def make_pdf_bomb(*, times: int) -> bytes:
+    """A PDF of one page that shows a letter so many times: a thousand times smaller than what a reader makes of it."""
+    shown = zlib.compress(b"BT /F1 10 Tf 50 50 Td " + b"<0041> Tj " * times + b"ET", level=9)
+    stream = b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream" % (len(shown), shown)
+    plain = make_pdf([["A"]])
+    return _replaced(plain, _stream(_written(["A"])), stream)
+
+
 def make_locked_pdf() -> bytes:
     """A PDF that opens only with a password, which nobody knows."""
     lock = f"<< /Filter /Standard /V 1 /R 2 /Length 40 /P -4 /O <{'5a' * 32}> /U <{'a5' * 32}> >>"
@@ -62,6 +72,12 @@ def _to_unicode(used: Sequence[int]) -> bytes:
         "1 begincodespacerange <0000> <ffff> endcodespacerange\n"
         f"{len(used)} beginbfchar\n{pairs}\nendbfchar\nendcmap end end"
     ).encode()
+
+
+def _replaced(pdf: bytes, old: bytes, new: bytes) -> bytes:
+    """PDFium finds objects by itself where the table of their places is wrong."""
+    assert old in pdf
+    return pdf.replace(old, new)
 
 
 def _stream(content: bytes) -> bytes:
@@ -101,3 +117,20 @@ def saved(document: "docx.document.Document") -> bytes:
     content = io.BytesIO()
     document.save(content)
     return content.getvalue()
+
+
+def make_docx_bomb(*, paragraphs: int) -> bytes:
+    """A Word file of so many empty paragraphs, 7 bytes each before they are packed."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(make_docx())) as plain, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as bomb:
+        for entry in plain.infolist():
+            body = plain.read(entry)
+            if entry.filename == "word/document.xml":
+                body = body.replace(b"<w:body>", b"<w:body>" + b"<w:p/> " * paragraphs)
+            bomb.writestr(entry.filename, body)
+    return packed.getvalue()
+
+
+def make_attributes_bomb(*, attributes: int) -> bytes:
+    """A page of one word, in an element with so many attributes."""
+    return b"<html><body><p " + b"a1=b c " * attributes + b">wind</p></body></html>"

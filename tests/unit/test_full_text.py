@@ -11,7 +11,7 @@ import pytest
 from contend.errors import SourceError
 from contend.sources.arxiv import ArxivSource
 from contend.sources.full_text import FullText, FullTexts
-from fakes.files import make_pdf
+from fakes.files import make_pdf, make_pdf_bomb
 from fakes.replay import Answer, Asked, Replay
 
 ENGLISH = "The bridge at Tacoma hummed at 0.2 hertz before it fell in November 1940."
@@ -210,6 +210,21 @@ async def test_a_broken_pdf_is_refused(web: Replay) -> None:
 
     with pytest.raises(SourceError, match="broken, or no PDF"):
         await texts().read(web.url)
+
+
+async def test_a_pdf_that_unpacks_to_gigabytes_is_refused_and_other_pages_are_read_meanwhile(web: Replay) -> None:
+    bomb, pdf = make_pdf_bomb(times=3_000_000), make_pdf([[ENGLISH]])
+    web.answer = lambda asked: Answer(
+        bomb if asked.path == "/bomb.pdf" else pdf, headers={"Content-Type": "application/pdf"}
+    )
+    reading = texts(deadline=100.0)
+
+    refused, *others = await asyncio.gather(
+        *(reading.read(f"{web.url}/{name}.pdf") for name in ("bomb", "wind", "rain")), return_exceptions=True
+    )
+
+    assert isinstance(refused, SourceError)
+    assert [whole(text) for text in others if isinstance(text, FullText)] == [ENGLISH] * 2
 
 
 # Once for all

@@ -1,7 +1,6 @@
 """Pages and papers in full: fetched once, split into passages as local documents are, searched by question."""
 
 import asyncio
-import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,9 +16,9 @@ from contend.sources.arxiv import ArxivSource
 from contend.sources.document import Unreadable, without_page
 from contend.sources.encodings import decode
 from contend.sources.manners import SharedAnswers
-from contend.sources.pages import web_page_to_markdown
+from contend.sources.pages import LARGE_PAGE, read_web_page
 from contend.sources.passages import Piece, split_passages
-from contend.sources.pdf import read_pdf
+from contend.sources.reader_process import read_apart
 from contend.text import clean
 
 if TYPE_CHECKING:
@@ -28,11 +27,9 @@ if TYPE_CHECKING:
 
 _SECONDS = 60.0
 _PDF_PAGES = 200
-_PDF_SECONDS = 20.0
+_READING_SECONDS = 25.0
 _CHARACTERS = 200_000
 _KEPT = 64
-_META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w-]{1,40})", re.IGNORECASE)
-_HEAD = 4096
 
 
 @dataclass(frozen=True)
@@ -125,7 +122,9 @@ def _read(fetched: "Fetched", url: str) -> FullText:
 
 def _markdown(fetched: "Fetched", url: str) -> str:
     if fetched.kind == "pdf":
-        return read_pdf(fetched.body, Path(url), most_pages=_PDF_PAGES, most_seconds=_PDF_SECONDS).text
-    meta = _META_CHARSET.search(fetched.body[:_HEAD]) if fetched.kind == "html" else None
-    text = decode(fetched.body, declared=fetched.charset or (meta[1].decode() if meta else ""))
-    return web_page_to_markdown(text) if fetched.kind == "html" else text
+        return read_apart(".pdf", fetched.body, Path(url), most_pages=_PDF_PAGES, most_seconds=_READING_SECONDS).text
+    if fetched.kind == "text":
+        return decode(fetched.body, declared=fetched.charset)
+    if len(fetched.body) > LARGE_PAGE:
+        return read_apart("web", fetched.body, Path(url), charset=fetched.charset, most_seconds=_READING_SECONDS).text
+    return read_web_page(fetched.body, fetched.charset)

@@ -4,6 +4,8 @@ import re
 from html.parser import HTMLParser
 from typing import NamedTuple
 
+from contend.sources.encodings import decode
+
 _UNSEEN = frozenset({"script", "style", "noscript", "template", "svg", "math", "iframe", "object", "select", "button"})
 _AROUND = frozenset({"nav", "aside", "footer"})
 _VOID = frozenset({"br", "hr", "img", "input", "link", "meta", "wbr", "source", "col", "embed", "area", "track"})
@@ -13,6 +15,9 @@ _BLOCKS = frozenset(
     | {"figure", "figcaption", "body", "details", "summary", "form", "hr", "li", "pre", *_HEADINGS, *_AROUND}
 )
 
+
+LARGE_PAGE = 200_000
+"""Bytes above which a page is read in a process apart: its attributes alone may become two hundred times as much."""
 
 _LONGEST_TAG = 20_000
 _MOST_TAGS = 20_000
@@ -33,6 +38,20 @@ def html_to_markdown(html: str) -> Page:
 
 _CODE_OR_MARK = re.compile(r"(?<!`)(`+)(?!`).{1,2000}?(?<!`)\1(?!`)|\\#+[ ]?|\\([*_`~\[\]<>+.)-])|\*+|~~", re.DOTALL)
 """Code as it is; marks that trafilatura has escaped because they are text; and those of bold, italic and struck out."""
+
+
+_META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w-]{1,40})", re.IGNORECASE)
+_HEAD = 4096
+
+
+def read_web_page(body: bytes, charset: str) -> str:
+    """A web page's own text as Markdown; `charset` as its server named it, "" where it did not.
+
+    Raises:
+        Unreadable: it is not text.
+    """
+    meta = _META_CHARSET.search(body[:_HEAD])
+    return web_page_to_markdown(decode(body, declared=charset or (meta[1].decode() if meta else "")))
 
 
 def web_page_to_markdown(html: str) -> str:

@@ -7,11 +7,14 @@ from pathlib import Path
 from contend.sources.csv_table import read_csv
 from contend.sources.document import Document, Unreadable
 from contend.sources.encodings import decode
-from contend.sources.pages import html_to_markdown
+from contend.sources.pages import LARGE_PAGE, html_to_markdown
 from contend.sources.pdf import read_pdf
+from contend.sources.reader_process import read_apart
 from contend.sources.word import read_docx
 from contend.text import clean, shorten, split_blocks, without_anchor
 
+_HTML = (".html", ".htm")
+_READ_APART = (".pdf", ".docx")
 _LONGEST_TITLE = 200
 _LONGEST_FIRST_LINE = 120
 
@@ -26,7 +29,9 @@ def read_document(path: Path) -> Document:
     content = path.read_bytes()
     if not content:
         raise Unreadable("an empty file")
-    document = READERS[path.suffix.lower()](content, path)
+    kind = path.suffix.lower()
+    apart = kind in _READ_APART or (kind in _HTML and len(content) > LARGE_PAGE)
+    document = read_apart(kind, content, path) if apart else READERS[kind](content, path)
     if not document.text.strip():
         raise Unreadable("no text in it")
     title = clean(document.title, single_line=True) or clean(path.stem, single_line=True) or "untitled"

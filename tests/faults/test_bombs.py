@@ -1,0 +1,111 @@
+"""Small files that become large when they are read: they end a process of their own, and nothing else."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from contend.sources.document import Document, Unreadable
+from contend.sources.pages import LARGE_PAGE, html_to_markdown
+from contend.sources.pdf import read_pdf
+from contend.sources.reader_process import read_apart
+from contend.sources.readers import read_document
+from contend.sources.word import read_docx
+from fakes.files import make_attributes_bomb, make_docx, make_docx_bomb, make_pdf, make_pdf_bomb
+
+HERE = Path("file")
+MEASURE = """
+import json, resource, sys
+from pathlib import Path
+from contend.sources.document import Unreadable
+from contend.sources.readers import read_document
+
+def tried(path):
+    try:
+        return read_document(Path(path)).text
+    except Unreadable as error:
+        return f"unreadable: {error}"
+
+said = [tried(path) for path in sys.argv[1:]]
+asked = Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]  # as rusage, without the test's own
+from contend.sources import reader_process
+while reader_process._idle:
+    reader_process._idle.pop()._end()
+print(json.dumps([said, int(asked), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss]))
+"""
+
+
+def read_and_measured(*files: Path) -> tuple[list[str], int, int]:
+    """What was read of each file, and the most kilobytes that who asked and who read had in memory."""
+    ran = subprocess.run(  # noqa: S603 - this interpreter
+        [sys.executable, "-c", MEASURE, *map(str, files)], capture_output=True, text=True, check=True
+    )
+    said, asked, read = json.loads(ran.stdout)
+    return said, asked, read
+
+
+@pytest.mark.parametrize(
+    ("name", "bomb"),
+    [
+        ("bomb.pdf", lambda: make_pdf_bomb(times=3_000_000)),
+        ("bomb.docx", lambda: make_docx_bomb(paragraphs=8_000_000)),
+        ("bomb.html", lambda: make_attributes_bomb(attributes=600_000)),
+    ],
+)
+@pytest.mark.timeout(400)
+def test_a_bomb_takes_its_own_process_and_the_document_after_it_is_read(
+    tmp_path: Path, name: str, bomb: Callable[[], bytes]
+) -> None:
+    (tmp_path / name).write_bytes(bomb())
+    (tmp_path / "good.pdf").write_bytes(make_pdf([["Wind hums."]]))
+
+    (_, good), asked, read = read_and_measured(tmp_path / name, tmp_path / "good.pdf")
+
+    assert good == "## p. 1\n\nWind hums."
+    assert asked < 200_000
+    assert read < 1_000_000
+
+
+def test_a_document_that_takes_too_long_ends_its_process_and_not_the_next_one() -> None:
+    content = make_pdf([["Wind hums."]])
+
+    with pytest.raises(Unreadable, match=r"^not read within 0\.001 s$"):
+        read_apart(".pdf", content, HERE, most_seconds=0.001)
+
+    assert read_apart(".pdf", content, HERE).text == "## p. 1\n\nWind hums."
+
+
+def test_a_document_that_ends_its_reader_is_named_and_not_the_next_one() -> None:
+    with pytest.raises(Unreadable, match=r"or breaks what reads it$"):
+        read_apart("no such kind", b"x", HERE)
+
+    assert read_apart(".pdf", make_pdf([["Wind hums."]]), HERE).text == "## p. 1\n\nWind hums."
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "reader"),
+    [
+        (".pdf", make_pdf([["# Humming bridges", "Wind hums."], ["橋が風で鳴る。"]], title="A study"), read_pdf),
+        (".docx", make_docx(("Title", "Humming"), ("Normal", "風が鳴る。"), [["a", "b"], ["1", "2"]]), read_docx),
+    ],
+)
+def test_what_is_read_apart_is_what_its_reader_reads(
+    kind: str, content: bytes, reader: Callable[[bytes, Path], Document]
+) -> None:
+    assert read_apart(kind, content, HERE) == reader(content, HERE)
+
+
+def test_why_a_document_is_unreadable_is_told_by_its_reader() -> None:
+    with pytest.raises(Unreadable, match=r"^broken, or no Word document$"):
+        read_apart(".docx", b"no archive", HERE)
+
+
+def test_a_large_page_is_read_as_a_small_one_is(tmp_path: Path) -> None:
+    page = "<title>Wind</title><h1>Humming</h1>" + "<p>Bridges hum in the wind.</p>" * (LARGE_PAGE // 20)
+    file = tmp_path / "large.html"
+    file.write_text(page, "utf-8")
+
+    assert read_document(file).text == html_to_markdown(page).text
