@@ -144,8 +144,8 @@ class ServedGraph(Compiled):
             return asked
         standing = await self.aget_state(config)
         thread_id = str(config["configurable"]["thread_id"])
-        goes_on = self._is_contest and not is_finished(standing)
-        if goes_on:
+        goes_on = not is_finished(standing) if self._is_contest else bool(standing.tasks)
+        if self._is_contest and goes_on:
             await check_resumable(self.services, thread_id, standing)
         elif not standing.created_at:
             raise UnknownThread(f"thread {thread_id!r} has no run to go on with")
@@ -165,10 +165,10 @@ class ServedGraph(Compiled):
             self.services.forget(standing.values.get("execution_id", ""))
             if is_finished(standing) if self._is_contest else not standing.next:
                 await keep_latest_run(self.checkpointer, thread_id)
-            if not self._is_contest:
-                return
             if questions := open_questions(standing.interrupts):
                 await note_waiting(self.services, questions)
+            elif not self._is_contest:
+                await note_stopped(self.services, thread_id, going_on="a run of its graph on the thread, without input")
             elif not is_finished(standing):
                 await note_stopped(self.services, thread_id)
 

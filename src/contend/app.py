@@ -27,6 +27,7 @@ from contend.preflight import Opening, open_run
 from contend.questions import chosen_answers, open_questions, waiting_line
 from contend.readiness import check_ready
 from contend.run_guard import (
+    check_contest,
     check_resumable,
     is_finished,
     is_unopened,
@@ -106,6 +107,7 @@ async def run(
             going = _Run(live, graph, thread, on_event)
             async with run_guard(live, thread) as held:
                 before = await going.standing()
+                check_contest(thread, before)
                 if before.values.get("execution_id") and not (is_finished(before) or is_unopened(before)):
                     raise InputError(f"thread {thread!r} has an unfinished run: go on with `contend resume {thread}`")
                 asked = {"theme": theme, "run_options": input_options(options)}
@@ -170,6 +172,7 @@ async def status(thread_id: str, *, services: Services | None = None, settings: 
             standing = await _Run(live, graph, thread).standing()
     if is_unopened(standing):
         return _unopened(thread, standing)
+    check_contest(thread, standing)
     if not standing.values.get("execution_id"):
         raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
     return _outcome(thread, standing, went_on=False)

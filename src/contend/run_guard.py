@@ -55,8 +55,22 @@ async def check_resumable(services: Services, thread_id: str, standing: StateSna
     if not standing.values.get("execution_id"):
         await _check_kept(services, thread_id)
         raise UnknownThread(f"thread {thread_id!r} has no run to go on with: see `contend runs`")
+    check_contest(thread_id, standing)
     if not force:
         _check_unchanged(services, thread_id, standing.values)
+
+
+def check_contest(thread_id: str, standing: StateSnapshot) -> None:
+    """Whether a thread's run is a contest: its parts run on their own threads, too.
+
+    Raises:
+        UnknownThread: it is a run of another graph.
+    """
+    if standing.values.get("execution_id") and "fingerprint" not in standing.values:
+        raise UnknownThread(
+            f"thread {thread_id!r} holds a run of another graph, such as `team`: go on with it by that graph, "
+            "or give another thread"
+        )
 
 
 async def _check_kept(services: Services, thread_id: str) -> None:
@@ -86,11 +100,11 @@ async def note_going_on(services: Services, standing: StateSnapshot) -> None:
         await services.record.set_execution_status(standing.values["execution_id"], "running")
 
 
-async def note_stopped(services: Services, thread_id: str) -> None:
-    """A run that ended in the middle is on record as interrupted."""
+async def note_stopped(services: Services, thread_id: str, *, going_on: str = "") -> None:
+    """A run that ended in the middle is on record as interrupted; `going_on` says how it goes on, if not by resume."""
     latest = await services.record.latest_execution(thread_id)
     if latest is not None and latest.status == "running":
-        message = f"stopped; go on with `contend resume {thread_id}`"
+        message = f"stopped; go on with {going_on or f'`contend resume {thread_id}`'}"
         await services.record.set_execution_status(latest.execution_id, "interrupted", message)
         services.forget(latest.execution_id)
 

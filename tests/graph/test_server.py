@@ -304,6 +304,18 @@ def test_the_record_tells_a_run_that_waits_from_one_that_was_cancelled(server: S
     assert asyncio.run(_on_record(server, cancelled)) == ("interrupted", stopped)
 
 
+def test_a_team_on_its_own_is_on_record_while_it_waits_and_at_its_end(server: Server) -> None:
+    thread = server.thread()
+    options = {"teams": ["alpha"], "approve": ["plan"], "max_rounds": 1}
+    server.run("team", {"theme": THEME}, thread_id=thread, context=options)
+    waiting = asyncio.run(_on_record(server, thread))
+
+    server.run("team", None, thread_id=thread, command={"resume": "yes"})
+
+    assert waiting == ("interrupted", "waiting for a person: plan of alpha")
+    assert asyncio.run(_on_record(server, thread)) == ("completed", "team alpha delivered")
+
+
 async def _on_record(server: Server, thread: str) -> tuple[str, str]:
     services = Services(load_settings(workspace=server.workspace))
     row = await services.record.latest_execution(thread)

@@ -13,7 +13,7 @@ from contend.cli.screen import advise, say, say_json, show
 from contend.cli.words import STATUS, STYLE, WHY_STOPPED, plain, said_models, said_usage
 from contend.errors import UnknownThread
 from contend.models.record import Record
-from contend.models.round import LeaderboardEntry
+from contend.models.round import ExitReason, LeaderboardEntry
 from contend.models.rows import ExecutionRow, RoundRow
 from contend.models.task import RunStatus, RunUsage, TeamStatus
 from contend.settings import Settings, load_settings
@@ -34,6 +34,7 @@ class Standing(Record):
     teams: list[TeamStatus]
     leaderboard: list[LeaderboardEntry]
     rounds: list[RoundRow]
+    exit_reasons: dict[str, ExitReason]
     usage: RunUsage
 
 
@@ -110,6 +111,7 @@ async def _read(record: RecordStore, settings: Settings, thread: str | None) -> 
         teams=await record.team_statuses(execution.execution_id),
         leaderboard=await record.leaderboard(execution.execution_id),
         rounds=await record.rounds(execution.execution_id),
+        exit_reasons=await record.exit_reasons(execution.execution_id),
         usage=await record.usage(execution.execution_id),
     )
 
@@ -147,7 +149,7 @@ def _teams(standing: Standing) -> Table:
             Text(*_state(status, standing.status)),
             str(len(rounds)),
             shown_score(entry.best_score) if entry and entry.rank else "–",
-            Text(plain(_why(status, rounds, standing.message))),
+            Text(plain(_why(status, standing.exit_reasons.get(status.team_id), standing.message))),
         )
     return table
 
@@ -163,11 +165,10 @@ def _place(entry: LeaderboardEntry | None) -> int:
     return entry.rank if entry and entry.rank else 1_000_000
 
 
-def _why(status: TeamStatus, rounds: list[RoundRow], message: str) -> str:
+def _why(status: TeamStatus, reason: ExitReason | None, message: str) -> str:
     """Why a team ended, where the run's message has not said it."""
     if status.error_message:
         return "" if status.error_message in message else status.error_message
-    reason = rounds[-1].exit_reason if rounds else None
     return "" if reason is None else WHY_STOPPED[reason]
 
 

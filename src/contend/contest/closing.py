@@ -11,11 +11,11 @@ from langgraph.types import Command, interrupt
 
 from contend.contest.approval import answered, report_question
 from contend.contest.comparing import comparisons_of, pairwise_keys
-from contend.contest.opening import thread_of
 from contend.contest.outcomes import BUDGETS, TeamOutcome, outcomes_of, standings, status_of, summary_of, winner_of
 from contend.contest.publishing import head_of, places_of, publish
 from contend.contest.remarks import remarks_of
 from contend.contest.state import ContestState, ContestUpdate
+from contend.execution import thread_of
 from contend.models.events import ReportPublished, RunDone, WinnerPicked
 from contend.models.options import ResolvedOptions, RunOptions
 from contend.models.round import ExitReason

@@ -2,9 +2,8 @@
 
 import asyncio
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any, Literal
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from langchain_core.messages import AIMessage
 from langgraph.errors import NodeError
@@ -13,15 +12,14 @@ from langgraph.types import Command, Overwrite, Send
 
 from contend.contest.state import ContestState, ContestUpdate
 from contend.errors import InputError
+from contend.execution import enter, identity
 from contend.learning.selection import select_bullets
 from contend.models.events import RunStarted
 from contend.models.options import RunOptions
 from contend.models.research import ResearchReport
-from contend.models.rows import ExecutionRow
-from contend.models.task import OrchestratorTask, TeamStatus
+from contend.models.task import OrchestratorTask
 from contend.preflight import Opening, asked_of, open_asked, question_in_chat
 from contend.services import Services, tell
-from contend.stores.leases import checked_thread
 from contend.team.state import TeamInput
 from contend.text import shorten, without_marks
 
@@ -57,7 +55,7 @@ class OpeningNode:
     async def open_run(self, state: ContestState, runtime: Runtime[RunOptions]) -> ContestUpdate:
         opening = await open_asked(self.services, state, _given(state, runtime))
         question = question_in_chat(state)
-        execution_id, thread_id = _identity(runtime)
+        execution_id, thread_id = identity(runtime)
         await self._enter(opening, execution_id, thread_id)
         return {
             **EMPTY,
@@ -86,34 +84,25 @@ class OpeningNode:
         return Command(update={**ended, "messages": [*question, AIMessage(said)]}, goto="__end__")
 
     def _task(self, opening: Opening, execution_id: str) -> dict[str, Any]:
+        config = self.services.config
+        files = dict(zip(config.teams, (reference.config for reference in config.orchestrator.teams), strict=True))
         task = OrchestratorTask(
             task_id=UUID(execution_id),
             user_prompt=opening.theme,
-            team_configs=[reference.config for reference in self.services.config.orchestrator.teams],
+            team_configs=[files[team.team_id] for team in opening.teams],
             timeout_seconds=opening.options.timeout_per_team_seconds,
         )
         return task.model_dump(mode="json")
 
     async def _enter(self, opening: Opening, execution_id: str, thread_id: str) -> None:
-        for team in opening.teams:
-            pending = TeamStatus(team_id=team.team_id, team_name=team.name)
-            await self.services.record.save_team_status(execution_id, pending)
-        await self.services.record.start_execution(
-            ExecutionRow(
-                execution_id=execution_id,
-                thread_id=thread_id,
-                theme=opening.theme,
-                dataset=opening.options.dataset,
-                models=dict(opening.options.models),
-            )
-        )
-        self.services.board.enter(execution_id, [(team.team_id, team.name) for team in opening.teams])
+        teams = opening.teams
+        await enter(self.services, opening, teams, execution_id=execution_id, thread_id=thread_id)
         tell(
             RunStarted(
                 execution_id=execution_id,
                 thread_id=thread_id,
                 theme=opening.theme,
-                teams=[team.team_id for team in opening.teams],
+                teams=[team.team_id for team in teams],
                 sources=opening.sources,
                 sources_off=opening.sources_off,
                 models=dict(opening.options.models),
@@ -166,26 +155,3 @@ def _given(state: ContestState, runtime: Runtime[RunOptions]) -> RunOptions | No
     """What a door was asked with, also in a process that goes on; a graph called by itself has its context."""
     given = state.get("run_options")
     return runtime.context if given is None else RunOptions.model_validate(given)
-
-
-def thread_of(runtime: Runtime[RunOptions]) -> str | None:
-    """The run's thread, as it runs: never from state, which may have been written by others. None without one.
-
-    Raises:
-        InputError: its id is not fit for file names.
-    """
-    here = runtime.execution_info
-    return None if here is None or here.thread_id is None else checked_thread(here.thread_id)
-
-
-def _identity(runtime: Runtime[RunOptions]) -> tuple[str, str]:
-    """Execution id and thread id; without a checkpointer a run is its own thread.
-
-    The execution id is a UUID4 drawn from the node's own task: a crash inside this node opens no second execution.
-    """
-    here, thread_id = runtime.execution_info, thread_of(runtime)
-    if here is None or thread_id is None:
-        execution_id = str(uuid4())
-        return execution_id, execution_id
-    seed = f"{thread_id}/{here.checkpoint_id}/{here.task_id}"
-    return str(UUID(bytes=sha256(seed.encode()).digest()[:16], version=4)), thread_id

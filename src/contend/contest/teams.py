@@ -2,7 +2,6 @@
 
 import logging
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Literal
 
 from langgraph.errors import NodeError
@@ -38,13 +37,13 @@ class Teams:
         execution_id = state["execution_id"]
         async with self.services.slots(execution_id, options.max_concurrent_teams):
             await self.services.recall(execution_id)
-            await self.services.record.save_team_status(execution_id, _running(team))
+            await self.services.record.save_team_status(execution_id, await self._running(execution_id, team))
             tell(TeamStarted(execution_id=execution_id, team_id=team.team_id, team_name=team.name))
             async with self.services.clock(execution_id).limit(team.team_id, options.timeout_per_team_seconds):
                 final = await graph.ainvoke(state)
             outcome = TeamOutcome(
                 team=team,
-                status=_running(team, rounds=len(final["rounds"])).to("completed"),
+                status=(await self._running(execution_id, team)).to("completed"),
                 rounds=[FinishedRound.model_validate(finished) for finished in final["rounds"]],
                 exit_reason=final["decision"]["exit_reason"],
                 sources_off=final.get("sources_off", {}),
@@ -61,14 +60,11 @@ class Teams:
         rounds = kept_rounds(
             await record.submissions(execution_id, team.team_id), await record.evaluations(execution_id, team.team_id)
         )
-        status = _running(team, rounds=len(rounds))
-        reason: ExitReason
-        ended, message = _ending(error.error, state["options"]["timeout_per_team_seconds"])
-        if isinstance(error.error, BudgetExhausted) and rounds:
-            status, reason = status.to("completed"), error.error.limit
-        else:
-            status, reason = status.to(ended, error_message=message), "failed"
-        await self._keep_reason(execution_id, team.team_id, reason, message)
+        running = await self._running(execution_id, team)
+        ended, reason, message = _ending(error.error, state["options"]["timeout_per_team_seconds"])
+        delivered = isinstance(error.error, BudgetExhausted) and rounds
+        status = running.to("completed") if delivered else running.to(ended, error_message=message)
+        await self._keep_reason(execution_id, status, reason, message)
         spent = await self._spent(execution_id, team.team_id)
         outcome = TeamOutcome(team=team, status=status, rounds=rounds, exit_reason=reason, spent=spent)
         # A failed node's edges are not followed: without this, teams that all fail would end the graph silently.
@@ -82,26 +78,28 @@ class Teams:
             await self.services.record.save_usage(execution_id, team_id, number, made)
         return RunUsage.of([call for made in calls.values() for call in made])
 
-    async def _keep_reason(self, execution_id: str, team_id: str, reason: ExitReason, why: str) -> None:
-        """Why a team ended within a round stands with its last one."""
-        rounds = [row for row in await self.services.record.rounds(execution_id) if row.team_id == team_id]
-        if rounds:
-            last = RoundStatusRow(
-                execution_id=execution_id,
-                team_id=team_id,
-                round_number=rounds[-1].round_number,
-                decision="stop",
-                reasoning=why,
-                exit_reason=reason,
-                active_seconds=rounds[-1].active_seconds or 0.0,
-            )
-            await self.services.record.save_round_status(last)
-
-    async def _close(self, execution_id: str, ended: TeamOutcome) -> ContestUpdate:
-        status = ended.status.model_copy(
-            update={"started_at": await self._started_at(execution_id, ended.team.team_id) or ended.status.started_at}
+    async def _keep_reason(self, execution_id: str, status: TeamStatus, reason: ExitReason, why: str) -> None:
+        """Why a team ended within a round stands with that round; what was decided after the one before stays."""
+        rounds = [row for row in await self.services.record.rounds(execution_id) if row.team_id == status.team_id]
+        decisions = {row.round_number: row.decision for row in rounds}
+        number = max(1, status.current_round)
+        if decisions.get(number) == "stop":
+            return
+        number += decisions.get(number) == "continue"
+        before = sum(row.active_seconds or 0.0 for row in rounds if row.round_number < number)
+        ended = RoundStatusRow(
+            execution_id=execution_id,
+            team_id=status.team_id,
+            round_number=number,
+            decision="stop",
+            reasoning=why,
+            exit_reason=reason,
+            active_seconds=max(0.0, self.services.clock(execution_id).team_seconds(status.team_id) - before),
         )
-        outcome = ended.model_copy(update={"status": status})
+        await self.services.record.save_round_status(ended)
+
+    async def _close(self, execution_id: str, outcome: TeamOutcome) -> ContestUpdate:
+        status = outcome.status
         await self.services.record.save_team_status(execution_id, status)
         await self.services.record.flush()
         tell(
@@ -114,21 +112,22 @@ class Teams:
         )
         return {"outcomes": [outcome.model_dump(mode="json")]}
 
-    async def _started_at(self, execution_id: str, team_id: str) -> datetime | None:
-        """When it first began, also where it goes on in another process."""
+    async def _running(self, execution_id: str, team: TeamConfig) -> TeamStatus:
+        """The team at work since it first began and in the round it had come to, also in another process."""
         statuses = await self.services.record.team_statuses(execution_id)
-        return next((known.started_at for known in statuses if known.team_id == team_id), None)
+        known = next((status for status in statuses if status.team_id == team.team_id), None)
+        running = TeamStatus(
+            team_id=team.team_id, team_name=team.name, current_round=known.current_round if known else 0
+        ).to("running")
+        return running.model_copy(update={"started_at": (known and known.started_at) or running.started_at})
 
 
-def _running(team: TeamConfig, *, rounds: int = 0) -> TeamStatus:
-    pending = TeamStatus(team_id=team.team_id, team_name=team.name, current_round=rounds)
-    return pending.to("running")
-
-
-def _ending(error: BaseException, seconds: int) -> tuple[Ended, str]:
+def _ending(error: BaseException, seconds: int) -> tuple[Ended, ExitReason, str]:
     if isinstance(error, TimeoutError):
-        return "timeout", f"not done within {seconds} seconds"
+        return "timeout", "deadline", f"not done within {seconds} seconds"
+    if isinstance(error, BudgetExhausted):
+        return "failed", error.limit, str(error)
     if isinstance(error, ContendError):
-        return "failed", str(error)
+        return "failed", "failed", str(error)
     _LOG.error("a team failed for a reason that is not contend's own", exc_info=error)
-    return "failed", f"{type(error).__name__}: {error}"
+    return "failed", "failed", f"{type(error).__name__}: {error}"

@@ -11,7 +11,7 @@ from pydantic_core import PydanticSerializationError
 
 from contend.errors import StoreError
 from contend.models.record import utc_now
-from contend.models.round import LeaderboardEntry, RoundState
+from contend.models.round import ExitReason, LeaderboardEntry, RoundState
 from contend.models.rows import EvaluationRow, ExecutionRow, RoundRow, RoundStatusRow, SubmissionRow
 from contend.models.task import CallUsage, RunStatus, RunUsage, TeamStatus
 from contend.stores import record_queries as queries
@@ -125,6 +125,11 @@ class RecordStore:
     async def rounds(self, execution_id: str) -> list[RoundRow]:
         """All rounds with a submission, by team id and round, with what is known of them."""
         return await self._read(partial(queries.rounds, execution_id=execution_id), missing=[])
+
+    async def exit_reasons(self, execution_id: str) -> dict[str, ExitReason]:
+        """Why each team stopped that has, by team id; within a round that it did not hand in, too."""
+        none: dict[str, ExitReason] = {}
+        return await self._read(partial(queries.exit_reasons, execution_id=execution_id), missing=none)
 
     async def rounds_before(self, execution_id: str, team_id: str, round_number: int) -> list[RoundState]:
         """A team's rounds before `round_number`, whatever else the record holds."""

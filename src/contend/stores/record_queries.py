@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from contend.models.round import LeaderboardEntry, RoundState
+from contend.models.round import ExitReason, LeaderboardEntry, RoundState
 from contend.models.rows import EvaluationRow, ExecutionRow, RoundRow, SubmissionRow
 from contend.models.task import CallUsage, TeamStatus
 from contend.stores.leaderboard import LiveLeaderboard
@@ -49,6 +49,10 @@ _SUBMISSION_DOCUMENTS = """
 SELECT thread_id, json_extract_string(role_records, '$.submission') AS document
 FROM round_history JOIN execution USING (execution_id)
 WHERE document IS NOT NULL
+"""
+_EXIT_REASONS = """
+SELECT team_id, exit_reason FROM round_status WHERE execution_id = ? AND exit_reason IS NOT NULL
+ORDER BY team_id, round_number
 """
 _ACTIVE_SECONDS = """
 SELECT coalesce(max(seconds), 0.0) AS seconds
@@ -116,6 +120,10 @@ def submission_documents(connection: "DuckDBPyConnection") -> dict[str, list[str
     for thread_id, document in connection.execute(_SUBMISSION_DOCUMENTS).fetchall():
         found.setdefault(thread_id, []).append(document)
     return found
+
+
+def exit_reasons(connection: "DuckDBPyConnection", execution_id: str) -> dict[str, ExitReason]:
+    return {row["team_id"]: row["exit_reason"] for row in fetch(connection, _EXIT_REASONS, execution_id)}
 
 
 def active_seconds(connection: "DuckDBPyConnection", execution_id: str) -> float:

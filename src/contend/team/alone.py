@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from typing import Literal
-from uuid import uuid4
 
 from langchain_core.messages import AIMessage
 from langgraph.errors import NodeError
@@ -10,9 +9,11 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from contend.errors import ContendError, InputError, StoreError
+from contend.execution import enter, identity
 from contend.models.options import RunOptions
 from contend.preflight import asked_of, is_alone, open_asked, question_in_chat
 from contend.services import Services
+from contend.team.keeping import keep_end
 from contend.team.rounds import best_of
 from contend.team.state import TeamState, TeamUpdate
 from contend.team.view import TeamView
@@ -40,8 +41,9 @@ class TeamAlone:
     async def open_run(self, state: TeamState, runtime: Runtime[RunOptions]) -> TeamUpdate:
         """Theme, options and the first team that may enter."""
         opened = await open_asked(self.services, state, runtime.context)
-        question, execution_id, team = question_in_chat(state), str(uuid4()), opened.teams[0]
-        self.services.board.enter(execution_id, [(team.team_id, team.name)])
+        question, team = question_in_chat(state), opened.teams[0]
+        execution_id, thread_id = identity(runtime)
+        await enter(self.services, opened, [team], execution_id=execution_id, thread_id=thread_id)
         return {
             **FRESH,
             "theme": opened.theme,
@@ -73,9 +75,11 @@ class TeamAlone:
 
     async def finish_run(self, state: TeamState) -> TeamUpdate:
         """The run's one message: the best report, or why there is none. Said again, it takes its own place."""
-        best = best_of(TeamView.of(state).rounds)
+        view, problem = TeamView.of(state), state["problem"]
+        best = best_of(view.rounds)
         report = (await self.services.require_submission(best.submission)).content if best else ""
-        said = "\n\n".join(filter(None, [report, state["problem"]]))
+        await keep_end(self.services, view, best, problem)
+        said = "\n\n".join(filter(None, [report, problem]))
         self.services.forget(state["execution_id"])
         return {"messages": [AIMessage(said, id=f"answer-{state['execution_id']}")]}
 

@@ -7,9 +7,16 @@ from contend.models.evaluation import EvaluationResult
 from contend.models.events import RoundJudged, RoundScored, RoundSubmitted
 from contend.models.rows import EvaluationRow, RoundStatusRow, SubmissionRow
 from contend.models.submission import Submission
+from contend.models.task import TeamStatus
 from contend.services import Services, tell
 from contend.team.rounds import Decision, FinishedRound
 from contend.team.view import TeamView
+
+
+async def keep_round(services: Services, view: TeamView, number: int) -> None:
+    """Which round the team plays from now on."""
+    status = TeamStatus(team_id=view.team.team_id, team_name=view.team.name, current_round=number)
+    await services.record.save_team_status(view.execution_id, status.to("running"))
 
 
 async def keep_submission(
@@ -95,4 +102,19 @@ async def keep_decision(
             reasoning=decision.reasoning,
             asked_judge=asked_judge,
         )
+    )
+
+
+async def keep_end(services: Services, view: TeamView, best: FinishedRound | None, problem: str) -> None:
+    """How a team on its own ended."""
+    team, record = view.team, services.record
+    running = TeamStatus(team_id=team.team_id, team_name=team.name, current_round=view.round_number).to("running")
+    ended = running.to("failed", error_message=problem) if problem else running.to("completed")
+    await record.save_team_status(view.execution_id, ended)
+    await record.set_execution_status(
+        view.execution_id,
+        "failed" if best is None else "partial" if problem else "completed",
+        problem or f"team {team.team_id} delivered",
+        winner_team_id=team.team_id if best else None,
+        best_score=best.score if best else None,
     )

@@ -18,7 +18,7 @@ from contend.preflight import is_alone
 from contend.services import Services, tell
 from contend.team.alone import TeamAlone
 from contend.team.evaluation import evaluation_of
-from contend.team.keeping import keep_decision, keep_evaluation, keep_submission
+from contend.team.keeping import keep_decision, keep_evaluation, keep_round, keep_submission
 from contend.team.metrics import measure, metric_tasks, seen_by_judges, unscored
 from contend.team.rounds import Decision, FinishedRound, best_of, decide, judged, lean
 from contend.team.state import MetricTask, TeamState, TeamUpdate
@@ -40,6 +40,7 @@ class TeamNodes:
         view = TeamView.of(state)
         number = len(view.rounds) + 1
         self.services.clock(view.execution_id).go(view.team.team_id, state.get("clock"))
+        await keep_round(self.services, view, number)
         context = await prompt_context(self.services, view, number)
         best = best_of(view.rounds)
         # Told when the ranking is read: who follows the events knows what the team saw.
