@@ -125,7 +125,7 @@ def settled_theme(theme: str | None, messages: Sequence[AnyMessage] = ()) -> str
     Raises:
         InputError: none, or one over 8,000 characters.
     """
-    if theme is not None and theme.strip():
+    if theme is not None and str(theme).strip():
         return checked_theme(theme)
     last = _last_human(messages)
     return checked_theme(str(last.text) if last else "")
