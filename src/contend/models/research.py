@@ -127,12 +127,12 @@ HEADINGS: dict[Language, Headings] = {
 
 
 class ResearchReport(Record):
-    """The report. `[n]` in its texts is entry n of `sources`."""
+    """The report. `[n]` in its texts is entry n of `sources`. A right answer may be one short sentence."""
 
     theme: Theme
-    executive_summary: Annotated[str, StringConstraints(strip_whitespace=True, min_length=50, max_length=1000)]
+    executive_summary: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
     key_findings: list[Text] = Field(min_length=1, max_length=20)
-    detailed_analysis: Annotated[str, StringConstraints(strip_whitespace=True, min_length=100)]
+    detailed_analysis: Text
     constraints_and_challenges: Annotated[str, StringConstraints(strip_whitespace=True, max_length=2000)] = ""
     sources: list[SearchResult] = Field(default_factory=list)
     generated_at: UtcDatetime = Field(default_factory=utc_now)

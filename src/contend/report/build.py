@@ -17,9 +17,7 @@ from contend.report.plain import plain_sentence, plain_title
 from contend.text import detect_language, without_sentences
 from contend.theme import title_of
 
-_SUMMARY_LEAST = 50
 _SUMMARY_MOST = 1000
-_ANALYSIS_LEAST = 100
 _LIMITS_MOST = 2000
 _FINDINGS_MOST = 20
 _PARAGRAPH_MOST = 4
@@ -116,7 +114,7 @@ def build_report(
     constraints.
 
     Raises:
-        DraftError: too little text is left for a summary of 50 or an analysis of 100 characters.
+        DraftError: nothing is left of the findings.
     """
     known = _Sources.of(draft, passages, results)
     parts = _parts(draft, known, notes)
@@ -164,7 +162,7 @@ def state_to_report(
     `results`: the state's with their summaries, for which titles stand in the state itself; `passages`: with texts.
 
     Raises:
-        DraftError: the state has no draft, a broken one, or one with too little text.
+        DraftError: the state has no draft, a broken one, or one that says nothing.
     """
     if not state.get("draft_report"):
         raise DraftError("there is no draft to make a report of: the research ended before anything was written")
@@ -204,27 +202,15 @@ def _parts(draft: Draft, sources: _Sources, notes: Sequence[str]) -> _Parts:
     findings = sources.lines(draft.findings)[:_FINDINGS_MOST]
     remarks = _within(sources.lines(CitedSentence(text=note) for note in notes), _LIMITS_MOST)
     parts = _Parts(
-        summary=_within(_enough(sources.lines(draft.summary), findings, least=_SUMMARY_LEAST), _SUMMARY_MOST),
+        summary=_within(sources.lines(draft.summary) or findings, _SUMMARY_MOST),
         findings=findings,
-        analysis=_enough(sources.lines(draft.analysis), findings, least=_ANALYSIS_LEAST),
+        analysis=sources.lines(draft.analysis) or findings,
         limits=_within(sources.lines(draft.limits), _LIMITS_MOST - sum(line.width() for line in remarks)),
         remarks=remarks,
     )
-    _check_length("summary", parts.summary, _SUMMARY_LEAST)
-    _check_length("findings", parts.findings, 1)
-    _check_length("analysis", parts.analysis, _ANALYSIS_LEAST)
+    if not parts.findings or not parts.summary:
+        raise DraftError("the draft says nothing: add documents or sources, or ask a wider question")
     return parts
-
-
-def _enough(lines: list[_Line], spare: Sequence[_Line], *, least: int) -> list[_Line]:
-    """The lines, and as many of the spare ones as it takes to reach `least` characters."""
-    filled = list(lines)
-    for line in spare:
-        if _length(filled) >= least:
-            break
-        if line.text not in {own.text for own in filled}:
-            filled.append(line)
-    return filled
 
 
 def _within(lines: Sequence[_Line], most: int) -> list[_Line]:
