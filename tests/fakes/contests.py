@@ -19,6 +19,11 @@ max_rounds = 2
 max_concurrent_teams = {cap}
 """
 
+ALL_TEAMS = """
+[options]
+depth = "deep"
+"""
+
 TEAM = """team_id = "{name}"
 name = "{title}"
 sources = ["local"]
@@ -34,11 +39,14 @@ reviewer = "{name}"
 def write_workspace(
     folder: Path, teams: tuple[str, ...] = ("alpha", "beta"), *, seconds: int = 60, cap: int = 8
 ) -> None:
-    """Config of a contest in which a team's model name is its id, so that faults can be aimed at one team."""
+    """Config of a contest in which a team's model name is its id, so that faults can be aimed at one team.
+
+    All of its teams enter.
+    """
     (folder / "config" / "teams").mkdir(parents=True, exist_ok=True)
     entries = "".join(f'\n[[orchestrator.teams]]\nconfig = "config/teams/{name}.toml"\n' for name in teams)
     text = ORCHESTRATOR.format(seconds=seconds, cap=cap) + entries
-    (folder / "config" / "orchestrator.toml").write_text(text, "utf-8")
+    (folder / "config" / "orchestrator.toml").write_text(text + (ALL_TEAMS if len(teams) > 3 else ""), "utf-8")
     for name in teams:
         path = folder / "config" / "teams" / f"{name}.toml"
         path.write_text(TEAM.format(name=name, title=name.title()), "utf-8")
