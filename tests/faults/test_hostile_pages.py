@@ -90,7 +90,9 @@ async def test_a_files_name_with_invisible_characters_is_shown_without_them(work
     contest = Contest(workspace, documents, None)
 
     outcome = await contest.run("How does resume work after a crash?")
+    dry = await contend.dry_run("What is a team?", options=contest.options(), services=contest.services())
 
+    assert [line.partition(" (")[0] for line in dry.opening.left_out] == ["le ft.bin"]
     assert outcome.status == "completed"
     texts = {path.name: path.read_text("utf-8") for path in map(Path, outcome.files)}
     assert len(texts) == 3
