@@ -1,5 +1,6 @@
 """One execution as its first node opens it: under which ids it goes, and its rows in the record."""
 
+import json
 from collections.abc import Sequence
 from hashlib import sha256
 from uuid import UUID, uuid4
@@ -62,4 +63,4 @@ async def enter(
 
 def options_fingerprint(options: ResolvedOptions) -> str:
     """Eight hex digits: equal where every option of two runs is."""
-    return sha256(options.model_dump_json().encode()).hexdigest()[:8]
+    return sha256(json.dumps(options.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()[:8]
