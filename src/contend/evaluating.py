@@ -6,7 +6,7 @@ from uuid import uuid4
 from contend.errors import DraftError, InputError, MetricError, ModelError
 from contend.models.evaluation import EvaluationResult
 from contend.models.options import ResolvedOptions, RunOptions
-from contend.models.research import CitedSentence, Draft, ResearchReport
+from contend.models.research import CitedSentence, Draft, ResearchReport, Section, flat_section
 from contend.models.submission import Submission
 from contend.models.task import RunUsage
 from contend.report import build_report, parse_report
@@ -70,7 +70,8 @@ def submission_of(text: str, theme: str, options: ResolvedOptions) -> Submission
     sentences = [CitedSentence(text=sentence) for sentence in split_sentences(content)]
     if not sentences:
         raise InputError("the text is empty: give a file with the text to score")
-    draft = Draft(summary=sentences[:2], findings=sentences[:MOST_FINDINGS], analysis=sentences)
+    body = Section.model_validate(flat_section(sentences))
+    draft = Draft(summary=sentences[:2], findings=sentences[:MOST_FINDINGS], sections=[body])
     report = parse_report(content, theme=theme) or _plain_report(draft, theme, options)
     return Submission(content=content, report=report, draft=draft, results=report.sources)
 

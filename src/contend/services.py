@@ -43,6 +43,7 @@ from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuil
 from contend.settings import EXTRACTIVE, Config, Settings, environment_options, load_config
 from contend.sources.arxiv import ArxivSource
 from contend.sources.full_text import FullTexts
+from contend.sources.library import CatalogueEntry
 from contend.sources.local import LocalDocuments
 from contend.sources.source import Source
 from contend.sources.tavily import TavilySource
@@ -125,7 +126,10 @@ class Services:
         self, role: Role, options: ResolvedOptions, *, team: TeamConfig | None = None, name: str | None = None
     ) -> ContextProfile:
         """What the calls of the model may hold that plays a role, found as `model` finds it."""
-        return profile_of(_model_name(role, options, team, name), options)
+        wanted = _model_name(role, options, team, name)
+        if wanted == EXTRACTIVE:
+            return EXTRACTIVE_PROFILE
+        return ContextProfile(options.contexts.get(wanted, DEFAULT_CONTEXT_TOKENS))
 
     async def contexts(self, names: Collection[str]) -> dict[str, ModelContext]:
         """How much each language model can read, and who says so.
@@ -225,6 +229,14 @@ class Services:
             mark=mark_of(execution_id),
         )
 
+    def render(self, name: str, values: Mapping[str, object], language: Language, execution_id: str) -> str:
+        """A prompt's text for one execution, what is untrusted in it delimited by the execution's mark.
+
+        Raises:
+            PromptError: it does not render.
+        """
+        return self.library.render(name, values, language=language, mark=mark_of(execution_id))
+
     def stance(self, team: TeamConfig, language: Language) -> str:
         """How a team goes about it: the words in its config, else its prompt file, else none."""
         if team.stance or f"stance/{team.team_id}" not in self._prompt_names:
@@ -308,6 +320,11 @@ class Services:
                 lambda read, files: tell(DocumentsRead(execution_id=execution_id, read=read, files=files))
             )
         return source
+
+    async def catalogue(self, documents: Sequence[str], execution_id: str) -> list[CatalogueEntry]:
+        """The own documents as a planner sees them."""
+        source = await self.ready_source("local", documents, execution_id)
+        return await source.catalogue() if isinstance(source, LocalDocuments) else []
 
     def _local_documents(self, paths: Sequence[Path]) -> Source:
         return LocalDocuments(paths, cache=self.folder / "documents" / "index")
@@ -433,13 +450,6 @@ class Services:
             await self._endpoint.aclose()
 
 
-def profile_of(name: str, options: ResolvedOptions) -> ContextProfile:
-    """What the calls of a model may hold in a run."""
-    if name == EXTRACTIVE:
-        return EXTRACTIVE_PROFILE
-    return ContextProfile(options.contexts.get(name, DEFAULT_CONTEXT_TOKENS))
-
-
 def _model_name(role: Role, options: ResolvedOptions, team: TeamConfig | None, name: str | None) -> str:
     wanted = name or options.models[role]
     if team is None:
@@ -467,6 +477,7 @@ class _RoleModel:
         *,
         scope: Scope,
         spread_over: str | None = None,
+        faults: Callable[[R], str] | None = None,
     ) -> Answer[R]:
         model = self._services.named(self._role, scope.execution_id)
-        return await model.structured(prompt, reply_type, values, scope=scope, spread_over=spread_over)
+        return await model.structured(prompt, reply_type, values, scope=scope, spread_over=spread_over, faults=faults)

@@ -26,6 +26,11 @@ PROMPTS = {
     "PlanReply": "supervisor/plan",
     "DraftReply": "writer/write",
     "ReviewReply": "reviewer/review",
+    "ResearchPlanReply": "research/plan",
+    "ChoiceReply": "research/choose",
+    "ReportReply": "research/write",
+    "RevisionReply": "research/revise",
+    "FixesReply": "research/review",
     "MetricReply": "evaluator/metric",
     "PairwiseReply": "pairwise/compare",
     "CitationReply": "citation/check",
@@ -56,6 +61,16 @@ class Asked(NamedTuple):
         """The question: every prompt begins with it."""
         first = _BLOCK.search(self.user)
         return first[3] if first else self.settled[:200]
+
+    @property
+    def passages(self) -> list[int]:
+        """The numbers of the passages shown."""
+        return [int(number) for number in re.findall(r"^## (?:Passage |抜粋)(\d+): ", self.user, re.MULTILINE)]
+
+    @property
+    def lessons(self) -> list[int]:
+        """The numbers of the lessons shown."""
+        return [int(number) for number in re.findall(r"^(\d+)\. <bullet-", self.user, re.MULTILINE)]
 
     def section(self, *headings: str) -> str:
         """The text below a heading, up to the next."""
@@ -90,6 +105,84 @@ def _plan(asked: Asked) -> dict[str, Any]:
         "search_queries": [shorten(query, 200) for query in queries],
         "plan_text": shorten(f"{asked.theme[:200]}: {', '.join(angles)}.", 600),
     }
+
+
+def _research_plan(asked: Asked) -> dict[str, Any]:
+    """As `_plan`; each query serves the point of the same place."""
+    plan = _plan(asked)
+    queries = enumerate(plan["search_queries"], start=1)
+    return {
+        "plan_text": plan["plan_text"],
+        "title": shorten(asked.theme, 120),
+        "points": plan["investigation_points"],
+        "outline": ["概要", "詳細"] if _japanese(asked) else ["Overview", "Details"],
+        "queries": [{"query": query, "points": [number]} for number, query in queries],
+    }
+
+
+def _choice(asked: Asked) -> dict[str, Any]:
+    """Every passage serves the first point."""
+    return {"points": [{"point": 1, "passages": asked.passages[:40]}], "others": [], "gaps": []}
+
+
+def _report(asked: Asked) -> dict[str, Any]:
+    """Sentences of the passages as a report with a paragraph, a list and a table."""
+    quotes = _quotes(asked)
+    body = quotes or [_statement(_opening(asked), [], "judgement")]
+    rows = [{"cells": [each["text"][:80], str(each["sources"][0])], **_basis(each)} for each in quotes[:2]]
+    table = [{"type": "table", "columns": ["Statement", "No."], "rows": rows}] if rows else []
+    return {
+        "summary": [body[0]],
+        "findings": body[:4],
+        "sections": [
+            {"heading": "Overview", "blocks": [{"type": "paragraph", "sentences": body[:8]}]},
+            {"heading": "Details", "blocks": [{"type": "list", "items": body[2:10] or body}, *table]},
+        ],
+        "limits": [_statement(_opening(asked), [], "judgement")],
+        "lessons": asked.lessons[:2],
+    }
+
+
+def _revision(asked: Asked) -> dict[str, Any]:
+    """One more section, of what the passages say that the draft does not."""
+    draft = "\n".join(asked.blocks("draft"))
+    new = [each for each in _quotes(asked) if each["text"] not in draft][:6]
+    section = {"heading": "Further", "blocks": [{"type": "paragraph", "sentences": new}]}
+    return {
+        "not_done": [],
+        "summary": None,
+        "findings": None,
+        "sections": [{"number": 0, "section": section}] if new else [],
+        "limits": None,
+        "lessons": [],
+    }
+
+
+def _quotes(asked: Asked) -> list[dict[str, Any]]:
+    """Sentences of the passages, those nearest to the question first."""
+    quotes = [
+        _statement(sentence, [number])
+        for number, passage in zip(asked.passages, asked.blocks("passage"), strict=False)
+        for sentence in _quotable(passage)[:3]
+    ]
+    wanted = set(_words(asked.theme + " ".join(asked.blocks("fixes"))))
+    return sorted(quotes, key=lambda quote: -len(wanted & set(_words(str(quote["text"])))))
+
+
+def _statement(text: str, sources: list[int], kind: str = "stated") -> dict[str, Any]:
+    return {"text": text, "sources": sources, "kind": kind, "basis": ""}
+
+
+def _basis(statement: dict[str, Any]) -> dict[str, Any]:
+    return {name: statement[name] for name in ("sources", "kind", "basis")}
+
+
+def _fixes(asked: Asked) -> dict[str, Any]:
+    draft = "\n".join(asked.blocks("draft"))
+    points = re.findall(r"^\d+\. <text-[0-9a-f]+>(.*?)</text", asked.user, re.MULTILINE)
+    missing = [point for point in points if not set(_words(point)) & set(_words(draft))]
+    fixes = [{"where": "section 1", "what": shorten(f"Not answered yet: {point}", 600)} for point in missing]
+    return {"fixes": fixes[:15], "gaps": [], "accept": not missing}
 
 
 def _draft(asked: Asked) -> dict[str, Any]:
@@ -211,6 +304,11 @@ _REPLIES = {
     "PlanReply": _plan,
     "DraftReply": _draft,
     "ReviewReply": _review,
+    "ResearchPlanReply": _research_plan,
+    "ChoiceReply": _choice,
+    "ReportReply": _report,
+    "RevisionReply": _revision,
+    "FixesReply": _fixes,
     "MetricReply": _metric,
     "PairwiseReply": _pairwise,
     "JudgmentReply": _judgment,

@@ -9,6 +9,7 @@ from contend.app import RunOutcome
 from contend.models.evaluation import MetricScore
 from contend.models.events import AnyEvent, RoundScored
 from contend.models.options import RunOptions
+from contend.resources import resource
 from contend.services import Services
 from contend.settings import load_settings
 
@@ -17,11 +18,6 @@ timeout_per_team_seconds = {seconds}
 min_rounds = 1
 max_rounds = 2
 max_concurrent_teams = {cap}
-"""
-
-ALL_TEAMS = """
-[options]
-depth = "deep"
 """
 
 TEAM = """team_id = "{name}"
@@ -36,17 +32,27 @@ reviewer = "{name}"
 """
 
 
+SMALL_CONTEXT, LARGE_CONTEXT = 8_192, 128_000
+
+
 def write_workspace(
-    folder: Path, teams: tuple[str, ...] = ("alpha", "beta"), *, seconds: int = 60, cap: int = 8
+    folder: Path,
+    teams: tuple[str, ...] = ("alpha", "beta"),
+    *,
+    seconds: int = 60,
+    cap: int = 8,
+    reads: int = SMALL_CONTEXT,
 ) -> None:
     """Config of a contest in which a team's model name is its id, so that faults can be aimed at one team.
 
-    All of its teams enter.
+    Every model reads so many tokens: by default it gets the compact profile.
     """
     (folder / "config" / "teams").mkdir(parents=True, exist_ok=True)
     entries = "".join(f'\n[[orchestrator.teams]]\nconfig = "config/teams/{name}.toml"\n' for name in teams)
     text = ORCHESTRATOR.format(seconds=seconds, cap=cap) + entries
-    (folder / "config" / "orchestrator.toml").write_text(text + (ALL_TEAMS if len(teams) > 3 else ""), "utf-8")
+    (folder / "config" / "orchestrator.toml").write_text(text, "utf-8")
+    models = resource("config/models.toml").read_text("utf-8").replace("[context]", f'[context]\n"*" = {reads}')
+    (folder / "config" / "models.toml").write_text(models, "utf-8")
     for name in teams:
         path = folder / "config" / "teams" / f"{name}.toml"
         path.write_text(TEAM.format(name=name, title=name.title()), "utf-8")

@@ -39,7 +39,6 @@ def build(
     *,
     names: str = "abc",
     language: Language = "en",
-    notes: tuple[str, ...] = (),
     theme: str = "Why do bridges hum?",
 ) -> ResearchReport:
     return build_report(
@@ -48,7 +47,6 @@ def build(
         [source(name) for name in names],
         theme=theme,
         language=language,
-        notes=notes,
         generated_at=NOON,
     )
 

@@ -12,7 +12,6 @@ from contend.models.research import ResearchReport, SearchResult
 from contend.research.graph import build_research_graph
 from contend.services import Services
 from contend.team.graph import build_team_graph
-from fakes.chat_replies import with_findings
 from fakes.contests import Contest
 from fakes.vendors import Vendors
 
@@ -211,24 +210,6 @@ async def test_long_feedback_stands_once_in_the_next_plans_prompt(contest: Conte
     assert again.count("clarity_coherence 40.0/100: Point 0 of the report lacks") == 1
 
 
-async def test_a_plan_that_drops_half_of_the_question_gets_it_back_and_a_person_may_take_it_out(
-    contest: Contest, services: Services, vendors: Vendors
-) -> None:
-    theme = "How does resume work after a crash, and how many teams run at once?"
-    plan = {"investigation_points": ["How does resume work after a crash?"], "search_queries": ["resume crash"]}
-    vendors.reply(json.dumps({**plan, "plan_text": "Look for checkpoints."}), prompt="supervisor/plan")
-    graph = build_research_graph(services).compile(checkpointer=InMemorySaver())
-
-    await graph.ainvoke({"theme": theme}, CONFIG, context=contest.options(approve=["plan"], max_iterations=1))
-    waiting = (await graph.aget_state(CONFIG)).values["task_plan"]
-    await graph.ainvoke(Command(resume={"type": "edit", "args": plan}), CONFIG)
-
-    assert waiting["investigation_points"] == ["how many teams run at once (resume)", *plan["investigation_points"]]
-    assert waiting["search_queries"] == ["resume crash", "teams run resume"]
-    edited = (await graph.aget_state(CONFIG)).values["task_plan"]
-    assert {name: edited[name] for name in plan} == plan
-
-
 async def test_a_writer_is_not_told_what_a_reviewer_repeats_of_its_own_instructions(
     contest: Contest, services: Services, vendors: Vendors
 ) -> None:
@@ -243,14 +224,3 @@ async def test_a_writer_is_not_told_what_a_reviewer_repeats_of_its_own_instructi
     assert echo in reviewer
     assert echo not in again
     assert FEEDBACK in again
-
-
-async def test_a_report_holds_no_remarks_on_the_passages_of_its_prompt(
-    contest: Contest, services: Services, vendors: Vendors
-) -> None:
-    remark = "The third passage does not mention the price of basalt."
-    vendors.malform(with_findings({"text": remark, "sources": [1]}), prompt="writer/write")
-
-    ended = await build_research_graph(services).compile().ainvoke({"theme": THEME}, context=contest.options())
-
-    assert "basalt" not in str(ended["report"])

@@ -375,9 +375,7 @@ def test_config_shows_where_values_come_from_and_no_secret(
     assert values["openai_base_url"] == ("http://127.0.0.1:9/v1", "environment OPENAI_BASE_URL")
     assert values["tavily_api_key"] == ("(set, hidden)", ".env TAVILY_API_KEY")
     assert values["run.dataset"] == ("bridges", "environment CONTEND_*")
-    assert values["run.max_rounds"] == (2, "depth standard")
-    assert values["run.min_rounds"] == (1, "config/orchestrator.toml")
-    assert values["run.teams"][1] == "config/orchestrator.toml; depth standard enters 3 of them at most"
+    assert values["run.max_rounds"] == (3, "config/orchestrator.toml")
     assert values["workspace"] == (str(terminal.workspace), "--workspace")
 
 

@@ -1,154 +1,194 @@
+"""Structured drafts: from a writer's reply, as prompts show them, revised, and whole in the report."""
+
+from typing import Any
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from contend.errors import DraftError
-from contend.models.replies import LONGEST_SENTENCE, DraftReply, SentenceReply, draft_reply
-from contend.models.research import Passage
-from contend.research.writing import draft_of, whole
+from contend.models.replies import ReportReply, RevisionReply
+from contend.models.research import (
+    CitedSentence,
+    Draft,
+    ItemList,
+    Paragraph,
+    Passage,
+    SearchResult,
+    Section,
+    Table,
+    TableRow,
+)
+from contend.report.build import build_report
+from contend.research.drafts import draft_of, faults_of_report, faults_of_revision, revised, shown_draft
 
-OFFERED = [Passage(id=f"{number:064d}", url=f"https://a.org/{number}", title="A") for number in (1, 2)]
+PASSAGES = [Passage(id=f"p{number}", url=f"https://a.org/{number}", title="A") for number in (1, 2, 3)]
+RESULTS = [SearchResult(title="A", summary="A.", source="web", url=passage.url) for passage in PASSAGES]
+BULLETS = [{"id": "b-1"}, {"id": "b-2"}]
 
 
-def _reply(*analysis: tuple[str, list[int]], limits: tuple[str, ...] = ()) -> DraftReply:
-    said = [{"text": text, "sources": sources} for text, sources in analysis]
-    first = [{"text": "Bridges hum in the wind.", "sources": [1]}]
-    finding = [{"text": "Dampers quieten most of them.", "sources": [1]}]
-    return DraftReply.model_validate(
+def said(text: str, *sources: int, kind: str = "stated", basis: str = "") -> dict[str, Any]:
+    return {"text": text, "sources": list(sources), "kind": kind, "basis": basis}
+
+
+def row(*cells: str, sources: tuple[int, ...] = (1,)) -> dict[str, Any]:
+    return {"cells": list(cells), "sources": list(sources), "kind": "stated", "basis": ""}
+
+
+TABLE = {
+    "type": "table",
+    "columns": ["Bridge", "Hertz"],
+    "rows": [row("West", "0.2"), row("East", "0.9", sources=(3,))],
+}
+REPLY: dict[str, Any] = {
+    "summary": [said("Bridges hum in the wind.", 1)],
+    "findings": [said("Dampers quieten most of them.", 2)],
+    "sections": [
         {
-            "summary": first,
-            "findings": finding,
-            "analysis": [*first, *said],
-            "limits": [{"text": text, "sources": []} for text in limits],
-            "bullets": [],
-        }
+            "heading": "Causes",
+            "blocks": [{"type": "paragraph", "sentences": [said("Vortices are shed.", 1, 2)]}, TABLE],
+        },
+        {
+            "heading": "Costs",
+            "blocks": [
+                {"type": "list", "items": [said("Twelve dampers cost 240.", 3, kind="derived", basis="12 * 20")]}
+            ],
+        },
+    ],
+    "limits": [said("Prices of 2026 are not known.", kind="open", basis="damper price 2026")],
+    "lessons": [2, 9],
+}
+
+
+def draft(**changed: object) -> Draft:
+    return draft_of(ReportReply.model_validate({**REPLY, **changed}), PASSAGES, BULLETS, "Humming bridges")
+
+
+def revision(**changed: object) -> RevisionReply:
+    unchanged = {"not_done": [], "summary": None, "findings": None, "sections": [], "limits": None, "lessons": []}
+    return RevisionReply.model_validate({**unchanged, **changed})
+
+
+def test_a_draft_names_passages_by_id_and_used_lessons() -> None:
+    assert [(place, each.passages) for place, each in draft().placed()] == [
+        ("summary 1", ["p1"]), ("finding 1", ["p2"]), ("1.1.1", ["p1", "p2"]), ("1.2.1", ["p1"]), ("1.2.2", ["p3"]),
+        ("2.1.1", ["p3"]), ("limit 1", []),
+    ]  # fmt: skip
+    assert draft().bullets_used == ["b-2"]
+
+
+def test_a_draft_is_shown_with_places_passages_kinds_and_what_they_rest_on() -> None:
+    assert shown_draft(draft(), {"p1": 1, "p2": 5, "p3": 7}) == (
+        "Title: Humming bridges\n\n## Summary\nsummary 1: Bridges hum in the wind. [1]\n\n## Findings\n"
+        "finding 1: Dampers quieten most of them. [5]\n\n## Section 1: Causes\n1.1.1: Vortices are shed. [1][5]\n"
+        "1.2.1: Bridge: West; Hertz: 0.2 [1]\n1.2.2: Bridge: East; Hertz: 0.9 [7]\n\n## Section 2: Costs\n"
+        "2.1.1: Twelve dampers cost 240. [7] (derived, 12 * 20)\n\n## Limits\n"
+        "limit 1: Prices of 2026 are not known. (open, damper price 2026)"
     )
 
 
-def test_a_sentence_that_the_limit_cut_off_is_left_out_and_whole_ones_before_it_stay() -> None:
-    complete = "Vortices are shed from the cables in turn. " * 9
-    cut = (complete + "The athlete may need to work on different sub")[:LONGEST_SENTENCE].ljust(LONGEST_SENTENCE, "x")
+def test_a_revision_changes_what_it_names_and_nothing_else() -> None:
+    section = {"heading": "Noise", "blocks": [{"type": "paragraph", "sentences": [said("Slats sing.", 2)]}]}
 
-    assert whole(cut) == complete.strip()
-    assert whole(cut[:-3].strip()) == complete.strip()
-    assert whole("x" * LONGEST_SENTENCE) == ""
-    assert whole("Short and without an end") == "Short and without an end"
-
-
-@pytest.mark.parametrize(("share", "cut"), [(0.96, True), (0.9, False)])
-def test_white_space_at_its_end_counts_against_a_sentences_limit(share: float, cut: bool) -> None:
-    text = "x" * round(share * LONGEST_SENTENCE)
-
-    assert whole(text) == ("" if cut else text)
-
-
-def test_a_sentence_copied_from_a_cut_one_is_left_out() -> None:
-    assert whole("Bridges hum. The slats of the west railing do not…") == "Bridges hum."
-    assert whole("Bridges hum. The slats of the west") == "Bridges hum."
-    assert whole("Bridges hum. The slats of the west railing do not...") == "Bridges hum."
-    assert whole("The slats of the west railing do not…") == ""
-    assert whole("橋は鳴る。西の欄干の板") == "橋は鳴る。"
-
-
-@pytest.mark.parametrize("end", ["sing!", "sing?", "sing (in the west)", "say “hum.”", "歌う（西で）", "「鳴る」"])
-def test_a_sentence_may_end_in_a_mark_a_bracket_or_a_quotation(end: str) -> None:
-    assert whole(f"Bridges hum. Slats {end}") == f"Bridges hum. Slats {end}"
-
-
-@pytest.mark.parametrize("piece", ['If the `-", "sources" : [ ]}, {', 'If the wind blows, {"text": "bridges hum'])
-def test_a_sentence_that_holds_a_piece_of_the_reply_is_left_out(piece: str) -> None:
-    broken = f"Cables swing. {piece} and so on. Slats\nsing."
-
-    draft = draft_of(_reply((broken, [1])), OFFERED, [])
-
-    assert draft.analysis[1].text == "Cables swing. Slats sing."
-
-
-def test_a_part_says_each_sentence_once() -> None:
-    draft = draft_of(_reply(("Wind sheds vortices.", [2]), ("Wind  sheds *vortices*.", [1])), OFFERED, [])
-
-    assert [sentence.text for sentence in draft.analysis] == ["Bridges hum in the wind.", "Wind sheds vortices."]
-    assert draft.analysis[1].passages == [OFFERED[1].id]
-
-
-def test_an_entry_of_several_sentences_tells_only_what_was_not_told_before() -> None:
-    draft = draft_of(
-        _reply(
-            ("Bridges hum in the wind. Slats sing.", [2]), ("橋は鳴る。板は歌う。", [1]), ("板は歌う。風が弱い。", [1])
+    after = revised(
+        draft(),
+        revision(
+            findings=[said("New.", 1)], sections=[{"number": 2, "section": None}, {"number": 0, "section": section}]
         ),
-        OFFERED,
-        [],
+        PASSAGES,
+        BULLETS,
     )
 
-    assert [sentence.text for sentence in draft.analysis[1:]] == ["Slats sing.", "橋は鳴る。板は歌う。", "風が弱い。"]
+    assert after.summary == draft().summary
+    assert after.limits == draft().limits
+    assert [each.text for each in after.findings] == ["New."]
+    assert [section.heading for section in after.sections] == ["Causes", "Noise"]
+    assert after.sections[0] == draft().sections[0]
 
 
-def test_a_source_that_was_not_offered_is_not_cited_and_another_once() -> None:
-    draft = draft_of(_reply(("Wind sheds vortices.", [7, 2, 0]), ("Slats sing.", [2, 2])), OFFERED, [])
+def test_a_revision_that_takes_every_section_away_leaves_them() -> None:
+    gone = [{"number": number, "section": None} for number in (1, 2)]
 
-    assert [sentence.passages for sentence in draft.analysis[1:]] == [[OFFERED[1].id]] * 2
-
-
-@pytest.mark.parametrize(("offered", "kept"), [(0, []), (2, [2, 1])])
-def test_bullets_that_a_model_makes_up_spoil_no_draft(offered: int, kept: list[int]) -> None:
-    said = _reply(("Vortices are shed.", [])).model_dump() | {"bullets": [2, 7, "b-1", 0, 1, *range(3, 20)]}
-
-    assert draft_reply(2, offered).model_validate(said).bullets == kept
+    assert revised(draft(), revision(sections=gone), PASSAGES, BULLETS).sections == draft().sections
 
 
-def test_bullets_that_were_used_are_noted_once_as_far_as_there_are_such() -> None:
-    reply = _reply(("Wind sheds vortices.", [1])).model_copy(update={"bullets": [2, 0, 2, 3, 1]})
+@pytest.mark.parametrize(
+    ("statement", "fault"),
+    [
+        (said("Bridges hum.", 4), "summary 1: there is no passage 4; passages are numbered 1 to 3"),
+        (said("Bridges hum [2].", 2), "summary 1: [2] stands in the text: name passages in `sources` only"),
+        (said("Bridges hum."), "summary 1: it is stated and names no passage"),
+        (said("12 * 20 is 240.", kind="derived"), "summary 1: it is derived and names no passage"),
+    ],
+)
+def test_a_writer_is_told_what_is_wrong_with_its_reply(statement: dict[str, Any], fault: str) -> None:
+    reply = ReportReply.model_validate({**REPLY, "summary": [statement]})
 
-    assert draft_of(reply, OFFERED, [{"id": "b-1"}, {"id": "b-2"}]).bullets_used == ["b-2", "b-1"]
-
-
-@pytest.mark.parametrize("part", ["summary", "findings", "analysis"])
-def test_a_part_without_text_makes_no_draft(part: str) -> None:
-    empty = [SentenceReply(text=" \u200b ", sources=[1])]
-
-    with pytest.raises(DraftError, match=f"the writer's {part} holds no text"):
-        draft_of(_reply(("Slats sing.", [1])).model_copy(update={part: empty}), OFFERED, [])
-
-
-def test_a_sentence_without_text_is_left_out() -> None:
-    assert len(draft_of(_reply((" \u200b ", [1])), OFFERED, []).analysis) == 1
+    assert faults_of_report(reply, 3).startswith(fault)
+    assert faults_of_revision(revision(summary=[statement]), 3, 2).startswith(fault)
 
 
-def test_what_a_finding_says_is_left_out_of_analysis_and_limits_and_the_summary_may_say_it() -> None:
-    reply = _reply(
-        ("Most of them dampers quieten.", [2]), ("Most of them, dampers quieten!", [2]), ("Slats sing.", [1])
-    )
-    told = [SentenceReply(text="Dampers quieten most of them.", sources=[1])]
-
-    draft = draft_of(reply.model_copy(update={"summary": told, "limits": told}), OFFERED, [])
-
-    assert [sentence.text for sentence in draft.summary] == ["Dampers quieten most of them."]
-    assert [sentence.text for sentence in draft.analysis] == ["Bridges hum in the wind.", "Slats sing."]
-    assert draft.limits == []
+@pytest.mark.parametrize(
+    "statement", [said("Use `x[0]`.", 1), said("I would wait.", kind="judgement"), said("Unknown.", kind="open")]
+)
+def test_code_judgement_and_open_questions_are_no_faults(statement: dict[str, Any]) -> None:
+    assert faults_of_report(ReportReply.model_validate({**REPLY, "summary": [statement]}), 3) == ""
 
 
-def test_an_analysis_that_only_repeats_the_findings_stays_and_says_each_thing_once() -> None:
-    reply = _reply(("Slats sing.", [1]))
-    repeated = [SentenceReply(text="Dampers quieten most of them.", sources=[2])] * 2
-
-    draft = draft_of(reply.model_copy(update={"analysis": repeated}), OFFERED, [])
-
-    assert [sentence.text for sentence in draft.analysis] == ["Dampers quieten most of them."]
-
-
-def test_a_question_is_no_statement_unless_a_part_holds_nothing_else() -> None:
-    asked = [SentenceReply(text="Why do bridges hum?", sources=[1])]
-    reply = _reply(("Why do slats sing? The wind passes them.", [1]), ("橋はなぜ鳴るのか？", [1]))
-
-    draft = draft_of(reply.model_copy(update={"findings": asked}), OFFERED, [])
-
-    assert [sentence.text for sentence in draft.analysis[1:]] == ["The wind passes them."]
-    assert [sentence.text for sentence in draft.findings] == ["Why do bridges hum?"]
-
-
-def test_questions_among_the_limits_stay_as_far_as_nothing_answers_them() -> None:
-    answered, still_open = "Do bridges hum in the wind?", "What does a damper cost?"
-
-    draft = draft_of(
-        _reply(("Slats sing.", [1]), limits=(answered, still_open, "The price is not known.")), OFFERED, []
+def test_a_section_that_the_draft_does_not_have_is_a_fault_of_a_revision() -> None:
+    assert faults_of_revision(revision(sections=[{"number": 7, "section": None}]), 3, 2) == (
+        "the draft has no section 7"
     )
 
-    assert [sentence.text for sentence in draft.limits] == [still_open, "The price is not known."]
+
+def test_a_table_needs_as_many_cells_as_columns() -> None:
+    table = {**TABLE, "rows": [row("West")]}
+
+    with pytest.raises(ValueError, match="row 1 has 1 cells for 2 columns"):
+        draft(sections=[{"heading": "Causes", "blocks": [table]}])
+
+
+def test_a_table_stands_in_the_report_with_the_marks_of_each_row() -> None:
+    body = build_report(draft(), PASSAGES, RESULTS, theme="Why?", language="en").detailed_analysis
+
+    assert "### Causes\n\nVortices are shed [1][2].\n\n| Bridge | Hertz |\n| --- | --- |\n" in body
+    assert "| West | 0.2 [1] |\n| East | 0.9 [3] |" in body
+    assert "### Costs\n\n- Twelve dampers cost 240 [3]." in body
+
+
+words = st.text(st.sampled_from("abc鳴橋風XYZ012(),"), max_size=8).map(
+    lambda text: f"Wind {text}a hums along the cables of the long bridge over the river in the west"
+)
+ids = st.lists(st.sampled_from(["p1", "p2", "p3"]), max_size=2, unique=True)
+sentences = st.builds(CitedSentence, text=words, passages=ids)
+paragraphs = st.builds(Paragraph, sentences=st.lists(sentences, min_size=1, max_size=3))
+lists = st.builds(ItemList, items=st.lists(sentences, min_size=1, max_size=3))
+rows = st.builds(TableRow, cells=st.lists(words, min_size=2, max_size=2), passages=ids)
+tables = st.builds(Table, columns=st.lists(words, min_size=2, max_size=2), rows=st.lists(rows, min_size=1, max_size=3))
+sections = st.builds(Section, heading=words, blocks=st.lists(paragraphs | lists | tables, min_size=1, max_size=3))
+drafts = st.builds(
+    Draft,
+    title=words,
+    summary=st.lists(sentences, min_size=1, max_size=3),
+    findings=st.lists(sentences, min_size=1, max_size=4),
+    sections=st.lists(sections, min_size=1, max_size=3),
+    limits=st.lists(sentences, max_size=3),
+)
+
+
+@given(drafts)
+def test_every_sentence_item_and_cell_of_a_draft_stands_in_its_report(made: Draft) -> None:
+    markdown = build_report(made, PASSAGES, RESULTS, theme="Why?", language="en").to_markdown()
+
+    cells = [
+        cell
+        for section in made.sections
+        for block in section.blocks
+        if isinstance(block, Table)
+        for cells in (block.columns, *(row.cells for row in block.rows))
+        for cell in cells
+    ]
+    plain = [
+        each.text for place, each in made.placed() if not each.text.startswith(tuple(f"{cell}: " for cell in cells))
+    ]
+    for text in [*plain, *cells, *(section.heading for section in made.sections)]:
+        assert text in markdown

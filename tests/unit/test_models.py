@@ -43,15 +43,12 @@ def sample(schema: dict[str, Any], shapes: dict[str, Any], *, full: bool) -> Any
             return value
         case {"enum": choices}:
             return choices[0]
-        case {"anyOf": choices}:
+        case {"anyOf": choices} | {"oneOf": choices}:
             return sample(choices[0], shapes, full=full)
         case {"type": "object"}:
-            asked = schema.get("properties", {})
-            names = [
-                name
-                for name in asked
-                if KNOWN.get(name, 0) is not None and (full or name in schema.get("required", ()))
-            ]
+            asked, required = schema.get("properties", {}), schema.get("required", ())
+            wanted = [name for name in asked if full or name in required or "const" in asked[name]]
+            names = [name for name in wanted if KNOWN.get(name, 0) is not None]
             return {name: KNOWN.get(name) or sample(asked[name], shapes, full=full) for name in names}
         case {"type": "array", "items": items}:
             return [sample(items, shapes, full=full)] * max(1, schema.get("minItems", 0))

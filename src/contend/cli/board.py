@@ -144,6 +144,8 @@ def _after_step(event: StepDone) -> str:
         case "plan":
             return f"searches ({event.detail})"
         case "search":
+            return f"reads ({event.detail})"
+        case "choose":
             return f"writes ({event.detail})"
         case "write":
             return f"reviews its draft ({event.detail})"

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from contend.cli.screen import advise, say, say_json, show
 from contend.cli.words import plain
-from contend.models.options import DEPTHS, RunOptions
+from contend.models.options import RunOptions
 from contend.prompts import PromptBuilderSettings, PromptLibrary
 from contend.readiness import models_used
 from contend.resources import resource
@@ -101,9 +101,6 @@ def _options(settings: Settings, config: Config, templates: PromptBuilderSetting
     if resolved.origins["language"] == "default":
         values["language"] = _FROM_THEME
     values["teams"] = [team.team_id for team in resolved.teams]
-    most = DEPTHS[resolved.options.depth].teams
-    if not resolved.teams_named and most is not None:
-        origins["teams"] += f"; depth {resolved.options.depth} enters {most} of them at most"
     for name, value in values.items():
         if name not in {"round_prompt", "contexts"}:
             yield from _flat(f"run.{name}", value, origins[name])

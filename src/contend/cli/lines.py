@@ -21,7 +21,7 @@ from contend.models.events import (
 )
 from contend.text import shown_score
 
-_STEPS = {"plan": "planned", "search": "found", "write": "wrote", "review": "reviewed:"}
+_STEPS = {"plan": "planned", "search": "found", "choose": "chose", "write": "wrote", "review": "reviewed:"}
 
 
 def line_of(event: AnyEvent) -> str:

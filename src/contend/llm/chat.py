@@ -1,7 +1,7 @@
 """Language models: a prompt by name in, a checked reply out, within the budget."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
@@ -84,6 +84,7 @@ class ChatModel:
         *,
         scope: Scope,
         spread_over: str | None = None,
+        faults: Callable[[R], str] | None = None,
     ) -> Answer[R]:
         """Ask, and once more with the fault shown where the reply can't be used; see `Model.structured`."""
         rendered = self._prompts.call(prompt, values, language=scope.language, mark=mark_of(scope.execution_id))
@@ -94,8 +95,20 @@ class ChatModel:
             value = await self._ask(talk)
         except UnreadableReply as fault:
             value = await self._ask_again(talk, fault)
+        else:
+            value = await self._mended(talk, value, faults(value) if faults else "")
         spread = spread_of(talk.heard.tokens, spread_over) if talk.heard and spread_over else None
         return Answer(value, reduce(add, talk.spent), spread)
+
+    async def _mended(self, talk: _Talk[R], value: R, faults: str) -> R:
+        """The reply once the model was told what is wrong with it; as it is where nothing better came."""
+        if not faults:
+            return value
+        self._show(talk, UnreadableReply(faults))
+        try:
+            return await self._ask(talk)
+        except UnreadableReply:
+            return value
 
     async def _ask(self, talk: _Talk[R]) -> R:
         talk.heard = heard = await self._complete(talk)

@@ -1,6 +1,6 @@
 """The one protocol behind which language models and the extractive model stand: nodes don't know which one answers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -55,8 +55,12 @@ class Model(Protocol):
         *,
         scope: Scope,
         spread_over: str | None = None,
+        faults: Callable[[R], str] | None = None,
     ) -> Answer[R]:
         """Ask. `spread_over` names a whole number of the reply whose other likely values are of interest, too.
+
+        `faults` says what is wrong with a reply of the right shape, "" where nothing is. The model is told so once, and
+        its second reply stands; where that one is unreadable, the first does.
 
         Raises:
             ReplyError: no valid reply, also after one repair.

@@ -42,12 +42,12 @@ class RoundStarted(Event):
 
 
 class StepDone(Event):
-    """A step of the research in a round: planned, searched, wrote, reviewed."""
+    """A step of the research in a round: planned, searched, chose passages, wrote, reviewed."""
 
     type: Literal["step_done"] = "step_done"
     team_id: str
     round_number: int
-    step: Literal["plan", "search", "write", "review"]
+    step: Literal["plan", "search", "choose", "write", "review"]
     detail: str = ""
 
 

@@ -8,7 +8,9 @@ from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from annotated_types import MaxLen
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
+
+from contend.models.research import MOST_POINTS, MOST_QUERIES, ClaimKind
 
 Line = Annotated[str, Field(min_length=2, max_length=200)]
 
@@ -20,7 +22,7 @@ class Reply(BaseModel):
 
 
 class PlanReply(Reply):
-    """The supervisor's plan: what to find out, and what to search for."""
+    """The supervisor's plan, of a model that reads little: what to find out, and what to search for."""
 
     investigation_points: list[Line] = Field(min_length=1, max_length=6)
     search_queries: list[Line] = Field(min_length=1, max_length=6)
@@ -39,11 +41,11 @@ class SentenceReply(Reply):
 
 
 class DraftReply(Reply):
-    """The writer's draft, sentence by sentence; code renders the citations."""
+    """The draft of a writer that reads little, sentence by sentence; code renders the citations."""
 
     summary: list[SentenceReply] = Field(min_length=1, max_length=4)
     findings: list[SentenceReply] = Field(min_length=1, max_length=8)
-    analysis: list[SentenceReply] = Field(min_length=1, max_length=14)
+    analysis: list[SentenceReply] = Field(min_length=2, max_length=14)
     limits: list[SentenceReply] = Field(max_length=4)
     bullets: list[int] = Field(max_length=8, description="numbers of the playbook bullets that were used")
 
@@ -81,10 +83,153 @@ def _field(kind: object, limits: list[Any]) -> Any:  # noqa: ANN401 - a field ma
 
 
 class ReviewReply(Reply):
-    """The reviewer accepts, or says what is missing; `more_queries` asks for another search."""
+    """What a reviewer that reads little answers: it accepts, or says what is missing; `more_queries` are searched."""
 
     feedback: str = Field(max_length=800)
     more_queries: list[Line] = Field(max_length=3)
+    accept: bool
+
+
+class QueryReply(Reply):
+    """A search, and the numbers of the points it is for."""
+
+    query: Line
+    points: list[int] = Field(max_length=MOST_POINTS)
+
+
+class ResearchPlanReply(Reply):
+    """The supervisor's plan: the report's title, what to find out, its outline, and what to search for."""
+
+    plan_text: str = Field(min_length=10, max_length=1_000)
+    title: str = Field(min_length=2, max_length=120)
+    points: list[Annotated[str, Field(min_length=2, max_length=400)]] = Field(min_length=1, max_length=MOST_POINTS)
+    outline: list[Line] = Field(min_length=1, max_length=12)
+    queries: list[QueryReply] = Field(max_length=MOST_QUERIES)
+
+
+class PointChoice(Reply):
+    """A point of the plan by its number, and the passages that serve it."""
+
+    point: int = Field(ge=1, le=MOST_POINTS)
+    passages: list[int] = Field(max_length=40)
+
+
+class ChoiceReply(Reply):
+    """Which passages serve which point; `gaps` are searches for what no passage answers."""
+
+    points: list[PointChoice] = Field(max_length=MOST_POINTS)
+    others: list[int] = Field(max_length=40, description="passages worth having that belong to no point")
+    gaps: list[Line] = Field(max_length=5)
+
+
+class StatementReply(Reply):
+    """A sentence or list item. `basis`: arithmetic of a derived figure, or the search for what stays open."""
+
+    text: str = Field(min_length=2, max_length=1_200)
+    sources: list[int] = Field(max_length=8)
+    kind: ClaimKind
+    basis: str = Field(max_length=300)
+
+
+class ParagraphReply(Reply):
+    type: Literal["paragraph"]
+    sentences: list[StatementReply] = Field(min_length=1, max_length=12)
+
+
+class ListReply(Reply):
+    type: Literal["list"]
+    items: list[StatementReply] = Field(min_length=1, max_length=30)
+
+
+class RowReply(Reply):
+    """A table's row; sources, kind and basis are those of the row as a whole."""
+
+    cells: list[Annotated[str, Field(max_length=400)]] = Field(min_length=1, max_length=8)
+    sources: list[int] = Field(max_length=8)
+    kind: ClaimKind
+    basis: str = Field(max_length=300)
+
+
+class TableReply(Reply):
+    """Every row has as many cells as there are columns."""
+
+    type: Literal["table"]
+    columns: list[Annotated[str, Field(max_length=120)]] = Field(min_length=1, max_length=8)
+    rows: list[RowReply] = Field(min_length=1, max_length=40)
+
+    @model_validator(mode="after")
+    def _rows_fit(self) -> "TableReply":
+        for number, row in enumerate(self.rows, start=1):
+            if len(row.cells) != len(self.columns):
+                raise ValueError(f"row {number} has {len(row.cells)} cells for {len(self.columns)} columns")
+        return self
+
+
+class SectionReply(Reply):
+    heading: str = Field(min_length=1, max_length=160)
+    blocks: list[Annotated[ParagraphReply | ListReply | TableReply, Field(discriminator="type")]] = Field(
+        min_length=1, max_length=20
+    )
+
+
+Statements = list[StatementReply]
+SUMMARY_CHARACTERS = 850
+"""A report's summary may have 1,000 characters, its citation marks among them."""
+
+
+def _fits_summary(statements: Statements) -> Statements:
+    if (characters := sum(len(each.text) for each in statements)) > SUMMARY_CHARACTERS:
+        raise ValueError(f"the summary has {characters} characters, at most {SUMMARY_CHARACTERS} fit: shorten it")
+    return statements
+
+
+Summary = Annotated[Statements, Field(min_length=1, max_length=6), AfterValidator(_fits_summary)]
+Findings = Annotated[Statements, Field(min_length=1, max_length=12)]
+Limits = Annotated[Statements, Field(max_length=10)]
+
+
+class ReportReply(Reply):
+    """The writer's report as structure; code renders the citations."""
+
+    summary: Summary
+    findings: Findings
+    sections: list[SectionReply] = Field(min_length=1, max_length=12)
+    limits: Limits
+    lessons: list[int] = Field(max_length=8, description="numbers of the lessons that were used")
+
+
+class SectionChange(Reply):
+    """A section in its new form. `number` 0: a new one, at the end."""
+
+    number: int = Field(ge=0, le=20)
+    section: SectionReply | None = Field(description="null: the section goes")
+
+
+class RevisionReply(Reply):
+    """What of a draft changes; parts that are null and sections that are not named stay as they are."""
+
+    not_done: list[Annotated[str, Field(max_length=400)]] = Field(
+        max_length=12, description="fixes that were not followed, and why"
+    )
+    summary: Summary | None
+    findings: Findings | None
+    sections: list[SectionChange] = Field(max_length=14)
+    limits: Limits | None
+    lessons: list[int] = Field(max_length=8, description="numbers of the lessons that were used")
+
+
+class FixReply(Reply):
+    """What to change, and where: a place of the draft such as `2.1.3`, or `summary 1`."""
+
+    where: str = Field(min_length=1, max_length=80)
+    what: str = Field(min_length=2, max_length=600)
+
+
+class FixesReply(Reply):
+    """The reviewer's fixes, the searches for what is missing, and whether the draft can be handed in as it is."""
+
+    fixes: list[FixReply] = Field(max_length=15)
+    gaps: list[Line] = Field(max_length=5)
     accept: bool
 
 

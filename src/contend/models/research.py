@@ -1,13 +1,14 @@
 """Research: plan, what sources gave, the draft, the report."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
+from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from pydantic import Field, StringConstraints, ValidationInfo, field_validator
+from pydantic import Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from contend.addresses import shown_address
 from contend.code_spans import without_code
@@ -23,6 +24,7 @@ class ResearchPlan(Record):
 
     theme: Theme
     investigation_points: list[Text] = Field(min_length=1, max_length=MOST_POINTS)
+    outline: list[Text] = Field(default_factory=list, max_length=20)
     search_queries: list[Text] = Field(min_length=1, max_length=MOST_QUERIES)
     source_priority: dict[str, int] = Field(default_factory=lambda: {"tavily": 1, "arxiv": 2})
     plan_text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=10)]
@@ -70,34 +72,183 @@ class Found(NamedTuple):
 class Passage(Record):
     """A piece of a retrieved document. `id` is the content hash under which the document store holds `text`.
 
-    `heading`: where it stands in the document, such as `p. 3` or `Limits › Tokens`; "" where nothing tells.
+    `heading`: where it stands in the document, such as `p. 3` or `Limits › Tokens`; "" where nothing tells;
+    `published`: the document's day as YYYY-MM-DD, if known.
     """
 
     id: str
     url: str
     title: str
     heading: str = ""
+    published: str | None = None
     text: str = ""
 
 
+ClaimKind = Literal["stated", "derived", "judgement", "open"]
+"""A passage says it; it follows from passages; it is the writer's own word; nothing was found on it."""
+
+
 class CitedSentence(Record):
-    """A sentence and the ids of the passages it rests on."""
+    """A statement and the ids of the passages it rests on.
+
+    `basis`: of a derived figure the arithmetic, such as `21.4 * 4`; of an open question the search that found nothing.
+    """
 
     text: Text
     passages: list[str] = Field(default_factory=list)
+    kind: ClaimKind = "stated"
+    basis: str = ""
+
+
+class Paragraph(Record):
+    type: Literal["paragraph"] = "paragraph"
+    sentences: list[CitedSentence] = Field(min_length=1)
+
+
+class ItemList(Record):
+    type: Literal["list"] = "list"
+    items: list[CitedSentence] = Field(min_length=1)
+
+
+class TableRow(Record):
+    """A row's cells, as many as the table has columns, and what they rest on together."""
+
+    cells: list[str] = Field(min_length=1)
+    passages: list[str] = Field(default_factory=list)
+    kind: ClaimKind = "stated"
+    basis: str = ""
+
+
+class Table(Record):
+    type: Literal["table"] = "table"
+    columns: list[str] = Field(min_length=1)
+    rows: list[TableRow] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _rows_fit(self) -> "Table":
+        for number, row in enumerate(self.rows, start=1):
+            if len(row.cells) != len(self.columns):
+                raise ValueError(f"row {number} has {len(row.cells)} cells for {len(self.columns)} columns")
+        return self
+
+    def statement(self, row: TableRow) -> CitedSentence:
+        """The row as a sentence would say it: `Column: cell; Column: cell`."""
+        named = [
+            f"{column}: {cell}" if column.strip() else cell
+            for column, cell in zip(self.columns, row.cells, strict=True)
+        ]
+        return CitedSentence(text="; ".join(named), passages=row.passages, kind=row.kind, basis=row.basis)
+
+
+Block = Annotated[Paragraph | ItemList | Table, Field(discriminator="type")]
+
+
+class Section(Record):
+    """A part of the report's body. Without a heading it follows the one before it."""
+
+    heading: str = ""
+    blocks: list[Block] = Field(min_length=1)
+
+    def statements(self) -> list[CitedSentence]:
+        return [each for block in self.blocks for each in statements_of(block)]
+
+
+class PlacedSentence(NamedTuple):
+    """A statement and its place: `summary 2`, `finding 1`, `limit 1`, or section, block and item as `2.1.3`."""
+
+    place: str
+    sentence: CitedSentence
+
+
+SENTENCES_A_PARAGRAPH = 4
 
 
 class Draft(Record):
-    """The writer's structured reply, with passage ids instead of the numbers offered to it."""
+    """The writer's report as structure: what each statement rests on stands beside it, by passage id."""
 
+    title: str = ""
     summary: list[CitedSentence] = Field(min_length=1)
     findings: list[CitedSentence] = Field(min_length=1)
-    analysis: list[CitedSentence] = Field(min_length=1)
+    sections: list[Section] = Field(min_length=1)
     limits: list[CitedSentence] = Field(default_factory=list)
     bullets_used: list[str] = Field(default_factory=list)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _from_flat(cls, data: object) -> object:
+        """Drafts of the first release had one flat `analysis`."""
+        if isinstance(data, dict) and "analysis" in data:
+            data = dict(data)
+            data["sections"] = [flat_section(data.pop("analysis"))]
+        return data
+
+    def placed(self) -> list[PlacedSentence]:
+        """Every sentence, item and row in reading order, with its place."""
+        placed = [PlacedSentence(f"summary {number}", each) for number, each in enumerate(self.summary, start=1)]
+        placed += [PlacedSentence(f"finding {number}", each) for number, each in enumerate(self.findings, start=1)]
+        for number, section in enumerate(self.sections, start=1):
+            for at, block in enumerate(section.blocks, start=1):
+                statements = enumerate(statements_of(block), start=1)
+                placed += [PlacedSentence(f"{number}.{at}.{item}", each) for item, each in statements]
+        placed += [PlacedSentence(f"limit {number}", each) for number, each in enumerate(self.limits, start=1)]
+        return placed
+
     def sentences(self) -> list[CitedSentence]:
-        return [*self.summary, *self.findings, *self.analysis, *self.limits]
+        """Every sentence, item and row in reading order."""
+        return [each.sentence for each in self.placed()]
+
+    def without(self, unwanted: Callable[[CitedSentence], bool]) -> "Draft | None":
+        """The draft without some statements; None if no part of it is left. An empty part takes from the others."""
+        parts = {
+            name: [each for each in getattr(self, name) if not unwanted(each)]
+            for name in ("summary", "findings", "limits")
+        }
+        sections = [kept for section in self.sections if (kept := _section_without(section, unwanted))]
+        left = [*parts["summary"], *parts["findings"], *(each for section in sections for each in section.statements())]
+        if not left:
+            return None
+        filled = {name: parts[name] or left[:1] for name in ("summary", "findings")}
+        body = sections or [Section.model_validate(flat_section(left))]
+        return self.model_copy(update={**filled, "sections": body, "limits": parts["limits"]})
+
+    def body(self) -> list[CitedSentence]:
+        """All but the limits, which need no source."""
+        return [each.sentence for each in self.placed() if not each.place.startswith("limit ")]
+
+
+def statements_of(block: Paragraph | ItemList | Table) -> list[CitedSentence]:
+    match block:
+        case Paragraph():
+            return block.sentences
+        case ItemList():
+            return block.items
+        case Table():
+            return [block.statement(row) for row in block.rows]
+
+
+def _section_without(section: Section, unwanted: Callable[[CitedSentence], bool]) -> Section | None:
+    blocks = [kept for block in section.blocks if (kept := _block_without(block, unwanted))]
+    return section.model_copy(update={"blocks": blocks}) if blocks else None
+
+
+def _block_without(block: Paragraph | ItemList | Table, unwanted: Callable[[CitedSentence], bool]) -> Block | None:
+    match block:
+        case Paragraph():
+            sentences = [each for each in block.sentences if not unwanted(each)]
+            return Paragraph(sentences=sentences) if sentences else None
+        case ItemList():
+            items = [each for each in block.items if not unwanted(each)]
+            return ItemList(items=items) if items else None
+        case Table():
+            rows = [row for row in block.rows if not unwanted(block.statement(row))]
+            return Table(columns=block.columns, rows=rows) if rows else None
+
+
+def flat_section(sentences: Sequence[Any]) -> dict[str, Any]:
+    """Sentences as a section without a heading, in paragraphs of up to four, evenly filled."""
+    count = max(1, -(-len(sentences) // SENTENCES_A_PARAGRAPH))
+    bounds = [len(sentences) * part // count for part in range(count + 1)]
+    return {"blocks": [{"type": "paragraph", "sentences": sentences[begin:end]} for begin, end in pairwise(bounds)]}
 
 
 MARK = re.compile(r"\[([1-9]\d*)\]")
@@ -127,13 +278,13 @@ HEADINGS: dict[Language, Headings] = {
 
 
 class ResearchReport(Record):
-    """The report. `[n]` in its texts is entry n of `sources`. A right answer may be one short sentence."""
+    """The report. `[n]` in its texts is entry n of `sources`."""
 
     theme: Theme
-    executive_summary: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
+    executive_summary: Text
     key_findings: list[Text] = Field(min_length=1, max_length=20)
     detailed_analysis: Text
-    constraints_and_challenges: Annotated[str, StringConstraints(strip_whitespace=True, max_length=2000)] = ""
+    constraints_and_challenges: str = ""
     sources: list[SearchResult] = Field(default_factory=list)
     generated_at: UtcDatetime = Field(default_factory=utc_now)
 

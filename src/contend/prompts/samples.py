@@ -64,6 +64,26 @@ _ROUND = {
     "exit_reason": "plateau",
 }
 
+_PLANNING = {
+    "stance": "Look at the web first.",
+    "query_hints": ["overview"],
+    "sources": ["local", "arxiv"],
+    "round_number": 2,
+}
+_SEARCHES = [
+    {"query": Untrusted("bridge hum", label="query"), "titles": Untrusted("On bridges", label="title")},
+    {"query": Untrusted("cable damping", label="query"), "titles": ""},
+]
+_MARKS = [{"place": "2.1.3", "text": Untrusted("the source has no 2019")}]
+_WRITING: Values = {
+    "head": "Question and passages",
+    "stance": "Look at the web first.",
+    "bullets": _LESSONS,
+    "words": 1_500,
+    "characters": 3_000,
+}
+_WRITING_SPARSE: Values = {**_WRITING, "stance": "", "bullets": []}
+
 _TEAM_FULL: Values = {
     "user_prompt": Untrusted("Why do bridges hum in the wind?", label="question"),
     "instructions": _said("instructions"),
@@ -168,6 +188,62 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
             "max_iterations": 5,
         },
         {"theme": _QUESTION["theme"], "points": [], "draft": "", "passages": [], "iteration": 5, "max_iterations": 5},
+    ),
+    "research/head": (
+        {
+            **_QUESTION,
+            "brief": "Question: why do bridges hum?",
+            "points": _POINTS,
+            "passages": [
+                {**passage, "heading": Untrusted("Wind › Cables", label="heading"), "published": "2025-03-01"}
+                for passage in _PASSAGES
+            ],
+        },
+        {**_QUESTION, "instructions": "", "brief": "", "points": [], "passages": []},
+    ),
+    "research/plan": (
+        {
+            **_QUESTION,
+            **_PLANNING,
+            "brief": "Question: why do bridges hum?",
+            "catalogue": [
+                {"title": _said("title"), "published": "2025-03-01", "tokens": 900, "headings": _said("heading")}
+            ],
+            "searches": _SEARCHES,
+            "best_draft": _said("draft"),
+            "fixes": _said("fixes"),
+            "rejected": _said("feedback"),
+        },
+        {
+            **_QUESTION,
+            "instructions": "",
+            "brief": "",
+            "stance": "",
+            "query_hints": [],
+            "sources": ["local"],
+            "round_number": 1,
+            "catalogue": [],
+            "searches": [],
+            "best_draft": "",
+            "fixes": "",
+            "rejected": "",
+        },
+    ),
+    "research/choose": (
+        {"head": "Question and passages", "budget": 8_000, "searches": _SEARCHES},
+        {"head": "Question and passages", "budget": 8_000, "searches": []},
+    ),
+    "research/write": (
+        {**_WRITING, "outline": [Untrusted("Causes"), Untrusted("Remedies")]},
+        {**_WRITING_SPARSE, "outline": []},
+    ),
+    "research/revise": (
+        {**_WRITING, "draft": _said("draft"), "marks": _MARKS, "fixes": _said("fixes"), "new_passages": [2]},
+        {**_WRITING_SPARSE, "draft": _said("draft"), "marks": [], "fixes": "", "new_passages": []},
+    ),
+    "research/review": (
+        {"head": "Question and passages", "draft": _said("draft"), "marks": _MARKS},
+        {"head": "Question and passages", "draft": _said("draft"), "marks": []},
     ),
     "evaluator/metric": (
         {

@@ -1,26 +1,15 @@
-"""What the research's agents are asked: their model, their scope, and the values of each prompt."""
+"""What every call of a research shares: the agent's model, its scope, what it cost, what is searched."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
+from contend.llm.context import ContextProfile
 from contend.llm.model import Model, Scope
 from contend.models.options import ResolvedOptions, TeamConfig
-from contend.models.research import Passage
 from contend.models.task import CallUsage
-from contend.prompts import Untrusted
-from contend.research.approval import refusal_reason
 from contend.research.state import ResearchState, ResearchUpdate, latest_calls
 from contend.services import Services
-from contend.text import shorten
 
-AT_HAND = 4
-AT_HAND_CHARACTERS = 240
-"""Of so many passages of the own documents, the planner sees the beginnings."""
-
-_TOLD_APART = 80
-"""So many characters tell one feedback from another."""
-
-Asked = Literal["supervisor", "writer", "reviewer"]
+AgentRole = Literal["supervisor", "writer", "reviewer"]
 
 
 def team_of(state: ResearchState) -> TeamConfig:
@@ -32,7 +21,7 @@ def max_iterations(state: ResearchState) -> int:
     return team_of(state).max_iterations or int(state["options"]["max_iterations"])
 
 
-def asked(services: Services, state: ResearchState, role: Asked) -> Model:
+def agent(services: Services, state: ResearchState, role: AgentRole) -> Model:
     """The model that plays a role for this team."""
     options, execution_id = ResolvedOptions.model_validate(state["options"]), state["execution_id"]
     model = services.model(role, options, execution_id, team=team_of(state))
@@ -51,7 +40,7 @@ def spent(services: Services, state: ResearchState, usage: CallUsage) -> Researc
     }
 
 
-def scope(state: ResearchState, role: Asked, *, step: str = "") -> Scope:
+def scope(state: ResearchState, role: AgentRole, *, step: str = "") -> Scope:
     return Scope(
         execution_id=state["execution_id"],
         role=role,
@@ -62,98 +51,21 @@ def scope(state: ResearchState, role: Asked, *, step: str = "") -> Scope:
     )
 
 
-async def values_for(
-    services: Services, state: ResearchState, role: Asked, *, offered: Sequence[Passage] = ()
-) -> Mapping[str, object]:
-    """The values of a role's prompt; whatever came from outside is marked Untrusted."""
+def profile(services: Services, state: ResearchState, role: AgentRole = "writer") -> ContextProfile:
+    """What a call of a role may hold."""
+    options = ResolvedOptions.model_validate(state["options"])
+    return services.profile(role, options, team=team_of(state))
+
+
+def searched_sources(state: ResearchState) -> list[str]:
+    """The team's sources that the run uses, in its order of preference."""
+    return [name for name in team_of(state).sources if name in state["options"]["sources"]]
+
+
+def queries_of(state: ResearchState) -> list[str]:
+    """What is searched for next: what the draft or a choice asked for, else the plan's queries and the question."""
+    if again := state.get("more_queries"):
+        return list(dict.fromkeys(again))
     plan = state.get("task_plan") or {}
-    points = [Untrusted(point) for point in plan.get("investigation_points", [])]
-    shared: dict[str, object] = {"theme": Untrusted(state["theme"])}
-    match role:
-        case "supervisor":
-            at_hand = await _at_hand(services, state)
-            return shared | _briefing(services, state) | _planning(state) | {"at_hand": at_hand}
-        case "writer":
-            best = await services.submission(state.get("best_submission"))
-            return (
-                shared
-                | _briefing(services, state)
-                | {
-                    "points": points,
-                    "passages": _shown(offered),
-                    "best_draft": Untrusted(best.content if best else "", label="draft"),
-                    "feedback": Untrusted(state.get("feedback") or "", label="feedback"),
-                    "bullets": [
-                        {"number": number, "content": Untrusted(bullet["content"], label="bullet")}
-                        for number, bullet in enumerate(state.get("bullets", []), start=1)
-                    ],
-                }
-            )
-        case "reviewer":
-            return shared | {
-                "points": points,
-                "draft": Untrusted(state["current_draft"] or "", label="draft"),
-                "passages": _shown(offered),
-                "iteration": state["iteration_count"],
-                "max_iterations": max_iterations(state),
-            }
-
-
-def _briefing(services: Services, state: ResearchState) -> dict[str, object]:
-    return {
-        "instructions": Untrusted(state["options"]["instructions"], label="instructions"),
-        "brief": state.get("brief", ""),
-        "stance": services.stance(team_of(state), state["options"]["language"]),
-    }
-
-
-def _planning(state: ResearchState) -> dict[str, object]:
-    team = team_of(state)
-    history: list[dict[str, Any]] = [
-        {
-            **past,
-            "feedback": Untrusted(past["feedback"], label="feedback"),
-            "uncovered": [Untrusted(point) for point in past["uncovered"]],
-        }
-        for past in state.get("history", [])
-    ]
-    return {
-        "query_hints": team.query_hints,
-        "feedback": Untrusted(refusal_reason(state) or _latest_feedback(state), label="feedback"),
-        "sources": [name for name in team.sources if name in state["options"]["sources"]],
-        "round_number": state["round_number"],
-        "history": history,
-    }
-
-
-def _latest_feedback(state: ResearchState) -> str:
-    """The judges' latest feedback, as far as the brief does not show it, shortened or not."""
-    history = state.get("history", [])
-    feedback = str(history[-1]["feedback"]).strip() if history else ""
-    return "" if feedback[:_TOLD_APART] in state.get("brief", "") else feedback
-
-
-async def _at_hand(services: Services, state: ResearchState) -> list[dict[str, object]]:
-    """What the own documents say nearest to the question: a plan made blind asks about something else."""
-    if "local" not in team_of(state).sources or "local" not in state["options"]["sources"]:
-        return []
-    source = await services.ready_source("local", state["options"]["documents"], state["execution_id"])
-    found = await source.search(state["theme"], limit=AT_HAND)
-    return [
-        {
-            "title": Untrusted(result.title, label="title"),
-            "text": Untrusted(shorten(text, AT_HAND_CHARACTERS), label="passage"),
-        }
-        for result, text, _ in found
-    ]
-
-
-def _shown(passages: Sequence[Passage]) -> list[dict[str, object]]:
-    return [
-        {
-            "number": number,
-            "title": Untrusted(passage.title, label="title"),
-            "text": Untrusted(passage.text, label="passage"),
-        }
-        for number, passage in enumerate(passages, start=1)
-    ]
+    # Queries of a plan look for what is beside the question, and may all miss what answers it.
+    return list(dict.fromkeys([state["theme"], *plan.get("search_queries", [])]))

@@ -1,7 +1,7 @@
 """The research graph.
 
 (open_run) → supervise → (approve_plan) → Send × queries → search → collect → (Send × pages → read_page → collect)
-→ write → (review) → supervise, or end.
+→ (choose → (search)) → write → (review) → supervise, or end.
 """
 
 from langgraph.graph import START, StateGraph
@@ -41,6 +41,7 @@ def build_research_graph(services: Services) -> ResearchGraph:
         error_handler=nodes.leave_unread,
         destinations=fails_to("read_page"),
     )
+    graph.add_node("choose", nodes.choose, error_handler=alone.fail, destinations=fails_to("choose"))
     graph.add_node("write", nodes.write, error_handler=alone.fail, destinations=fails_to("write"))
     graph.add_node("review", nodes.review, error_handler=alone.fail, destinations=fails_to("review"))
     routes = ResearchRoutes(services)
@@ -53,7 +54,8 @@ def build_research_graph(services: Services) -> ResearchGraph:
         "approve_plan", routes.route_after_approval, ["approve_plan", "supervise", "search", "collect"]
     )
     graph.add_edge("search", "collect")
-    graph.add_conditional_edges("collect", routes.route_after_collect, ["read_page", "write"])
+    graph.add_conditional_edges("collect", routes.route_after_collect, ["read_page", "choose", "write", "supervise"])
+    graph.add_conditional_edges("choose", routes.route_after_choose, ["search", "write"])
     graph.add_edge("read_page", "collect")
     graph.add_conditional_edges("write", routes.route_after_write, ["review", "supervise"])
     graph.add_edge("review", "supervise")

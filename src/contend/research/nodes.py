@@ -1,5 +1,6 @@
 """The nodes of a round's research: each reads, awaits at most one paid call, and returns a partial update."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
@@ -9,36 +10,35 @@ from langgraph.types import Command, Overwrite, interrupt
 
 from contend.errors import SourceError
 from contend.models.events import SourceOff, StepDone
-from contend.models.replies import PlanReply, ReviewReply, draft_reply
-from contend.models.research import ResearchPlan, SearchResult
+from contend.models.replies import FixesReply, ReviewReply
+from contend.models.research import Draft, Passage, SearchResult
+from contend.models.submission import Submission
 from contend.preflight import is_alone
 from contend.report import state_to_report
+from contend.research import compact, full
 from contend.research.alone import message
 from contend.research.approval import answered, plan_question, wants_approval
-from contend.research.ask import asked, max_iterations, scope, spent, team_of, values_for
-from contend.research.feedback import (
-    told_to_writer,
-    without_feedback,
-    without_instructions,
-    without_orders,
-    without_remarks,
-)
-from contend.research.planning import whole_plan
-from contend.research.reading import (
-    nearest_passages,
-    pages_to_read,
-    reading_list,
-    summarized_by,
-    unread_pages,
+from contend.research.ask import max_iterations, profile, queries_of, spent, team_of
+from contend.research.evidence import EvidencePool
+from contend.research.feedback import without_instructions, without_orders
+from contend.research.gathering import (
+    chosen_ids,
+    cited_ids,
+    grown_pool,
+    known_ids,
+    passages_of,
+    pool_of,
+    results_of,
+    room_for,
     with_summaries,
+    within,
+    working_ids,
 )
+from contend.research.reading import nearest_passages, pages_to_read, unread_pages
 from contend.research.state import BEGUN, PageTask, ResearchState, ResearchUpdate, SearchTask
-from contend.research.writing import draft_of, submission_of
+from contend.research.submitting import submission_of
 from contend.services import Services, tell
-from contend.text import shorten
-from contend.theme import title_of
-
-RESULTS_A_QUERY = 8
+from contend.text import estimate_tokens, shorten
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,17 @@ class ResearchNodes:
             begun = {} if "next_action" in state else BEGUN
             known: ResearchState = {**state, **begun}  # type: ignore[typeddict-item]  # an update of the same keys
             return {**begun, **await self._plan(known)}
+        open_questions = unsearched(state)
         if state.get("accepted") or state["iteration_count"] >= max_iterations(state):
+            if open_questions and not state.get("open_searched"):
+                # Nobody writes that nothing is known before a search for exactly that came back empty.
+                return {"next_action": "research", "more_queries": open_questions, "open_searched": True}
             return {"next_action": "end", **await self._hand_in(state)}
         if state.get("feedback") is None:
             return {"next_action": "review"}
-        again: Literal["research", "write"] = "research" if state.get("more_queries") else "write"
-        return {"next_action": again, "iteration_count": state["iteration_count"] + 1}
+        queries = list(dict.fromkeys([*(state.get("more_queries") or []), *open_questions]))
+        again: Literal["research", "write"] = "research" if queries else "write"
+        return {"next_action": again, "more_queries": queries, "iteration_count": state["iteration_count"] + 1}
 
     async def approve_plan(self, state: ResearchState) -> ResearchUpdate:
         """A person approves the plan, edits it or rejects it; the team waits here, and its time stands still."""
@@ -72,20 +77,20 @@ class ResearchNodes:
     async def search(self, task: SearchTask) -> ResearchUpdate:
         """One query to one source; texts go to the document store, state gets their ids."""
         source = await self.services.ready_source(task["source"], task["documents"], task["execution_id"])
-        hits = await source.search(task["query"], limit=RESULTS_A_QUERY)
+        hits = await source.search(task["query"], limit=task["limit"])
         documents = await self.services.documents.put_many([hit.text for hit in hits])
-        found = []
-        for place, (hit, document) in enumerate(zip(hits, documents, strict=True), start=1):
-            found.append(
-                {
-                    "query": task["query"],
-                    "place": place,
-                    "text": document,
-                    "summarized": source.summarizes,
-                    "result": hit.result.model_dump(mode="json", exclude_none=True, exclude={"summary"}),
-                    **({"heading": hit.heading} if hit.heading else {}),
-                }
-            )
+        found = [
+            {
+                "query": task["query"],
+                "place": place,
+                "text": document,
+                "heading": hit.heading,
+                "tokens": estimate_tokens(hit.text),
+                "summarized": source.summarizes,
+                "result": hit.result.model_dump(mode="json", exclude_none=True, exclude={"summary"}),
+            }
+            for place, (hit, document) in enumerate(zip(hits, documents, strict=True), start=1)
+        ]
         return {"found": found}
 
     async def turn_off(self, task: SearchTask, error: NodeError) -> Command[Literal["collect"]]:
@@ -103,26 +108,52 @@ class ResearchNodes:
         return Command(update={"failed": [{"source": task["source"], "reason": reason}]}, goto="collect")
 
     async def collect(self, state: ResearchState) -> ResearchUpdate:
-        """Merge what was found, best first, with the passages that carried the team's best draft.
+        """What was found joins the pool; then which of it the team works with, or what a model has to choose among.
 
         Where pages are to be read in full, they are read first, and come back here.
         """
         if pages_to_read(state):
             return {}
         off = {**state.get("sources_off", {}), **{item["source"]: item["reason"] for item in state.get("failed", [])}}
-        kept = await self.services.submission(state.get("best_submission"))
-        results, passages = reading_list(state, kept)
-        if not passages:
+        best = await self.services.submission(state.get("best_submission"))
+        pool = grown_pool(state, queries_of(state))
+        if not pool["passages"]:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in off.items()) or "nothing matched"
             raise SourceError(f"no source gave anything for {state['theme'][:80]!r} ({reasons})")
-        _tell_step(state, "search", _told_found(state, len(results)))
+        chosen = self._working(state, pool, best)
+        _tell_step(state, "search", _told_found(state, len(pool["results"])))
         return {
-            "research_data": [result.model_dump(mode="json", exclude_none=True) for result in results],
-            "summarized_by": summarized_by(state, results),
-            "passages": [passage.model_dump(mode="json", exclude={"text"}) for passage in passages],
+            **chosen,
+            "pool": pool,
             "sources_off": off,
-            "unread": unread_pages(state, results, kept),
+            "unread": unread_pages(state, pool["results"], best),
+            "more_queries": [],
             **_emptied(state),
+        }
+
+    async def choose(self, state: ResearchState) -> ResearchUpdate:
+        """A model chooses once which of the new passages serve which point; what the draft cites stays."""
+        pool, best = pool_of(state), await self.services.submission(state.get("best_submission"))
+        known = {each["id"]: each for each in pool["passages"]}
+        shown = [known[each] for each in state["to_choose"]]
+        limits, pinned = profile(self.services, state), self._pinned(state, best)
+        room = room_for(pool, pinned, limits.chosen_tokens)
+        texts = await self._with_texts(passages_of(pool, [each["id"] for each in shown]))
+        reply, usage = await full.choose(self.services, state, shown, texts, budget=limits.chosen_tokens)
+        held = sum(each["tokens"] for each in pool["passages"] if each["id"] in pinned)
+        chosen = chosen_ids(reply, shown, tokens=room - held)
+        ids = within(pool, [*pinned, *chosen, *known_ids(state, best)], tokens=room)
+        seen = [*pool["shown"], *(each["id"] for each in shown)]
+        gaps = [query for query in reply.gaps if query not in pool["searches"]]
+        _tell_step(state, "choose", f"{len(chosen)} of {len(shown)} passages")
+        return {
+            **self._at_work(pool, ids),
+            "pool": {**pool, "shown": seen},
+            "to_choose": [],
+            # One search for gaps a loop: what it finds is chosen among, and then written from.
+            "more_queries": [] if state.get("gaps_searched") else gaps,
+            "gaps_searched": True,
+            **spent(self.services, state, usage),
         }
 
     async def read_page(self, task: PageTask) -> ResearchUpdate:
@@ -142,86 +173,103 @@ class ResearchNodes:
         return Command(update={"read": [{"url": task["result"]["url"], "problem": str(error.error)}]}, goto="collect")
 
     async def write(self, state: ResearchState) -> ResearchUpdate:
-        """The draft, from the passages; the model names sources, code renders the citations."""
-        offered = await self.services.passages(state["passages"])
-        bullets = state.get("bullets", [])
-        answer = await asked(self.services, state, "writer").structured(
-            "writer/write",
-            draft_reply(len(offered), len(bullets)),
-            await values_for(self.services, state, "writer", offered=offered),
-            scope=scope(state, "writer", step=str(state["iteration_count"])),
-        )
-        said = without_orders(draft_of(answer.value, offered, bullets), offered)
-        draft = without_remarks(without_feedback(said, told_to_writer(state), offered), offered, state["theme"])
+        """The draft, or what of it changes; the model names sources, code renders the citations."""
+        offered = await self._offered(state)
+        best = await self.services.submission(state.get("best_submission"))
+        if profile(self.services, state).compact:
+            draft, usage = await compact.write(self.services, state, offered, best.content if best else "")
+        else:
+            draft, usage = await full.write(self.services, state, offered, _draft_to_mend(state, best))
+        draft = without_orders(draft, offered)
         written: ResearchState = {**state, "draft_report": draft.model_dump(mode="json")}
         report = state_to_report(written, results=await self._results(state), passages=offered)
-        _tell_step(state, "write", f"{len(draft.sentences())} sentences")
+        _tell_step(state, "write", f"{len(draft.sentences())} statements")
         return {
             "draft_report": draft.model_dump(mode="json"),
             "current_draft": report.to_markdown(state["options"]["language"], folders=self._folders(state)),
+            "written_from": [passage.id for passage in offered],
             "feedback": None,
-            **spent(self.services, state, answer.usage),
+            "gaps_searched": False,
+            **spent(self.services, state, usage),
         }
 
     async def review(self, state: ResearchState) -> ResearchUpdate:
-        """The reviewer accepts, gives feedback, or asks for another search."""
-        offered = await self.services.passages(state["passages"])
-        answer = await asked(self.services, state, "reviewer").structured(
-            "reviewer/review",
-            ReviewReply,
-            await values_for(self.services, state, "reviewer", offered=offered),
-            scope=scope(state, "reviewer", step=str(state["iteration_count"])),
-        )
-        reply = answer.value
+        """The reviewer accepts, says what to mend, or asks for another search."""
+        offered = await self._offered(state)
+        if profile(self.services, state).compact:
+            reply, usage = await compact.review(self.services, state, offered)
+            reviewed = self._reviewed(state, reply)
+        else:
+            draft = Draft.model_validate(state["draft_report"])
+            fixes, usage = await full.review(self.services, state, offered, draft)
+            reviewed = _with_fixes(fixes)
+        _tell_step(state, "review", "accepted" if reviewed["accepted"] else shorten(reviewed["feedback"] or "", 80))
+        return {**reviewed, **spent(self.services, state, usage)}
+
+    def _reviewed(self, state: ResearchState, reply: ReviewReply) -> ResearchUpdate:
         instructions = self.services.library.render(
             "reviewer/system", {}, language=state["options"]["language"], mark=""
         )
         feedback = without_instructions(reply.feedback, instructions)
-        _tell_step(state, "review", "accepted" if reply.accept else shorten(feedback, 80))
+        return {"accepted": reply.accept, "feedback": feedback, "more_queries": reply.more_queries}
+
+    def _pinned(self, state: ResearchState, best: Submission | None) -> list[str]:
+        return cited_ids(_draft_to_mend(state, best))
+
+    def _working(self, state: ResearchState, pool: EvidencePool, best: Submission | None) -> ResearchUpdate:
+        """The passages to work with, where all that may be read fits; else those to choose among."""
+        limits, pinned, known = profile(self.services, state), self._pinned(state, best), known_ids(state, best)
+        room = room_for(pool, pinned, limits.chosen_tokens)
+        if limits.compact:
+            return self._at_work(pool, working_ids(pool, pinned, tokens=limits.chosen_tokens))
+        candidates = working_ids(pool, [*pinned, *known], tokens=max(room, limits.offered_tokens))
+        everything = within(pool, [*known, *candidates], tokens=room)
+        new = [each for each in candidates if each not in {*pinned, *known, *pool["shown"]}]
+        if len(everything) == len(set(candidates)) or not new:
+            nothing_new = bool(state.get("draft_report")) and not new
+            return {**self._at_work(pool, everything), "to_choose": [], "nothing_new": nothing_new}
+        return {"to_choose": new, "nothing_new": False}
+
+    def _at_work(self, pool: EvidencePool, ids: Sequence[str]) -> ResearchUpdate:
+        passages = passages_of(pool, ids)
         return {
-            "accepted": reply.accept,
-            "feedback": feedback,
-            "more_queries": reply.more_queries,
-            **spent(self.services, state, answer.usage),
+            "passages": [passage.model_dump(mode="json", exclude={"text"}) for passage in passages],
+            "research_data": results_of(pool, passages),
         }
 
     def _folders(self, state: ResearchState) -> list[Path]:
         return self.services.document_paths(state["options"]["documents"])
 
+    async def _offered(self, state: ResearchState) -> list[Passage]:
+        return await self._with_texts([Passage.model_validate(passage) for passage in state["passages"]])
+
+    async def _with_texts(self, passages: Sequence[Passage]) -> list[Passage]:
+        texts = await self.services.documents.get_many(passage.id for passage in passages)
+        return [passage.model_copy(update={"text": texts[passage.id]}) for passage in passages]
+
     async def _results(self, state: ResearchState) -> list[SearchResult]:
         """Whole: in the state, titles stand for their summaries."""
-        results = [SearchResult.model_validate(result) for result in state["research_data"]]
-        kept = await self.services.submission(state.get("best_submission"))
-        ids = state.get("summarized_by", {})
-        texts = await self.services.documents.get_many(ids.values())
-        return with_summaries(results, kept, {url: texts[document] for url, document in ids.items()})
+        pool = pool_of(state)
+        wanted = [pool["summarized_by"][result["url"]] for result in state["research_data"]]
+        return with_summaries(state["research_data"], pool, await self.services.documents.get_many(wanted))
 
     async def _plan(self, state: ResearchState) -> ResearchUpdate:
-        answer = await asked(self.services, state, "supervisor").structured(
-            "supervisor/plan",
-            PlanReply,
-            await values_for(self.services, state, "supervisor"),
-            scope=scope(state, "supervisor", step="again" if state.get("human_input") else ""),
-        )
-        plan = ResearchPlan(
-            theme=title_of(state["theme"]),
-            investigation_points=answer.value.investigation_points,
-            search_queries=list(dict.fromkeys(answer.value.search_queries)),
-            source_priority={name: place for place, name in enumerate(team_of(state).sources, start=1)},
-            plan_text=answer.value.plan_text,
-        )
-        plan = whole_plan(plan, state["options"]["language"])
+        if profile(self.services, state, "supervisor").compact:
+            plan, usage = await compact.plan(self.services, state)
+        else:
+            best = await self.services.submission(state.get("best_submission"))
+            plan, usage = await full.plan(self.services, state, best)
         _tell_step(state, "plan", f"{len(plan.search_queries)} queries")
         return {
             "task_plan": plan.model_dump(mode="json"),
             "next_action": "research",
             "human_input_required": wants_approval(state),
             "iteration_count": 1,
-            **spent(self.services, state, answer.usage),
+            **spent(self.services, state, usage),
         }
 
     async def _hand_in(self, state: ResearchState) -> ResearchUpdate:
-        offered = await self.services.passages(state["passages"])
+        offered = await self._offered(state)
         submission = submission_of(state, await self._results(state), offered, folders=self._folders(state))
         document = await self.services.put_submission(submission)
         if not is_alone(state):
@@ -232,6 +280,28 @@ class ResearchNodes:
             "report": submission.report.model_dump(mode="json"),
             "messages": [message(state, submission.content)],
         }
+
+
+def unsearched(state: ResearchState) -> list[str]:
+    """The searches named by the draft's open statements that nobody has made."""
+    if not state.get("draft_report"):
+        return []
+    made = pool_of(state)["searches"]
+    draft = Draft.model_validate(state["draft_report"])
+    wanted = [each.basis for each in draft.sentences() if each.kind == "open" and each.basis]
+    return [query for query in dict.fromkeys(wanted) if query not in made]
+
+
+def _draft_to_mend(state: ResearchState, best: Submission | None) -> Draft | None:
+    """The draft of this round, else the team's best report."""
+    if state.get("draft_report"):
+        return Draft.model_validate(state["draft_report"])
+    return best.draft if best else None
+
+
+def _with_fixes(reply: FixesReply) -> ResearchUpdate:
+    accepted = reply.accept and not reply.fixes
+    return {"accepted": accepted, "feedback": full.fixes_text(reply), "more_queries": reply.gaps}
 
 
 def _emptied(state: ResearchState) -> ResearchUpdate:
@@ -246,7 +316,7 @@ def _told_found(state: ResearchState, sources: int) -> str:
     return f"{sources} sources" + (f", {whole} of {len(tried)} pages in full" if tried else "")
 
 
-def _tell_step(state: ResearchState, step: Literal["plan", "search", "write", "review"], detail: str) -> None:
+def _tell_step(state: ResearchState, step: Literal["plan", "search", "choose", "write", "review"], detail: str) -> None:
     tell(
         StepDone(
             execution_id=state["execution_id"],

@@ -6,10 +6,13 @@ from typing import Literal
 from langgraph.types import Send
 
 from contend.preflight import is_alone
-from contend.research.ask import max_iterations, team_of
+from contend.research.ask import max_iterations, profile, queries_of, searched_sources, team_of
 from contend.research.reading import pages_to_read
 from contend.research.state import ResearchState, SearchTask
 from contend.services import Services
+
+HITS, HITS_COMPACT = 20, 8
+"""So many hits of each query are gathered: a model that chooses among them reads widely first."""
 
 
 @dataclass(frozen=True)
@@ -43,31 +46,44 @@ class ResearchRoutes:
             return "approve_plan"
         return self._searches(state) or "collect" if state.get("task_plan") else "supervise"
 
-    async def route_after_collect(self, state: ResearchState) -> list[Send] | Literal["write"]:
-        return [Send("read_page", task) for task in pages_to_read(state)] or "write"
+    async def route_after_collect(self, state: ResearchState) -> list[Send] | Literal["choose", "write", "supervise"]:
+        """Pages first, then the choice among what is too much; a finished draft for which nothing new came is done."""
+        if pages := pages_to_read(state):
+            return [Send("read_page", task) for task in pages]
+        if state.get("to_choose"):
+            return "choose"
+        done = state.get("accepted") or state.get("feedback") is None
+        return "supervise" if state.get("nothing_new") and done else "write"
+
+    async def route_after_choose(self, state: ResearchState) -> list[Send] | Literal["write"]:
+        """What no passage answers is searched for at once, and what comes of it chosen among."""
+        return (self._searches(state) or "write") if state.get("more_queries") else "write"
 
     async def route_after_write(self, state: ResearchState) -> Literal["review", "supervise"]:
         """The last draft is handed in whatever a reviewer says of it: nobody is asked."""
-        return "supervise" if state["iteration_count"] >= max_iterations(state) else "review"
+        last = state.get("open_searched") or state["iteration_count"] >= max_iterations(state)
+        return "supervise" if last else "review"
 
     def _searches(self, state: ResearchState) -> list[Send]:
-        again = state.get("more_queries")
-        queries = again or (state["task_plan"] or {})["search_queries"]
         off = self.services.sources_off(state["execution_id"]) | state.get("sources_off", {})
-        wanted = [name for name in team_of(state).sources if name in state["options"]["sources"] and name not in off]
-        pairs = [(query, source) for query in queries for source in wanted]
-        # Queries of a plan look for what is beside the question, and may all miss what answers it.
-        asked = [(state["theme"], "local")] if "local" in wanted and not again else []
+        wanted = [name for name in searched_sources(state) if name not in off]
+        # The question as it stands is a query for own documents only: other services take key words.
+        limit = HITS_COMPACT if profile(self.services, state).compact else HITS
+        planned = [*(state.get("more_queries") or []), *(state["task_plan"] or {})["search_queries"]]
+        pairs = [
+            (query, source) for query in queries_of(state) for source in wanted if query in planned or source == "local"
+        ]
         return [
             Send(
                 "search",
                 SearchTask(
                     query=query,
                     source=source,
+                    limit=limit,
                     documents=state["options"]["documents"],
                     execution_id=state["execution_id"],
                     team_id=team_of(state).team_id,
                 ),
             )
-            for query, source in dict.fromkeys(asked + pairs)
+            for query, source in pairs
         ]

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 
 from contend.clock import Reading
 from contend.forms import AskedTheme, Chat
+from contend.research.evidence import EMPTY, EvidencePool
 
 NextAction = Literal["research", "write", "review", "end"]
 
@@ -31,6 +32,7 @@ class ResearchInput(TypedDict, total=False):
     bullets: SkipJsonSchema[list[dict[str, Any]]]
     history: SkipJsonSchema[list[dict[str, Any]]]
     best_submission: SkipJsonSchema[str | None]
+    pool: SkipJsonSchema[EvidencePool]
     sources_off: SkipJsonSchema[dict[str, str]]
     clock: SkipJsonSchema[Reading | None]
 
@@ -44,6 +46,7 @@ class ResearchOutput(TypedDict, total=False):
 
     submission: str | None
     calls: list[dict[str, Any]]
+    pool: EvidencePool
     sources_off: dict[str, str]
     clock: Reading | None
     report: dict[str, Any] | None
@@ -53,7 +56,10 @@ class ResearchOutput(TypedDict, total=False):
 class ResearchState(ResearchInput, ResearchOutput, total=False):
     """`found` and `failed` grow by parallel searches, `found` and `read` by pages read in parallel.
 
-    `summarized_by`: the id of the text by address that a result's summary begins; in the state its title stands for it.
+    `pool`: all that the team has found; `passages`: those it works with, numbered from 1 in this order; `to_choose`:
+    the ids of those that a model has yet to choose among; `written_from`: the ids that the draft was written from;
+    `marks`: what a check found at a place of the draft; `gaps_searched`, `open_searched`: whether searches for gaps and
+    for open statements were made; `nothing_new`: whether the last search found nothing for the draft.
     `unread`: the reason by address of each page that was to be read in full; `problem`: why an answer was not usable;
     `asked`: what a research on its own was opened for.
     """
@@ -71,19 +77,25 @@ class ResearchState(ResearchInput, ResearchOutput, total=False):
     found: Annotated[list[dict[str, Any]], operator.add]
     failed: Annotated[list[dict[str, Any]], operator.add]
     read: Annotated[list[dict[str, str]], operator.add]
-    summarized_by: dict[str, str]
     unread: dict[str, str]
     passages: list[dict[str, Any]]
+    to_choose: list[str]
+    written_from: list[str]
+    marks: list[dict[str, str]]
     more_queries: list[str]
+    gaps_searched: bool
+    open_searched: bool
+    nothing_new: bool
     accepted: bool
     problem: str
 
 
 class SearchTask(TypedDict):
-    """One query to one source: what `search` is sent."""
+    """One query to one source: what `search` is sent. `limit`: as many hits are taken."""
 
     query: str
     source: str
+    limit: int
     documents: list[str]
     execution_id: str
     team_id: str
@@ -124,10 +136,16 @@ class ResearchUpdate(TypedDict, total=False):
     found: object
     failed: object
     read: object
-    summarized_by: dict[str, str]
+    pool: EvidencePool
     unread: dict[str, str]
     passages: list[dict[str, Any]]
+    to_choose: list[str]
+    written_from: list[str]
+    marks: list[dict[str, str]]
     more_queries: list[str]
+    gaps_searched: bool
+    open_searched: bool
+    nothing_new: bool
     accepted: bool
     sources_off: dict[str, str]
     calls: list[dict[str, Any]]
@@ -156,10 +174,16 @@ FRESH: ResearchUpdate = {
     "found": Overwrite([]),
     "failed": Overwrite([]),
     "read": Overwrite([]),
-    "summarized_by": {},
+    "pool": EMPTY,
     "unread": {},
     "passages": [],
+    "to_choose": [],
+    "written_from": [],
+    "marks": [],
     "more_queries": [],
+    "gaps_searched": False,
+    "open_searched": False,
+    "nothing_new": False,
     "accepted": False,
     "submission": None,
     "report": None,

@@ -29,10 +29,7 @@ class TeamReference(Record):
 
 
 class OrchestratorSettings(Record):
-    """`[orchestrator]`: limits of the contest and the teams that may enter.
-
-    A run takes `max_rounds` and `timeout_per_team_seconds` from its depth where the file leaves them out.
-    """
+    """`[orchestrator]`: limits of the contest and the teams that may enter."""
 
     workspace_path: Path | None = None
     timeout_per_team_seconds: int = Field(default=600, gt=0)

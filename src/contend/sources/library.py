@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from contend.retrieval import Embedder, HybridIndex, default_embedder
-from contend.sources.document import Unreadable
+from contend.sources.document import Unreadable, without_page
 from contend.sources.folders import LeftOut, Listed
 from contend.sources.indexed import IndexedFile, index_file
 from contend.sources.passages import Piece
 from contend.sources.titles import TitleMentions
+from contend.text import estimate_tokens
 
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
@@ -31,6 +32,16 @@ class Hit(NamedTuple):
     file: IndexedFile
     piece: Piece
     score: float
+
+
+class CatalogueEntry(NamedTuple):
+    """A document as a planner sees it. `tokens`: about as many as its text has; `published`: YYYY-MM-DD, if known."""
+
+    title: str
+    url: str
+    headings: list[str]
+    tokens: int
+    published: str | None = None
 
 
 class Unwanted(Exception):  # noqa: N818 - no error: nobody is there to be told
@@ -81,6 +92,9 @@ class Library:
         except OSError as error:
             return LeftOut(file.path, f"cannot be opened: {error.strerror}")
 
+    def catalogue(self) -> list[CatalogueEntry]:
+        return [_entry(each) for each in self._files.values() if isinstance(each, IndexedFile)]
+
     def search(self, query: str, limit: int) -> list[Hit]:
         """At most `limit` passages, best first. A document that one of the first hits names by its title moves up."""
         return self._search(query, limit) if self._search else []
@@ -90,6 +104,12 @@ def _unread(file: IndexedFile | LeftOut) -> LeftOut | None:
     if isinstance(file, LeftOut):
         return file
     return LeftOut(file.path, file.note) if file.note else None
+
+
+def _entry(file: IndexedFile) -> CatalogueEntry:
+    headings = dict.fromkeys(without_page(piece.heading).rpartition(" › ")[2] for piece in file.pieces)
+    tokens = sum(estimate_tokens(piece.text) for piece in file.pieces)
+    return CatalogueEntry(file.title, file.path.as_uri(), [each for each in headings if each], tokens)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import TypeVar
 from contend.models.research import Found, SearchResult
 from contend.retrieval import Embedder
 from contend.sources.folders import LeftOut, list_files, told, validate_paths
-from contend.sources.library import Hit, Library, Progress
+from contend.sources.library import CatalogueEntry, Hit, Library, Progress
 from contend.text import clean, shorten
 
 _SUMMARY_CHARACTERS = 500
@@ -78,6 +78,10 @@ class LocalDocuments:
         """
         if not self._is_fresh():
             await self._after_a_look(lambda: None, _stepwise(progress) if progress else None)
+
+    async def catalogue(self) -> list[CatalogueEntry]:
+        """The documents that are searched, in the order of their paths."""
+        return await self._after_a_look(self._library.catalogue)
 
     def told_left_out(self) -> list[str]:
         """`left_out` for a reader, a line for each reason."""

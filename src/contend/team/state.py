@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from contend.clock import Reading
 from contend.forms import AskedTheme, Chat
+from contend.research.evidence import EvidencePool
 
 Step = Literal["go_on", "ask_judge", "stop"]
 
@@ -42,6 +43,7 @@ class TeamState(TeamInput, total=False):
     rounds: list[dict[str, Any]]
     history: list[dict[str, Any]]
     best_submission: str | None
+    pool: EvidencePool
     leaderboard_seen: list[dict[str, Any]]
     brief: str
     submission: str | None

@@ -45,6 +45,7 @@ class ExtractiveModel:
         *,
         scope: Scope,
         spread_over: str | None = None,  # noqa: ARG002 - the protocol's; a rule knows one value
+        faults: Callable[[R], str] | None = None,  # noqa: ARG002 - the protocol's; a rule has nothing to mend
     ) -> Answer[R]:
         """Work the prompt's values into a reply, off the event loop.
 

@@ -180,7 +180,7 @@ def _nearest_text(sentence: CheckedSentence) -> str:
 async def _unfounded(services: Services, submission: Submission) -> list[str]:
     """The sentences, squeezed, that cite nothing although they are no limits, and that no passage says."""
     draft = submission.draft
-    uncited = [each.text for each in (*draft.summary, *draft.findings, *draft.analysis) if not each.passages]
+    uncited = [each.text for each in draft.body() if not each.passages and each.kind in {"stated", "derived"}]
     if not uncited:
         return []
     texts = [text_of(passage) for passage in await _with_texts(services, submission)]

@@ -1,0 +1,196 @@
+"""Planning, writing and reviewing by a model that reads little: short shapes, few passages, one sentence at a time."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from contend.errors import DraftError
+from contend.models.replies import DraftReply, PlanReply, ReviewReply, SentenceReply, draft_reply
+from contend.models.research import CitedSentence, Draft, Passage, ResearchPlan, flat_section
+from contend.models.task import CallUsage
+from contend.prompts import Untrusted
+from contend.research.approval import refusal_reason
+from contend.research.ask import agent, max_iterations, scope, searched_sources, team_of
+from contend.research.state import ResearchState
+from contend.services import Services
+from contend.text import clean, shorten
+from contend.theme import title_of
+
+AT_HAND = 4
+AT_HAND_CHARACTERS = 240
+"""Of so many passages of the own documents, the planner sees the beginnings."""
+
+_TOLD_APART = 80
+"""So many characters tell one feedback from another."""
+
+
+async def plan(services: Services, state: ResearchState) -> tuple[ResearchPlan, CallUsage]:
+    """What to find out, and what to search for."""
+    answer = await agent(services, state, "supervisor").structured(
+        "supervisor/plan",
+        PlanReply,
+        {
+            **_question(state),
+            **_briefing(services, state),
+            **_planning(state),
+            "at_hand": await _at_hand(services, state),
+        },
+        scope=scope(state, "supervisor", step="again" if state.get("human_input") else ""),
+    )
+    made = ResearchPlan(
+        theme=title_of(state["theme"]),
+        investigation_points=answer.value.investigation_points,
+        search_queries=list(dict.fromkeys(answer.value.search_queries)),
+        source_priority={name: place for place, name in enumerate(team_of(state).sources, start=1)},
+        plan_text=answer.value.plan_text,
+    )
+    return made, answer.usage
+
+
+async def write(
+    services: Services, state: ResearchState, offered: Sequence[Passage], best_draft: str
+) -> tuple[Draft, CallUsage]:
+    """The draft, whole, also where there is one before it.
+
+    Raises:
+        DraftError: a part of the draft holds no text.
+    """
+    bullets = state.get("bullets", [])
+    answer = await agent(services, state, "writer").structured(
+        "writer/write",
+        draft_reply(len(offered), len(bullets)),
+        {
+            **_question(state),
+            **_briefing(services, state),
+            "points": _points(state),
+            "passages": _shown(offered),
+            "best_draft": Untrusted(best_draft, label="draft"),
+            "feedback": Untrusted(state.get("feedback") or "", label="feedback"),
+            "bullets": [
+                {"number": number, "content": Untrusted(bullet["content"], label="bullet")}
+                for number, bullet in enumerate(bullets, start=1)
+            ],
+        },
+        scope=scope(state, "writer", step=str(state["iteration_count"])),
+    )
+    return draft_of(answer.value, offered, bullets, (state["task_plan"] or {}).get("theme", "")), answer.usage
+
+
+async def review(services: Services, state: ResearchState, offered: Sequence[Passage]) -> tuple[ReviewReply, CallUsage]:
+    """Whether the draft is accepted, what is missing, what else to search for."""
+    answer = await agent(services, state, "reviewer").structured(
+        "reviewer/review",
+        ReviewReply,
+        {
+            **_question(state),
+            "points": _points(state),
+            "draft": Untrusted(state["current_draft"] or "", label="draft"),
+            "passages": _shown(offered),
+            "iteration": state["iteration_count"],
+            "max_iterations": max_iterations(state),
+        },
+        scope=scope(state, "reviewer", step=str(state["iteration_count"])),
+    )
+    return answer.value, answer.usage
+
+
+def draft_of(
+    reply: DraftReply, offered: Sequence[Passage], bullets: Sequence[Mapping[str, Any]], title: str = ""
+) -> Draft:
+    """The draft with passage ids for numbers; numbers that were not offered are dropped.
+
+    Raises:
+        DraftError: a part of the draft holds no text.
+    """
+    parts = {name: _cited(getattr(reply, name), offered) for name in ("summary", "findings", "analysis", "limits")}
+    for name in ("summary", "findings", "analysis"):
+        if not parts[name]:
+            raise DraftError(f"the writer's {name} holds no text")
+    used = [bullets[number - 1]["id"] for number in dict.fromkeys(reply.bullets) if 1 <= number <= len(bullets)]
+    body = flat_section([sentence.model_dump() for sentence in parts["analysis"]])
+    return Draft.model_validate(
+        {
+            "title": title,
+            "summary": parts["summary"],
+            "findings": parts["findings"],
+            "sections": [body],
+            "limits": parts["limits"],
+            "bullets_used": used,
+        }
+    )
+
+
+def _cited(sentences: Sequence[SentenceReply], offered: Sequence[Passage]) -> list[CitedSentence]:
+    cited = []
+    for sentence in sentences:
+        numbers = [number for number in dict.fromkeys(sentence.sources) if 1 <= number <= len(offered)]
+        if text := clean(sentence.text, single_line=True):
+            cited.append(CitedSentence(text=text, passages=[offered[number - 1].id for number in numbers]))
+    return cited
+
+
+def _question(state: ResearchState) -> dict[str, object]:
+    return {"theme": Untrusted(state["theme"])}
+
+
+def _points(state: ResearchState) -> list[Untrusted]:
+    return [Untrusted(point) for point in (state.get("task_plan") or {}).get("investigation_points", [])]
+
+
+def _briefing(services: Services, state: ResearchState) -> dict[str, object]:
+    return {
+        "instructions": Untrusted(state["options"]["instructions"], label="instructions"),
+        "brief": state.get("brief", ""),
+        "stance": services.stance(team_of(state), state["options"]["language"]),
+    }
+
+
+def _planning(state: ResearchState) -> dict[str, object]:
+    team = team_of(state)
+    history: list[dict[str, Any]] = [
+        {
+            **past,
+            "feedback": Untrusted(past["feedback"], label="feedback"),
+            "uncovered": [Untrusted(point) for point in past["uncovered"]],
+        }
+        for past in state.get("history", [])
+    ]
+    return {
+        "query_hints": team.query_hints,
+        "feedback": Untrusted(refusal_reason(state) or _latest_feedback(state), label="feedback"),
+        "sources": searched_sources(state),
+        "round_number": state["round_number"],
+        "history": history,
+    }
+
+
+def _latest_feedback(state: ResearchState) -> str:
+    """The judges' latest feedback, as far as the brief does not show it, shortened or not."""
+    history = state.get("history", [])
+    feedback = str(history[-1]["feedback"]).strip() if history else ""
+    return "" if feedback[:_TOLD_APART] in state.get("brief", "") else feedback
+
+
+async def _at_hand(services: Services, state: ResearchState) -> list[dict[str, object]]:
+    """What the own documents say nearest to the question: a plan made blind asks about something else."""
+    if "local" not in searched_sources(state):
+        return []
+    source = await services.ready_source("local", state["options"]["documents"], state["execution_id"])
+    found = await source.search(state["theme"], limit=AT_HAND)
+    return [
+        {
+            "title": Untrusted(hit.result.title, label="title"),
+            "text": Untrusted(shorten(hit.text, AT_HAND_CHARACTERS), label="passage"),
+        }
+        for hit in found
+    ]
+
+
+def _shown(passages: Sequence[Passage]) -> list[dict[str, object]]:
+    return [
+        {
+            "number": number,
+            "title": Untrusted(passage.title, label="title"),
+            "text": Untrusted(passage.text, label="passage"),
+        }
+        for number, passage in enumerate(passages, start=1)
+    ]

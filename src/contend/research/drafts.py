@@ -1,0 +1,197 @@
+"""From a writer's structured reply to a draft with passage ids, a draft as prompts show it, and its revision."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from contend.models.replies import (
+    ListReply,
+    ParagraphReply,
+    ReportReply,
+    RevisionReply,
+    RowReply,
+    SectionReply,
+    StatementReply,
+    TableReply,
+)
+from contend.models.research import (
+    Block,
+    CitedSentence,
+    Draft,
+    ItemList,
+    Paragraph,
+    Passage,
+    PlacedSentence,
+    Section,
+    Table,
+    TableRow,
+)
+from contend.text import clean
+
+_MARK = re.compile(r"\[\^?\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]")
+_CODE = re.compile(r"(`+)(?:(?!\1).)+?\1")
+_MOST_FAULTS = 12
+_PARTS = {"summary": "Summary", "finding": "Findings", "limit": "Limits"}
+
+
+def draft_of(reply: ReportReply, offered: Sequence[Passage], bullets: Sequence[Mapping[str, Any]], title: str) -> Draft:
+    """The draft with passage ids for numbers. Numbers that were not offered name nothing."""
+    ids = [passage.id for passage in offered]
+    return Draft(
+        title=title,
+        summary=_sentences(reply.summary, ids),
+        findings=_sentences(reply.findings, ids),
+        sections=[_section(section, ids) for section in reply.sections],
+        limits=_sentences(reply.limits, ids),
+        bullets_used=_used(reply.lessons, bullets),
+    )
+
+
+def revised(
+    draft: Draft, reply: RevisionReply, offered: Sequence[Passage], bullets: Sequence[Mapping[str, Any]]
+) -> Draft:
+    """The draft with what the reply changes; all else stays word for word."""
+    ids = [passage.id for passage in offered]
+    changed = {
+        name: _sentences(statements, ids)
+        for name in ("summary", "findings", "limits")
+        if (statements := getattr(reply, name)) is not None
+    }
+    sections: dict[int, Section | None] = dict(enumerate(draft.sections, start=1))
+    for change in reply.sections:
+        number = change.number if change.number in sections else max(sections, default=0) + 1
+        sections[number] = _section(change.section, ids) if change.section else None
+    kept = [section for section in sections.values() if section]
+    used = list(dict.fromkeys([*draft.bullets_used, *_used(reply.lessons, bullets)]))
+    return draft.model_copy(update={**changed, "sections": kept or draft.sections, "bullets_used": used})
+
+
+def faults_of_report(reply: ReportReply, offered: int) -> str:
+    """What the writer has to mend in its reply, a line each; "" where nothing is wrong."""
+    return _told(_faults(reply.summary, reply.findings, reply.limits, enumerate(reply.sections, start=1), offered))
+
+
+def faults_of_revision(reply: RevisionReply, offered: int, sections: int) -> str:
+    """As `faults_of_report`; also where it names a section that the draft does not have."""
+    changed = [(change.number, change.section) for change in reply.sections if change.section]
+    lines = [
+        *_faults(reply.summary or [], reply.findings or [], reply.limits or [], changed, offered),
+        *(f"the draft has no section {each.number}" for each in reply.sections if each.number > sections),
+    ]
+    return _told(lines)
+
+
+def shown_draft(draft: Draft, numbers: Mapping[str, int]) -> str:
+    """The draft as a model reads it: each statement under its place, with its passages by number and its kind."""
+    lines = [f"Title: {draft.title}"] if draft.title else []
+    heading = ""
+    for placed in draft.placed():
+        if (new := _heading(draft, placed.place)) != heading:
+            heading = new
+            lines.append(f"\n## {heading}")
+        lines.append(_line(placed, numbers))
+    return "\n".join(lines).strip()
+
+
+def _heading(draft: Draft, place: str) -> str:
+    name, _, _ = place.partition(" ")
+    if name in _PARTS:
+        return _PARTS[name]
+    number = int(name.partition(".")[0])
+    return f"Section {number}: {draft.sections[number - 1].heading}".rstrip(": ")
+
+
+def _line(placed: PlacedSentence, numbers: Mapping[str, int]) -> str:
+    sentence = placed.sentence
+    marks = "".join(f"[{numbers[each]}]" for each in sentence.passages if each in numbers)
+    about = ", ".join(part for part in (sentence.kind if sentence.kind != "stated" else "", sentence.basis) if part)
+    return f"{placed.place}: {sentence.text}{f' {marks}' if marks else ''}{f' ({about})' if about else ''}"
+
+
+def _sentences(statements: Sequence[StatementReply], ids: Sequence[str]) -> list[CitedSentence]:
+    return [_sentence(each, ids) for each in statements]
+
+
+def _sentence(statement: StatementReply, ids: Sequence[str]) -> CitedSentence:
+    return CitedSentence(
+        text=clean(statement.text, single_line=True),
+        passages=_passages(statement, ids),
+        kind=statement.kind,
+        basis=clean(statement.basis, single_line=True).strip(),
+    )
+
+
+def _passages(statement: StatementReply | RowReply, ids: Sequence[str]) -> list[str]:
+    return [ids[number - 1] for number in dict.fromkeys(statement.sources) if 1 <= number <= len(ids)]
+
+
+def _section(section: SectionReply, ids: Sequence[str]) -> Section:
+    return Section(
+        heading=clean(section.heading, single_line=True), blocks=[_block(block, ids) for block in section.blocks]
+    )
+
+
+def _block(block: ParagraphReply | ListReply | TableReply, ids: Sequence[str]) -> Block:
+    match block:
+        case ParagraphReply():
+            return Paragraph(sentences=_sentences(block.sentences, ids))
+        case ListReply():
+            return ItemList(items=_sentences(block.items, ids))
+        case TableReply():
+            rows = [
+                TableRow(
+                    cells=[clean(cell, single_line=True) for cell in row.cells],
+                    passages=_passages(row, ids),
+                    kind=row.kind,
+                    basis=clean(row.basis, single_line=True).strip(),
+                )
+                for row in block.rows
+            ]
+            return Table(columns=[clean(column, single_line=True) for column in block.columns], rows=rows)
+
+
+def _used(numbers: Sequence[int], bullets: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [bullets[number - 1]["id"] for number in dict.fromkeys(numbers) if 1 <= number <= len(bullets)]
+
+
+def _faults(
+    summary: Sequence[StatementReply],
+    findings: Sequence[StatementReply],
+    limits: Sequence[StatementReply],
+    sections: Iterable[tuple[int, SectionReply]],
+    offered: int,
+) -> list[str]:
+    parts = (("summary", summary), ("finding", findings), ("limit", limits))
+    placed: list[tuple[str, StatementReply | RowReply]] = [
+        (f"{name} {number}", each) for name, part in parts for number, each in enumerate(part, start=1)
+    ]
+    for number, section in sections:
+        for at, block in enumerate(section.blocks, start=1):
+            placed += [(f"{number or 'new'}.{at}.{item}", each) for item, each in enumerate(_items(block), start=1)]
+    return [f"{place}: {fault}" for place, each in placed for fault in _faults_of(each, offered)]
+
+
+def _items(block: ParagraphReply | ListReply | TableReply) -> Sequence[StatementReply | RowReply]:
+    match block:
+        case ParagraphReply():
+            return block.sentences
+        case ListReply():
+            return block.items
+        case TableReply():
+            return block.rows
+
+
+def _faults_of(statement: StatementReply | RowReply, offered: int) -> Iterator[str]:
+    unknown = [number for number in statement.sources if not 1 <= number <= offered]
+    if unknown:
+        yield f"there is no passage {', '.join(map(str, unknown))}; passages are numbered 1 to {offered}"
+    text = statement.text if isinstance(statement, StatementReply) else " | ".join(statement.cells)
+    if mark := _MARK.search(_CODE.sub("", text)):
+        yield f"{mark[0]} stands in the text: name passages in `sources` only"
+    if statement.kind in {"stated", "derived"} and not statement.sources:
+        yield f"it is {statement.kind} and names no passage: name those it rests on, or say judgement or open"
+
+
+def _told(faults: Sequence[str]) -> str:
+    rest = len(faults) - _MOST_FAULTS
+    return "\n".join([*faults[:_MOST_FAULTS], *([f"and {rest} more such faults"] if rest > 0 else [])])

@@ -1,0 +1,122 @@
+"""The evidence of a team: passages that searches found. It only grows, over the loops of a round and over rounds."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, zip_longest
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from contend.models.research import Passage
+
+SEATS_A_QUERY = 3
+"""So many of a query's best hits are offered whatever other queries found."""
+
+LEAST_TOKENS = 60
+"""A passage of fewer tokens takes no seat: a heading or a crumb says nothing alone."""
+
+RANK_CONSTANT = 60
+"""Reciprocal rank fusion's constant (Cormack, Clarke and Büttcher, 2009)."""
+
+
+class Evidence(TypedDict):
+    """A passage by its text's id in the document store. `queries`: its best place in each query's answer, from 1.
+
+    `weight`: what its source's hits weigh, 0.0 to 1.0; `tokens`: about as many as its text has.
+    """
+
+    id: str
+    url: str
+    title: str
+    heading: str
+    published: str | None
+    tokens: int
+    weight: float
+    queries: dict[str, int]
+
+
+class EvidencePool(TypedDict):
+    """All that a team has found so far.
+
+    `results`: the documents, with their titles in place of summaries; `summarized_by`: the id of the text by address
+    that a document was found by first; `searches`: how many passages each query gave; `shown`: the ids of the passages
+    among which a model has chosen already.
+    """
+
+    passages: list[Evidence]
+    results: list[dict[str, Any]]
+    summarized_by: dict[str, str]
+    searches: dict[str, int]
+    shown: list[str]
+
+
+EMPTY: EvidencePool = {"passages": [], "results": [], "summarized_by": {}, "searches": {}, "shown": []}
+
+
+def grown(pool: Sequence[Evidence], new: Iterable[Evidence]) -> list[Evidence]:
+    """The pool and what is new, by id. A passage that is found again keeps its place and all its queries."""
+    known: dict[str, Evidence] = {each["id"]: each for each in pool}
+    for each in new:
+        before = known.get(each["id"])
+        known[each["id"]] = each if before is None else _joined(before, each)
+    return list(known.values())
+
+
+def offered(pool: Sequence[Evidence], *, pinned: Sequence[str], tokens: int) -> list[Evidence]:
+    """What a call may read of the pool: pinned passages, then each query's best three, then the rest by rank fusion.
+
+    `pinned`: ids that stand first, in their order, whatever they take. The others come best first as far as `tokens`
+    goes; one that does not fit any more is passed over for smaller ones.
+    """
+    known = {each["id"]: each for each in pool}
+    chosen = {each: known[each] for each in pinned if each in known}
+    left = tokens - sum(each["tokens"] for each in chosen.values())
+    for each in chain(_seated(pool), _fused(pool)):
+        if each["id"] not in chosen and each["tokens"] <= left:
+            chosen[each["id"]] = each
+            left -= each["tokens"]
+    return list(chosen.values())
+
+
+def as_passage(each: Evidence) -> Passage:
+    """The passage without its text."""
+    return Passage(
+        id=each["id"], url=each["url"], title=each["title"], heading=each["heading"], published=each["published"]
+    )
+
+
+def _joined(before: Evidence, again: Evidence) -> Evidence:
+    places = dict(before["queries"])
+    for query, place in again["queries"].items():
+        places[query] = min(place, places.get(query, place))
+    return {**before, "weight": max(before["weight"], again["weight"]), "queries": places}
+
+
+def _seated(pool: Sequence[Evidence]) -> list[Evidence]:
+    """Each query's first passage, then each one's second, then third."""
+    by_query: dict[str, list[Evidence]] = {}
+    for each in pool:
+        for query in each["queries"]:
+            by_query.setdefault(query, []).append(each)
+    rows = [
+        [each for each in sorted(found, key=_place_in(query)) if each["tokens"] >= LEAST_TOKENS][:SEATS_A_QUERY]
+        or sorted(found, key=_place_in(query))[:1]
+        for query, found in by_query.items()
+    ]
+    return [each for row in zip_longest(*rows) for each in row if each is not None]
+
+
+def _place_in(query: str) -> Any:  # noqa: ANN401 - a sort key
+    return lambda each: (each["queries"][query], each["id"])
+
+
+def _fused(pool: Sequence[Evidence]) -> list[Evidence]:
+    return sorted(pool, key=lambda each: (-_worth(each), each["id"]))
+
+
+def _worth(each: Evidence) -> float:
+    return sum(each["weight"] / (RANK_CONSTANT + place) for place in each["queries"].values())
+
+
+def numbers_of(passages: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """The number of each passage, from 1, by its id."""
+    return {passage["id"]: number for number, passage in enumerate(passages, start=1)}

@@ -1,0 +1,231 @@
+"""Planning, choosing, writing and reviewing by a model that reads whole passages and writes structure."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from contend.models.replies import ChoiceReply, FixesReply, ReportReply, ResearchPlanReply, RevisionReply
+from contend.models.research import Draft, Passage, ResearchPlan
+from contend.models.submission import Submission
+from contend.models.task import CallUsage
+from contend.prompts import Untrusted
+from contend.research.approval import refusal_reason
+from contend.research.ask import agent, scope, searched_sources, team_of
+from contend.research.drafts import draft_of, faults_of_report, faults_of_revision, revised, shown_draft
+from contend.research.evidence import Evidence, numbers_of
+from contend.research.gathering import pool_of
+from contend.research.state import ResearchState
+from contend.services import Services
+
+WORDS = {"brief": 500, "standard": 1_500, "long": 3_500}
+"""About so many words has a report of each length."""
+
+CHARACTERS_A_WORD = 2
+"""Of Japanese, for a word of English."""
+
+_HEADINGS_SHOWN = 12
+
+
+async def plan(services: Services, state: ResearchState, best: Submission | None) -> tuple[ResearchPlan, CallUsage]:
+    """What to find out, under which headings, and what to search for."""
+    answer = await agent(services, state, "supervisor").structured(
+        "research/plan",
+        ResearchPlanReply,
+        {
+            **_question(state),
+            "catalogue": await _catalogue(services, state),
+            "searches": _searches(state),
+            "best_draft": Untrusted(shown_draft(best.draft, {}) if best else "", label="draft"),
+            "fixes": Untrusted(fixes_for(state), label="fixes"),
+            "rejected": Untrusted(refusal_reason(state), label="feedback"),
+            "round_number": state["round_number"],
+            "stance": services.stance(team_of(state), state["options"]["language"]),
+            "sources": searched_sources(state),
+            "query_hints": team_of(state).query_hints,
+        },
+        scope=scope(state, "supervisor", step="again" if state.get("human_input") else ""),
+    )
+    return _plan_of(answer.value, state), answer.usage
+
+
+async def choose(
+    services: Services, state: ResearchState, shown: Sequence[Evidence], passages: Sequence[Passage], *, budget: int
+) -> tuple[ChoiceReply, CallUsage]:
+    """Which of the passages serve which point, and what none answers."""
+    head = _head(services, state, passages)
+    answer = await agent(services, state, "writer").structured(
+        "research/choose",
+        ChoiceReply,
+        {"head": head, "budget": budget, "searches": _searches(state)},
+        scope=scope(state, "writer", step=f"choose {len(pool_of(state)['shown'])} {len(shown)}"),
+    )
+    return answer.value, answer.usage
+
+
+async def write(
+    services: Services, state: ResearchState, offered: Sequence[Passage], before: Draft | None
+) -> tuple[Draft, CallUsage]:
+    """A first draft, or `before` with what changes."""
+    bullets, step = state.get("bullets", []), str(state["iteration_count"])
+    writer = agent(services, state, "writer")
+    values = {
+        "head": _head(services, state, offered),
+        "stance": services.stance(team_of(state), state["options"]["language"]),
+        "bullets": _lessons(bullets, state.get("brief", "")),
+        **_length(state),
+    }
+    if before is None:
+        written = await writer.structured(
+            "research/write",
+            ReportReply,
+            {**values, "outline": [Untrusted(each) for each in (state["task_plan"] or {}).get("outline", [])]},
+            scope=scope(state, "writer", step=step),
+            faults=lambda reply: faults_of_report(reply, len(offered)),
+        )
+        title = (state["task_plan"] or {}).get("theme", "")
+        return draft_of(written.value, offered, bullets, title), written.usage
+    changed = await writer.structured(
+        "research/revise",
+        RevisionReply,
+        {
+            **values,
+            "draft": _draft(before, offered),
+            "marks": _marks(state),
+            "fixes": Untrusted(fixes_for(state), label="fixes"),
+            "new_passages": _new_numbers(state, before),
+        },
+        scope=scope(state, "writer", step=step),
+        faults=lambda reply: faults_of_revision(reply, len(offered), len(before.sections)),
+    )
+    return revised(before, changed.value, offered, bullets), changed.usage
+
+
+async def review(
+    services: Services, state: ResearchState, offered: Sequence[Passage], draft: Draft
+) -> tuple[FixesReply, CallUsage]:
+    """What to mend in the draft, what to search for, and whether it can be handed in."""
+    answer = await agent(services, state, "reviewer").structured(
+        "research/review",
+        FixesReply,
+        {"head": _head(services, state, offered), "draft": _draft(draft, offered), "marks": _marks(state)},
+        scope=scope(state, "reviewer", step=str(state["iteration_count"])),
+    )
+    return answer.value, answer.usage
+
+
+def fixes_text(reply: FixesReply) -> str:
+    """The fixes, a line each with its place."""
+    return "\n".join(f"- {fix.where}: {fix.what}" for fix in reply.fixes)
+
+
+def fixes_for(state: ResearchState) -> str:
+    """What to mend in the draft at hand: the reviewer's fixes, else what judges found of the team's best report."""
+    if feedback := state.get("feedback"):
+        return feedback
+    history = state.get("history", [])
+    if state.get("draft_report") or not history:
+        return ""
+    best = max(history, key=lambda past: (past["score"] if past["score"] is not None else -1.0, past["round_number"]))
+    return str(best["feedback"])
+
+
+def _plan_of(reply: ResearchPlanReply, state: ResearchState) -> ResearchPlan:
+    """The plan. A point that no query serves is searched by its own words."""
+    served = {number for query in reply.queries for number in query.points}
+    alone = [point for number, point in enumerate(reply.points, start=1) if number not in served]
+    queries = [query.query for query in reply.queries]
+    if not pool_of(state)["searches"]:
+        queries += alone
+    return ResearchPlan(
+        theme=reply.title,
+        investigation_points=reply.points,
+        outline=reply.outline,
+        search_queries=list(dict.fromkeys(queries or reply.points))[:20],
+        source_priority={name: place for place, name in enumerate(team_of(state).sources, start=1)},
+        plan_text=reply.plan_text,
+    )
+
+
+def _question(state: ResearchState) -> dict[str, object]:
+    return {
+        "brief": state.get("brief", ""),
+        "theme": Untrusted(state["theme"]),
+        "instructions": Untrusted(state["options"]["instructions"], label="instructions"),
+    }
+
+
+def _head(services: Services, state: ResearchState, passages: Sequence[Passage]) -> str:
+    """What the calls of a loop begin with alike, so that a provider need not read it anew."""
+    plan = state.get("task_plan") or {}
+    values = {
+        **_question(state),
+        "points": [Untrusted(point) for point in plan.get("investigation_points", [])],
+        "passages": [
+            {
+                "number": number,
+                "title": Untrusted(passage.title, label="title"),
+                "heading": Untrusted(passage.heading, label="heading"),
+                "published": passage.published,
+                "text": Untrusted(passage.text, label="passage"),
+            }
+            for number, passage in enumerate(passages, start=1)
+        ],
+    }
+    return services.render("research/head", values, state["options"]["language"], state["execution_id"])
+
+
+def _draft(draft: Draft, offered: Sequence[Passage]) -> Untrusted:
+    numbers = numbers_of([passage.model_dump(include={"id"}) for passage in offered])
+    return Untrusted(shown_draft(draft, numbers), label="draft")
+
+
+def _marks(state: ResearchState) -> list[dict[str, object]]:
+    return [{"place": mark["place"], "text": Untrusted(mark["text"])} for mark in state.get("marks", [])]
+
+
+def _lessons(bullets: Sequence[Mapping[str, Any]], brief: str) -> list[dict[str, object]]:
+    """The lessons that the brief does not show."""
+    return [
+        {"number": number, "content": Untrusted(bullet["content"], label="bullet")}
+        for number, bullet in enumerate(bullets, start=1)
+        if bullet["content"] not in brief
+    ]
+
+
+def _length(state: ResearchState) -> dict[str, object]:
+    words = WORDS[state["options"].get("length", "standard")]
+    return {"words": words, "characters": words * CHARACTERS_A_WORD}
+
+
+def _new_numbers(state: ResearchState, before: Draft) -> list[int]:
+    """The passages that joined since the draft was written, by number."""
+    known = set(state.get("written_from", [])) or {each for one in before.sentences() for each in one.passages}
+    return [number for number, each in enumerate(state["passages"], start=1) if each["id"] not in known]
+
+
+def _searches(state: ResearchState) -> list[dict[str, object]]:
+    pool = pool_of(state)
+    found: dict[str, list[str]] = {query: [] for query in pool["searches"]}
+    for passage in pool["passages"]:
+        for query in passage["queries"]:
+            if passage["title"] not in found.setdefault(query, []):
+                found[query].append(passage["title"])
+    return [
+        {"query": Untrusted(query, label="query"), "titles": Untrusted("; ".join(titles[:6]), label="title")}
+        for query, titles in found.items()
+    ]
+
+
+async def _catalogue(services: Services, state: ResearchState) -> list[dict[str, object]]:
+    """The own documents: title, day, size and headings."""
+    if "local" not in searched_sources(state):
+        return []
+    entries = await services.catalogue(state["options"]["documents"], state["execution_id"])
+    return [
+        {
+            "title": Untrusted(entry.title, label="title"),
+            "published": entry.published,
+            "tokens": entry.tokens,
+            "headings": Untrusted("; ".join(entry.headings[:_HEADINGS_SHOWN]), label="heading"),
+        }
+        for entry in entries
+    ]

@@ -1,0 +1,133 @@
+"""From what searches found to the pool of evidence, and from the pool to the passages that a team works with."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from contend.models.replies import ChoiceReply
+from contend.models.research import Draft, Passage, SearchResult
+from contend.models.submission import Submission
+from contend.research.evidence import EMPTY, Evidence, EvidencePool, as_passage, grown, offered
+from contend.research.reading import source_weights, titled
+from contend.research.state import ResearchState
+from contend.sources.address import canonical_url
+from contend.text import clean, shorten
+
+SUMMARY_CHARACTERS = 300
+MOST_RESULTS = 20
+"""So many documents are listed beside those whose passages are at work."""
+
+
+def pool_of(state: ResearchState) -> EvidencePool:
+    return state.get("pool") or EMPTY
+
+
+def grown_pool(state: ResearchState, queries: Collection[str]) -> EvidencePool:
+    """The pool with what was found since it last grew; `queries`: what was searched for, with or without an answer."""
+    pool, found = pool_of(state), state.get("found", [])
+    results = {canonical_url(result["url"]): result for result in pool["results"]}
+    summarized_by, searches = dict(pool["summarized_by"]), {**dict.fromkeys(queries, 0), **pool["searches"]}
+    for hit in found:
+        result = titled(hit["result"]).model_dump(mode="json", exclude_none=True)
+        summarized_by.setdefault(results.setdefault(canonical_url(result["url"]), result)["url"], hit["text"])
+        searches[hit["query"]] = searches.get(hit["query"], 0) + 1
+    weights = source_weights(state)
+    return {
+        "passages": grown(pool["passages"], (_evidence(hit, results, weights) for hit in found)),
+        "results": list(results.values()),
+        "summarized_by": summarized_by,
+        "searches": searches,
+        "shown": pool["shown"],
+    }
+
+
+def cited_ids(draft: Draft | None) -> list[str]:
+    """The passages that a draft rests on, in its order."""
+    return list(dict.fromkeys(each for sentence in draft.sentences() for each in sentence.passages)) if draft else []
+
+
+def known_ids(state: ResearchState, best: Submission | None) -> list[str]:
+    """The passages that the team works with, or those of its best report."""
+    return [each["id"] for each in state.get("passages", [])] or [each.id for each in (best.passages if best else [])]
+
+
+def working_ids(pool: EvidencePool, pinned: Sequence[str], *, tokens: int) -> list[str]:
+    """The pinned passages and the best of the others, as far as `tokens` goes."""
+    return [each["id"] for each in offered(pool["passages"], pinned=pinned, tokens=tokens)]
+
+
+def room_for(pool: EvidencePool, pinned: Sequence[str], tokens: int) -> int:
+    """What passages may take: what the profile says, and half of it again where a draft holds on to the most."""
+    held = sum(each["tokens"] for each in pool["passages"] if each["id"] in set(pinned))
+    return max(tokens, held + tokens // 2)
+
+
+def chosen_ids(reply: ChoiceReply, shown: Sequence[Evidence], *, tokens: int) -> list[str]:
+    """What a model chose of the passages shown: each point's first, then each one's second, as far as `tokens` goes.
+
+    Where it names none, the first of those shown.
+    """
+    ids: list[str] = []
+    lists = [*(point.passages for point in reply.points), reply.others]
+    for number in _in_turn(lists) or range(1, len(shown) + 1):
+        each = shown[number - 1] if 1 <= number <= len(shown) else None
+        if each and each["tokens"] <= tokens:
+            ids.append(each["id"])
+            tokens -= each["tokens"]
+    return ids
+
+
+def within(pool: EvidencePool, ids: Sequence[str], *, tokens: int) -> list[str]:
+    """The leading ids whose passages fit."""
+    sizes = {each["id"]: each["tokens"] for each in pool["passages"]}
+    kept = []
+    for each in dict.fromkeys(ids):
+        if each in sizes and sizes[each] <= tokens:
+            kept.append(each)
+            tokens -= sizes[each]
+    return kept
+
+
+def passages_of(pool: EvidencePool, ids: Sequence[str]) -> list[Passage]:
+    """The passages without their texts."""
+    known = {each["id"]: each for each in pool["passages"]}
+    return [as_passage(known[each]) for each in ids if each in known]
+
+
+def results_of(pool: EvidencePool, passages: Sequence[Passage]) -> list[dict[str, Any]]:
+    """The documents of the passages, then the first of the others."""
+    known = {result["url"]: result for result in pool["results"]}
+    read = [url for url in dict.fromkeys(passage.url for passage in passages) if url in known]
+    others = [url for url in known if url not in set(read)]
+    return [known[url] for url in [*read, *others[: max(0, MOST_RESULTS - len(read))]]]
+
+
+def with_summaries(
+    results: Sequence[Mapping[str, Any]], pool: EvidencePool, texts: Mapping[str, str]
+) -> list[SearchResult]:
+    """The documents whole; `texts`: those that summaries are made of, by id."""
+    whole = []
+    for result in results:
+        text = texts.get(pool["summarized_by"].get(result["url"], ""), "")
+        summary = shorten(clean(text, single_line=True), SUMMARY_CHARACTERS) or result["title"]
+        whole.append(SearchResult.model_validate({**result, "summary": summary}))
+    return whole
+
+
+def _evidence(hit: Mapping[str, Any], results: Mapping[str, Any], weights: Mapping[str, float]) -> Evidence:
+    result = hit["result"]
+    return {
+        "id": hit["text"],
+        "url": results[canonical_url(result["url"])]["url"],
+        "title": result["title"],
+        "heading": hit["heading"],
+        "published": result.get("published_date"),
+        "tokens": hit["tokens"],
+        "weight": weights[result["source"]],
+        "queries": {hit["query"]: hit["place"]},
+    }
+
+
+def _in_turn(lists: Sequence[Sequence[int]]) -> list[int]:
+    longest = max(map(len, lists), default=0)
+    turns = (numbers[place] for place in range(longest) for numbers in lists if place < len(numbers))
+    return list(dict.fromkeys(turns))

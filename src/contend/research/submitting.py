@@ -1,0 +1,34 @@
+"""From the finished state of a research to a submission."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from contend.models.research import Draft, Passage, ResearchPlan, SearchResult
+from contend.models.submission import Submission
+from contend.report import state_to_report
+from contend.research.state import ResearchState
+
+
+def submission_of(
+    state: ResearchState, results: Sequence[SearchResult], passages: Sequence[Passage], *, folders: Sequence[Path]
+) -> Submission:
+    """What the team hands in; `results` are the state's, whole, and `passages` those offered, with their texts.
+
+    `folders`: those of the local documents.
+
+    Raises:
+        DraftError: there is no draft, or too little text in it.
+    """
+    report = state_to_report(state, results=results, passages=passages)
+    plan = ResearchPlan.model_validate(state["task_plan"])
+    return Submission(
+        content=report.to_markdown(state["options"]["language"], folders=folders),
+        report=report,
+        draft=Draft.model_validate(state["draft_report"]),
+        passages=[Passage.model_validate(passage) for passage in state["passages"]],
+        results=list(results),
+        points=plan.investigation_points,
+        queries=plan.search_queries,
+        feedback=state.get("feedback") or "",
+        unread=state.get("unread", {}),
+    )

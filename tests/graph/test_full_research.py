@@ -1,0 +1,143 @@
+"""Research by models that read whole passages: structured drafts, fixes, choices, evidence that only grows."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from contend.research.graph import build_research_graph
+from contend.services import Services
+from fakes.contests import LARGE_CONTEXT, Contest, write_workspace
+from fakes.vendors import Vendors
+
+THEME = "How does resume work after a crash, and what is a team?"
+CONFIG: Any = {"configurable": {"thread_id": "t-1"}}
+
+
+@pytest.fixture
+def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
+    write_workspace(workspace, reads=LARGE_CONTEXT)
+    return Contest(workspace, documents, vendors.base_url)
+
+
+async def researched(services: Services, contest: Contest, **given: object) -> dict[str, Any]:
+    graph = build_research_graph(services).compile(checkpointer=InMemorySaver())
+    await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options(**given))
+    values: dict[str, Any] = (await graph.aget_state(CONFIG)).values
+    return values
+
+
+def fixes(*said: str, gaps: tuple[str, ...] = (), accept: bool = False) -> str:
+    return json.dumps(
+        {"fixes": [{"where": "summary 1", "what": each} for each in said], "gaps": list(gaps), "accept": accept}
+    )
+
+
+def prompts_of(vendors: Vendors, name: str) -> list[str]:
+    return [call.user for call in vendors.calls if call.prompt == name]
+
+
+async def test_a_report_has_sections_lists_and_tables_and_every_mark_is_a_source(
+    contest: Contest, services: Services
+) -> None:
+    state = await researched(services, contest, max_iterations=1)
+
+    body = state["report"]["detailed_analysis"]
+    assert "### Overview" in body
+    assert "\n- " in body
+    assert "| Statement | No. |\n| --- | --- |" in body
+    assert len(state["report"]["sources"]) >= 2
+
+
+async def test_the_planner_sees_the_catalogue_of_the_own_documents(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    await researched(services, contest, max_iterations=1)
+
+    (asked,) = prompts_of(vendors, "research/plan")
+    assert "# Your own documents" in asked
+    assert all(title in asked for title in ("How resume works", "What a team is", "How scores are made"))
+
+
+async def test_the_reviewers_fixes_arrive_whole_with_the_draft_they_speak_of(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    long = "Name the step that is repeated, and say which passage says so. " * 8
+    vendors.reply(fixes(long.strip()), prompt="research/review", times=1)
+
+    await researched(services, contest, max_iterations=2)
+
+    (asked,) = prompts_of(vendors, "research/revise")
+    assert f"- summary 1: {long.strip()}" in asked
+    assert "\nsummary 1: " in asked
+    assert "## Section 1: Overview" in asked
+
+
+async def test_what_a_revision_does_not_name_stays_word_for_word(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    vendors.reply(fixes("Say more of teams."), prompt="research/review", times=1)
+    graph = build_research_graph(services).compile(checkpointer=InMemorySaver(), interrupt_after=["write"])
+    await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options(max_iterations=2))
+    first = (await graph.aget_state(CONFIG)).values["draft_report"]
+
+    await graph.ainvoke(None, CONFIG)
+
+    second = (await graph.aget_state(CONFIG)).values["draft_report"]
+    assert second["summary"] == first["summary"]
+    assert second["sections"][: len(first["sections"])] == first["sections"]
+
+
+async def test_after_a_search_for_gaps_the_writer_has_the_draft_and_every_passage_it_cites(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    vendors.reply(fixes("Say how scores are made.", gaps=("judges score",)), prompt="research/review", times=1)
+
+    state = await researched(services, contest, max_iterations=2)
+
+    (first,), (second,) = prompts_of(vendors, "research/write"), prompts_of(vendors, "research/revise")
+    shown = first.split("# Passages")[1].split("# Your part")[0].strip()
+    assert shown in second
+    assert "judges score" in state["pool"]["searches"]
+
+
+async def test_nobody_says_that_nothing_is_known_before_a_search_for_exactly_that(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    open_statement = {"text": "Who judges is open.", "sources": [], "kind": "open", "basis": "judges score submission"}
+    reply = _reply() | {"limits": [open_statement]}
+    vendors.reply(json.dumps(reply), prompt="research/write", times=1)
+
+    state = await researched(services, contest, max_iterations=1)
+
+    assert "judges score submission" in state["pool"]["searches"]
+    assert vendors.prompts()[:2] == ["research/plan", "research/write"]
+
+
+async def test_more_than_later_calls_can_hold_is_chosen_from_once(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    queries = []
+    for number in range(60):
+        text = f"# Note {number}\n\n" + f"Resume after a crash reads checkpoint{number} of the team's threads. " * 10
+        (contest.documents / f"note-{number}.md").write_text(text, "utf-8")
+        queries.append(f"checkpoint{number}")
+    plan = {"plan_text": "Read all notes.", "title": "Notes", "points": ["What is read"], "outline": ["Notes"]}
+    asked_for = [{"query": " ".join(queries[at : at + 5]), "points": [1]} for at in range(0, 60, 5)]
+    vendors.reply(json.dumps({**plan, "queries": asked_for}), prompt="research/plan")
+
+    state = await researched(services, contest, max_iterations=2)
+
+    (asked,) = prompts_of(vendors, "research/choose")
+    assert asked.count("## Passage ") > len(state["passages"])
+    sizes = {each["id"]: each["tokens"] for each in state["pool"]["passages"]}
+    assert sum(sizes[each["id"]] for each in state["passages"]) <= 8_000
+
+
+def _reply() -> dict[str, Any]:
+    said = {"text": "A run keeps a checkpoint after every step.", "sources": [1], "kind": "stated", "basis": ""}
+    section = {"heading": "Overview", "blocks": [{"type": "paragraph", "sentences": [said] * 3}]}
+    summary = {**said, "text": "A run keeps a checkpoint after every step, and resume reads it."}
+    return {"summary": [summary], "findings": [said], "sections": [section], "limits": [], "lessons": []}

@@ -1,0 +1,89 @@
+"""The pool of evidence: it only grows, each query has its seats, and what is pinned stays."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contend.models.replies import ChoiceReply
+from contend.research.evidence import Evidence, grown, offered
+from contend.research.gathering import chosen_ids
+
+
+def passage(name: str, tokens: int = 100, **queries: int) -> Evidence:
+    return {
+        "id": name,
+        "url": f"https://a.org/{name}",
+        "title": name,
+        "heading": "",
+        "published": None,
+        "tokens": tokens,
+        "weight": 1.0,
+        "queries": queries,
+    }
+
+
+def ids(found: list[Evidence]) -> list[str]:
+    return [each["id"] for each in found]
+
+
+def test_each_query_has_its_best_three_before_what_many_queries_found() -> None:
+    common = [passage(f"c{place}", wind=place + 3, hum=place + 3, cable=place + 3) for place in range(1, 9)]
+    own = [passage(f"{query}{place}", **{query: place}) for query in ("wind", "hum", "cable") for place in (1, 2, 3)]
+
+    found = ids(offered([*common, *own], pinned=[], tokens=1_000))
+
+    assert set(found[:9]) == {f"{query}{place}" for query in ("wind", "hum", "cable") for place in (1, 2, 3)}
+    assert len(found) == 10
+
+
+def test_a_crumb_takes_no_seat_and_a_query_that_found_nothing_else_keeps_it() -> None:
+    pool = [passage("crumb", 10, wind=1), *(passage(f"w{place}", wind=place) for place in (2, 3, 4)),
+            passage("alone", 10, hum=1)]  # fmt: skip
+
+    assert ids(offered(pool, pinned=[], tokens=310)) == ["w2", "alone", "w3", "w4"]
+
+
+def test_pinned_passages_stand_first_whatever_they_take() -> None:
+    pool = [passage("a", wind=1), passage("cited", 5_000), passage("b", wind=2)]
+
+    assert ids(offered(pool, pinned=["cited", "gone"], tokens=100)) == ["cited"]
+
+
+def test_a_passage_that_is_found_again_keeps_its_place_and_its_best_rank() -> None:
+    (one, two) = grown([passage("a", wind=4)], [passage("b", wind=1), passage("a", wind=2, hum=1)])
+
+    assert (one["id"], one["queries"]) == ("a", {"wind": 2, "hum": 1})
+    assert two["id"] == "b"
+
+
+names = st.sampled_from("abcdef")
+passages = st.builds(passage, names, st.integers(60, 500), wind=st.integers(1, 9), hum=st.integers(1, 9))
+
+
+@given(st.lists(passages, max_size=8), st.lists(passages, max_size=8))
+def test_evidence_only_grows(before: list[Evidence], new: list[Evidence]) -> None:
+    pool = grown([], before)
+    after = grown(pool, new)
+
+    assert set(ids(pool)) <= set(ids(after))
+    assert ids(after)[: len(pool)] == ids(pool)
+    for old, now in zip(pool, after, strict=False):
+        assert all(now["queries"][query] <= place for query, place in old["queries"].items())
+
+
+@given(st.lists(passages, max_size=8), st.integers(0, 2_000))
+def test_a_querys_first_hit_is_offered_where_it_fits(found: list[Evidence], tokens: int) -> None:
+    pool = grown([], found)
+    first = [min(pool, key=lambda each: (each["queries"][query], each["id"])) for query in ("wind", "hum") if pool]
+    room = tokens + sum(each["tokens"] for each in first)
+
+    assert {each["id"] for each in first} <= set(ids(offered(pool, pinned=[], tokens=room)))
+
+
+def test_what_a_model_chose_is_taken_point_by_point_as_far_as_it_fits() -> None:
+    shown = [passage(name) for name in "abcde"]
+    reply = ChoiceReply.model_validate(
+        {"points": [{"point": 1, "passages": [1, 2, 3]}, {"point": 2, "passages": [5, 99]}], "others": [4], "gaps": []}
+    )
+
+    assert chosen_ids(reply, shown, tokens=400) == ["a", "e", "d", "b"]
+    assert chosen_ids(ChoiceReply(points=[], others=[], gaps=[]), shown, tokens=250) == ["a", "b"]
