@@ -14,6 +14,7 @@ from contend.services import Services
 from contend.settings import load_settings
 from contend.stores.leases import lease
 from fakes.contests import Contest
+from fakes.guide import defined
 from fakes.servers import Server, changes, fresh_clone, langgraph_dev
 from fakes.vendors import Vendors
 
@@ -348,6 +349,22 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A fresh clone without a workspace, a key or an option."""
     with langgraph_dev(fresh_clone(tmp_path_factory.mktemp("bare") / "clone")) as server:
         yield server
+
+
+async def test_the_guides_programs_for_the_sdk_get_a_report_and_approve_what_waits(bare: Server) -> None:
+    ask = defined("agent-server-and-code.md", "ask")["ask"]
+    approve_all = defined("agent-server-and-code.md", "approve_all")["approve_all"]
+    context = {"documents": ["docs"], "sources": ["local"], "max_rounds": 1, "approve": ["plan"]}
+    thread = await asyncio.to_thread(bare.thread)
+    await asyncio.to_thread(bare.run, "contend", {"theme": THEME}, thread_id=thread, context=context)
+    assert len(bare.asked(thread)) > 1
+
+    assert callable(ask)
+    assert callable(approve_all)
+    await approve_all(bare.url, thread)
+
+    assert bare.client.threads.get_state(thread)["values"]["status"] == "completed"
+    assert "## References" in await ask(bare.url, THEME)
 
 
 def test_all_four_graphs_run_in_a_fresh_clone_by_bare_langgraph_dev_and_leave_it_clean(bare: Server) -> None:

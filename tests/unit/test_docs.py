@@ -23,11 +23,8 @@ from contend.resources import resource
 from contend.services import Services
 from contend.settings import Settings, load_config, load_settings
 from contend.sources.readers import READERS, read_document
+from fakes.guide import PAGES, ROOT, blocks, without_blocks
 
-ROOT = Path(__file__).parents[2]
-PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "ARCHITECTURE.md"])
-
-_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _INLINE = re.compile(r"`([^`\n]+)`")
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
@@ -43,15 +40,11 @@ def _shown(page: Path) -> str:
 each_page = pytest.mark.parametrize("page", PAGES, ids=_shown)
 
 
-def _blocks(page: Path, language: str) -> list[str]:
-    return [text for kind, text in _BLOCK.findall(page.read_text("utf-8")) if kind == language]
-
-
 def _commands(page: Path) -> list[str]:
     """Command lines: whole lines of shell blocks, and inline code."""
     text = page.read_text("utf-8")
-    lines = [line.partition(" #")[0].strip() for block in _blocks(page, "sh") for line in block.splitlines()]
-    return [*lines, *_INLINE.findall(_BLOCK.sub("", text))]
+    lines = [line.partition(" #")[0].strip() for block in blocks(page, "sh") for line in block.splitlines()]
+    return [*lines, *_INLINE.findall(without_blocks(text))]
 
 
 def _named(line: str) -> tuple[TyperCommand | TyperGroup, list[str]] | None:
@@ -76,7 +69,7 @@ def _options(command: TyperCommand | TyperGroup) -> set[str]:
 
 @each_page
 def test_every_link_within_the_repository_leads_somewhere(page: Path) -> None:
-    links = [link for link in _LINK.findall(_BLOCK.sub("", page.read_text("utf-8"))) if "://" not in link]
+    links = [link for link in _LINK.findall(without_blocks(page.read_text("utf-8"))) if "://" not in link]
 
     missing = [link for link in links if not (page.parent / unquote(link.partition("#")[0])).exists()]
 
@@ -123,7 +116,7 @@ def test_every_file_and_function_of_the_architecture_page_is_there() -> None:
 def _write_config(page: Path, workspace: Path) -> set[str]:
     """The page's config examples as a workspace's files, each named by its first line; the names."""
     names = set()
-    for block in [*_blocks(page, "toml"), *_blocks(page, "yaml")]:
+    for block in [*blocks(page, "toml"), *blocks(page, "yaml")]:
         name = block.splitlines()[0].removeprefix("# ")
         assert name.startswith("config/"), f"{page.name}: the first line of a config example names its file: {name!r}"
         (workspace / name).parent.mkdir(parents=True, exist_ok=True)
@@ -187,7 +180,7 @@ def test_a_page_names_all_there_is(page: str) -> None:
 
 @each_page
 def test_every_python_example_compiles(page: Path) -> None:
-    for block in _blocks(page, "python"):
+    for block in blocks(page, "python"):
         compile(block, page.name, "exec")
 
 
@@ -198,7 +191,7 @@ def test_every_whole_python_example_ends_with_a_report(
     _write_config(page, workspace)
     (tmp_path / "docs").symlink_to(ROOT / "docs")
     monkeypatch.setenv("CONTEND_WORKSPACE", str(workspace))
-    for number, block in enumerate(text for text in _blocks(page, "python") if "asyncio.run(" in text):
+    for number, block in enumerate(text for text in blocks(page, "python") if "asyncio.run(" in text):
         (tmp_path / f"example{number}.py").write_text(block, "utf-8")
 
         runpy.run_path(str(tmp_path / f"example{number}.py"), run_name="__main__")

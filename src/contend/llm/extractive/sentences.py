@@ -37,6 +37,8 @@ _VERB = re.compile(
     re.IGNORECASE,
 )
 _JAPANESE_END = re.compile(r"[るたいすんだくうつぬぶむぐ]\Z")
+_ROW = re.compile(r"[^:;：\n]{1,60}: [^;\n]+(?:; [^:;：\n]{1,60}: [^;\n]+)+")
+"""A row of a table, as it is read: each value after its column's name."""
 _WORD = re.compile(r"[A-Za-zÀ-ÖØ-öø-ÿ]+(?:['’-][A-Za-z]+)*")
 _HIRAGANA = re.compile("[\u3041-\u3096]")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -89,6 +91,8 @@ def is_whole(sentence: str, *, loose: bool = False, item: bool = False) -> bool:
         return False
     if not (loose or _STOPPED.search(sentence)):
         return False
+    if item and _ROW.fullmatch(sentence):
+        return True
     japanese = detect_language(sentence) == "ja"
     return _japanese_prose(sentence) if japanese else _english_prose(sentence, item=item)
 
@@ -142,7 +146,7 @@ def _weight(sentence: str) -> float:
     language = detect_language(sentence)
     length = length_of(sentence, language)
     flaws = {
-        0.6: refers_back(sentence) or not _STOPPED.search(sentence),
+        0.6: refers_back(sentence) or not _STOPPED.search(sentence) or bool(_ROW.fullmatch(sentence)),
         0.5: asks(sentence),
         0.65: bool(_POINTS_ELSEWHERE.search(sentence)),
         0.8: not (20 <= length <= 120 if language == "ja" else 8 <= length <= 40),  # noqa: PLR2004 - easy to read

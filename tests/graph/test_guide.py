@@ -1,0 +1,136 @@
+"""What the guide shows runs with the client it names: shell blocks in a shell, Python blocks as programs.
+
+The blocks for the SDK run in `test_server.py`, against its server.
+"""
+
+import asyncio
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import contend
+from contend.models.options import RunOptions
+from fakes.children import outside
+from fakes.files import make_pdf
+from fakes.guide import CONTEND, PAGES, ROOT, blocks, defined, reader_folder
+from fakes.redis_server import RedisServer
+from fakes.vendors import Vendors
+
+QUESTION = "Why do long bridges hum in the wind?"
+RUN = [CONTEND, "run", QUESTION, "--docs", "papers", "--source", "local", "--rounds", "1"]
+BEFORE = {
+    "README.md": [[*RUN, "--thread", "THREAD"]],
+    "docs/resume.md": [[*RUN, "--thread", "7c1f0c1e-6c1e-4f7e-9d0c-0b7f7f3c2a55"]],
+    "docs/ja/はじめに.md": [[*RUN, "--thread", "7c1f0c1e-6c1e-4f7e-9d0c-0b7f7f3c2a55"]],
+    "docs/approvals.md": [
+        [*RUN, "--thread", "THREAD", "--approve", "plan", "--team", "archivist,skeptic,scout", "--no-learn"]
+    ],
+}
+"""What a reader has done before: the run that a page speaks of."""
+WITH_SHELL = [page for page in PAGES if blocks(page, "sh")]
+
+
+@pytest.mark.parametrize("page", WITH_SHELL, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_the_shell_blocks_of_a_page_run_in_a_shell(
+    page: Path, tmp_path: Path, vendors: Vendors, request: pytest.FixtureRequest
+) -> None:
+    folder = reader_folder(tmp_path / "reader")
+    environment = {
+        **outside(),
+        "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        "CONTEND_WORKSPACE": str(tmp_path / "workspace"),
+        "CONTEND_ARXIV_BASE_URL": "http://127.0.0.1:9",
+        "CONTEND_TAVILY_BASE_URL": "http://127.0.0.1:9",
+        "LANGSMITH_TRACING": "false",
+    }
+    for command in BEFORE.get(page.relative_to(ROOT).as_posix(), []):
+        subprocess.run(command, cwd=folder, env=environment, check=False, capture_output=True)  # noqa: S603 - ours
+    for block in blocks(page, "sh"):
+        shown = block.replace("http://127.0.0.1:11434/v1", vendors.base_url)
+        if "redis://" in shown:
+            redis: RedisServer = request.getfixturevalue("redis_of_server")
+            shown = shown.replace("redis://:PASSWORD@127.0.0.1:6379", redis.url)
+        key = {"OPENAI_BASE_URL": vendors.base_url} if "OPENAI_API_KEY" in block else {}
+        done = subprocess.run(  # noqa: S603 - the guide's own lines
+            ["bash", "-e", "-c", shown],  # noqa: S607 - as a reader has it
+            cwd=folder,
+            env={**environment, **key},
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, f"{block}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+
+
+@pytest.fixture
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = reader_folder(tmp_path / "reader")
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("CONTEND_WORKSPACE", str(tmp_path / "workspace"))
+    return folder
+
+
+async def test_the_program_that_answers_questions_ends_the_run(
+    reader: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = {"documents": [str(reader / "papers")], "sources": ["local"], "approve": ["plan"], "max_rounds": 1}
+    await contend.run(QUESTION, thread_id="waits", options=RunOptions.model_validate(options))
+    answer = defined("approvals.md", "answer")["answer"]
+
+    assert callable(answer)
+    await answer("waits")
+
+    assert capsys.readouterr().out.endswith("completed\n")
+
+
+def test_the_metric_by_a_function_is_scored(reader: Path, tmp_path: Path) -> None:
+    (block,) = [text for text in blocks(ROOT / "docs" / "scores-and-ranking.md", "python") if "def " in text]
+    workspace = tmp_path / "workspace"
+    (workspace / "config").mkdir(parents=True)
+    (workspace / block.splitlines()[0].removeprefix("# ")).write_text(block, "utf-8")
+    (workspace / "config" / "evaluator.toml").write_text(
+        '[[evaluator.metrics]]\nname = "short"\nkind = "python"\nfunction = "my_metrics:short_sentences"\n', "utf-8"
+    )
+    options = RunOptions(documents=[str(reader / "papers")], sources=["local"], max_rounds=1)
+
+    outcome = asyncio.run(contend.run(QUESTION, options=options))
+
+    assert outcome.summary is not None
+    assert "the longest sentence has" in outcome.summary.team_results[0].evaluation_feedback
+
+
+HUM = [
+    "A long bridge hums in the wind because the air leaves its deck in vortices of a steady rhythm.",
+    "The hum is loudest when the rhythm of the vortices meets a natural frequency of the deck.",
+    "Engineers fix dampers to the cables of a long bridge, which take the energy out of the swing.",
+    "Fairings along the deck guide the air and keep the vortices of the wind small.",
+]
+BY_EXTRACTION = {"sources": ["local"], "max_rounds": 1, "model": "extractive"}
+
+
+async def test_a_report_names_the_page_of_each_passage_of_a_pdf_file_that_it_cites(reader: Path) -> None:
+    """As `sources-and-documents.md` says."""
+    (reader / "hum.pdf").write_bytes(make_pdf([["Contents of this booklet"], HUM]))
+    options = RunOptions.model_validate({**BY_EXTRACTION, "documents": [str(reader / "hum.pdf")]})
+
+    outcome = await contend.run(QUESTION, options=options)
+
+    assert outcome.markdown is not None
+    assert re.search(r"\[1\].*p\. 2\b", outcome.markdown)
+
+
+async def test_rows_of_a_table_are_quoted_without_a_model_as_they_are_read(reader: Path) -> None:
+    """As `sources-and-documents.md` says."""
+    months = ["January,4200,31", "February,4350,28", "March,4100,30", "April,4000,26"]
+    rows = [f"{plant},{month}" for plant in ("Kassel", "Lyon") for month in months]
+    (reader / "plants.csv").write_text("\n".join(["plant,month,units,defects", *rows]), "utf-8")
+    options = RunOptions.model_validate({**BY_EXTRACTION, "documents": [str(reader / "plants.csv")]})
+
+    outcome = await contend.run("How many units did the plant in Kassel make in January?", options=options)
+
+    assert outcome.markdown is not None
+    assert "plant: Kassel; month: January; units: 4200; defects: 31 [1]." in outcome.markdown
