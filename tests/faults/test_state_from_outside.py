@@ -123,3 +123,11 @@ async def test_a_thread_id_that_leads_elsewhere_is_refused_in_a_graph_of_ones_ow
     assert ended["status"] == "failed"
     assert ended["message"].startswith(f"thread {thread!r}: use 1 to 64 letters, digits, '_' or '-'")
     assert not [*workspace.parent.rglob("report.md")]
+
+
+def test_a_thread_that_stores_take_for_none_is_refused(server: Server) -> None:
+    nil = "00000000-0000-0000-0000-000000000000"
+    server.client.threads.create(thread_id=nil)
+
+    with pytest.raises(Exception, match=f"InputError: thread '{nil}': use 1 to 64 letters"):
+        server.run("contend", {"theme": THEME}, thread_id=nil)
