@@ -28,6 +28,7 @@ _ORCHESTRATOR = """[orchestrator]
 max_rounds = {rounds}
 max_concurrent_teams = {teams}
 """
+_OPTIONS = '\n[options]\ndepth = "deep"\n'
 # Comparisons of near ties would add a call to some runs and not to others.
 _EVALUATOR = "[evaluator]\nnear_tie = 0.0\n"
 _TEAM = """team_id = "team-{number}"
@@ -49,7 +50,7 @@ def write_workspace(folder: Path, teams: int) -> None:
         name = f"config/teams/team-{number}.toml"
         text += f'\n[[orchestrator.teams]]\nconfig = "{name}"\n'
         (folder / name).write_text(_TEAM.format(number=number), "utf-8")
-    (folder / "config" / "orchestrator.toml").write_text(text, "utf-8")
+    (folder / "config" / "orchestrator.toml").write_text(text + _OPTIONS, "utf-8")
     metrics = resource("config/evaluator.toml").read_text("utf-8")
     (folder / "config" / "evaluator.toml").write_text(_EVALUATOR + metrics, "utf-8")
 

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from contend.text import clean
+
 ADDRESS = re.compile(
     r"""
     (?: \b[a-z][a-z0-9+.-]{0,20}:// | \bwww\.(?=\w) | (?<![:/\w])//(?=[a-z0-9-]{1,63}\.[a-z0-9])
@@ -52,4 +54,5 @@ def shown_address(url: str, folders: Sequence[Path] = ()) -> str:
     if folder is None:
         return url
     outer = folder.parent if len(folders) > 1 or path == folder else folder
-    return path.relative_to(outer).as_posix()
+    # Names of files may hold line ends and what moves a terminal's cursor or turns a line's direction.
+    return clean(path.relative_to(outer).as_posix(), single_line=True)

@@ -28,6 +28,19 @@ from contend.stores.checkpoints import keep_latest_run
 from contend.stores.leases import Lease
 
 _LOG = logging.getLogger(__name__)
+_OF_SERVER = frozenset(
+    [
+        "assistant_id",
+        "checkpoint_id",
+        "checkpoint_map",
+        "checkpoint_ns",
+        "cron_id",
+        "graph_id",
+        "run_id",
+        "thread_id",
+        "user_id",
+    ]
+)
 Build = Callable[[Services], StateGraph[Any, Any, Any, Any]]
 Compiled = CompiledStateGraph[Any, Any, Any, Any]
 
@@ -80,6 +93,18 @@ class ServedGraph(Compiled):
             async with aclosing(stream):
                 async for part in stream:
                     yield part
+
+    def check_context(self, context: Mapping[str, Any] | None) -> None:
+        """Refuse options that the graph does not know, of which its server would tell nobody: a limit would be none.
+
+        Raises:
+            InputError: a key is unknown, or a value not usable.
+        """
+        own = {name: value for name, value in (context or {}).items() if not _is_servers(name)}
+        if self.context_schema is RunOptions:
+            checked(RunOptions, own, "context")
+        elif own:
+            raise InputError(f"context: {', '.join(sorted(own))} may not be given: this graph takes no options")
 
     @asynccontextmanager
     async def _guarded(self, asked: object, config: RunnableConfig) -> AsyncIterator[object]:
@@ -173,6 +198,11 @@ class ServedGraph(Compiled):
                 await note_stopped(self.services, thread_id)
 
 
+def _is_servers(name: str) -> bool:
+    """Whether a key of a run's context is the server's, or that of a graph elsewhere which runs this one."""
+    return name in _OF_SERVER or name.startswith(("__", "langgraph_", "x-"))
+
+
 class _Process:
     """What an Agent Server's process keeps: one container, and each graph compiled once."""
 
@@ -207,6 +237,7 @@ async def served(build: Build, config: RunnableConfig, runtime: ServerRuntime[An
     """A graph for the Agent Server, which brings the checkpointer: guarded while it runs, bare for schema reads.
 
     Raises:
+        InputError: an option is unknown or not usable.
         ThreadBusy: somebody else works on the run's thread.
     """
     graph = await _PROCESS.graph(build)
@@ -214,6 +245,7 @@ async def served(build: Build, config: RunnableConfig, runtime: ServerRuntime[An
     if runtime.execution_runtime is None or thread_id is None:
         yield graph
         return
+    graph.check_context(runtime.execution_runtime.context)
     async with _PROCESS.turn(str(thread_id)), run_guard(graph.services, str(thread_id)) as held:
         yield graph.copy({"held": held})
     for notice in held.notices:

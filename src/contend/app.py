@@ -13,10 +13,10 @@ from langgraph.types import Command, StateSnapshot
 from pydantic import Field
 
 from contend.contest.closing import usage_of
-from contend.contest.comparing import MOST_COMPARED
 from contend.contest.graph import build_contest_graph
 from contend.contest.state import ContestState, input_options
 from contend.errors import InputError, StoreError, UnknownThread
+from contend.estimate import Estimate, estimated
 from contend.models.events import ANY_EVENT, AnyEvent, QuestionAsked
 from contend.models.options import ResolvedOptions, RunOptions, TeamConfig
 from contend.models.questions import Question
@@ -179,11 +179,10 @@ async def status(thread_id: str, *, services: Services | None = None, settings: 
 
 
 class DryRun(NamedTuple):
-    """What a run would do: nothing was spent or written. Calls are least and most."""
+    """What a run would do, and what that might cost: nothing was spent or written."""
 
     opening: Opening
-    least_calls: int
-    most_calls: int
+    estimate: Estimate
 
 
 async def dry_run(
@@ -193,7 +192,7 @@ async def dry_run(
     services: Services | None = None,
     settings: Settings | None = None,
 ) -> DryRun:
-    """Check what a run checks before it starts, its folder and endpoint too, and count the calls it might make.
+    """Check what a run checks before it starts, its folder and endpoint too, and estimate what it might cost.
 
     Raises:
         InputError: as `run`.
@@ -202,28 +201,7 @@ async def dry_run(
         opening = await open_run(live, theme, [], options)
         unsure = await check_ready(live, opening.options, opening.teams)
         opening = opening._replace(warnings=[*opening.warnings, *unsure])
-    return DryRun(opening, *count_calls(opening))
-
-
-def count_calls(opening: Opening) -> tuple[int, int]:
-    """Model calls at least and at most: each round's plan, drafts, reviews, metrics, citations and judge; near ties."""
-    options = opening.options
-    if set(options.models.values()) == {"extractive"}:
-        return 0, 0
-    metrics = options.evaluator.samples * sum(metric.kind == "model" for metric in options.evaluator.metrics)
-    compared = min(MOST_COMPARED, sum(team.kind != "extractive" for team in opening.teams))
-    citations = int(options.models["evaluator"] != "extractive")
-    least = most = 2 * options.learn
-    most += compared * (compared - 1)
-    for team in opening.teams:
-        if team.kind == "extractive":
-            least, most = least + metrics, most + metrics + citations
-            continue
-        loops = team.max_iterations or options.max_iterations
-        # The last draft of a round is not reviewed.
-        least += options.min_rounds * (1 + min(2, 2 * loops - 1) + metrics)
-        most += options.max_rounds * (1 + 2 * loops - 1 + metrics + citations + 1)
-    return least, most
+        return DryRun(opening, estimated(opening, live.config.models))
 
 
 async def _check_ready_again(services: Services, standing: StateSnapshot) -> None:

@@ -10,7 +10,7 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from contend.errors import InputError
 from contend.llm.budget import require_price
 from contend.models.evaluation import CODE_METRIC_NAMES
-from contend.models.options import EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig
+from contend.models.options import DEPTHS, EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig
 from contend.models.record import QUESTION_CHARACTERS
 from contend.readiness import models_used
 from contend.services import Services
@@ -98,6 +98,8 @@ async def open_run(
     store_warnings = await check_checkpointer(services.settings)
     on, off = await _checked_sources(services, resolved)
     teams = _teams_with_sources(resolved.teams, on, named=given.teams is not None)
+    if not resolved.teams_named:
+        teams = _entering(teams, on, resolved.options)
     contexts = await services.contexts(models_used(resolved.options, teams))
     options = resolved.options.model_copy(
         update={
@@ -125,7 +127,7 @@ def settled_theme(theme: str | None, messages: Sequence[AnyMessage] = ()) -> str
     Raises:
         InputError: none, or one over 8,000 characters.
     """
-    if theme is not None and theme.strip():
+    if theme is not None and str(theme).strip():
         return checked_theme(theme)
     last = _last_human(messages)
     return checked_theme(str(last.text) if last else "")
@@ -188,6 +190,21 @@ def _teams_with_sources(teams: Sequence[TeamConfig], on: Sequence[str], *, named
         missing = ", ".join(team.team_id for team in teams if team not in able)
         raise InputError(f"teams: {missing} has no source that is on; leave it out or turn its source on")
     return able
+
+
+def _entering(teams: Sequence[TeamConfig], on: Sequence[str], options: ResolvedOptions) -> list[TeamConfig]:
+    """As many teams as the depth says, best fit first; a control enters beside them, if there is more than one.
+
+    First those made for own documents, where there are some, then those whose other needs are on, then the rest.
+    """
+
+    def fit(team: TeamConfig) -> int:
+        return 0 if "local" in team.needs and "local" in on else 1 if team.needs else 2
+
+    most = DEPTHS[options.depth].teams
+    playing = sorted((team for team in teams if team.kind != "extractive"), key=fit)[:most]
+    controls = [team for team in teams if team.kind == "extractive"]
+    return playing if most == 1 and playing and not options.allow_extractive else [*playing, *controls]
 
 
 def _has_source(team: TeamConfig, on: Sequence[str], *, named: bool) -> bool:

@@ -126,10 +126,7 @@ class Services:
         self, role: Role, options: ResolvedOptions, *, team: TeamConfig | None = None, name: str | None = None
     ) -> ContextProfile:
         """What the calls of the model may hold that plays a role, found as `model` finds it."""
-        wanted = _model_name(role, options, team, name)
-        if wanted == EXTRACTIVE:
-            return EXTRACTIVE_PROFILE
-        return ContextProfile(options.contexts.get(wanted, DEFAULT_CONTEXT_TOKENS))
+        return profile_of(_model_name(role, options, team, name), options)
 
     async def contexts(self, names: Collection[str]) -> dict[str, ModelContext]:
         """How much each language model can read, and who says so.
@@ -448,6 +445,13 @@ class Services:
         await self.record.close()
         if self._endpoint is not None:
             await self._endpoint.aclose()
+
+
+def profile_of(name: str, options: ResolvedOptions) -> ContextProfile:
+    """What the calls of a model may hold in a run."""
+    if name == EXTRACTIVE:
+        return EXTRACTIVE_PROFILE
+    return ContextProfile(options.contexts.get(name, DEFAULT_CONTEXT_TOKENS))
 
 
 def _model_name(role: Role, options: ResolvedOptions, team: TeamConfig | None, name: str | None) -> str:

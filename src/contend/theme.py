@@ -9,6 +9,7 @@ from contend.text import clean, detect_language, shorten, terms
 
 _LEAST_TERMS = 2
 _MOST_KEY_TERMS = 12
+_SHOWN = 60
 
 _SURFACE = re.compile(
     "[一-鿿々〆]{2,}|[一-鿿](?=[がはをのでにともやへ、。？?・\\s]|\\Z)|[ァ-ヶー]{2,}"
@@ -47,12 +48,14 @@ _JOINING = re.compile("\\A(?:また|そして|さらに)、?(?=.)")
 _ASKING_TAIL = re.compile("(?:のは|とは|は)?(?:なぜ|何|なん|どうして)?(?:です|でしょう|なの|の)?(?:か)?[？?。\\s]*\\Z")
 
 
-def checked_theme(theme: str) -> str:
+def checked_theme(theme: object) -> str:
     """The question, cleaned and stripped.
 
     Raises:
-        InputError: empty, or over 8,000 characters.
+        InputError: no text, empty, or over 8,000 characters.
     """
+    if not isinstance(theme, str):
+        raise InputError(f"theme = {shorten(repr(theme), _SHOWN)} is no text: give the question in quotes")
     # Its length is looked at before it is cleaned, which takes long for long texts, and after: some characters unfold.
     cleaned = clean(_bounded(theme.strip())).strip()
     if not cleaned:

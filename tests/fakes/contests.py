@@ -20,6 +20,11 @@ max_rounds = 2
 max_concurrent_teams = {cap}
 """
 
+ALL_TEAMS = """
+[options]
+depth = "deep"
+"""
+
 TEAM = """team_id = "{name}"
 name = "{title}"
 sources = ["local"]
@@ -45,12 +50,12 @@ def write_workspace(
 ) -> None:
     """Config of a contest in which a team's model name is its id, so that faults can be aimed at one team.
 
-    Every model reads so many tokens: by default it gets the compact profile.
+    All of its teams enter. Every model reads so many tokens: by default it gets the compact profile.
     """
     (folder / "config" / "teams").mkdir(parents=True, exist_ok=True)
     entries = "".join(f'\n[[orchestrator.teams]]\nconfig = "config/teams/{name}.toml"\n' for name in teams)
     text = ORCHESTRATOR.format(seconds=seconds, cap=cap) + entries
-    (folder / "config" / "orchestrator.toml").write_text(text, "utf-8")
+    (folder / "config" / "orchestrator.toml").write_text(text + (ALL_TEAMS if len(teams) > 3 else ""), "utf-8")
     models = resource("config/models.toml").read_text("utf-8").replace("[context]", f'[context]\n"*" = {reads}')
     (folder / "config" / "models.toml").write_text(models, "utf-8")
     for name in teams:

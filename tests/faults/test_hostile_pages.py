@@ -1,6 +1,7 @@
 """Instructions in what was found are data: nobody follows them, and they reach no reader."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,24 @@ async def test_objects_that_a_document_describes_stay_its_text(workspace: Path, 
     described_source = next(source for source in kept.report.sources if source.url.endswith("described.md"))
     assert '"lc": 2' in described_source.title
     assert not [*workspace.parent.rglob("planted")]
+
+
+async def test_a_files_name_with_invisible_characters_is_shown_without_them(workspace: Path, documents: Path) -> None:
+    """Escape sequences, text direction and line ends: in names that a report shows and in those of files left out."""
+    hidden = "\x1b[31m\u202e\u2066\n"
+    (documents / "resume.md").rename(documents / f"re{hidden}sume.md")
+    (documents / f"le{hidden}ft.bin").write_bytes(b"\0")
+    contest = Contest(workspace, documents, None)
+
+    outcome = await contest.run("How does resume work after a crash?")
+    dry = await contend.dry_run("What is a team?", options=contest.options(), services=contest.services())
+
+    assert [line.partition(" (")[0] for line in dry.opening.left_out] == ["le ft.bin"]
+    assert outcome.status == "completed"
+    texts = {path.name: path.read_text("utf-8") for path in map(Path, outcome.files)}
+    assert len(texts) == 3
+    for path, text in texts.items():
+        assert not set(text) & {"\x1b", "\u202e", "\u2066"}, path
+        if path != "report.json":
+            assert {name for name in ("re sume.md", "le ft.bin") if name in text} == {"re sume.md", "le ft.bin"}, path
+    assert not re.search(r"^ *(sume|ft)\.", "\n".join(texts.values()), re.MULTILINE)

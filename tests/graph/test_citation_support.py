@@ -54,6 +54,20 @@ async def test_technical_sentences_are_published_as_they_were_written(
     assert metrics_of(rounds_of(contest)[0])["citation_validity"].score == 1.0
 
 
+async def test_one_right_sentence_is_published(contest: Contest, documents: Path, vendors: Vendors) -> None:
+    told = "The plant makes 4,200 units a month."
+    (documents / "plant.md").write_text(f"# Plant\n\n{told}\n", "utf-8")
+    entry = [{"text": told, "sources": [1]}]
+    reply = {"summary": entry, "findings": entry, "analysis": entry, "limits": [], "bullets": []}
+    vendors.reply(json.dumps(reply), prompt="writer/write")
+
+    outcome = await contest.run("How many units does the plant make a month?", max_rounds=1, learn=False)
+
+    assert outcome.status == "completed"
+    assert outcome.report is not None
+    assert outcome.report.executive_summary == "The plant makes 4,200 units a month [1]."
+
+
 # By code it could be either: the words are its source's, the meaning is not.
 TWISTED = "A killed process loses its workspace and begins again from nothing."
 

@@ -463,7 +463,7 @@ async def test_bad_input_through_the_graph_ends_the_run_with_its_line(contest: C
     assert not vendors.calls
 
 
-async def test_a_chat_message_over_500_characters_becomes_instructions(contest: Contest, vendors: Vendors) -> None:
+async def test_a_chat_message_of_several_lines_is_the_question_whole(contest: Contest, vendors: Vendors) -> None:
     services = contest.services()
     graph = build_contest_graph(services).compile()
     said = f"{THEME}\nPlease keep the words of the operators. {'Mind the details. ' * 40}"
@@ -471,7 +471,7 @@ async def test_a_chat_message_over_500_characters_becomes_instructions(contest: 
     ended = await graph.ainvoke({"messages": [HumanMessage(said)]}, context=contest.options(max_rounds=1))
 
     await services.aclose()
-    assert ended["report"]["theme"] == THEME
+    assert ended["report"]["theme"].startswith(f"{THEME} Please keep the words of the operators. Mind")
     assert all("words of the operators" in call.user for call in vendors.calls if call.prompt == "supervisor/plan")
 
 

@@ -251,16 +251,19 @@ async def test_a_judges_confidence_out_of_range_is_mended_once_and_then_the_judg
     assert vendors.prompts().count("judge/judge") == 2
 
 
-async def test_evidence_that_is_not_in_the_submission_is_dropped_and_noted(contest: Contest, vendors: Vendors) -> None:
+async def test_evidence_that_is_not_in_the_submission_is_dropped_and_noted_for_readers_alone(
+    contest: Contest, vendors: Vendors
+) -> None:
     quotes = ["A run keeps a checkpoint", "nobody ever wrote this"]
     vendors.reply(json.dumps({"reason": "Fair.", "evidence": quotes, "percent": 50}), prompt="evaluator/metric")
     vendors.reply(draft(SAID), prompt="writer/write")
 
-    await contest.run(THEME, max_rounds=1)
+    outcome = await contest.run(THEME, min_rounds=2, max_rounds=2)
 
     coverage = metrics_of(rounds_of(contest)[0])["coverage"]
-    assert coverage.evidence == quotes[:1]
-    assert "1 quotes are not in the submission" in coverage.reason
+    assert (coverage.evidence, coverage.dropped, coverage.reason) == (quotes[:1], 1, "Fair.")
+    assert "Note: quotes of judges that are in no submission, and were dropped: 6\n" in (outcome.markdown or "")
+    assert not [call for call in vendors.calls if "dropped" in call.user]
 
 
 async def test_feedback_that_a_writer_copies_is_in_no_later_submission(contest: Contest, vendors: Vendors) -> None:

@@ -262,6 +262,63 @@ def test_a_reason_without_an_id_while_two_plans_wait_is_refused_in_a_front_ends_
     assert ended["status"] == "completed"
 
 
+@pytest.mark.parametrize("graph", ["contend", "team", "research"])
+def test_a_misspelt_option_is_refused_where_the_server_would_drop_it(server: Server, graph: str) -> None:
+    with pytest.raises(Exception, match="InputError: context: unknown key 'max_dollars'; remove it or mend its spell"):
+        server.run(graph, {"theme": THEME}, context={"max_dollars": 0.5, "max_rounds": 1})
+    with pytest.raises(Exception, match="InputError: context: unknown key 'max_dollars'"):
+        server.run(graph, {"theme": THEME}, config={"configurable": {"max_dollars": 0.5}})
+
+
+def test_a_misspelt_option_of_an_assistant_is_refused(server: Server) -> None:
+    assistant = server.client.assistants.create("contend", context={"max_dollars": 0.5})
+
+    with pytest.raises(Exception, match="InputError: context: unknown key 'max_dollars'"):
+        server.run(assistant["assistant_id"], {"theme": THEME})
+
+
+def test_learning_alone_takes_no_options_and_says_so(server: Server) -> None:
+    with pytest.raises(Exception, match="InputError: context: model may not be given: this graph takes no options"):
+        server.run("learn", {"theme": THEME}, context={"model": "m"})
+
+
+def test_what_the_server_itself_puts_into_a_runs_config_is_no_option(server: Server) -> None:
+    given = {"configurable": {"thread_id": server.thread(), "user_id": "u", "__own": 1, "teams": ["plain"]}}
+
+    assert server.run("contend", {"theme": THEME}, config=given)["status"] == "completed"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"rounds": [{"team_id": "a", "round_number": 0}]},
+            "input: rounds.0.round_number = 0: Input should be g",
+        ),
+        ({"rounds": ["a"]}, "input: rounds.0 = 'a': Input should be a valid dictionary"),
+        ({"rounds": [{"team_id": "a"}]}, "input: key 'rounds.0.round_number' is missing; add it"),
+        ({"dataset": "../x"}, "input: dataset.* = '../x': "),
+        ({"theme": 5}, "input: theme = 5: Input should be a valid string"),
+    ],
+)
+def test_bad_input_to_learning_is_refused_with_field_and_value(
+    server: Server, given: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(Exception, match=f"InputError: {said}") as refused:
+        server.run("learn", {"theme": THEME, **given})
+
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("theme", [5, ["a"], {"lc": 1}, True])
+def test_a_theme_that_is_no_text_is_refused_with_its_value(server: Server, theme: object) -> None:
+    said = f"theme = {theme!r} is no text: give the question in quotes"
+
+    for graph in ("contend", "team", "research"):
+        ended = server.run(graph, {"theme": theme})
+        assert ended["messages"][-1]["content"] == said
+
+
 def test_an_option_out_of_range_is_refused_with_its_name(server: Server) -> None:
     with pytest.raises(Exception, match="InputError: context: max_rounds"):
         server.run("contend", {"theme": THEME}, context={"max_rounds": 99})

@@ -1,13 +1,19 @@
 """What a run settles when it opens, and keeps: contexts of models, depth."""
 
+from pathlib import Path
 from uuid import uuid4
 
+import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
+import contend
 from contend.contest.graph import build_contest_graph
-from contend.models.options import ResolvedOptions
-from fakes.contests import Contest
+from contend.models.options import ResolvedOptions, RunOptions
+from contend.preflight import open_run
+from contend.services import Services
+from contend.settings import load_settings
+from fakes.contests import Contest, rounds_of
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
@@ -26,3 +32,104 @@ async def test_a_run_keeps_the_contexts_that_it_began_with(contest: Contest, ven
     assert options["contexts"]["alpha"] == 9000
     assert options["contexts"]["beta"] == 32_000
     assert services.profile("writer", ResolvedOptions.model_validate(options), name="alpha").compact
+
+
+async def opening(
+    workspace: Path, documents: Path | None, vendors: Vendors, *, tavily: str | None = None, **given: object
+) -> tuple[list[str], ResolvedOptions]:
+    """The teams that enter a run of the shipped config, and its options. arXiv and Tavily answer the door."""
+    addresses = dict.fromkeys(["OPENAI_BASE_URL", "arxiv_base_url", "tavily_base_url"], vendors.base_url)
+    services = Services(load_settings(workspace=workspace, TAVILY_API_KEY=tavily, **addresses))
+    own = {"documents": [str(documents)]} if documents else {}
+    opened = await open_run(services, THEME, [], RunOptions.model_validate({**own, **given}))
+    return [team.team_id for team in opened.teams], opened.options
+
+
+@pytest.mark.parametrize(
+    ("depth", "with_documents", "tavily", "teams"),
+    [
+        ("quick", True, "key", ["archivist"]),
+        ("quick", False, "key", ["scout"]),
+        ("quick", False, None, ["scholar"]),
+        ("standard", True, None, ["archivist", "scholar", "skeptic", "control"]),
+        ("standard", True, "key", ["archivist", "scout", "scholar", "control"]),
+        (None, False, None, ["scholar", "skeptic", "control"]),
+        ("deep", True, "key", ["archivist", "scout", "scholar", "skeptic", "control"]),
+    ],
+)
+async def test_the_teams_that_fit_what_is_on_enter_as_many_as_the_depth_says(
+    workspace: Path,
+    documents: Path,
+    vendors: Vendors,
+    *,
+    depth: str | None,
+    with_documents: bool,
+    tavily: str | None,
+    teams: list[str],
+) -> None:
+    folder = documents if with_documents else None
+
+    entered, _ = await opening(workspace, folder, vendors, tavily=tavily, depth=depth)
+
+    assert entered == teams
+
+
+async def test_teams_that_are_named_all_enter_whatever_the_depth(
+    workspace: Path, documents: Path, vendors: Vendors
+) -> None:
+    entered, options = await opening(workspace, documents, vendors, depth="quick", teams=["skeptic", "archivist"])
+
+    assert entered == ["skeptic", "archivist"]
+    assert options.max_rounds == 1
+
+
+async def test_teams_that_the_environment_names_all_enter_too(
+    workspace: Path, documents: Path, vendors: Vendors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONTEND_TEAMS", "skeptic,archivist")
+    monkeypatch.setenv("CONTEND_DEPTH", "quick")
+
+    entered, options = await opening(workspace, documents, vendors)
+
+    assert (entered, options.depth) == (["skeptic", "archivist"], "quick")
+
+
+async def test_a_quick_run_plays_one_team_for_one_round(workspace: Path, documents: Path, vendors: Vendors) -> None:
+    contest = Contest(workspace, documents, vendors.base_url)
+
+    outcome = await contest.run(THEME, depth="quick", learn=False)
+
+    assert outcome.status == "completed"
+    assert [(scored.team_id, scored.round_number) for scored in rounds_of(contest)] == [("archivist", 1)]
+
+
+@pytest.mark.parametrize("depth", ["quick", "standard", "deep"])
+async def test_a_runs_calls_lie_in_the_range_of_its_dry_run_and_its_tokens_within_twice_that(
+    workspace: Path, documents: Path, vendors: Vendors, depth: str
+) -> None:
+    contest = Contest(workspace, documents, vendors.base_url)
+    services = contest.services()
+
+    planned = await contend.dry_run(THEME, options=contest.options(depth=depth), services=services)
+    await services.aclose()
+    before = len(vendors.calls)
+    outcome = await contest.run(THEME, depth=depth)
+
+    (least_calls, most_calls), (least, most) = planned.estimate.calls, planned.estimate.tokens
+    assert before == 0
+    assert least_calls <= outcome.usage.requests <= most_calls
+    assert least / 2 <= outcome.usage.input_tokens + outcome.usage.output_tokens <= most * 2
+
+
+async def test_deeper_and_longer_runs_are_estimated_to_cost_more(
+    workspace: Path, documents: Path, vendors: Vendors
+) -> None:
+    contest = Contest(workspace, documents, vendors.base_url)
+    services = contest.services()
+
+    asked = [{"depth": "quick", "length": "brief"}, {"depth": "quick"}, {"depth": "standard"}, {"depth": "deep"}]
+    planned = [await contend.dry_run(THEME, options=contest.options(**given), services=services) for given in asked]
+    await services.aclose()
+
+    tokens = [plan.estimate.tokens[1] for plan in planned]
+    assert tokens == sorted(set(tokens))

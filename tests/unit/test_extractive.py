@@ -354,9 +354,15 @@ async def test_little_text_is_used_in_full_and_repeated_only_as_needed() -> None
     assert {sentence.text for sentence in spoken(draft)} == set(text.replace("form. ", "form.\n").split("\n"))
 
 
-async def test_passages_with_too_little_text_are_an_error_that_says_so() -> None:
-    with pytest.raises(ReplyError, match="the 1 passages hold too little text: 1 whole sentences"):
-        await drafted(ENGLISH_VALUES | {"passages": passages("Bridges hum in the strong wind. And then")})
+async def test_one_whole_sentence_is_a_draft() -> None:
+    draft = await drafted(ENGLISH_VALUES | {"passages": passages("Bridges hum in the strong wind. And then")})
+
+    assert {sentence.text for sentence in spoken(draft)} == {"Bridges hum in the strong wind."}
+
+
+async def test_passages_without_a_whole_sentence_are_an_error_that_says_so() -> None:
+    with pytest.raises(ReplyError, match="the 1 passages hold no whole sentence; add documents"):
+        await drafted(ENGLISH_VALUES | {"passages": passages("And then")})
 
 
 def test_a_short_line_without_a_full_stop_is_no_part_of_the_next_sentence() -> None:
@@ -407,7 +413,7 @@ def test_any_passages_give_a_valid_draft_in_their_own_words_or_a_clear_error(tex
     try:
         draft = draft_reply(len(texts), 0).model_validate(write(values, "en"))
     except ReplyError as error:
-        assert "too little text" in str(error)  # noqa: PT017 - either outcome is right
+        assert "no whole sentence" in str(error)  # noqa: PT017 - either outcome is right
         return
     for sentence in spoken(draft):
         assert all("".join(sentence.text.split()) in "".join(texts[n - 1].split()) for n in sentence.sources)

@@ -71,6 +71,12 @@ def test_passages_of_one_page_share_its_number() -> None:
     assert len(report.sources) == 1
 
 
+def test_a_part_that_says_nothing_says_what_was_found() -> None:
+    report = build(draft(summary=[said("[1]")], findings=[said("It hums.", "b")], analysis=[said("https://a.b")]))
+
+    assert report.executive_summary == report.detailed_analysis == "It hums [1]."
+
+
 def test_an_analysis_is_set_in_paragraphs_of_three_or_four_sentences() -> None:
     report = build(draft(analysis=[said(f"{FILLER}, said report {number}.") for number in range(11)]))
 
@@ -78,7 +84,7 @@ def test_an_analysis_is_set_in_paragraphs_of_three_or_four_sentences() -> None:
 
 
 def test_a_draft_of_nothing_but_an_address_is_refused() -> None:
-    with pytest.raises(DraftError, match="findings"):
+    with pytest.raises(DraftError, match="says nothing: add documents"):
         build(draft(findings=[said("https://evil.example/page")]))
 
 

@@ -265,3 +265,67 @@ def test_an_empty_variable_turns_off_what_the_env_file_sets(monkeypatch: pytest.
     monkeypatch.setenv(name, "")
 
     assert not load_settings().has_language_model
+
+
+@pytest.mark.parametrize(
+    ("depth", "settled"),
+    [
+        ("quick", (1, 1, 2, False, "standard", 600)),
+        (None, (1, 2, 5, True, "standard", 1800)),
+        ("standard", (1, 2, 5, True, "standard", 1800)),
+        ("deep", (1, 3, 5, True, "long", 3600)),
+    ],
+)
+def test_a_depth_settles_rounds_loops_editor_length_and_time(
+    workspace: Path, depth: str | None, settled: tuple[object, ...]
+) -> None:
+    resolved = _resolved(load_config(workspace), RunOptions.model_validate({"depth": depth}), RunOptions())
+
+    options = resolved.options
+    assert settled == (
+        options.min_rounds,
+        options.max_rounds,
+        options.max_iterations,
+        options.synthesis,
+        options.length,
+        options.timeout_per_team_seconds,
+    )
+    assert resolved.origins["max_rounds"] == f"depth {depth or 'standard'}"
+    assert resolved.origins["depth"] == ("caller" if depth else "default")
+
+
+def test_what_is_set_itself_wins_over_its_depth_wherever_it_is_set(workspace: Path) -> None:
+    (workspace / "config").mkdir(parents=True)
+    (workspace / "config" / "orchestrator.toml").write_text(
+        '[orchestrator]\nmax_rounds = 4\ntimeout_per_team_seconds = 77\n\n[options]\nlength = "brief"\n', "utf-8"
+    )
+
+    resolved = _resolved(
+        load_config(workspace), RunOptions(depth="quick", synthesis=True), RunOptions(max_iterations=3, depth="deep")
+    )
+
+    options = resolved.options
+    assert (options.depth, options.max_rounds, options.timeout_per_team_seconds) == ("quick", 4, 77)
+    assert (options.length, options.synthesis, options.max_iterations) == ("brief", True, 3)
+    assert resolved.origins["timeout_per_team_seconds"] == "config/orchestrator.toml"
+    assert resolved.origins["max_iterations"] == "environment"
+
+
+@pytest.mark.parametrize(
+    ("given", "toml", "rounds"),
+    [
+        ({"depth": "quick", "min_rounds": 3}, "", (3, 3)),
+        ({"depth": "quick"}, "min_rounds = 2", (2, 2)),
+        ({"max_rounds": 1}, "min_rounds = 2", (1, 1)),
+        ({"min_rounds": 5}, "max_rounds = 2", (5, 5)),
+    ],
+)
+def test_a_bound_of_rounds_that_is_set_moves_one_that_only_follows_the_depth(
+    workspace: Path, given: dict[str, object], toml: str, rounds: tuple[int, int]
+) -> None:
+    (workspace / "config").mkdir(parents=True)
+    (workspace / "config" / "orchestrator.toml").write_text(f"[orchestrator]\n{toml}\n", "utf-8")
+
+    options = _resolved(load_config(workspace), RunOptions.model_validate(given), RunOptions()).options
+
+    assert (options.min_rounds, options.max_rounds) == rounds

@@ -118,6 +118,18 @@ def test_quotes_stand_in_the_submission_white_space_aside() -> None:
     assert found_evidence(quotes, content) == (quotes[:3], 3)
 
 
+def test_quotes_are_found_without_the_citation_marks_and_emphasis_of_the_submission() -> None:
+    content = "Bridges **hum** in wind [1][2]. Dampers help [3].\n\n橋は鳴る[1]。風が強い[2]。"
+    quotes = [
+        "Bridges hum in wind. Dampers help.",
+        "“Dampers help…”",
+        "橋は鳴る。風が強い。",
+        "bridges hum in wind [2]",
+    ]
+
+    assert found_evidence([*quotes, "Bridges hum in rain."], content) == (quotes, 1)
+
+
 # ---- what a judge may say
 
 

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from rich.console import Group
 from rich.text import Text
@@ -12,22 +11,10 @@ from contend.app import DryRun, dry_run
 from contend.cli.asking import checked_out
 from contend.cli.screen import advise, facts_table, say_json, show
 from contend.cli.words import plain, said_models
-from contend.llm.budget import Limits, cost_usd
-from contend.llm.context import COMPACT_PASSAGE_TOKENS
+from contend.estimate import Estimate
+from contend.llm.budget import Limits
 from contend.models.options import RunOptions
-from contend.settings import EXTRACTIVE, ModelsConfig, load_config, load_settings
-
-_LEAST_INPUT, _LEAST_OUTPUT = 800, 150
-_AROUND_PASSAGES = 2000
-"""Tokens of a long call beyond passages and rounds' history: instructions, the best draft."""
-
-
-class Estimate(NamedTuple):
-    """Least and most. Money in US dollars; None where a model's price is not known."""
-
-    calls: tuple[int, int]
-    tokens: tuple[int, int]
-    usd: tuple[float, float] | None
+from contend.settings import load_settings
 
 
 def show_dry_run(theme: str, options: RunOptions, *, workspace: Path | None, as_json: bool, out: Path | None) -> None:
@@ -39,36 +26,18 @@ def show_dry_run(theme: str, options: RunOptions, *, workspace: Path | None, as_
     settings = load_settings(workspace=workspace)
     checked_out(out)
     planned = asyncio.run(dry_run(theme, options=options, settings=settings))
-    estimate = estimated(planned, load_config(settings.folder).models)
     if as_json:
-        say_json(_as_json(planned, estimate))
+        say_json(_as_json(planned))
         return
     title = Text(plain(planned.opening.theme), style="bold")
     done = Text("Dry run: nothing was spent or written.", style="cyan")
-    show(Group(title, done, "", facts_table(_facts(planned, estimate)), ""))
+    show(Group(title, done, "", facts_table(_facts(planned)), ""))
     advise("the same command without --dry-run")
 
 
-def estimated(planned: DryRun, models: ModelsConfig) -> Estimate:
-    """A rough range: the least as if all calls were short, the most as if all were as long as they may be."""
-    options = planned.opening.options
-    caps = models.max_output_tokens.values()
-    longest_input = COMPACT_PASSAGE_TOKENS + options.round_prompt.estimated_prompt_tokens + _AROUND_PASSAGES
-    longest_output = sum(caps) // max(1, len(caps))
-    least, most = planned.least_calls, planned.most_calls
-    names = {*options.models.values(), *(name for team in planned.opening.teams for name in team.models.values())}
-    prices = [models.prices.get(name) for name in names - {EXTRACTIVE}]
-    low = [cost_usd(price, input_tokens=_LEAST_INPUT, output_tokens=_LEAST_OUTPUT) for price in prices]
-    high = [cost_usd(price, input_tokens=longest_input, output_tokens=longest_output) for price in prices]
-    usd = None
-    if None not in low:
-        usd = (least * min(filter(None, low), default=0.0), most * max(filter(None, high), default=0.0))
-    tokens = (least * (_LEAST_INPUT + _LEAST_OUTPUT), most * (longest_input + longest_output))
-    return Estimate((least, most), tokens, usd)
-
-
-def _facts(planned: DryRun, estimate: Estimate) -> Iterator[tuple[str, str]]:
+def _facts(planned: DryRun) -> Iterator[tuple[str, str]]:
     opening, options = planned.opening, planned.opening.options
+    yield "Depth", f"{options.depth}, length {options.length}"
     yield "Teams", ", ".join(team.name for team in opening.teams)
     yield "Rounds", f"{options.min_rounds} to {options.max_rounds}"
     yield "Sources", ", ".join(opening.sources)
@@ -78,7 +47,7 @@ def _facts(planned: DryRun, estimate: Estimate) -> Iterator[tuple[str, str]]:
         yield "Left out", line
     yield "Model", said_models(options.models)
     yield "Playbook", options.dataset + ("" if options.learn else " (read only)")
-    yield from _costs(estimate)
+    yield from _costs(planned.estimate)
     if limits := Limits.of(options).given():
         yield "Limits", ", ".join(f"{name} {limit:,g}" for name, limit in limits.items())
     for warning in opening.warnings:
@@ -102,7 +71,7 @@ def _rough(number: float) -> float:
     return float(f"{number:.1e}")
 
 
-def _as_json(planned: DryRun, estimate: Estimate) -> dict[str, object]:
+def _as_json(planned: DryRun) -> dict[str, object]:
     opening = planned.opening
     return {
         "theme": opening.theme,
@@ -112,5 +81,5 @@ def _as_json(planned: DryRun, estimate: Estimate) -> dict[str, object]:
         "left_out": opening.left_out,
         "warnings": opening.warnings,
         "options": opening.options.model_dump(mode="json"),
-        **estimate._asdict(),
+        **planned.estimate._asdict(),
     }

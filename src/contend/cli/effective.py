@@ -12,7 +12,7 @@ from rich.text import Text
 
 from contend.cli.screen import advise, say, say_json, show
 from contend.cli.words import plain
-from contend.models.options import RunOptions
+from contend.models.options import DEPTHS, RunOptions
 from contend.prompts import PromptBuilderSettings, PromptLibrary
 from contend.readiness import models_used
 from contend.resources import resource
@@ -70,13 +70,12 @@ def show_prompts(*, workspace: Path | None, as_json: bool) -> None:
 
 def _process(settings: Settings, workspace: Path | None) -> Iterator[Value]:
     yield Value("workspace", str(settings.folder), _workspace_origin(settings, workspace))
-    plain_values = settings.model_dump(mode="json")
     for name, field in Settings.model_fields.items():
         if name == "workspace":
             continue
         variable = str(field.validation_alias or f"CONTEND_{name.upper()}")
-        is_secret = isinstance(getattr(settings, name), SecretStr)
-        shown = "(set, hidden)" if is_secret else _without_password(plain_values[name])
+        value = getattr(settings, name)
+        shown = "(set, hidden)" if isinstance(value, SecretStr) else _without_password(value)
         yield Value(name, shown, _origin(variable, given=name in settings.model_fields_set))
 
 
@@ -102,6 +101,9 @@ def _options(settings: Settings, config: Config, templates: PromptBuilderSetting
     if resolved.origins["language"] == "default":
         values["language"] = _FROM_THEME
     values["teams"] = [team.team_id for team in resolved.teams]
+    most = DEPTHS[resolved.options.depth].teams
+    if not resolved.teams_named and most is not None:
+        origins["teams"] += f"; depth {resolved.options.depth} enters {most} of them at most"
     for name, value in values.items():
         if name not in {"round_prompt", "contexts"}:
             yield from _flat(f"run.{name}", value, origins[name])

@@ -11,7 +11,7 @@ from contend.cli.screen import say_json, show
 from contend.cli.words import plain, said_usage
 from contend.errors import InputError
 from contend.evaluating import evaluate
-from contend.models.evaluation import EvaluationResult
+from contend.models.evaluation import EvaluationResult, MetricScore
 from contend.models.options import RunOptions
 from contend.models.task import RunUsage
 from contend.services import Services
@@ -39,9 +39,13 @@ def _show(result: EvaluationResult, usage: RunUsage) -> None:
     table.add_column("Score", justify="right", no_wrap=True)
     table.add_column("Reason", overflow="fold")
     for metric in result.metrics:
-        table.add_row(metric.name, shown_score(metric.score), Text(plain(metric.reason)))
+        table.add_row(metric.name, shown_score(metric.score), Text(plain(metric.reason) + _on_quotes(metric)))
     overall = Text(f"Overall {shown_score(result.overall)}", style="bold")
     show(Group(table, "", overall, Text(said_usage(usage), style="dim")))
+
+
+def _on_quotes(metric: MetricScore) -> str:
+    return f" (quotes that are not in the text, and were dropped: {metric.dropped})" if metric.dropped else ""
 
 
 async def _evaluated(

@@ -24,11 +24,21 @@ def run(
     ] = None,
     team: Annotated[
         list[str] | None,
-        typer.Option("--team", metavar="NAME", help="A team to enter; may be repeated. Default: all that can work."),
+        typer.Option("--team", metavar="NAME", help="A team to enter; may be repeated. Default: as --depth says."),
     ] = None,
     source: Annotated[
         list[str] | None,
         typer.Option("--source", metavar="NAME", help="A source to use; may be repeated. Default: all that are on."),
+    ] = None,
+    depth: Annotated[
+        Literal["quick", "standard", "deep"] | None,
+        typer.Option(
+            "--depth", help="One team and round, three teams and up to two rounds (default), or all and up to three."
+        ),
+    ] = None,
+    length: Annotated[
+        Literal["brief", "standard", "long"] | None,
+        typer.Option("--length", help="About 500, 1,500 or 3,500 words. Default: standard, long for deep."),
     ] = None,
     rounds: Annotated[
         str | None, typer.Option("--rounds", metavar="MIN:MAX", help="Rounds per team, 1 to 10; `2` for exactly two.")
@@ -52,6 +62,10 @@ def run(
             "--approve", metavar="WHAT", help="Wait for a person before it: plan, report, playbook; may be repeated."
         ),
     ] = None,
+    no_synthesis: Annotated[
+        bool,
+        typer.Option("--no-synthesis", help="Publish the winner's report; no editor merges the best parts."),
+    ] = False,
     no_learn: Annotated[
         bool, typer.Option("--no-learn", rich_help_panel=_MODELS, help="Write nothing into the playbook.")
     ] = False,
@@ -106,6 +120,9 @@ def run(
         max_usd=max_usd,
         max_minutes=max_minutes,
         max_calls=max_calls,
+        depth=depth,
+        length=length,
+        synthesis=False if no_synthesis else None,
         learn=False if no_learn else None,
         allow_extractive=True if allow_extractive else None,
     )

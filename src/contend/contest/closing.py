@@ -13,7 +13,7 @@ from contend.contest.approval import answered, report_question
 from contend.contest.comparing import comparisons_of, pairwise_keys
 from contend.contest.outcomes import BUDGETS, TeamOutcome, outcomes_of, standings, status_of, summary_of, winner_of
 from contend.contest.publishing import head_of, places_of, publish
-from contend.contest.remarks import remarks_of
+from contend.contest.remarks import dropped_quotes, remarks_of
 from contend.contest.state import ContestState, ContestUpdate
 from contend.execution import thread_of
 from contend.models.events import ReportPublished, RunDone, WinnerPicked
@@ -88,7 +88,7 @@ class ClosingNodes:
             winner,
             options,
             status=status,
-            notes=[*notes, *remarks_of(outcomes, comparisons_of(state))],
+            notes=[*notes, *remarks_of(outcomes, comparisons_of(state)), *dropped_quotes(outcomes)],
             warnings=state["warnings"],
             sources_off=off,
             left_out=await self._left_out(options),

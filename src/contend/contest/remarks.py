@@ -26,6 +26,13 @@ def remarks_of(outcomes: Sequence[TeamOutcome], comparisons: Sequence[Comparison
     return lines
 
 
+def dropped_quotes(outcomes: Sequence[TeamOutcome]) -> list[str]:
+    """A line on judges' quotes that are in no submission, for who reads the report."""
+    metrics = [metric for outcome in outcomes for finished in outcome.rounds for metric in finished.metrics]
+    dropped = sum(metric.dropped for metric in metrics)
+    return [f"quotes of judges that are in no submission, and were dropped: {dropped}"] if dropped else []
+
+
 def _on_metrics(outcomes: Sequence[TeamOutcome]) -> Iterator[_Remark]:
     rounds = [finished for outcome in outcomes for finished in outcome.rounds]
     failed = [[metric for metric in by_judges(finished.metrics) if metric.score is None] for finished in rounds]

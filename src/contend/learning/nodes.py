@@ -1,22 +1,36 @@
 """The nodes of the learning graph. Each may run twice: votes and operations count once for an execution."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 from uuid import uuid4
 
 from langgraph.types import interrupt
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from contend.learning.approval import answered, delta_question
 from contend.learning.curator import CuratorAgent
 from contend.learning.reflector import PlayedRound, ReflectorAgent
 from contend.learning.state import ApplyUpdate, ApproveUpdate, CurateUpdate, LearningState, ReflectUpdate
 from contend.models.playbook import DeltaContextItem, ReflectionResult, Skipped
+from contend.models.record import Identifier, Language, Record
+from contend.settings import checked
 from contend.stores.playbooks import PlaybookStore
 from contend.theme import checked_theme
 
 DEFAULT_DATASET = "default"
+
+
+class _Asked(Record):
+    """What a client or a contest gives, checked before anything is spent."""
+
+    dataset: Identifier | Literal[""] = ""
+    language: Language = "en"
+    theme: str = ""
+    rounds: list[PlayedRound] = Field(default_factory=list)
+    bullets: list[str] = Field(default_factory=list)
+    sources: list[str] = Field(default_factory=list)
+    approve: bool = False
 
 
 class SourceTexts(Protocol):
@@ -38,18 +52,20 @@ class LearnNodes:
 
     async def reflect(self, state: LearningState) -> ReflectUpdate:
         """Lessons and tags; none, and no call, where this execution was learned from before."""
+        given: Mapping[str, Any] = state
+        asked = checked(_Asked, {name: given[name] for name in _Asked.model_fields if name in given}, "input")
         execution_id, dataset = state.get("execution_id") or str(uuid4()), _dataset(state)
-        theme = checked_theme(state["theme"]) if state.get("theme") else ""
+        theme = checked_theme(asked.theme) if asked.theme else ""
         if await self.playbooks.applied(dataset, execution_id):
             return {"execution_id": execution_id, "reflection": _plain(ReflectionResult()), "usage": []}
-        playbook, had = await self.playbooks.load(dataset), state.get("bullets", [])
+        playbook = await self.playbooks.load(dataset)
         reflection = await self.reflector.reflect(
-            [PlayedRound.model_validate(played) for played in state.get("rounds", [])],
-            [bullet for bullet in playbook.bullets if bullet.id in had],
+            asked.rounds,
+            [bullet for bullet in playbook.bullets if bullet.id in asked.bullets],
             dataset=dataset,
             execution_id=execution_id,
             theme=theme,
-            language=state.get("language", "en"),
+            language=asked.language,
         )
         return {
             "execution_id": execution_id,

@@ -103,7 +103,7 @@ class Endpoint:
         base_url: str | None,
         api_key: str | None,
         *,
-        call_deadline_seconds: float = 120,
+        call_deadline_seconds: float = 300,
         max_calls_in_flight: int = 64,
         max_retries: int = 2,
     ) -> None:

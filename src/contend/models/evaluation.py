@@ -11,13 +11,17 @@ Weight = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 
 
 class MetricScore(Record):
-    """One metric's verdict. `score` None means unscored: the metric could not be measured."""
+    """One metric's verdict. `score` None means unscored: the metric could not be measured.
+
+    `evidence` stands in the submission; `dropped`: how many quotes of the judge do not.
+    """
 
     name: Text
     score: Score | None
     reason: str = ""
     weight: Weight
     evidence: list[str] = Field(default_factory=list)
+    dropped: Annotated[int, Field(ge=0)] = 0
 
 
 class EvaluationResult(Record):

@@ -1,6 +1,7 @@
 """What a caller may set for a run, and the same with every value settled."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -12,15 +13,46 @@ Role = Literal["supervisor", "writer", "reviewer", "evaluator", "judge", "reflec
 INSTRUCTIONS_CHARACTERS = 20_000
 Instructions = Annotated[str, StringConstraints(strip_whitespace=True, max_length=INSTRUCTIONS_CHARACTERS)]
 Approval = Literal["plan", "report", "playbook"]
+Depth = Literal["quick", "standard", "deep"]
+Length = Literal["brief", "standard", "long"]
 Rounds = Annotated[int, Field(ge=1, le=10)]
 ReadTop = Annotated[int, Field(ge=0, le=20)]
+
+
+LENGTH_WORDS: Mapping[Length, int] = {"brief": 500, "standard": 1500, "long": 3500}
+"""About how many words a report of a length has."""
+
+
+class DepthDefaults(NamedTuple):
+    """What a depth stands for where no option says otherwise. `teams`: how many enter at most; None for all."""
+
+    teams: int | None
+    max_rounds: int
+    max_iterations: int
+    synthesis: bool
+    length: Length
+    timeout_per_team_seconds: int
+
+
+DEPTHS: Mapping[Depth, DepthDefaults] = {
+    "quick": DepthDefaults(1, 1, 2, synthesis=False, length="standard", timeout_per_team_seconds=600),
+    "standard": DepthDefaults(3, 2, 5, synthesis=True, length="standard", timeout_per_team_seconds=1800),
+    "deep": DepthDefaults(None, 3, 5, synthesis=True, length="long", timeout_per_team_seconds=3600),
+}
 
 
 class RunOptions(Record):
     """Options of one run. What is left out comes from the environment, the workspace's TOML, then the defaults."""
 
     instructions: Instructions | None = Field(None, description="Further instructions, at most 20,000 characters.")
-    teams: list[Identifier] | None = Field(None, description="Team ids to enter; left out: all whose sources are on.")
+    depth: Depth | None = Field(
+        None,
+        description="quick: one team, one round; standard: three teams, two rounds; deep: all teams, three rounds.",
+    )
+    length: Length | None = Field(
+        None, description="Length of the report: brief (about 500 words), standard (1,500), long (3,500)."
+    )
+    teams: list[Identifier] | None = Field(None, description="Team ids to enter; left out: as many as `depth` says.")
     min_rounds: Rounds | None = Field(None, description="Rounds each team plays at least (1-10).")
     max_rounds: Rounds | None = Field(None, description="Rounds each team plays at most (1-10).")
     max_iterations: Rounds | None = Field(None, description="Research loops within a round at most (1-10).")
@@ -37,6 +69,7 @@ class RunOptions(Record):
     max_calls: int | None = Field(None, ge=1, description="Model calls the whole run may make.")
     target_score: Score | None = Field(None, description="A team stops when it reaches this score (0-1).")
     approve: list[Approval] | None = Field(None, description="What a person approves first: plan, report, playbook.")
+    synthesis: bool | None = Field(None, description="An editor merges the teams' best parts into one report.")
     learn: bool | None = Field(None, description="Write lessons into the playbook at the end.")
     allow_extractive: bool | None = Field(None, description="Publish the control's text if no other team delivers.")
 
@@ -133,6 +166,9 @@ class ResolvedOptions(Record):
     """The options of a run with every value settled; kept in the run's state, which every node reads."""
 
     instructions: str = ""
+    depth: Depth = "standard"
+    length: Length = "standard"
+    synthesis: bool = True
     min_rounds: Rounds = 1
     max_rounds: Rounds = 3
     max_iterations: Rounds = 5

@@ -45,7 +45,7 @@ class DraftReply(Reply):
 
     summary: list[SentenceReply] = Field(min_length=1, max_length=4)
     findings: list[SentenceReply] = Field(min_length=1, max_length=8)
-    analysis: list[SentenceReply] = Field(min_length=2, max_length=14)
+    analysis: list[SentenceReply] = Field(min_length=1, max_length=14)
     limits: list[SentenceReply] = Field(max_length=4)
     bullets: list[int] = Field(max_length=8, description="numbers of the playbook bullets that were used")
 

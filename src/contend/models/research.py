@@ -278,7 +278,7 @@ HEADINGS: dict[Language, Headings] = {
 
 
 class ResearchReport(Record):
-    """The report. `[n]` in its texts is entry n of `sources`."""
+    """The report. `[n]` in its texts is entry n of `sources`. A right answer may be one short sentence."""
 
     theme: Theme
     executive_summary: Text

@@ -88,25 +88,24 @@ def build_report(
     """The draft as a report: `[n]` after each sentence is entry n of its sources, the cited ones first.
 
     Everything reads as it was written, but for citations of a model's own and for addresses that neither `results` nor
-    the text of a cited passage has. What says nothing then is left out.
+    the text of a cited passage has. What says nothing then is left out, and the findings stand for a part of only that.
 
     Raises:
-        DraftError: a part of it says nothing.
+        DraftError: the findings say nothing.
     """
     known = _Sources.of(draft, passages, results)
     citations = _Citations(known)
     summary = joined(citations.sentences(draft.summary), language)
     findings = citations.sentences(draft.findings)
+    if not findings:
+        raise DraftError("the draft's findings say nothing: add documents or sources, or try another model")
     body = body_markdown(draft.sections, citations, language)
-    for name, part in (("summary", summary), ("findings", findings), ("body", body)):
-        if not part:
-            raise DraftError(f"the draft's {name} says nothing: add documents or sources, or try another model")
     limits = joined(citations.sentences(draft.limits), language)
     return ResearchReport(
         theme=title_of(draft.title or theme),
-        executive_summary=summary,
+        executive_summary=summary or joined(findings, language),
         key_findings=findings,
-        detailed_analysis=body,
+        detailed_analysis=body or joined(findings, language),
         constraints_and_challenges=limits,
         sources=[known.found[url] for url in dict.fromkeys([*citations.numbers, *known.found])],
         generated_at=generated_at or utc_now(),
@@ -139,7 +138,7 @@ def state_to_report(
     `results`: the state's with their summaries, for which titles stand in the state itself; `passages`: with texts.
 
     Raises:
-        DraftError: the state has no draft, a broken one, or one with too little text.
+        DraftError: the state has no draft, a broken one, or one that says nothing.
     """
     if not state.get("draft_report"):
         raise DraftError("there is no draft to make a report of: the research ended before anything was written")

@@ -17,9 +17,10 @@ from contend.addresses import shown_address
 from contend.citations import citation_numbers
 from contend.models.record import Language
 from contend.models.research import HEADINGS, MARK, Passage, ResearchReport, SearchResult
+from contend.orders import Planted
 from contend.report.build import PublishedLine
 from contend.report.head import HEAD_WORDS, ReportHead, head_markdown, shown_outcome
-from contend.text import clean, shorten
+from contend.text import clean, shorten, without_sentences
 
 _PHRASES = {"a", "br", "code", "em", "span", "strong"}
 _BLOCKS = {"blockquote", "details", "header", "hr", "li", "ol", "p", "pre", "section", "summary", "ul"}
@@ -74,7 +75,7 @@ class _PassagesBehind:
     """The passages that the marks of a report rest on, if its marks are those of the lines; else all of a source."""
 
     def __init__(self, lines: Sequence[PublishedLine], *, numbers: Sequence[int]) -> None:
-        marks = [mark for line in lines for mark in line.passages.items()]
+        marks = [mark for line in _readable(lines) for mark in line.passages.items()]
         self._in_turn = [passages for _, passages in marks] if [number for number, _ in marks] == [*numbers] else []
         self.of_source: dict[int, list[Passage]] = {}
         for number, passages in marks:
@@ -84,6 +85,22 @@ class _PassagesBehind:
     def of_mark(self, place: int, number: int) -> list[Passage]:
         """Those of the report's mark at that place, counted from 0."""
         return self._in_turn[place] if place < len(self._in_turn) else self.of_source.get(number, [])
+
+
+def _readable(lines: Sequence[PublishedLine]) -> list[PublishedLine]:
+    """The lines with passages as readers may see them: orders to whoever reads a page stand in none."""
+    every = [passage for line in lines for passages in line.passages.values() for passage in passages]
+    planted = Planted((passage.url, f"{passage.heading}\n\n{passage.text}") for passage in every)
+
+    def shown(passage: Passage) -> Passage:
+        heading = "" if planted.in_sentence(passage.heading) else passage.heading
+        text = without_sentences(passage.text, planted.in_sentence)
+        return passage.model_copy(update={"heading": heading, "text": text})
+
+    return [
+        line._replace(passages={number: [*map(shown, passages)] for number, passages in line.passages.items()})
+        for line in lines
+    ]
 
 
 class _CitationLinks:

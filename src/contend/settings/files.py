@@ -29,7 +29,10 @@ class TeamReference(Record):
 
 
 class OrchestratorSettings(Record):
-    """`[orchestrator]`: limits of the contest and the teams that may enter."""
+    """`[orchestrator]`: limits of the contest and the teams that may enter.
+
+    A run takes `max_rounds` and `timeout_per_team_seconds` from its depth where the file leaves them out.
+    """
 
     workspace_path: Path | None = None
     timeout_per_team_seconds: int = Field(default=600, gt=0)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, get_origin
 from dotenv import dotenv_values
 
 from contend.errors import InputError
-from contend.models.options import ResolvedOptions, Role, RunOptions, TeamConfig
+from contend.models.options import DEPTHS, Depth, DepthDefaults, ResolvedOptions, Role, RunOptions, TeamConfig
 from contend.settings.checking import checked
 from contend.settings.files import Config, OrchestratorSettings
 from contend.text import detect_language
@@ -20,11 +20,15 @@ ROLES: tuple[Role, ...] = ("supervisor", "writer", "reviewer", "evaluator", "jud
 
 
 class Resolved(NamedTuple):
-    """A run's options with every value settled, its teams, and where each value came from."""
+    """A run's options with every value settled, its teams, and where each value came from.
+
+    `teams_named`: an option names the teams; else as many of them enter as the depth says.
+    """
 
     options: ResolvedOptions
     teams: list[TeamConfig]
     origins: dict[str, str]
+    teams_named: bool
 
 
 def environment_options(environment: Mapping[str, str | None] | None = None) -> RunOptions:
@@ -62,20 +66,16 @@ def resolve_options(
             if (value := getattr(layer, name)) is not None:
                 values[name], origins[name] = value, origin
     settled = _settle(config, values, theme=theme, has_language_model=has_language_model)
-    _name_origins(config, origins)
-    return Resolved(settled, _choose_teams(config, values.get("teams")), origins)
+    _name_origins(config, origins, settled.depth)
+    return Resolved(settled, _choose_teams(config, values.get("teams")), origins, teams_named="teams" in values)
 
 
 def _settle(config: Config, values: dict[str, Any], *, theme: str, has_language_model: bool) -> ResolvedOptions:
     orchestrator = config.orchestrator
+    depth: Depth = values.get("depth", "standard")
+    limits = _limits(depth, orchestrator)
+    least = 1 if "max_rounds" in orchestrator.model_fields_set else orchestrator.min_rounds
     named = {name: value for name, value in values.items() if name in ResolvedOptions.model_fields}
-    default = config.models.default if has_language_model else EXTRACTIVE
-    models: dict[Role, str] = dict.fromkeys(ROLES, default)
-    if has_language_model:
-        models |= config.models.roles
-    if "model" in values:
-        models = dict.fromkeys(ROLES, values["model"])
-    models |= values.get("models", {})
     language = values.get("language", "auto")
     judgment = config.judgment
     if "target_score" in values:
@@ -83,13 +83,17 @@ def _settle(config: Config, values: dict[str, Any], *, theme: str, has_language_
     return checked(
         ResolvedOptions,
         {
+            "depth": depth,
+            "length": limits.length,
+            "synthesis": limits.synthesis,
             "min_rounds": min(orchestrator.min_rounds, values.get("max_rounds", orchestrator.min_rounds)),
-            "max_rounds": max(orchestrator.max_rounds, values.get("min_rounds", 1)),
-            "timeout_per_team_seconds": orchestrator.timeout_per_team_seconds,
+            "max_rounds": max(limits.max_rounds, values.get("min_rounds", least)),
+            "max_iterations": limits.max_iterations,
+            "timeout_per_team_seconds": limits.timeout_per_team_seconds,
             "max_retries_per_team": orchestrator.max_retries_per_team,
             "max_concurrent_teams": orchestrator.max_concurrent_teams,
             **named,
-            "models": models,
+            "models": _models(config, values, has_language_model=has_language_model),
             "language": detect_language(theme) if language == "auto" else language,
             "judgment": judgment,
             "evaluator": config.evaluator,
@@ -98,7 +102,24 @@ def _settle(config: Config, values: dict[str, Any], *, theme: str, has_language_
     )
 
 
-def _name_origins(config: Config, origins: dict[str, str]) -> None:
+def _models(config: Config, values: dict[str, Any], *, has_language_model: bool) -> dict[Role, str]:
+    default = config.models.default if has_language_model else EXTRACTIVE
+    models: dict[Role, str] = dict.fromkeys(ROLES, default)
+    if has_language_model:
+        models |= config.models.roles
+    if "model" in values:
+        models = dict.fromkeys(ROLES, values["model"])
+    models |= values.get("models", {})
+    return models
+
+
+def _limits(depth: Depth, orchestrator: OrchestratorSettings) -> DepthDefaults:
+    """What a depth stands for, but for what `config/orchestrator.toml` sets."""
+    own = orchestrator.model_fields_set & {"max_rounds", "timeout_per_team_seconds"}
+    return DEPTHS[depth]._replace(**orchestrator.model_dump(include=own))
+
+
+def _name_origins(config: Config, origins: dict[str, str], depth: Depth) -> None:
     for name in OrchestratorSettings.model_fields:
         if name in config.orchestrator.model_fields_set:
             origins.setdefault(name, "config/orchestrator.toml")
@@ -107,7 +128,7 @@ def _name_origins(config: Config, origins: dict[str, str]) -> None:
     origins.setdefault("judgment", "config/judgment.toml")
     origins.setdefault("round_prompt", "config/prompt_builder.toml")
     for name in ResolvedOptions.model_fields:
-        origins.setdefault(name, "default")
+        origins.setdefault(name, f"depth {depth}" if name in DepthDefaults._fields else "default")
 
 
 def _choose_teams(config: Config, wanted: list[str] | None) -> list[TeamConfig]:

@@ -45,7 +45,7 @@ class Settings(BaseSettings):
     redis_url: SecretStr | None = None
     checkpoint_ttl_minutes: Annotated[int, Field(ge=60)] | None = None
     """Minutes after which Redis forgets a checkpoint that nobody saved or read; a run at work must outlast it."""
-    call_deadline_seconds: Annotated[float, Field(gt=0)] = 120
+    call_deadline_seconds: Annotated[float, Field(gt=0)] = 300
     max_calls_in_flight: Annotated[int, Field(ge=1)] = 64
     max_retries: Annotated[int, Field(ge=0)] = 2
     record_lock_seconds: Annotated[float, Field(gt=0)] = 10

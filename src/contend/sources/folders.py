@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from contend.errors import InputError
 from contend.sources.readers import READERS
+from contend.text import clean
 
 MOST_FILES = 10_000
 MOST_BYTES = 50_000_000
@@ -78,7 +79,8 @@ def told(left_out: Sequence[LeftOut], paths: Sequence[Path]) -> list[str]:
 
 def _name(path: Path, paths: Sequence[Path]) -> str:
     folders = [each for given in paths for each in (given, given.resolve()) if path != each]
-    return next((str(path.relative_to(folder)) for folder in folders if path.is_relative_to(folder)), path.name)
+    name = next((str(path.relative_to(folder)) for folder in folders if path.is_relative_to(folder)), path.name)
+    return clean(name, single_line=True)
 
 
 def _some(names: Sequence[str]) -> str:

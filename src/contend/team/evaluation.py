@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 from contend.models.evaluation import CODE_METRIC_NAMES, EvaluationResult, MetricScore
 from contend.models.record import Language
-from contend.text import shorten, shown_score
+from contend.text import shorten, shown_score, squeezed
 
 INVALID_CITATION_CAP = 0.5
 """A report that cites what was not retrieved scores at most this."""
 
 FEEDBACK_METRICS = 3
+_AROUND_QUOTES = "\"'“”‘’「」『』…."
 
 _SAID: dict[Language, dict[str, str]] = {
     "en": {
@@ -94,7 +95,7 @@ def by_judges(metrics: Sequence[MetricScore]) -> list[MetricScore]:
 
 
 def found_evidence(evidence: Sequence[str], content: str) -> tuple[list[str], int]:
-    """The quotes that stand in the submission, white space aside, and how many do not."""
-    body = "".join(content.split())
-    kept = [quote for quote in evidence if quote.strip() and "".join(quote.split()) in body]
+    """The quotes that stand in the submission, white space, emphasis and citation marks aside, and how many do not."""
+    body = squeezed(content)
+    kept = [quote for quote in evidence if (plain := squeezed(quote).strip(_AROUND_QUOTES)) and plain in body]
     return kept, len(evidence) - len(kept)

@@ -18,14 +18,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_LEAST_SENTENCES = 2
 _SMALL, _LARGE = 12, 13
 """Up to 12 sentences the best are taken whatever their fit; from 14 on the summary has three."""
 
 _FINDINGS = (3, 6)
 _ANALYSIS_MOST = 12
 _ANALYSIS_WANTED = 8
-_ANALYSIS_CHARACTERS = 120
 _SEEDS = 7
 _DOCUMENTS = 3
 _RELEVANT = 0.3
@@ -84,14 +82,14 @@ def write(values: dict[str, Any], language: Language) -> dict[str, Any]:
     """The draft: every sentence verbatim from a passage, with that passage's number.
 
     Raises:
-        ReplyError: the passages hold fewer than two whole sentences.
+        ReplyError: the passages hold no whole sentence.
     """
     asked = WriteValues.model_validate(values)
     candidates = _candidates(asked.passages, language)
-    if len(candidates) < _LEAST_SENTENCES:
+    if not candidates:
         raise ReplyError(
-            f"the {len(asked.passages)} passages hold too little text: {len(candidates)} whole sentences, "
-            f"at least {_LEAST_SENTENCES} are needed; add documents or sources, or ask a wider question"
+            f"the {len(asked.passages)} passages hold no whole sentence; "
+            "add documents or sources, or ask a wider question"
         )
     offer = _offer(asked, candidates)
     parts = _parts(offer, asked)
@@ -154,10 +152,10 @@ def _parts(offer: Offer, asked: WriteValues) -> Parts:
     alone = [place for place in pool if not offer.candidates[place].back] or pool
     summary = offer.pick(alone, offer.theme, max(1, min(3 if len(pool) > _LARGE else 2, len(pool) // 3)))
     rest = [place for place in pool if place not in summary]
-    findings = _findings(offer, rest, asked, most=max(1, min(_FINDINGS[1], len(rest) // 2)))
+    findings = _findings(offer, rest, asked, most=max(1, min(_FINDINGS[1], len(rest) // 2))) or summary
     rest = [place for place in rest if place not in findings]
     analysis = _analysis(offer, rest, spoken=[*summary, *findings])
-    return Parts(summary, findings, _grouped(offer, _enough(offer, analysis, [*findings, *summary])))
+    return Parts(summary, findings, _grouped(offer, analysis or findings))
 
 
 def _different(offer: Offer, places: Sequence[int]) -> list[int]:
@@ -221,16 +219,6 @@ def _more_documents(offer: Offer, pool: Sequence[int], spoken: Sequence[int]) ->
             cited.add(offer.candidates[place].document)
             chosen.append(place)
     return chosen
-
-
-def _enough(offer: Offer, analysis: list[int], spoken: Sequence[int]) -> list[int]:
-    """Repeats what other parts say only where the passages hold too little for an analysis."""
-    for place in spoken:
-        length = sum(len(offer.candidates[own].text) for own in analysis)
-        if len(analysis) >= _LEAST_SENTENCES and length >= _ANALYSIS_CHARACTERS:
-            break
-        analysis = [*analysis, place]
-    return analysis
 
 
 def _grouped(offer: Offer, places: Sequence[int]) -> list[int]:

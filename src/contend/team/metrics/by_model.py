@@ -37,13 +37,13 @@ async def judged_by_model(
         "evaluator/metric", MetricReply, values, scope=scope_of(task), spread_over=spread_over
     )
     evidence, dropped = found_evidence(answer.value.evidence, submission.content)
-    note = f" ({dropped} quotes are not in the submission and were dropped)" if dropped else ""
     score = MetricScore(
         name=config.name,
         score=answer.value.expected(answer.spread) if answer.spread else answer.value.score(),
-        reason=answer.value.reason + note,
+        reason=answer.value.reason,
         weight=options.evaluator.weights()[config.name],
         evidence=evidence,
+        dropped=dropped,
     )
     return score, answer.usage
 
