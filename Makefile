@@ -37,6 +37,7 @@ $(VENV)/redis: | $(VENV)/dev
 demo: $(VENV)/core ## answer a real question about contend from its own documentation, with competing teams
 	@OPENAI_API_KEY= OPENAI_BASE_URL= TAVILY_API_KEY= CONTEND_WORKSPACE=$(DEMO)/workspace $(BIN)/contend run "$(QUESTION)" \
 		--docs docs --source local --model extractive --rounds 2:3 --dataset demo --out $(DEMO)
+	@echo "      first, in this shell:  . $(BIN)/activate"
 
 .PHONY: lint
 lint: $(VENV)/dev ## ruff, mypy strict, import contract

@@ -137,7 +137,8 @@ class CuratorAgent:
         def change(newest: Playbook) -> Curated:
             curated = merged(newest, delta_items, reflection.bullet_evaluations, rules)
             every = [*skipped, *(found for found in curated.skipped if found not in skipped)]
-            return curated._replace(skipped=every, summary=f"{curated.summary}; {len(every)} skipped")
+            skipped_too = f", {len(every)} skipped" if every else ""
+            return curated._replace(skipped=every, summary=f"{curated.summary}{skipped_too}")
 
         return await self.playbook_store.apply(dataset, execution_id, change, reason="learned from a run")
 

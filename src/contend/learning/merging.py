@@ -3,7 +3,7 @@
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Literal
@@ -101,8 +101,8 @@ class _Merge:
 
     def curated(self) -> Curated:
         counts = Counter(item.operation for item in self._done)
-        done = f"{counts['ADD']} added, {counts['UPDATE']} updated, {counts['DELETE']} deleted"
-        summary = f"{done}; {self._votes.total()} votes counted"
+        done = {"added": counts["ADD"], "updated": counts["UPDATE"], "deleted": counts["DELETE"]}
+        summary = _counted_changes({**done, "votes counted": self._votes.total()})
         return Curated([*self._bullets.values()], self._done, self._skipped, dict(self._votes), summary)
 
     def _add(self, item: DeltaContextItem) -> None:
@@ -231,3 +231,8 @@ def _search_text(item: DeltaContextItem, content: str) -> str:
 
 def _tidy(text: str | None) -> str:
     return shorten(clean(text or "", single_line=True), LONGEST_CONTENT)
+
+
+def _counted_changes(counts: Mapping[str, int]) -> str:
+    """What happened, each with its number: `1 added, 2 votes counted`."""
+    return ", ".join(f"{number} {what}" for what, number in counts.items() if number) or "nothing changed"

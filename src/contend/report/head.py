@@ -155,7 +155,9 @@ def _facts(head: ReportHead, language: Language) -> Iterator[str]:
         yield f"{outcome[0]}{words.colon}{outcome[1]}"
     yield fact(words.time, _duration(head.seconds))
     if head.models:
-        yield fact(words.models, ", ".join(f"{role} {name}" for role, name in head.models.items()))
+        named = {*head.models.values()}
+        each = ", ".join(f"{role} {name}" for role, name in head.models.items())
+        yield fact(words.models, named.pop() if len(named) == 1 else each)
     yield fact(words.usage, _usage(head.usage, words))
     for source, reason in head.sources_off.items():
         yield fact(words.sources_off, f"{source} ({reason})")
