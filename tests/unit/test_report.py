@@ -77,6 +77,15 @@ def test_a_part_that_says_nothing_says_what_was_found() -> None:
     assert report.executive_summary == report.detailed_analysis == "It hums [1]."
 
 
+def test_a_short_right_answer_is_a_report() -> None:
+    answer = [said("The plant makes 4,200 units a month.", "a")]
+
+    report = build(draft(summary=answer, findings=answer, analysis=answer))
+
+    assert report.executive_summary == report.detailed_analysis == "The plant makes 4,200 units a month [1]."
+    assert report.model_validate_json(report.model_dump_json()) == report
+
+
 def test_an_analysis_is_set_in_paragraphs_of_three_or_four_sentences() -> None:
     report = build(draft(analysis=[said(f"{FILLER}, said report {number}.") for number in range(11)]))
 
