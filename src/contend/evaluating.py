@@ -1,25 +1,31 @@
 """Any text, scored as a submission would be: the same metrics, the same weights, no run."""
 
 import asyncio
+from collections.abc import Mapping
 from uuid import uuid4
 
-from contend.errors import DraftError, InputError, MetricError, ModelError
+from pydantic import ValidationError
+
+from contend.addresses import ADDRESS, without_tail
+from contend.errors import InputError, MetricError, ModelError
 from contend.models.evaluation import EvaluationResult
-from contend.models.options import ResolvedOptions, RunOptions
-from contend.models.research import CitedSentence, Draft, ResearchReport, Section, flat_section
+from contend.models.options import RunOptions
+from contend.models.research import CitedSentence, Draft, ResearchReport, SearchResult, Section, flat_section
 from contend.models.submission import Submission
 from contend.models.task import RunUsage
-from contend.report import build_report, parse_report
+from contend.report import Reference, ReferencedText, read_references
+from contend.report.plain import plain_title
 from contend.services import Services
 from contend.settings import resolve_options
 from contend.team.evaluation import evaluation_of
 from contend.team.metrics import Measured, measure, metric_tasks, seen_by_judges, unscored
 from contend.team.state import MetricTask
-from contend.text import clean, split_sentences
-from contend.theme import checked_theme
+from contend.text import clean, shorten, split_sentences
+from contend.theme import checked_theme, title_of
 
 MOST_CHARACTERS = 100_000
 MOST_FINDINGS = 20
+_NOWHERE = Reference("not in the list of references", "")
 
 
 async def evaluate(
@@ -38,7 +44,7 @@ async def evaluate(
     resolved = resolve_options(
         services.config, given, theme=asked, has_language_model=settings.has_language_model
     ).options
-    submission = submission_of(text, asked, resolved)
+    submission = submission_of(text, asked)
     document = await services.put_submission(submission)
     execution_id = str(uuid4())
     tasks = metric_tasks(
@@ -58,29 +64,53 @@ async def evaluate(
     return result, RunUsage.of(calls)
 
 
-def submission_of(text: str, theme: str, options: ResolvedOptions) -> Submission:
-    """A text as a submission: its own report where it is laid out as one, else one made of its sentences.
+def submission_of(text: str, theme: str) -> Submission:
+    """A text as a submission whose sources are its own references.
 
     Raises:
-        InputError: it is empty, too short or too long.
+        InputError: it is empty or too long.
     """
     content = text if len(text) > 4 * MOST_CHARACTERS else clean(text).strip()
     if len(content) > MOST_CHARACTERS:
         raise InputError(f"the text has {len(content)} characters, at most {MOST_CHARACTERS} can be scored: shorten it")
-    sentences = [CitedSentence(text=sentence) for sentence in split_sentences(content)]
+    referenced = read_references(content)
+    sentences = [CitedSentence(text=sentence) for sentence in split_sentences(referenced.body)]
     if not sentences:
         raise InputError("the text is empty: give a file with the text to score")
+    listed = _sources(referenced)
+    report = ResearchReport(
+        theme=title_of(theme),
+        executive_summary=shorten(sentences[0].text, 1000),
+        key_findings=[sentences[0].text],
+        detailed_analysis=referenced.body,
+        sources=[listed.get(number) or _source(number, _NOWHERE) for number in range(1, max(listed, default=0) + 1)],
+    )
     body = Section.model_validate(flat_section(sentences))
     draft = Draft(summary=sentences[:2], findings=sentences[:MOST_FINDINGS], sections=[body])
-    report = parse_report(content, theme=theme) or _plain_report(draft, theme, options)
-    return Submission(content=content, report=report, draft=draft, results=report.sources)
+    return Submission(content=referenced.text.strip(), report=report, draft=draft, results=_results(referenced, listed))
 
 
-def _plain_report(draft: Draft, theme: str, options: ResolvedOptions) -> ResearchReport:
-    try:
-        return build_report(draft, [], [], theme=theme, language=options.language)
-    except DraftError as error:
-        raise InputError(f"the text is too short to be scored: {error}") from error
+def _sources(referenced: ReferencedText) -> dict[int, SearchResult]:
+    return {number: _source(number, reference) for number, reference in referenced.entries.items() if number}
+
+
+def _source(number: int, reference: Reference) -> SearchResult:
+    """A reference, which may be a book: then no address leads to it."""
+    title = plain_title(reference.text.split("\n", maxsplit=1)[0])[:500] or f"[{number}]"
+    for address in (reference.address, f"https://reference.invalid/{number}"):
+        try:
+            return SearchResult(title=title, summary=title, source="cited", url=address)
+        except ValidationError:
+            continue
+    raise InputError(f"reference [{number}] cannot be read: {title}")
+
+
+def _results(referenced: ReferencedText, listed: Mapping[int, SearchResult]) -> list[SearchResult]:
+    """What counts as retrieved: the references; in a text without any, the pages that it links to itself."""
+    if listed:
+        return list(listed.values())
+    linked = {without_tail(found[0]) for found in ADDRESS.finditer(referenced.body)}
+    return [_source(0, Reference(url, url)) for url in sorted(linked) if url]
 
 
 async def _measured(services: Services, task: MetricTask) -> Measured:

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from contend.report import head_markdown
 from contend.settings import load_config
+from fakes.reports import finished, run_head
 from fakes.terminal import Terminal
+from fakes.vendors import Vendors
 
 QUESTION = "How does resume go on after a crash, and which calls are repeated?"
 
@@ -69,10 +72,30 @@ def test_any_text_is_scored(terminal: Terminal, documents: Path) -> None:
     good = terminal("evaluate", documents / "resume.md", "--theme", QUESTION, "--model", "extractive")
     other = terminal("evaluate", documents / "teams.md", "--theme", QUESTION, "--model", "extractive", "--json")
 
-    assert good.code == 1  # without a plan there is no point_coverage
+    assert good.code == 0
+    assert re.search(r"point_coverage +– ", good.out)
     assert "Overall" in good.out
     overall = float(good.out.split("Overall ")[1].split("/")[0]) / 100
     assert overall > json.loads(other.out)["overall"]
+
+
+def test_a_report_of_contend_is_scored_by_its_own_references(terminal: Terminal, tmp_path: Path) -> None:
+    report = tmp_path / "report.md"
+    report.write_text(f"{finished().to_markdown()}\n\n{head_markdown(run_head(), 'en')}\n", "utf-8")
+
+    said = terminal("evaluate", report, "--theme", QUESTION, "--model", "extractive", "--json")
+
+    scores = {metric["name"]: metric["score"] for metric in json.loads(said.out)["metrics"]}
+    assert (said.code, scores["citation_validity"]) == (0, 1.0)
+
+
+def test_a_text_ends_with_1_where_a_metric_that_applies_fails(
+    terminal: Terminal, documents: Path, vendors: Vendors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
+    vendors.fail(prompt="evaluator/metric", status=401)
+
+    assert terminal("evaluate", documents / "resume.md", "--theme", QUESTION, "--model", "strict").code == 1
 
 
 def test_an_empty_text_and_a_missing_file_are_refused(terminal: Terminal, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from contend.text import shown_score
 
 
 def evaluate_file(file: Path, theme: str, *, model: str | None, workspace: Path | None, as_json: bool) -> int:
-    """Print what each metric says of a file; 1 if something is unscored.
+    """Print what each metric says of a file; 1 if a metric that applies failed.
 
     Raises:
         InputError: the file or the theme is not usable.
@@ -30,7 +30,7 @@ def evaluate_file(file: Path, theme: str, *, model: str | None, workspace: Path 
         say_json({**result.model_dump(mode="json"), "usage": usage.model_dump(mode="json")})
     else:
         _show(result, usage)
-    return int(any(metric.score is None and metric.weight > 0 for metric in result.metrics))
+    return int(any(metric.score is None and metric.applies and metric.weight > 0 for metric in result.metrics))
 
 
 def _show(result: EvaluationResult, usage: RunUsage) -> None:
@@ -39,7 +39,11 @@ def _show(result: EvaluationResult, usage: RunUsage) -> None:
     table.add_column("Score", justify="right", no_wrap=True)
     table.add_column("Reason", overflow="fold")
     for metric in result.metrics:
-        table.add_row(metric.name, shown_score(metric.score), Text(plain(metric.reason) + _on_quotes(metric)))
+        table.add_row(
+            metric.name,
+            shown_score(metric.score) if metric.applies else "–",
+            Text(plain(metric.reason) + _on_quotes(metric)),
+        )
     overall = Text(f"Overall {shown_score(result.overall)}", style="bold")
     show(Group(table, "", overall, Text(said_usage(usage), style="dim")))
 

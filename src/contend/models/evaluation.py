@@ -13,7 +13,8 @@ Weight = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 class MetricScore(Record):
     """One metric's verdict. `score` None means unscored: the metric could not be measured.
 
-    `evidence` stands in the submission; `dropped`: how many quotes of the judge do not.
+    `evidence` stands in the submission; `dropped`: how many quotes of the judge do not. `applies` is false where
+    there is nothing to measure, such as points without a plan.
     """
 
     name: Text
@@ -22,6 +23,7 @@ class MetricScore(Record):
     weight: Weight
     evidence: list[str] = Field(default_factory=list)
     dropped: Annotated[int, Field(ge=0)] = 0
+    applies: bool = True
 
 
 class EvaluationResult(Record):

@@ -5,15 +5,19 @@ from contend.report.exports import to_bibtex, to_json
 from contend.report.head import ReportHead, head_markdown
 from contend.report.html import markdown_to_html, to_html
 from contend.report.parse import parse_report
+from contend.report.references import Reference, ReferencedText, read_references
 
 __all__ = [
     "PublishedLine",
+    "Reference",
+    "ReferencedText",
     "ReportHead",
     "build_report",
     "head_markdown",
     "markdown_to_html",
     "parse_report",
     "published_lines",
+    "read_references",
     "state_to_report",
     "to_bibtex",
     "to_html",

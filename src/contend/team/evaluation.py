@@ -73,7 +73,7 @@ def _overall(metrics: Sequence[MetricScore], language: Language) -> Overall:
     # Metrics by code alone are no score: a round would gain by its judges' failure.
     lost = bool(judged) and all(metric.score is None for metric in judged)
     scored = [] if lost else [metric for metric in metrics if metric.score is not None and metric.weight > 0]
-    missing = [metric.name for metric in metrics if metric.score is None]
+    missing = [metric.name for metric in metrics if metric.score is None and metric.applies]
     said = "lost" if lost else "unscored"
     notes = [_SAID[language][said].format(names=", ".join(missing))] if missing else []
     weight = sum(metric.weight for metric in scored)

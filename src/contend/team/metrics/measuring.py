@@ -60,6 +60,7 @@ async def measure(services: Services, task: MetricTask) -> Measured:
         reason=finding.reason,
         weight=options.evaluator.weights()[config.name],
         evidence=list(finding.evidence),
+        applies=finding.score is not None,
     )
     return score, finding.usage
 

@@ -1,0 +1,120 @@
+"""The list of references of a text that others wrote, in whatever layout."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from contend.addresses import ADDRESS, address_key, without_tail
+from contend.code_spans import split_code
+from contend.models.research import HEADINGS
+from contend.report.head import HEAD_WORDS
+
+_KNOWN = {name.casefold() for named in HEADINGS.values() for name in (named.references, named.also_read)}
+_KNOWN |= {"sources", "bibliography", "works cited", "出典", "引用文献", "参照"}
+_APPENDICES = tuple(f"## {words.title}" for words in HEAD_WORDS.values())
+_HEADING = re.compile(r" {0,3}(?:#{1,6}[ \t]|\*\*[^*]{1,80}\*\*:?\s*\Z|[^\W\d_][^.!?。：:]{0,40}[:：]\s*\Z)")
+_AROUND_NAME = re.compile(r"^[\s#*\d.)]+|[\s#*:：]+$")
+_DEFINED = re.compile(r" {0,3}(?:[-*+][ \t]+)?\[\^?(\d{1,3})\]:[ \t]*(?=\S)")
+_LISTED = re.compile(r" {0,3}(?:[-*+][ \t]+)?(?:\[(\d{1,3})\]|(\d{1,3})[.)])[ \t]+(?=\S)")
+_SEVERAL = re.compile(r"\[\^?(\d{1,3}(?:\s?[,;、]\s?\^?\d{1,3})*)\]")
+
+
+class Reference(NamedTuple):
+    """An entry as it is written, and its web address; "" where it has none."""
+
+    text: str
+    address: str
+
+
+class ReferencedText(NamedTuple):
+    """A text without contend's own words on a run; its body, each mark as `[n]`; its list of references by number."""
+
+    text: str
+    body: str
+    entries: dict[int, Reference]
+
+
+class _Entry(NamedTuple):
+    number: int
+    defined: bool
+    begin: int
+    lines: list[str]
+
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+
+def read_references(markdown: str) -> ReferencedText:
+    """A text and its references: numbered lists, `[1]: url`, `[1] Title, url` and footnotes `[^1]: …`.
+
+    A numbered list is one of references under a heading that says so, or where half of its entries have an address and
+    the rest of the text cites by number.
+    """
+    text = _without_appendix(markdown)
+    lines = text.split("\n")
+    cites = any(_SEVERAL.search(_LISTED.sub("", line, count=1)) for line in lines)
+    entries: dict[int, Reference] = {}
+    taken: set[int] = set()
+    for begin, end in _sections(lines):
+        known = _AROUND_NAME.sub("", lines[begin]).casefold() in _KNOWN
+        listed = list(_entries(lines, begin, end))
+        addressed = sum(ADDRESS.search(entry.text()) is not None for entry in listed) * 2 >= len(listed)
+        for entry in listed:
+            if not (entry.defined or known or (addressed and cites and not _SEVERAL.search(entry.text()))):
+                continue
+            entries[entry.number] = Reference(entry.text(), _address(entry.text()))
+            taken.update(range(entry.begin, entry.begin + len(entry.lines)))
+        if known:
+            taken.add(begin)
+    body = "\n".join(line for place, line in enumerate(lines) if place not in taken).strip() or text
+    pieces = split_code(body)
+    pieces[::2] = [_SEVERAL.sub(_singly, piece) for piece in pieces[::2]]
+    return ReferencedText(text, "".join(pieces), entries)
+
+
+def _without_appendix(markdown: str) -> str:
+    """The text without contend's own words on the run behind it."""
+    lines = markdown.split("\n")
+    return "\n".join(lines[: next((place for place, line in enumerate(lines) if line in _APPENDICES), len(lines))])
+
+
+def _sections(lines: list[str]) -> Iterator[tuple[int, int]]:
+    begin = 0
+    for place, line in enumerate(lines[1:], start=1):
+        if _HEADING.match(line):
+            yield begin, place
+            begin = place
+    yield begin, len(lines)
+
+
+def _entries(lines: list[str], begin: int, end: int) -> Iterator[_Entry]:
+    """The entries of a list, each with the indented lines that belong to it."""
+    entry: _Entry | None = None
+    for place in range(begin, end):
+        line = lines[place]
+        defined, listed = _DEFINED.match(line), _LISTED.match(line)
+        if mark := defined or listed:
+            if entry:
+                yield entry
+            entry = _Entry(int(mark[1] or mark[2]), defined is not None, place, [line[mark.end() :]])
+        elif entry and line[:2].isspace():
+            entry.lines.append(line)
+        elif entry:
+            yield entry
+            entry = None
+    if entry:
+        yield entry
+
+
+def _address(entry: str) -> str:
+    found = ADDRESS.search(entry)
+    if found is None:
+        return ""
+    address, key = without_tail(found[0]), address_key(found[0])
+    if key.startswith("doi:"):
+        return f"https://doi.org/{key.removeprefix('doi:')}"
+    return address if "://" in address else f"https://{address.lstrip('/')}"
+
+
+def _singly(found: re.Match[str]) -> str:
+    return "".join(f"[{number}]" for number in re.findall(r"\d+", found[1]))

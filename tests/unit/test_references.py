@@ -1,0 +1,66 @@
+"""Texts of others: their marks, and their references in whatever layout."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contend.citations import check_validity
+from contend.evaluating import submission_of
+from contend.report import head_markdown, read_references
+from fakes.reports import finished, run_head
+
+BODY = "Bridges hum in wind [1]. Dampers help [2]. Nobody knows why [3]."
+LAYOUTS = {
+    "numbered list": "## References\n\n1. Wind. https://a.example/x\n2. [Dampers](https://b.example/y)\n",
+    "brackets": "[1] Wind, https://a.example/x\n[2] Dampers. https://b.example/y\n",
+    "definitions": '[1]: https://a.example/x\n[2]: <https://b.example/y> "Dampers"\n',
+    "bold heading": "**Sources:**\n\n- [1] Wind: https://a.example/x\n- [2] Dampers: https://b.example/y\n",
+    "plain heading": "Further reading:\n1) Wind, https://a.example/x\n2) Dampers, https://b.example/y\n",
+    "fields": "### References\n\n1. **Wind**\n   - URL: https://a.example/x\n\n2. **Dampers**\n   - URL: b/y.md\n",
+    "japanese": "## 参考文献\n\n1. 風 https://a.example/x\n2. 減衰 https://b.example/y\n",
+    "books": "## Bibliography\n\n1. Weiss, A.: Wind. 1999.\n2. Tanaka, K.: Dampers. 2004.\n",
+    "dois": "[1] Wind, doi:10.1234/wind\n[2] Dampers, https://doi.org/10.1234/dampers\n",
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_citations_are_held_against_the_texts_own_references(layout: str) -> None:
+    submission = submission_of(f"# Hum\n\n{BODY}\n\n{LAYOUTS[layout]}", "Why do bridges hum?")
+
+    validity = check_validity(submission.report, {result.url for result in submission.results})
+
+    assert validity == (2, 3, ["[3]"])
+
+
+def test_footnotes_and_several_numbers_in_one_mark_are_citations() -> None:
+    text = "It hums.[^1] It sings [1, 2].\n\n[^1]: Wind, https://a.example/x\n[^2]: Song\n    https://b.example/y\n"
+
+    read = read_references(text)
+
+    assert read.body == "It hums.[1] It sings [1][2]."
+    assert [entry.address for entry in read.entries.values()] == ["https://a.example/x", "https://b.example/y"]
+
+
+def test_a_report_of_contend_is_read_without_what_it_says_of_its_run() -> None:
+    report = finished()
+    markdown = f"{report.to_markdown()}\n\n{head_markdown(run_head(places=['[2] p. 3']), 'en')}\n"
+
+    submission = submission_of(markdown, report.theme)
+
+    assert "Winner" not in submission.content
+    assert len(submission.results) == len(report.sources)
+    assert check_validity(submission.report, {one.url for one in submission.results}) == (2, 2, [])
+
+
+def test_findings_in_a_numbered_list_are_no_references() -> None:
+    text = "# Hum\n\n1. Wind does it, see https://a.example/x.\n2. So says https://b.example/y.\n"
+
+    submission = submission_of(text, "Why do bridges hum?")
+
+    assert "Wind does it" in submission.report.detailed_analysis
+    assert check_validity(submission.report, {one.url for one in submission.results}).unknown == []
+
+
+@given(st.text(alphabet="#*[]^1.:- \nabhttps://x`", max_size=200).filter(str.strip))
+def test_any_text_can_be_read(text: str) -> None:
+    assert read_references(text).body
