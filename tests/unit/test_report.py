@@ -93,7 +93,7 @@ def test_an_analysis_is_set_in_paragraphs_of_three_or_four_sentences() -> None:
 
 
 def test_a_draft_of_nothing_but_an_address_is_refused() -> None:
-    with pytest.raises(DraftError, match="says nothing: add documents"):
+    with pytest.raises(DraftError, match="findings say nothing: add documents"):
         build(draft(findings=[said("https://evil.example/page")]))
 
 
