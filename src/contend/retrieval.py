@@ -70,9 +70,19 @@ class StaticEmbedder:
                 vectors[place] = mean / (np.linalg.norm(mean) or 1.0)
         return vectors
 
+    def words(self, words: Sequence[str]) -> Vectors:
+        """One row per word, the sum over its tokens: the more telling a word is, the longer its vector."""
+        import numpy as np  # noqa: PLC0415 - see above
+
+        vectors: Vectors = np.zeros((len(words), self._words.shape[1]), dtype=np.float32)
+        for place, word in enumerate(words):
+            tokens = self._tokenizer.encode(word, add_special_tokens=False).ids
+            vectors[place] = self._words[tokens].sum(axis=0, dtype=np.float32)
+        return vectors
+
 
 @lru_cache(maxsize=1)
-def default_embedder() -> Embedder:
+def default_embedder() -> StaticEmbedder:
     """The one embedder of the process; works offline."""
     return StaticEmbedder()
 

@@ -1,0 +1,112 @@
+"""The check of a claim against the passages that it names."""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+from contend.checks import en, ja
+from contend.checks.arithmetic import CalculationError, operands_missing, result_of
+from contend.checks.claims import Claim, ClaimCheck, Level, Mark, PassageText
+from contend.checks.rules import NOT_SUPPORTED, RULES
+from contend.checks.strength import Strength, sentence_of, strength
+from contend.text import detect_language, shorten
+
+SUPPORTED, NEAR = 0.8, 0.5
+DOUBTFUL = (0.4, SUPPORTED)
+"""Where code cannot tell, and a language model is asked."""
+_SCALE = ((0.0, 0.1), (0.18, NEAR), (0.85, SUPPORTED), (1.0, 1.0))
+"""Lift, and the support that it amounts to."""
+_UNRIVALLED = 0.18
+"""What lift gains where no other passage at hand says the claim clearly better."""
+_CLEARLY_BETTER = 0.14
+_ARITHMETIC_HOLDS = 0.6
+_LONGEST_EXCERPT = 300
+
+
+def check_claim(claim: Claim, passages: Sequence[PassageText], others: Sequence[PassageText] = ()) -> ClaimCheck:
+    """How far the passages that a claim names say it. They are read whole, and nothing else.
+
+    `others`: what the claim could have named instead. That none of them says it as well speaks for the citation; where
+    one says it clearly better, the claim is marked.
+    """
+    return _checked(claim, tuple(passages), tuple(others))
+
+
+# The metrics, the comparison of two teams and the published report ask about the same sentences.
+@lru_cache(maxsize=4096)
+def _checked(claim: Claim, passages: tuple[PassageText, ...], others: tuple[PassageText, ...]) -> ClaimCheck:
+    if claim.kind in {"judgement", "open"}:
+        return ClaimCheck(level="not_needed", support=1.0)
+    if not passages:
+        return ClaimCheck(level="unsupported", support=0.0, marks=[_mark(claim, "no_passage")])
+    found = strength(claim.text, passages)
+    marks = list(_marks(claim, passages))
+    support, better = _weighed(claim, found, passages, others)
+    if better:
+        marks.append((_mark(claim, "elsewhere", better), NOT_SUPPORTED))
+    if claim.expression and not any(mark.rule in _CALCULATED for mark, _ in marks):
+        support = max(support, _ARITHMETIC_HOLDS)
+    support = round(min([support, *(cap for _, cap in marks)]), 3)
+    place, sentence = found.nearest or (0, 0)
+    return ClaimCheck(
+        level=level_of(support),
+        support=support,
+        marks=[mark for mark, _ in marks],
+        nearest=passages[place].id,
+        excerpt=shorten(sentence_of(passages[place], sentence), _LONGEST_EXCERPT),
+    )
+
+
+def level_of(support: float) -> Level:
+    return "supported" if support >= SUPPORTED else "near" if support >= NEAR else "unsupported"
+
+
+def _weighed(
+    claim: Claim, found: Strength, passages: Sequence[PassageText], others: Sequence[PassageText]
+) -> tuple[float, str]:
+    """The support by strength alone, and the title of another passage that says it clearly better."""
+    cited = {passage.id for passage in passages}
+    rivals = [(strength(claim.text, (other,)).share, other.title) for other in others if other.id not in cited]
+    if not rivals:
+        return _scaled(found.lift), ""
+    best, title = max(rivals)
+    if best - found.share > _CLEARLY_BETTER:
+        return _scaled(found.lift), title
+    return _scaled(found.lift + _UNRIVALLED if found.lift else 0.0), ""
+
+
+def _scaled(lift: float) -> float:
+    within = max(0.0, min(1.0, lift))
+    (low, least), (high, most) = next(pair for pair in pairwise(_SCALE) if within <= pair[1][0])
+    return least + (most - least) * (within - low) / (high - low)
+
+
+_CALCULATED = frozenset({"arithmetic", "operand"})
+
+
+def _marks(claim: Claim, passages: Sequence[PassageText]) -> Iterator[tuple[Mark, float]]:
+    for rule in RULES:
+        details = list(dict.fromkeys(rule.find(claim, passages)))
+        if details:
+            yield _mark(claim, rule.name, ", ".join(details)), rule.cap
+    if claim.expression:
+        for name, detail in _miscalculated(claim, passages):
+            yield _mark(claim, name, detail), NOT_SUPPORTED
+
+
+def _miscalculated(claim: Claim, passages: Sequence[PassageText]) -> Iterator[tuple[str, str]]:
+    try:
+        value, shown = result_of(claim)
+        missing = operands_missing(claim, "\n\n".join(passage.whole for passage in passages))
+    except CalculationError as error:
+        yield "arithmetic", str(error)
+        return
+    if shown is None:
+        yield "arithmetic", f"{claim.expression} = {value}"
+    if missing:
+        yield "operand", ", ".join(missing)
+
+
+def _mark(claim: Claim, rule: str, detail: str = "") -> Mark:
+    lines = ja.LINES if detect_language(claim.text) == "ja" else en.LINES
+    return Mark(rule=rule, detail=detail, line=lines[rule].format(detail=detail))

@@ -1,0 +1,63 @@
+"""What is checked and what a check says."""
+
+from typing import Literal, NamedTuple
+
+from pydantic import Field
+
+from contend.models.record import Record, Score, Text
+
+Kind = Literal["stated", "derived", "judgement", "open"]
+Level = Literal["supported", "near", "unsupported", "not_needed"]
+
+
+class Claim(Record, frozen=True):
+    """A sentence without its citation marks. `expression`: the arithmetic behind a derived figure, as `21.4 * 4`."""
+
+    text: Text
+    kind: Kind = "stated"
+    expression: str = ""
+
+
+class PassageText(NamedTuple):
+    """A passage that a claim cites, whole."""
+
+    id: str
+    title: str
+    text: str
+
+    @property
+    def whole(self) -> str:
+        """What a citation of the passage rests on."""
+        return f"{self.title}\n\n{self.text}"
+
+
+class Mark(Record):
+    """What a named rule found. `detail` names it in the claim's own words; `line` tells a reader."""
+
+    rule: str
+    detail: str
+    line: str
+
+
+class ClaimCheck(Record):
+    """How far the passages that a claim names say it.
+
+    `support` is 0.0 to 1.0. *supported* from 0.8 on, and without a mark; *near* from 0.5 on; *not_needed* for a
+    judgement or an open question that names no passage. `nearest` is the id of the passage that is nearest to the
+    claim, `excerpt` its sentence.
+    """
+
+    level: Level
+    support: Score
+    marks: list[Mark] = Field(default_factory=list)
+    nearest: str = ""
+    excerpt: str = ""
+
+
+class Calibration(NamedTuple):
+    """Where a rule's threshold comes from: the data, the day, and the share of right claims that it marks there."""
+
+    threshold: float
+    data: str
+    chosen: str
+    false_alarms: float

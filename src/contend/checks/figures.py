@@ -1,0 +1,195 @@
+"""Figures and years of a text, with their units, and how they compare with those of another."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
+from functools import lru_cache
+from itertools import chain
+from typing import NamedTuple
+
+from contend.checks import en, ja
+from contend.checks.units import CURRENCIES, SCALES, UNITS
+
+_DIGITS = r"\d++(?:,\d{3})*+(?:\.\d++)?+"
+_SCALED = rf"{_DIGITS}(?:[十百千万億兆]++(?:{_DIGITS}(?=[千万億]))?+)*+"
+_NAMES_OF_UNITS = "|".join(re.escape(name) for name in sorted(UNITS, key=len, reverse=True))
+_FIGURE = re.compile(
+    rf"""
+    (?P<currency>(?:us)?[$€£¥₹])?\s?
+    (?P<sign>(?<![^\s(（「、:：])-)?
+    (?<![A-Za-z0-9_.^,])(?<![A-Za-z]-)
+    (?P<number>{_SCALED})
+    (?:\s?(?P<scale>thousand|million|billion|trillion|[mbt]n)\b|(?(currency)(?P<short>[kmb])\b|(?!)))?
+    (?:[\s-]?(?P<unit>{_NAMES_OF_UNITS})(?![a-z0-9²³]))?
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_PART = re.compile(rf"({_DIGITS})([十百千万億兆]*)")
+_KANJI = re.compile(r"[〇一二三四五六七八九十百千]+(?=[万億兆年か月日時分秒人名件社台回倍枚つ個校点])")
+_YEAR = re.compile(
+    r"(?<![\d.,$€£¥-])(1[5-9]\d\d|20\d\d)(?!\d|[.,]\d|\s?(?:%|[万億千]))(?:\s?(?P<unit>[a-z°℃%µ]+))?", re.IGNORECASE
+)
+_ERA = re.compile(rf"({'|'.join(ja.ERAS)})(元|\d+)年")
+_DIGITS_IN_NAME = re.compile(r"(?<=[A-Za-z_.^-])\d{1,9}(?:\.\d{1,4})?(?![\d.])")
+_LIST_MARK = re.compile(r"\A\W*\d{1,2}[.)]\s|\(\d{1,2}\)\s")
+_ABOUT = re.compile(rf"{en.ABOUT}|{ja.ABOUT}", re.IGNORECASE)
+_SPELT = re.compile(rf"\b({'|'.join(en.SPELT)})\b(?:[\s-](?P<unit>[a-z]+))?", re.IGNORECASE)
+# More digits than any figure in prose; it keeps rounding within the precision of decimals.
+_LONGEST = 18
+_NEAR = Decimal("0.05")
+
+
+class Figure(NamedTuple):
+    """A number as it stands in a text.
+
+    `value`: with its scale (21.4 million); `step`: the value of its last digit; `measure` and `factor`: what its unit
+    is; `about`: the text calls it rounded.
+    """
+
+    shown: str
+    number: Decimal
+    value: Decimal
+    step: Decimal
+    measure: str
+    factor: float
+    about: bool
+    negative: bool
+
+    @property
+    def is_one_period(self) -> bool:
+        """Whether it says how often and not how much, as "1日に" does."""
+        return self.measure == "time" and self.value == 1
+
+    def is_number_of(self, other: "Figure") -> bool:
+        """Whether the other has this number, rounded or not, whatever their units are."""
+        return self._holds(other.value)
+
+    def is_amount_of(self, other: "Figure") -> bool:
+        """Whether the other is as much as this, in whatever unit of the same measure; a missing unit is any."""
+        if not self.measure or not other.measure:
+            return self._holds(other.value)
+        if self.measure != other.measure:
+            return False
+        return self._holds(other.value * Decimal(str(other.factor)) / Decimal(str(self.factor)))
+
+    def _holds(self, value: Decimal) -> bool:
+        if self.about and abs(self.value - value) <= _NEAR * abs(value):
+            return True
+        steps = value / self.step
+        return self.value / self.step in {steps, *(steps.quantize(1, way) for way in (ROUND_DOWN, ROUND_HALF_UP))}
+
+
+def years(text: str) -> frozenset[str]:
+    """The years that a text names, Japanese eras counted as the years they are."""
+    plain = _plain(text)
+    eras = (str(ja.ERAS[era] + (1 if number == "元" else int(number))) for era, number in _ERA.findall(plain))
+    return frozenset(chain((found[1] for found in _YEAR.finditer(plain) if not _is_measured(found)), eras))
+
+
+def _is_measured(year: re.Match[str]) -> bool:
+    """Whether it is an amount instead, as 2000 m: what follows is a unit. The s of 1990s is none."""
+    return bool(year["unit"]) and year["unit"].lower() in UNITS and year["unit"] != "s"
+
+
+def claimed_figures(text: str) -> list[Figure]:
+    """The figures that a claim gives, spelt out only with a unit, and no years, list numbers or names (GPT-4)."""
+    plain = _ERA.sub(" ", _plain(_LIST_MARK.sub(" ", text)))
+    found = {year.start(1) for year in _YEAR.finditer(plain) if not _is_measured(year)}
+    figures = [figure for start, figure in _figures(plain) if start not in found]
+    figures += [figure for figure in _spelt(plain) if figure.measure]
+    return [figure for figure in figures if not figure.is_one_period]
+
+
+@lru_cache(maxsize=1024)
+def stated_figures(text: str) -> tuple[Figure, ...]:
+    """All figures of a text, those too that are spelt out or part of a name (Llama-7B)."""
+    plain = _plain(text)
+    return (*(figure for _, figure in _figures(plain)), *_spelt(plain), *_in_names(plain))
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).replace("−", "-")
+
+
+def _figures(plain: str) -> Iterator[tuple[int, Figure]]:
+    for found in _FIGURE.finditer(plain):
+        if len(found["number"]) <= _LONGEST and (figure := _figure(found, plain)):
+            yield found.start("number"), figure
+
+
+def _figure(found: re.Match[str], plain: str) -> Figure:
+    scale = SCALES.get((found["scale"] or found["short"] or "").lower(), 1)
+    parts = [(Decimal(number.replace(",", "")), _product(scales)) for number, scales in _PART.findall(found["number"])]
+    value = sum((number * by for number, by in parts), start=Decimal(0)) * scale
+    number, by = parts[-1]
+    measure, factor = _unit(found)
+    return Figure(
+        shown=found[0].strip(),
+        number=number if len(parts) == 1 else value,
+        value=value,
+        step=Decimal(1).scaleb(int(number.as_tuple().exponent)) * by * scale,
+        measure=measure,
+        factor=factor,
+        about=bool(_ABOUT.search(plain[: found.start()])),
+        negative=bool(found["sign"]),
+    )
+
+
+def _unit(found: re.Match[str]) -> tuple[str, float]:
+    if found["currency"]:
+        return CURRENCIES[found["currency"].lower()], 1.0
+    return UNITS.get((found["unit"] or "").lower(), ("", 1.0))
+
+
+def _product(scales: str) -> int:
+    product = 1
+    for scale in scales:
+        product *= SCALES[scale]
+    return product
+
+
+def _spelt(plain: str) -> Iterator[Figure]:
+    for found in _SPELT.finditer(plain):
+        measure, factor = UNITS.get((found["unit"] or "").lower(), ("", 1.0))
+        value = Decimal(en.SPELT[found[1].lower()])
+        yield Figure(found[0], value, value, Decimal(1), measure, factor, about=False, negative=False)
+    for numeral in _KANJI.findall(plain):
+        value = Decimal(_kanji_value(numeral))
+        yield Figure(numeral, value, value, Decimal(1), "", 1.0, about=False, negative=False)
+
+
+def _in_names(plain: str) -> Iterator[Figure]:
+    for digits in _DIGITS_IN_NAME.findall(plain):
+        value = Decimal(digits)
+        yield Figure(digits, value, value, Decimal(1), "", 1.0, about=False, negative=False)
+
+
+def _kanji_value(numeral: str) -> int:
+    total, digit = 0, 0
+    for character in numeral:
+        if character in ja.NUMERALS:
+            digit = digit * 10 + ja.NUMERALS[character]
+        else:
+            total, digit = total + (digit or 1) * SCALES[character], 0
+    return total + digit
+
+
+def missing(figures: Iterable[Figure], stated: Iterable[Figure]) -> list[Figure]:
+    """Those whose number or amount is not among the stated ones, rounded or not."""
+    known = list(stated)
+    return [
+        figure
+        for figure in figures
+        if not any(figure.is_number_of(other) or figure.is_amount_of(other) for other in known)
+    ]
+
+
+def in_other_units(figures: Iterable[Figure], stated: Iterable[Figure]) -> list[Figure]:
+    """Those of which the stated ones have the number, and only with another unit."""
+    known = list(stated)
+    return [
+        figure
+        for figure in figures
+        if any(map(figure.is_number_of, known)) and not any(map(figure.is_amount_of, known))
+    ]
