@@ -45,6 +45,7 @@ _ROLES: dict[str, ShownNode] = {
     "search": "researcher",
     "collect": "researcher",
     "read_page": "researcher",
+    "choose": "researcher",
     "write": "writer",
     "review": "reviewer",
 }

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from contend.code_spans import split_code
 from contend.models.replies import (
     ListReply,
     ParagraphReply,
@@ -29,7 +30,6 @@ from contend.models.research import (
 from contend.text import clean
 
 _MARK = re.compile(r"\[\^?\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]")
-_CODE = re.compile(r"(`+)(?:(?!\1).)+?\1")
 _MOST_FAULTS = 12
 _PARTS = {"summary": "Summary", "finding": "Findings", "limit": "Limits"}
 
@@ -186,7 +186,7 @@ def _faults_of(statement: StatementReply | RowReply, offered: int) -> Iterator[s
     if unknown:
         yield f"there is no passage {', '.join(map(str, unknown))}; passages are numbered 1 to {offered}"
     text = statement.text if isinstance(statement, StatementReply) else " | ".join(statement.cells)
-    if mark := _MARK.search(_CODE.sub("", text)):
+    if mark := _MARK.search("".join(split_code(text)[::2])):
         yield f"{mark[0]} stands in the text: name passages in `sources` only"
     if statement.kind in {"stated", "derived"} and not statement.sources:
         yield f"it is {statement.kind} and names no passage: name those it rests on, or say judgement or open"
