@@ -31,6 +31,7 @@ PROMPTS = {
     "ReportReply": "research/write",
     "RevisionReply": "research/revise",
     "FixesReply": "research/review",
+    "MergeReply": "research/merge",
     "MetricReply": "evaluator/metric",
     "PairwiseReply": "pairwise/compare",
     "CitationReply": "citation/check",
@@ -141,6 +142,12 @@ def _report(asked: Asked) -> dict[str, Any]:
         "limits": [_statement(_opening(asked), [], "judgement")],
         "lessons": asked.lessons[:2],
     }
+
+
+def _merge(asked: Asked) -> dict[str, Any]:
+    """A report of its own of the same passages, and a word on what was taken."""
+    letters = re.findall(r"^# (?:Report |報告)([A-Z])$", asked.user, re.MULTILINE)
+    return {**_report(asked), "taken": [{"report": letter, "what": f"the facts of {letter}"} for letter in letters]}
 
 
 def _revision(asked: Asked) -> dict[str, Any]:
@@ -309,6 +316,7 @@ _REPLIES = {
     "ReportReply": _report,
     "RevisionReply": _revision,
     "FixesReply": _fixes,
+    "MergeReply": _merge,
     "MetricReply": _metric,
     "PairwiseReply": _pairwise,
     "JudgmentReply": _judgment,

@@ -7,7 +7,7 @@ import contend
 from contend.app import dry_run
 from contend.errors import InputError
 from contend.models.events import AnyEvent
-from fakes.contests import Contest, write_workspace
+from fakes.contests import SMALL_CONTEXT, Contest, write_workspace
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
@@ -19,7 +19,7 @@ LIMIT = 60_000
 def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
     write_workspace(workspace, TEAMS)
     (workspace / "config" / "models.toml").write_text(
-        'default = "m"\n\n[max_output_tokens]\n'
+        f'default = "m"\n\n[context]\n"*" = {SMALL_CONTEXT}\n\n[max_output_tokens]\n'
         + "".join(
             f"{role} = 400\n" for role in ("supervisor", "reviewer", "evaluator", "judge", "reflector", "curator")
         )

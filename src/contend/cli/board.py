@@ -9,6 +9,7 @@ from contend.models.events import (
     DocumentsRead,
     Learned,
     QuestionAsked,
+    ReportMerged,
     ReportPublished,
     RoundJudged,
     RoundScored,
@@ -77,9 +78,10 @@ class Board:
                 self.stage = f"Reading documents: {event.read:,} of {event.files:,}"
             case WinnerPicked():
                 self.rank(event.leaderboard)
-                self.stage = "Publishing the winner's report"
-            case ReportPublished():
-                self.stage = "Learning from the run"
+                self.stage = "Making the report of the best"
+            case ReportMerged() | ReportPublished():
+                done = isinstance(event, ReportPublished)
+                self.stage = "Learning from the run" if done else "Publishing the report"
             case Learned():
                 self.lesson = f"playbook {event.dataset}, version {event.playbook_version}: {event.summary}"
             case SourceOff():

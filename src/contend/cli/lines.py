@@ -6,6 +6,7 @@ from contend.models.events import (
     DocumentsRead,
     Learned,
     QuestionAsked,
+    ReportMerged,
     ReportPublished,
     RoundJudged,
     RoundScored,
@@ -42,7 +43,9 @@ def _told(event: AnyEvent) -> tuple[str, str]:
             return "contend", _of_run(event)
 
 
-def _of_run(event: RunStarted | DocumentsRead | WinnerPicked | ReportPublished | Learned | RunDone) -> str:
+def _of_run(
+    event: RunStarted | DocumentsRead | WinnerPicked | ReportMerged | ReportPublished | Learned | RunDone,
+) -> str:
     match event:
         case RunStarted():
             off = "".join(f"; {name} is off ({reason})" for name, reason in event.sources_off.items())
@@ -51,12 +54,19 @@ def _of_run(event: RunStarted | DocumentsRead | WinnerPicked | ReportPublished |
             return f"read {event.read:,} of {counted(event.files, 'document')}"
         case WinnerPicked():
             return said_first(event.team_id, event.score) if event.team_id else "no winner"
-        case ReportPublished():
-            return f"published the report with {counted(event.sources, 'source')}"
+        case ReportMerged() | ReportPublished():
+            return _of_report(event)
         case Learned():
             return f"playbook {event.dataset}, version {event.playbook_version}: {event.summary}"
         case RunDone():
             return event.status  # the outcome that follows says why
+
+
+def _of_report(event: ReportMerged | ReportPublished) -> str:
+    if isinstance(event, ReportPublished):
+        return f"published the report with {counted(event.sources, 'source')}"
+    fate = "is published" if event.published else "is not better than the best team's"
+    return f"the merged report {fate} ({shown_score(event.score)})"
 
 
 def _of_team(event: TeamStarted | TeamDone | SourceOff) -> str:

@@ -11,6 +11,7 @@ from langgraph.types import Command, interrupt
 
 from contend.contest.approval import answered, report_question
 from contend.contest.comparing import comparisons_of, pairwise_keys
+from contend.contest.editing import editing_of, wants_editor
 from contend.contest.outcomes import BUDGETS, TeamOutcome, outcomes_of, standings, status_of, summary_of, winner_of
 from contend.contest.publishing import head_of, places_of, publish
 from contend.contest.remarks import dropped_quotes, remarks_of
@@ -82,13 +83,15 @@ class ClosingNodes:
         submission = await self.services.require_submission(state["submission"])
         status, notes = status_of(outcomes, winner, ended_budgets(state))
         off = state["sources_off"] | {name: why for outcome in outcomes for name, why in outcome.sources_off.items()}
+        editing = editing_of(state)
         lines = await lines_of(self.services, submission)
         head = head_of(
             outcomes,
             winner,
             options,
             status=status,
-            notes=[*notes, *remarks_of(outcomes, comparisons_of(state)), *dropped_quotes(outcomes)],
+            notes=[*notes, *remarks_of(outcomes, comparisons_of(state), editing), *dropped_quotes(outcomes)],
+            editing=editing,
             warnings=state["warnings"],
             sources_off=off,
             left_out=await self._left_out(options),
@@ -124,7 +127,7 @@ class ClosingNodes:
         """The terminal status, in state and record."""
         outcomes = outcomes_of(state)
         status: RunStatus = "failed" if state["submission"] is None else "partial" if state["notes"] else "completed"
-        remarks = remarks_of(outcomes, comparisons_of(state))
+        remarks = remarks_of(outcomes, comparisons_of(state), editing_of(state))
         message = "; ".join([*(state["notes"] or [ALL_DELIVERED]), *remarks])
         winner = next((outcome for outcome in outcomes if outcome.team.team_id == state["winner"]), None)
         await self.services.record.set_execution_status(
@@ -140,6 +143,13 @@ class ClosingNodes:
         if state["report"]:
             return {"status": status, "message": message}
         return {"status": status, "message": message, "messages": [_answer(state, message)]}
+
+    async def route_after_pick(
+        self, state: ContestState
+    ) -> Literal["synthesize", "approve_report", "publish", "finish_run"]:
+        if state["winner"] is None:
+            return "finish_run"
+        return "synthesize" if wants_editor(self.services, state) else await route_to_publishing(state)
 
     async def _kept_keys(self, state: ContestState) -> dict[str, float]:
         """The outcome of the comparisons, on record and on the live board, so that all see one ranking."""
@@ -176,9 +186,7 @@ def _answer(state: ContestState, text: str) -> AIMessage:
     return AIMessage(text, id=f"answer-{state['execution_id']}")
 
 
-async def route_after_pick(state: ContestState) -> Literal["approve_report", "publish", "finish_run"]:
-    if state["winner"] is None:
-        return "finish_run"
+async def route_to_publishing(state: ContestState) -> Literal["approve_report", "publish"]:
     return "approve_report" if "report" in state["options"]["approve"] else "publish"
 
 
@@ -204,4 +212,5 @@ def usage_of(state: ContestState) -> RunUsage:
     """What the run's model calls cost: the teams' rounds, the comparisons at the top, and the learning."""
     calls = [CallUsage.model_validate(call) for call in (state.get("lessons") or {}).get("usage", [])]
     calls += [each.usage for each in comparisons_of(state) if each.usage is not None]
+    calls += editing_of(state).calls
     return sum((outcome.usage for outcome in outcomes_of(state)), start=RunUsage.of(calls))

@@ -72,31 +72,7 @@ class ComparingNodes:
 
     async def compare_pair(self, task: CompareTask) -> ContestUpdate:
         """Ask which of two submissions is better."""
-        options = ResolvedOptions.model_validate(task["options"])
-        documents = [task["submissions"][task[place]] for place in ("first", "second")]
-        submissions = [await self.services.require_submission(document) for document in documents]
-        points = {point for submission in submissions for point in submission.points if names_something(point)}
-        counts = [await counts_of(self.services, submission, points) for submission in submissions]
-        model = self.services.model("evaluator", options, task["execution_id"])
-        answer = await model.structured(
-            "pairwise/compare",
-            PairwiseReply,
-            {
-                "user_query": Untrusted(task["theme"], label="query"),
-                "submissions": [
-                    Untrusted(seen_by_judges(submission.content).text, label="submission") for submission in submissions
-                ],
-                "findings": [row.shown() for row in compare(*counts)],
-            },
-            scope=Scope(
-                execution_id=task["execution_id"],
-                role="evaluator",
-                language=options.language,
-                step=f"{task['first']}>{task['second']}",
-            ),
-        )
-        chosen = answer.value.choice
-        return _compared(Comparison(first=task["first"], second=task["second"], choice=chosen, usage=answer.usage))
+        return _compared(await comparison_of(self.services, task))
 
     async def not_compared(self, task: CompareTask, error: NodeError) -> Command[Literal["pick_winner"]]:
         """A comparison that fails decides nothing."""
@@ -106,6 +82,38 @@ class ComparingNodes:
         )
         # A failed node's edges are not followed: without this, comparisons that all fail would end the graph silently.
         return Command(update=dict(_compared(failed)), goto="pick_winner")
+
+
+async def comparison_of(services: Services, task: CompareTask) -> Comparison:
+    """Which of two submissions a judge prefers, shown in this order.
+
+    Raises:
+        ModelError: the judge's model failed.
+    """
+    options = ResolvedOptions.model_validate(task["options"])
+    documents = [task["submissions"][task[place]] for place in ("first", "second")]
+    submissions = [await services.require_submission(document) for document in documents]
+    points = {point for submission in submissions for point in submission.points if names_something(point)}
+    counts = [await counts_of(services, submission, points) for submission in submissions]
+    model = services.model("evaluator", options, task["execution_id"])
+    answer = await model.structured(
+        "pairwise/compare",
+        PairwiseReply,
+        {
+            "user_query": Untrusted(task["theme"], label="query"),
+            "submissions": [
+                Untrusted(seen_by_judges(submission.content).text, label="submission") for submission in submissions
+            ],
+            "findings": [row.shown() for row in compare(*counts)],
+        },
+        scope=Scope(
+            execution_id=task["execution_id"],
+            role="evaluator",
+            language=options.language,
+            step=f"{task['first']}>{task['second']}",
+        ),
+    )
+    return Comparison(first=task["first"], second=task["second"], choice=answer.value.choice, usage=answer.usage)
 
 
 def near_ties(outcomes: Sequence[TeamOutcome], options: ResolvedOptions) -> list[str]:

@@ -1,13 +1,15 @@
 """The contest graph.
 
-open_run → Send × teams → team → find_near_ties → Send × pairs → compare_pair → pick_winner → (approve_report) → publish
-→ learn → finish_run.
+open_run → Send × teams → team → find_near_ties → Send × pairs → compare_pair → pick_winner → (synthesize →
+Send × metrics → score_merged, Send × orders → compare_merged → choose_report) → (approve_report) → publish → learn →
+finish_run.
 """
 
 from langgraph.graph import END, START, StateGraph
 
-from contend.contest.closing import ClosingNodes, route_after_approval, route_after_pick, route_after_publish
+from contend.contest.closing import ClosingNodes, route_after_approval, route_after_publish, route_to_publishing
 from contend.contest.comparing import CompareTask, ComparingNodes, route_to_pairs
+from contend.contest.editing import EditingNodes, route_to_judges
 from contend.contest.learning import LearnNode
 from contend.contest.opening import OpeningNode, route_to_teams
 from contend.contest.state import ContestInput, ContestOutput, ContestState, ContestUpdate
@@ -18,7 +20,7 @@ from contend.learning.graph import build_learn_graph
 from contend.models.options import RunOptions
 from contend.services import Services
 from contend.team.graph import build_team_graph
-from contend.team.state import TeamInput
+from contend.team.state import MetricTask, TeamInput
 
 ContestGraph = StateGraph[ContestState, RunOptions, ContestInput, ContestOutput]
 
@@ -32,6 +34,7 @@ def build_contest_graph(services: Services) -> ContestGraph:
     learn_graph = build_learn_graph(services.learn_nodes).compile()
 
     opening, teams = OpeningNode(services), Teams(services)
+    editing = EditingNodes(services)
     comparing, closing, learning = ComparingNodes(services), ClosingNodes(services), LearnNode(services)
 
     # Closures over the compiled graphs: so Studio finds the parts and draws them.
@@ -57,6 +60,24 @@ def build_contest_graph(services: Services) -> ContestGraph:
         destinations=fails_to("compare_pair"),
     )
     graph.add_node("pick_winner", closing.pick_winner)
+    graph.add_node(
+        "synthesize", editing.synthesize, error_handler=editing.not_merged, destinations=fails_to("synthesize")
+    )
+    graph.add_node(
+        "score_merged",
+        editing.score_merged,  # type: ignore[arg-type]  # handlers take a NodeError
+        input_schema=MetricTask,
+        error_handler=editing.merged_unscored,
+        destinations=fails_to("score_merged"),
+    )
+    graph.add_node(
+        "compare_merged",
+        editing.compare_merged,  # type: ignore[arg-type]  # handlers take a NodeError
+        input_schema=CompareTask,
+        error_handler=editing.merged_not_compared,
+        destinations=fails_to("compare_merged"),
+    )
+    graph.add_node("choose_report", editing.choose_report)
     graph.add_node("approve_report", closing.approve_report)
     graph.add_node("publish", closing.publish)
     graph.add_node("learn", learn, error_handler=closing.learning_failed, destinations=fails_to("learn"))
@@ -66,7 +87,13 @@ def build_contest_graph(services: Services) -> ContestGraph:
     graph.add_edge("team", "find_near_ties")
     graph.add_conditional_edges("find_near_ties", route_to_pairs, ["compare_pair", "pick_winner"])
     graph.add_edge("compare_pair", "pick_winner")
-    graph.add_conditional_edges("pick_winner", route_after_pick, ["approve_report", "publish", "finish_run"])
+    graph.add_conditional_edges(
+        "pick_winner", closing.route_after_pick, ["synthesize", "approve_report", "publish", "finish_run"]
+    )
+    graph.add_conditional_edges("synthesize", route_to_judges, ["score_merged", "compare_merged", "choose_report"])
+    graph.add_edge("score_merged", "choose_report")
+    graph.add_edge("compare_merged", "choose_report")
+    graph.add_conditional_edges("choose_report", route_to_publishing, ["approve_report", "publish"])
     graph.add_conditional_edges("approve_report", route_after_approval, ["approve_report", "publish", "finish_run"])
     graph.add_conditional_edges("publish", route_after_publish, ["learn", "finish_run"])
     graph.add_edge("learn", "finish_run")

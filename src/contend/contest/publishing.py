@@ -5,13 +5,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from contend.contest.editing import Editing
 from contend.contest.outcomes import TeamOutcome, active_seconds, standings
 from contend.models.options import ResolvedOptions
+from contend.models.record import Language
 from contend.models.research import ResearchReport
 from contend.models.task import RunStatus, RunUsage
 from contend.report import PublishedLine, ReportHead, head_markdown, to_html, to_json
 from contend.settings import EXTRACTIVE
 from contend.stores.files import write_file
+from contend.text import shown_score
 
 HONEST: dict[str, str] = {
     "en": "composed by extraction; no language model",
@@ -41,6 +44,7 @@ def head_of(
     left_out: Sequence[str],
     unread: dict[str, str],
     usage: RunUsage,
+    editing: Editing,
     unverified: Sequence[str] = (),
     places: Sequence[str] = (),
 ) -> ReportHead:
@@ -64,9 +68,42 @@ def head_of(
             *([NEAR_TIE[options.language]] if compared else []),
             *notes,
         ],
+        editor=editor_lines(outcomes, winner, editing, options.language),
         unverified=list(unverified),
         places=list(places),
     )
+
+
+_EDITED: dict[str, dict[str, str]] = {
+    "en": {
+        "published": "The report above was merged of the best parts of {count} teams' reports. "
+        "Score: {score}; the best team's: {best}.",
+        "kept": "The reports of {count} teams were merged, and the merged report was not better: the best team's is "
+        "above. Score: {score}; the best team's: {best}.",
+        "taken": "From {team}: {what}",
+    },
+    "ja": {
+        "published": "上の報告は{count}チームの報告の最良の部分を統合したものです。"
+        "得点: {score}、最良のチーム: {best}。",
+        "kept": "{count}チームの報告を統合しましたが、最良のチームの報告を上回らなかったため、そちらを掲載しています。"
+        "得点: {score}、最良のチーム: {best}。",
+        "taken": "{team}から: {what}",
+    },
+}
+
+
+def editor_lines(
+    outcomes: Sequence[TeamOutcome], winner: TeamOutcome, editing: Editing, language: Language
+) -> list[str]:
+    """What the editor made and what it took of whom; nothing where it made nothing."""
+    if editing.document is None:
+        return []
+    said, names = _EDITED[language], {each.team.team_id: each.team.name for each in outcomes}
+    what = said["published" if editing.published else "kept"].format(
+        count=editing.reports, score=shown_score(editing.score, language), best=shown_score(winner.score, language)
+    )
+    taken = editing.taken.items() if editing.published else ()
+    return [what, *(said["taken"].format(team=names.get(team, team), what=text) for team, text in taken)]
 
 
 def places_of(lines: Sequence[PublishedLine]) -> list[str]:

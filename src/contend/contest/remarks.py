@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from contend.contest.comparing import Comparison
+from contend.contest.editing import Editing
 from contend.contest.outcomes import TeamOutcome
 from contend.team.evaluation import by_judges
 from contend.text import shorten
@@ -16,11 +17,12 @@ class _Remark(NamedTuple):
     reason: str
 
 
-def remarks_of(outcomes: Sequence[TeamOutcome], comparisons: Sequence[Comparison]) -> list[str]:
-    """A line each on metrics, round judges and comparisons that failed; a reason that was told is not told again."""
+def remarks_of(outcomes: Sequence[TeamOutcome], comparisons: Sequence[Comparison], editing: Editing) -> list[str]:
+    """A line each on what failed: metrics, round judges, comparisons, the editor. A reason is told once."""
     told = {outcome.status.error_message for outcome in outcomes}
     lines = []
-    for what, reason in (*_on_metrics(outcomes), *_on_judges(outcomes), *_on_comparisons(comparisons)):
+    failures = (*_on_metrics(outcomes), *_on_judges(outcomes), *_on_comparisons(comparisons), *_on_editor(editing))
+    for what, reason in failures:
         lines.append(f"{what} ({'the same reason' if reason in told else shorten(reason, _REASON_CHARACTERS)})")
         told.add(reason)
     return lines
@@ -47,6 +49,11 @@ def _on_judges(outcomes: Sequence[TeamOutcome]) -> Iterator[_Remark]:
     if failures:
         after = "1 round" if len(failures) == 1 else f"{len(failures)} rounds"
         yield _Remark(f"the round judge failed after {after}, and its team played on", failures[0])
+
+
+def _on_editor(editing: Editing) -> Iterator[_Remark]:
+    if editing.failure:
+        yield _Remark("the editor failed, and the best team's report stands", editing.failure)
 
 
 def _on_comparisons(comparisons: Sequence[Comparison]) -> Iterator[_Remark]:

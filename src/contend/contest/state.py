@@ -39,6 +39,7 @@ class ContestOutput(TypedDict, total=False):
 class ContestState(ContestInput, ContestOutput, total=False):
     """`outcomes` grows by parallel teams and is emptied by `open_run`; `submission` is what will be published.
 
+    `editing` is an Editing; `merged_scores` and `merged_comparisons` grow by what judges find of the merged report.
     `asked` is what the run was opened for, `earlier` what the thread's last report said.
     """
 
@@ -59,6 +60,9 @@ class ContestState(ContestInput, ContestOutput, total=False):
     pairwise: dict[str, float]
     winner: str | None
     submission: str | None
+    editing: dict[str, Any] | None
+    merged_scores: Annotated[list[dict[str, Any]], operator.add]
+    merged_comparisons: Annotated[list[dict[str, Any]], operator.add]
     problem: str
     notes: list[str]
     lessons: dict[str, Any] | None
@@ -92,6 +96,9 @@ class ContestUpdate(TypedDict, total=False):
     pairwise: dict[str, float]
     winner: str | None
     submission: str | None
+    editing: dict[str, Any] | None
+    merged_scores: object
+    merged_comparisons: object
     problem: str
     notes: list[str]
     lessons: dict[str, Any] | None

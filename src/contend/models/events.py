@@ -108,6 +108,14 @@ class WinnerPicked(Event):
     leaderboard: list[LeaderboardEntry]
 
 
+class ReportMerged(Event):
+    """The editor merged the teams' reports; `published`: whether that report is not worse than the best team's."""
+
+    type: Literal["report_merged"] = "report_merged"
+    score: Score | None
+    published: bool
+
+
 class ReportPublished(Event):
     type: Literal["report_published"] = "report_published"
     team_id: str
@@ -152,6 +160,7 @@ AnyEvent = Annotated[
     | RoundJudged
     | TeamDone
     | WinnerPicked
+    | ReportMerged
     | ReportPublished
     | Learned
     | QuestionAsked

@@ -198,6 +198,19 @@ class ReportReply(Reply):
     lessons: list[int] = Field(max_length=8, description="numbers of the lessons that were used")
 
 
+class TakenReply(Reply):
+    """What a merged report took from one of the reports, by its letter."""
+
+    report: str = Field(min_length=1, max_length=1)
+    what: str = Field(min_length=2, max_length=300)
+
+
+class MergeReply(ReportReply):
+    """The editor's report, merged of several."""
+
+    taken: list[TakenReply] = Field(max_length=12)
+
+
 class SectionChange(Reply):
     """A section in its new form. `number` 0: a new one, at the end."""
 

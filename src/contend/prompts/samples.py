@@ -241,6 +241,20 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
         {**_WRITING, "draft": _said("draft"), "marks": _MARKS, "fixes": _said("fixes"), "new_passages": [2]},
         {**_WRITING_SPARSE, "draft": _said("draft"), "marks": [], "fixes": "", "new_passages": []},
     ),
+    "research/merge": (
+        {
+            "head": "Question and passages",
+            "reports": [{"label": label, "draft": _said("draft"), "feedback": _said("feedback")} for label in "AB"],
+            "words": 1_500,
+            "characters": 3_000,
+        },
+        {
+            "head": "Question and passages",
+            "reports": [{"label": "A", "draft": _said("draft"), "feedback": ""}],
+            "words": 500,
+            "characters": 1_000,
+        },
+    ),
     "research/review": (
         {"head": "Question and passages", "draft": _said("draft"), "marks": _MARKS},
         {"head": "Question and passages", "draft": _said("draft"), "marks": []},

@@ -15,6 +15,7 @@ from contend.text import shown_score
 class ReportHead(Record):
     """The run behind a report. `unverified`: published sentences that their sources were not seen to support.
 
+    `editor`: lines on the report that was merged of the teams', and what came of it.
     `places`: for each cited source its mark and where its cited passages stand: pages or headings.
     `sources_off` gives the reason by source, `models` the model by role, `seconds` the run's active time; `left_out`
     are lines on documents that were not searched, `unread` the reason for each page of which only a summary was read.
@@ -23,6 +24,7 @@ class ReportHead(Record):
     status: RunStatus
     winner: str | None = None
     best_score: Score | None = None
+    editor: list[str] = Field(default_factory=list)
     leaderboard: list[LeaderboardEntry] = Field(default_factory=list)
     sources_off: dict[str, str] = Field(default_factory=dict)
     left_out: list[str] = Field(default_factory=list)
@@ -55,6 +57,7 @@ class HeadWords(NamedTuple):
     warning: str
     leaderboard: str
     columns: tuple[str, str, str, str]
+    editor: str
     unverified: str
     places: str
     colon: str
@@ -79,6 +82,7 @@ HEAD_WORDS: dict[Language, HeadWords] = {
         warning="Warning",
         leaderboard="Leaderboard",
         columns=("Rank", "Team", "Best score", "Round"),
+        editor="The editor",
         unverified="Citations to check (the cited source was not seen to say this)",
         places="Where the cited passages stand",
         colon=": ",
@@ -107,6 +111,7 @@ HEAD_WORDS: dict[Language, HeadWords] = {
         warning="警告",
         leaderboard="順位表",
         columns=("順位", "チーム", "最高点", "ラウンド"),
+        editor="編集者",
         unverified="要確認の引用（引用元で裏付けを確認できなかった文）",
         places="引用箇所",
         colon="：",
@@ -127,6 +132,8 @@ def head_markdown(head: ReportHead, language: Language) -> str:
     lines = [f"## {words.title}", "", *(f"- {fact}" for fact in _facts(head, language))]
     if head.leaderboard:
         lines += ["", f"### {words.leaderboard}", "", *_table(head.leaderboard, language)]
+    if head.editor:
+        lines += ["", f"### {words.editor}", "", *(f"- {plain_title(text)}" for text in head.editor)]
     if head.unverified:
         lines += ["", f"### {words.unverified}", "", *(f"- {text}" for text in head.unverified)]
     if head.places:

@@ -1,6 +1,6 @@
 """The evidence of a team: passages that searches found. It only grows, over the loops of a round and over rounds."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, zip_longest
 from typing import Any
 
@@ -117,6 +117,6 @@ def _worth(each: Evidence) -> float:
     return sum(each["weight"] / (RANK_CONSTANT + place) for place in each["queries"].values())
 
 
-def numbers_of(passages: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+def numbers_of(ids: Sequence[str]) -> dict[str, int]:
     """The number of each passage, from 1, by its id."""
-    return {passage["id"]: number for number, passage in enumerate(passages, start=1)}
+    return {each: number for number, each in enumerate(ids, start=1)}

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from contend.models.options import LENGTH_WORDS, Length
 from contend.models.replies import ChoiceReply, FixesReply, ReportReply, ResearchPlanReply, RevisionReply
 from contend.models.research import Draft, Passage, ResearchPlan
 from contend.models.submission import Submission
@@ -15,9 +16,6 @@ from contend.research.evidence import Evidence, numbers_of
 from contend.research.gathering import pool_of
 from contend.research.state import ResearchState
 from contend.services import Services
-
-WORDS = {"brief": 500, "standard": 1_500, "long": 3_500}
-"""About so many words has a report of each length."""
 
 CHARACTERS_A_WORD = 2
 """Of Japanese, for a word of English."""
@@ -71,7 +69,7 @@ async def write(
         "head": _head(services, state, offered),
         "stance": services.stance(team_of(state), state["options"]["language"]),
         "bullets": _lessons(bullets, state.get("brief", "")),
-        **_length(state),
+        **length_values(state["options"]["length"]),
     }
     if before is None:
         written = await writer.structured(
@@ -88,7 +86,7 @@ async def write(
         RevisionReply,
         {
             **values,
-            "draft": _draft(before, offered),
+            "draft": draft_value(before, offered),
             "marks": _marks(state),
             "fixes": Untrusted(fixes_for(state), label="fixes"),
             "new_passages": _new_numbers(state, before),
@@ -106,7 +104,7 @@ async def review(
     answer = await agent(services, state, "reviewer").structured(
         "research/review",
         FixesReply,
-        {"head": _head(services, state, offered), "draft": _draft(draft, offered), "marks": _marks(state)},
+        {"head": _head(services, state, offered), "draft": draft_value(draft, offered), "marks": _marks(state)},
         scope=scope(state, "reviewer", step=str(state["iteration_count"])),
     )
     return answer.value, answer.usage
@@ -153,12 +151,10 @@ def _question(state: ResearchState) -> dict[str, object]:
     }
 
 
-def _head(services: Services, state: ResearchState, passages: Sequence[Passage]) -> str:
-    """What the calls of a loop begin with alike, so that a provider need not read it anew."""
-    plan = state.get("task_plan") or {}
-    values = {
-        **_question(state),
-        "points": [Untrusted(point) for point in plan.get("investigation_points", [])],
+def head_values(points: Sequence[str], passages: Sequence[Passage]) -> dict[str, object]:
+    """Points and numbered passages, as every prompt shows them that works on passages."""
+    return {
+        "points": [Untrusted(point) for point in points],
         "passages": [
             {
                 "number": number,
@@ -170,12 +166,18 @@ def _head(services: Services, state: ResearchState, passages: Sequence[Passage])
             for number, passage in enumerate(passages, start=1)
         ],
     }
+
+
+def draft_value(draft: Draft, passages: Sequence[Passage]) -> Untrusted:
+    """A draft for a prompt, with the numbers of the passages shown there."""
+    return Untrusted(shown_draft(draft, numbers_of([passage.id for passage in passages])), label="draft")
+
+
+def _head(services: Services, state: ResearchState, passages: Sequence[Passage]) -> str:
+    """What the calls of a loop begin with alike, so that a provider need not read it anew."""
+    points = (state.get("task_plan") or {}).get("investigation_points", [])
+    values = {**_question(state), **head_values(points, passages)}
     return services.render("research/head", values, state["options"]["language"], state["execution_id"])
-
-
-def _draft(draft: Draft, offered: Sequence[Passage]) -> Untrusted:
-    numbers = numbers_of([passage.model_dump(include={"id"}) for passage in offered])
-    return Untrusted(shown_draft(draft, numbers), label="draft")
 
 
 def _marks(state: ResearchState) -> list[dict[str, object]]:
@@ -191,8 +193,9 @@ def _lessons(bullets: Sequence[Mapping[str, Any]], brief: str) -> list[dict[str,
     ]
 
 
-def _length(state: ResearchState) -> dict[str, object]:
-    words = WORDS[state["options"].get("length", "standard")]
+def length_values(length: Length) -> dict[str, object]:
+    """About how long a report is to be, in words and, for Japanese, in characters."""
+    words = LENGTH_WORDS[length]
     return {"words": words, "characters": words * CHARACTERS_A_WORD}
 
 

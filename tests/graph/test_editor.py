@@ -1,0 +1,104 @@
+"""The editor: the teams' best reports merged into one, which is published if it is not worse."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from contend.app import RunOutcome
+from contend.models.events import ReportMerged
+from fakes.contests import LARGE_CONTEXT, Contest, write_workspace
+from fakes.vendors import Vendors
+
+THEME = "How does resume work after a crash, and what is a team?"
+
+
+@pytest.fixture
+def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
+    write_workspace(workspace, reads=LARGE_CONTEXT)
+    return Contest(workspace, documents, vendors.base_url)
+
+
+async def ran(contest: Contest, **given: object) -> RunOutcome:
+    return await contest.run(THEME, **{"max_rounds": 1, "max_iterations": 1, "learn": False, **given})
+
+
+def preferring(vendors: Vendors, *, merged: bool) -> None:
+    """Judges prefer one report in both orders: the merged one is known by its words."""
+    for place in ("first", "second"):
+        choice = place if merged else {"first": "second", "second": "first"}[place]
+        shown = rf"(?s)# {place.title()} report.{{0,200}}Merged"
+        vendors.reply(json.dumps({"reason": "It is.", "choice": choice}), prompt="pairwise/compare", match=shown)
+
+
+def merging(vendors: Vendors) -> None:
+    said = {"text": "Merged: a run keeps a checkpoint after every step.", "sources": [1], "kind": "stated", "basis": ""}
+    section = {"heading": "Merged", "blocks": [{"type": "paragraph", "sentences": [said] * 2}]}
+    taken = [{"report": "A", "what": "the checkpoints"}, {"report": "B", "what": "the teams"}]
+    reply = {"summary": [said], "findings": [said], "sections": [section], "limits": [], "lessons": [], "taken": taken}
+    vendors.reply(json.dumps(reply), prompt="research/merge")
+
+
+async def test_a_merged_report_that_judges_prefer_is_published_and_says_what_it_took(
+    contest: Contest, vendors: Vendors
+) -> None:
+    merging(vendors)
+    preferring(vendors, merged=True)
+
+    outcome = await ran(contest)
+
+    assert outcome.report is not None
+    assert outcome.report.executive_summary == "Merged: a run keeps a checkpoint after every step [1]."
+    assert "### The editor" in (outcome.markdown or "")
+    assert "merged of the best parts of 2 teams' reports" in (outcome.markdown or "")
+    assert "From Alpha: the " in (outcome.markdown or "")
+    (merged,) = [event for event in contest.events if isinstance(event, ReportMerged)]
+    assert merged.published
+
+
+async def test_a_merged_report_that_judges_like_less_is_not_published(contest: Contest, vendors: Vendors) -> None:
+    merging(vendors)
+    preferring(vendors, merged=False)
+
+    outcome = await ran(contest)
+
+    assert outcome.report is not None
+    assert "Merged" not in outcome.report.executive_summary
+    assert "the merged report was not better" in (outcome.markdown or "")
+
+
+async def test_the_editor_sees_every_report_its_passages_and_what_judges_found(
+    contest: Contest, vendors: Vendors
+) -> None:
+    await ran(contest)
+
+    (asked,) = [call.user for call in vendors.calls if call.prompt == "research/merge"]
+    assert asked.count("\n# Report ") == 2
+    assert asked.count("What judges found of report") == 2
+    assert "## Passage 1: " in asked
+    assert "Alpha" not in asked
+
+
+async def test_the_editors_calls_count_in_the_runs_usage(contest: Contest, vendors: Vendors) -> None:
+    outcome = await ran(contest)
+
+    assert outcome.usage.requests == len([call for call in vendors.calls if call.prompt])
+
+
+@pytest.mark.parametrize("given", [{"synthesis": False}, {"teams": ["alpha"]}], ids=["turned off", "one team"])
+async def test_there_is_nothing_to_merge(contest: Contest, vendors: Vendors, given: dict[str, object]) -> None:
+    outcome = await ran(contest, **given)
+
+    assert outcome.status == "completed"
+    assert "research/merge" not in vendors.prompts()
+
+
+async def test_an_editor_that_fails_leaves_the_best_teams_report_and_is_named(
+    contest: Contest, vendors: Vendors
+) -> None:
+    vendors.reply("no JSON at all", prompt="research/merge")
+
+    outcome = await ran(contest)
+
+    assert outcome.report is not None
+    assert "the editor failed, and the best team's report stands" in outcome.message
