@@ -141,3 +141,35 @@ def _reply() -> dict[str, Any]:
     section = {"heading": "Overview", "blocks": [{"type": "paragraph", "sentences": [said] * 3}]}
     summary = {**said, "text": "A run keeps a checkpoint after every step, and resume reads it."}
     return {"summary": [summary], "findings": [said], "sections": [section], "limits": [], "lessons": []}
+
+
+def _said(text: str, *sources: int, kind: str = "stated", basis: str = "") -> dict[str, Any]:
+    return {"text": text, "sources": list(sources), "kind": kind, "basis": basis}
+
+
+async def test_what_the_check_finds_of_a_citation_goes_back_to_the_reviewer_and_the_writer(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    false = _said("The moon landing of 1969 was filmed by seven cameras.", 1)
+    vendors.reply(json.dumps(_reply() | {"findings": [false]}), prompt="research/write", times=1)
+    vendors.reply(fixes("Mend it."), prompt="research/review", times=1)
+
+    await researched(services, contest, max_iterations=2)
+
+    for prompt in ("research/review", "research/revise"):
+        (asked,) = prompts_of(vendors, prompt)
+        assert "\n- finding 1: " in asked
+        assert "1969" in asked.split("What a check by code and judges found")[1].split("# ")[0]
+
+
+async def test_of_two_drafts_the_one_is_handed_in_of_which_more_holds(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    worse = [_said("The moon landing of 1969 was filmed by seven cameras.", 1)]
+    changed = {"not_done": [], "summary": worse, "findings": worse, "sections": [], "limits": None, "lessons": []}
+    vendors.reply(json.dumps(changed), prompt="research/revise")
+    vendors.reply(fixes("Change it."), prompt="research/review", times=1)
+
+    state = await researched(services, contest, max_iterations=2)
+
+    assert "moon" not in state["report"]["executive_summary"]

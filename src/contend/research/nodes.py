@@ -19,6 +19,7 @@ from contend.research import compact, full
 from contend.research.alone import message
 from contend.research.approval import answered, plan_question, wants_approval
 from contend.research.ask import max_iterations, profile, queries_of, spent, team_of
+from contend.research.checking import better_draft
 from contend.research.evidence import EvidencePool
 from contend.research.feedback import without_instructions, without_orders
 from contend.research.gathering import (
@@ -176,10 +177,14 @@ class ResearchNodes:
         """The draft, or what of it changes; the model names sources, code renders the citations."""
         offered = await self._offered(state)
         best = await self.services.submission(state.get("best_submission"))
+        marks: list[dict[str, str]] = []
         if profile(self.services, state).compact:
             draft, usage = await compact.write(self.services, state, offered, best.content if best else "")
         else:
-            draft, usage = await full.write(self.services, state, offered, _draft_to_mend(state, best))
+            before = _draft_to_mend(state, best)
+            draft, usage = await full.write(self.services, state, offered, before)
+            checked = await better_draft(draft, before if state.get("draft_report") else None, offered)
+            draft, marks = checked.draft, checked.marks
         draft = without_orders(draft, offered)
         written: ResearchState = {**state, "draft_report": draft.model_dump(mode="json")}
         report = state_to_report(written, results=await self._results(state), passages=offered)
@@ -188,6 +193,7 @@ class ResearchNodes:
             "draft_report": draft.model_dump(mode="json"),
             "current_draft": report.to_markdown(state["options"]["language"], folders=self._folders(state)),
             "written_from": [passage.id for passage in offered],
+            "marks": marks,
             "feedback": None,
             "gaps_searched": False,
             **spent(self.services, state, usage),
