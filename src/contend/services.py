@@ -37,7 +37,7 @@ from contend.llm.model import Answer, Model, R, Scope
 from contend.models.events import DocumentsRead, Event
 from contend.models.options import MetricConfig, ResolvedOptions, Role, TeamConfig
 from contend.models.record import Language
-from contend.models.research import Passage
+from contend.models.research import Found, Passage
 from contend.models.submission import Submission
 from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, local_now, mark_of
 from contend.settings import EXTRACTIVE, Config, Settings, environment_options, load_config
@@ -55,6 +55,7 @@ from contend.text import clean, estimate_tokens, shorten
 
 PASSAGE_CHARACTERS = 2000
 _KEPT_SUBMISSIONS = 256
+_NEAREST_HITS = 200
 # The same passages are offered again and again: to writer and reviewer, in each round, to each team.
 _tokens = lru_cache(maxsize=1024)(estimate_tokens)
 
@@ -322,6 +323,16 @@ class Services:
         """The own documents as a planner sees them."""
         source = await self.ready_source("local", documents, execution_id)
         return await source.catalogue() if isinstance(source, LocalDocuments) else []
+
+    async def nearest_documents(self, documents: Sequence[str], execution_id: str, query: str) -> list[str]:
+        """The addresses of the own documents that answer a query best, best first."""
+        source = await self.ready_source("local", documents, execution_id)
+        return list(dict.fromkeys(hit.result.url for hit in await source.search(query, limit=_NEAREST_HITS)))
+
+    async def whole_documents(self, documents: Sequence[str], execution_id: str, most_tokens: int) -> list[Found]:
+        """All sections of the own documents in order; none where they take more than so many tokens together."""
+        source = await self.ready_source("local", documents, execution_id)
+        return await source.whole(most_tokens) if isinstance(source, LocalDocuments) else []
 
     def _local_documents(self, paths: Sequence[Path]) -> Source:
         return LocalDocuments(paths, cache=self.folder / "documents" / "index")

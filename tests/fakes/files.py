@@ -11,7 +11,7 @@ TITLE_SIZE = 24
 TEXT_SIZE = 10
 
 
-def make_pdf(pages: Sequence[Sequence[str]], *, title: str = "", extra_trailer: str = "") -> bytes:
+def make_pdf(pages: Sequence[Sequence[str]], *, title: str = "", created: str = "", extra_trailer: str = "") -> bytes:
     """A PDF with a line of text for each string; one that begins with "# " is set big, as a title is.
 
     The font is none of the machine's: glyphs stand for code units, and a ToUnicode map says which, so that any
@@ -36,7 +36,8 @@ def make_pdf(pages: Sequence[Sequence[str]], *, title: str = "", extra_trailer: 
         )
         objects[number + 1] = _stream(_written(page))
     last = len(objects) + 1
-    objects[last] = b"<< /Title <feff%s> >>" % title.encode("utf-16-be").hex().encode()
+    named = title.encode("utf-16-be").hex().encode()
+    objects[last] = b"<< /Title <feff%s> /CreationDate (%s) >>" % (named, created.encode())
     return _file(objects, f"/Root 1 0 R /Info {last} 0 R {extra_trailer}")
 
 

@@ -9,6 +9,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from contend.research.graph import build_research_graph
 from contend.services import Services
+from contend.text import estimate_tokens
 from fakes.contests import LARGE_CONTEXT, Contest, write_workspace
 from fakes.vendors import Vendors
 
@@ -134,6 +135,56 @@ async def test_more_than_later_calls_can_hold_is_chosen_from_once(
     assert asked.count("## Passage ") > len(state["passages"])
     sizes = {each["id"]: each["tokens"] for each in state["pool"]["passages"]}
     assert sum(sizes[each["id"]] for each in state["passages"]) <= 8_000
+
+
+async def test_documents_that_fit_are_read_whole_and_in_order_without_a_choice(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    for kept in contest.documents.iterdir():
+        kept.unlink()
+    for name in "abc":
+        text = f"# Note {name}\n\nAbout {name}.\n\n## Colour\n\nThe colour of {name} is nowhere else.\n"
+        (contest.documents / f"{name}.md").write_text(text, "utf-8")
+    plan = {"plan_text": "Read all notes.", "title": "Notes", "points": ["What is read"], "outline": ["Notes"]}
+    vendors.reply(json.dumps({**plan, "queries": [{"query": "zebra", "points": [1]}]}), prompt="research/plan")
+
+    state = await researched(services, contest, max_iterations=1)
+
+    (asked,) = prompts_of(vendors, "research/write")
+    places = [asked.index(f"The colour of {name} is nowhere else.") for name in "abc"]
+    assert places == sorted(places)
+    assert "research/choose" not in vendors.prompts()
+    assert "zebra" in state["pool"]["searches"]
+
+
+async def test_documents_that_the_choice_can_read_are_all_offered_in_order(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    for number in range(30):
+        text = f"# Note {number:02}\n\n" + f"Kiln {number:02} was fired at noon and stood open until the evening. " * 40
+        (contest.documents / f"note-{number:02}.md").write_text(text, "utf-8")
+
+    await researched(services, contest, max_iterations=1)
+
+    (asked,) = prompts_of(vendors, "research/choose")
+    places = [asked.index(f"Kiln {number:02}") for number in range(30)]
+    assert places == sorted(places)
+
+
+async def test_the_catalogue_of_a_large_folder_names_the_documents_nearest_to_the_question(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    for number in range(400):
+        title = "Ledger of the harbour office, volume" if number else "Checkpoints after a crash, volume"
+        (contest.documents / f"{number:03}.md").write_text(f"# {title} {number}\n\nResume? Sums of {number}.", "utf-8")
+
+    await researched(services, contest, max_iterations=1)
+
+    (asked,) = prompts_of(vendors, "research/plan")
+    catalogue = asked.split("# Your own documents")[1].split("# Your part")[0]
+    assert "Checkpoints after a crash, volume 0" in catalogue
+    assert estimate_tokens(catalogue) < 3_200
+    assert "more are searched with these" in catalogue
 
 
 def _reply() -> dict[str, Any]:

@@ -206,9 +206,8 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
             **_QUESTION,
             **_PLANNING,
             "brief": "Question: why do bridges hum?",
-            "catalogue": [
-                {"title": _said("title"), "published": "2025-03-01", "tokens": 900, "headings": _said("heading")}
-            ],
+            "catalogue": _said("catalogue"),
+            "more_documents": 40,
             "searches": _SEARCHES,
             "best_draft": _said("draft"),
             "fixes": _said("fixes"),
@@ -222,7 +221,8 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
             "query_hints": [],
             "sources": ["local"],
             "round_number": 1,
-            "catalogue": [],
+            "catalogue": "",
+            "more_documents": 0,
             "searches": [],
             "best_draft": "",
             "fixes": "",

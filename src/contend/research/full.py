@@ -1,6 +1,7 @@
 """Planning, choosing, writing and reviewing by a model that reads whole passages and writes structure."""
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from contend.models.options import LENGTH_WORDS, Length
@@ -10,17 +11,21 @@ from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts import Untrusted
 from contend.research.approval import refusal_reason
-from contend.research.ask import agent, scope, searched_sources, team_of
+from contend.research.ask import agent, profile, scope, searched_sources, team_of
 from contend.research.drafts import draft_of, faults_of_report, faults_of_revision, revised, shown_draft
 from contend.research.evidence import Evidence, numbers_of
 from contend.research.gathering import pool_of
 from contend.research.state import ResearchState
 from contend.services import Services
+from contend.sources.library import CatalogueEntry
+from contend.text import estimate_tokens
 
 CHARACTERS_A_WORD = 2
 """Of Japanese, for a word of English."""
 
-_HEADINGS_SHOWN = 12
+_CATALOGUE_TOKENS = 3_000
+_HEADINGS_SHOWN = (40, 20, 12, 8, 5, 3, 0)
+"""So many of a document's headings are listed: as many as lets all documents be named."""
 
 
 async def plan(services: Services, state: ResearchState, best: Submission | None) -> tuple[ResearchPlan, CallUsage]:
@@ -30,7 +35,7 @@ async def plan(services: Services, state: ResearchState, best: Submission | None
         ResearchPlanReply,
         {
             **_question(state),
-            "catalogue": await _catalogue(services, state),
+            **await _catalogue(services, state),
             "searches": _searches(state),
             "best_draft": Untrusted(shown_draft(best.draft, {}) if best else "", label="draft"),
             "fixes": Untrusted(fixes_for(state), label="fixes"),
@@ -218,17 +223,36 @@ def _searches(state: ResearchState) -> list[dict[str, object]]:
     ]
 
 
-async def _catalogue(services: Services, state: ResearchState) -> list[dict[str, object]]:
-    """The own documents: title, day, size and headings."""
+async def _catalogue(services: Services, state: ResearchState) -> dict[str, object]:
+    """The own documents, each with title, day, size and headings; those nearest to the question where all are many."""
     if "local" not in searched_sources(state):
-        return []
+        return {"catalogue": "", "more_documents": 0}
     entries = await services.catalogue(state["options"]["documents"], state["execution_id"])
-    return [
-        {
-            "title": Untrusted(entry.title, label="title"),
-            "published": entry.published,
-            "tokens": entry.tokens,
-            "headings": Untrusted("; ".join(entry.headings[:_HEADINGS_SHOWN]), label="heading"),
-        }
-        for entry in entries
-    ]
+    room = min(_CATALOGUE_TOKENS, profile(services, state, "supervisor").tokens // 10)
+    shown = listed(entries, tokens=room)
+    if len(shown) < len(entries):
+        nearest = await services.nearest_documents(state["options"]["documents"], state["execution_id"], state["theme"])
+        places = {url: place for place, url in enumerate(nearest)}
+        shown = listed(sorted(entries, key=lambda entry: places.get(entry.url, len(places))), tokens=room)
+    lines = Untrusted("\n".join(map(_line, shown)), label="catalogue")
+    return {"catalogue": lines, "more_documents": len(entries) - len(shown)}
+
+
+def listed(entries: Sequence[CatalogueEntry], *, tokens: int) -> list[CatalogueEntry]:
+    """The documents with as many headings each as lets all be named; the leading ones where even titles are too much.
+
+    `tokens`: what the list may take.
+    """
+    for headings in _HEADINGS_SHOWN:
+        brief = [entry._replace(headings=entry.headings[:headings]) for entry in entries]
+        if sum(estimate_tokens(f"{_line(entry)}\n") for entry in brief) <= tokens:
+            return brief
+    few = [entry._replace(headings=entry.headings[: _HEADINGS_SHOWN[-2]]) for entry in entries]
+    sizes = accumulate(estimate_tokens(f"{_line(entry)}\n") for entry in few)
+    return [entry for entry, size in zip(few, sizes, strict=True) if size <= tokens]
+
+
+def _line(entry: CatalogueEntry) -> str:
+    known = f"{entry.published}, {entry.tokens}" if entry.published else f"{entry.tokens}"
+    headings = f": {'; '.join(entry.headings)}" if entry.headings else ""
+    return f"- {entry.title} ({known}){headings}"

@@ -21,15 +21,19 @@ def pool_of(state: ResearchState) -> EvidencePool:
     return state.get("pool") or EMPTY
 
 
-def grown_pool(state: ResearchState, queries: Collection[str]) -> EvidencePool:
-    """The pool with what was found since it last grew; `queries`: what was searched for, with or without an answer."""
-    pool, found = pool_of(state), state.get("found", [])
+def grown_pool(state: ResearchState, queries: Collection[str], whole: Sequence[Mapping[str, Any]] = ()) -> EvidencePool:
+    """The pool with what was found since it last grew; `queries`: what was searched for, with or without an answer.
+
+    `whole`: the sections of documents that are read whole, in order; they come first.
+    """
+    pool, found = pool_of(state), [*whole, *state.get("found", [])]
     results = {canonical_url(result["url"]): result for result in pool["results"]}
     summarized_by, searches = dict(pool["summarized_by"]), {**dict.fromkeys(queries, 0), **pool["searches"]}
     for hit in found:
         result = titled(hit["result"]).model_dump(mode="json", exclude_none=True)
         summarized_by.setdefault(results.setdefault(canonical_url(result["url"]), result)["url"], hit["text"])
-        searches[hit["query"]] = searches.get(hit["query"], 0) + 1
+        if hit["query"]:
+            searches[hit["query"]] = searches.get(hit["query"], 0) + 1
     weights = source_weights(state)
     return {
         "passages": grown(pool["passages"], (_evidence(hit, results, weights) for hit in found)),
@@ -122,8 +126,8 @@ def _evidence(hit: Mapping[str, Any], results: Mapping[str, Any], weights: Mappi
         "heading": hit["heading"],
         "published": result.get("published_date"),
         "tokens": hit["tokens"],
-        "weight": weights[result["source"]],
-        "queries": {hit["query"]: hit["place"]},
+        "weight": weights.get(result["source"], 0.0),
+        "queries": {hit["query"]: hit["place"]} if hit["query"] else {},
     }
 
 

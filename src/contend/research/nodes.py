@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from langgraph.errors import NodeError
 from langgraph.types import Command, Overwrite, interrupt
@@ -11,14 +11,14 @@ from langgraph.types import Command, Overwrite, interrupt
 from contend.errors import SourceError
 from contend.models.events import SourceOff, StepDone
 from contend.models.replies import FixesReply, ReviewReply
-from contend.models.research import Draft, Passage, SearchResult
+from contend.models.research import Draft, Found, Passage, SearchResult
 from contend.models.submission import Submission
 from contend.preflight import is_alone
 from contend.report import state_to_report
 from contend.research import compact, full
 from contend.research.alone import message
 from contend.research.approval import answered, plan_question, wants_approval
-from contend.research.ask import max_iterations, profile, queries_of, spent, team_of
+from contend.research.ask import max_iterations, profile, queries_of, searched_sources, spent, team_of
 from contend.research.checking import better_draft
 from contend.research.evidence import EvidencePool
 from contend.research.feedback import without_instructions, without_orders
@@ -79,20 +79,7 @@ class ResearchNodes:
         """One query to one source; texts go to the document store, state gets their ids."""
         source = await self.services.ready_source(task["source"], task["documents"], task["execution_id"])
         hits = await source.search(task["query"], limit=task["limit"])
-        documents = await self.services.documents.put_many([hit.text for hit in hits])
-        found = [
-            {
-                "query": task["query"],
-                "place": place,
-                "text": document,
-                "heading": hit.heading,
-                "tokens": estimate_tokens(hit.text),
-                "summarized": source.summarizes,
-                "result": hit.result.model_dump(mode="json", exclude_none=True, exclude={"summary"}),
-            }
-            for place, (hit, document) in enumerate(zip(hits, documents, strict=True), start=1)
-        ]
-        return {"found": found}
+        return {"found": await self._stored(hits, task["query"], summarized=source.summarizes)}
 
     async def turn_off(self, task: SearchTask, error: NodeError) -> Command[Literal["collect"]]:
         """A source that fails is off for the rest of the run; the other sources go on."""
@@ -117,11 +104,12 @@ class ResearchNodes:
             return {}
         off = {**state.get("sources_off", {}), **{item["source"]: item["reason"] for item in state.get("failed", [])}}
         best = await self.services.submission(state.get("best_submission"))
-        pool = grown_pool(state, queries_of(state))
+        whole = [] if "local" in off else await self._whole_documents(state)
+        pool = grown_pool(state, queries_of(state), whole)
         if not pool["passages"]:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in off.items()) or "nothing matched"
             raise SourceError(f"no source gave anything for {state['theme'][:80]!r} ({reasons})")
-        chosen = self._working(state, pool, best)
+        chosen = self._working(state, pool, best, first=[hit["text"] for hit in whole])
         _tell_step(state, "search", _told_found(state, len(pool["results"])))
         return {
             **chosen,
@@ -212,6 +200,34 @@ class ResearchNodes:
         _tell_step(state, "review", "accepted" if reviewed["accepted"] else shorten(reviewed["feedback"] or "", 80))
         return {**reviewed, **spent(self.services, state, usage)}
 
+    async def _stored(self, hits: Sequence[Found], query: str, *, summarized: bool) -> list[dict[str, Any]]:
+        documents = await self.services.documents.put_many([hit.text for hit in hits])
+        return [
+            {
+                "query": query,
+                "place": place,
+                "text": document,
+                "heading": hit.heading,
+                "tokens": estimate_tokens(hit.text),
+                "summarized": summarized,
+                "result": hit.result.model_dump(mode="json", exclude_none=True, exclude={"summary"}),
+            }
+            for place, (hit, document) in enumerate(zip(hits, documents, strict=True), start=1)
+        ]
+
+    async def _whole_documents(self, state: ResearchState) -> list[dict[str, Any]]:
+        """All sections of the own documents in order, where one call can read them: nothing of them is missed then.
+
+        Once: they stay in the pool. Searches go on all the same, for they tell what is not in the documents.
+        """
+        limits = profile(self.services, state)
+        if limits.compact or pool_of(state)["passages"] or "local" not in searched_sources(state):
+            return []
+        documents, execution_id = state["options"]["documents"], state["execution_id"]
+        return await self._stored(
+            await self.services.whole_documents(documents, execution_id, limits.offered_tokens), "", summarized=False
+        )
+
     def _reviewed(self, state: ResearchState, reply: ReviewReply) -> ResearchUpdate:
         instructions = self.services.library.render(
             "reviewer/system", {}, language=state["options"]["language"], mark=""
@@ -222,13 +238,18 @@ class ResearchNodes:
     def _pinned(self, state: ResearchState, best: Submission | None) -> list[str]:
         return cited_ids(_draft_to_mend(state, best))
 
-    def _working(self, state: ResearchState, pool: EvidencePool, best: Submission | None) -> ResearchUpdate:
-        """The passages to work with, where all that may be read fits; else those to choose among."""
+    def _working(
+        self, state: ResearchState, pool: EvidencePool, best: Submission | None, first: Sequence[str]
+    ) -> ResearchUpdate:
+        """The passages to work with, where all that may be read fits; else those to choose among.
+
+        `first`: the ids of those that come before others, in this order.
+        """
         limits, pinned, known = profile(self.services, state), self._pinned(state, best), known_ids(state, best)
         room = room_for(pool, pinned, limits.chosen_tokens)
         if limits.compact:
             return self._at_work(pool, working_ids(pool, pinned, tokens=limits.chosen_tokens))
-        candidates = working_ids(pool, [*pinned, *known], tokens=max(room, limits.offered_tokens))
+        candidates = working_ids(pool, [*pinned, *known, *first], tokens=max(room, limits.offered_tokens))
         everything = within(pool, [*known, *candidates], tokens=room)
         new = [each for each in candidates if each not in {*pinned, *known, *pool["shown"]}]
         if len(everything) == len(set(candidates)) or not new:

@@ -5,11 +5,15 @@ from typing import NamedTuple
 
 
 class Document(NamedTuple):
-    """A file's title and its text as Markdown. `note` says what of the file was not read, "" where all was."""
+    """A file's title and its text as Markdown. `note` says what of the file was not read, "" where all was.
+
+    `published`: the day that the file itself tells, as YYYY-MM-DD.
+    """
 
     title: str
     text: str
     note: str = ""
+    published: str | None = None
 
 
 class Unreadable(Exception):  # noqa: N818 - said of the file

@@ -3,6 +3,7 @@
 import json
 import zipfile
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,31 +12,41 @@ from uuid import uuid4
 from contend.retrieval import Embedder
 from contend.sources.document import without_page
 from contend.sources.folders import Listed
-from contend.sources.passages import Piece, split_passages
+from contend.sources.passages import PlacedPiece, placed_passages
 from contend.sources.readers import read_document
+from contend.sources.sections import Sections, sections_of
 
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
 
-_FORMAT = "3"
+_FORMAT = "4"
 
 
 @dataclass(frozen=True)
 class IndexedFile:
-    """A document's passages, with one vector for each. `note` says what of it was not read."""
+    """A document's passages, with one vector for each. `note` says what of it was not read.
+
+    `published`: its day as YYYY-MM-DD, if known.
+    """
 
     path: Path
     title: str
-    pieces: list[Piece]
+    pieces: list[PlacedPiece]
     vectors: "Vectors"
     note: str = ""
+    published: str | None = None
+
+    @cached_property
+    def sections(self) -> Sections:
+        """What its passages stand in."""
+        return sections_of(self.pieces)
 
     def searchable(self) -> list[str]:
         """Each passage under its title and headings, which are searched with it and not quoted."""
         return [_searchable(self.title, piece) for piece in self.pieces]
 
 
-def _searchable(title: str, piece: Piece) -> str:
+def _searchable(title: str, piece: PlacedPiece) -> str:
     heading = without_page(piece.heading).removeprefix(title).removeprefix(" › ")
     return f"{title} › {heading}\n{piece.text}" if heading else f"{title}\n{piece.text}"
 
@@ -51,9 +62,9 @@ def index_file(file: Listed, embedder: Embedder, cache: Path | None) -> IndexedF
     indexed = _load(kept, file.path) if kept else None
     if indexed is None:
         document = read_document(file.path)
-        pieces = split_passages(document.text)
+        pieces = placed_passages(document.text)
         vectors = embedder.embed([_searchable(document.title, piece) for piece in pieces])
-        indexed = IndexedFile(file.path, document.title, pieces, vectors, document.note)
+        indexed = IndexedFile(file.path, document.title, pieces, vectors, document.note, document.published)
         if kept:
             _save(kept, indexed)
     return indexed
@@ -70,17 +81,19 @@ def _load(kept: Path, path: Path) -> IndexedFile | None:
 
     try:
         with kept.open("rb") as file, np.load(file, allow_pickle=False) as content:
-            title, pieces, note = json.loads(content["words"].tobytes())
+            title, pieces, note, published = json.loads(content["words"].tobytes())
             vectors: Vectors = content["vectors"].astype(np.float32)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
-    return IndexedFile(path, title, [Piece(*piece) for piece in pieces], vectors, note)
+    return IndexedFile(path, title, [PlacedPiece(*piece) for piece in pieces], vectors, note, published)
 
 
 def _save(kept: Path, indexed: IndexedFile) -> None:
     import numpy as np  # noqa: PLC0415 - see above
 
-    words = np.frombuffer(json.dumps([indexed.title, indexed.pieces, indexed.note]).encode(), dtype=np.uint8)
+    words = np.frombuffer(
+        json.dumps([indexed.title, indexed.pieces, indexed.note, indexed.published]).encode(), dtype=np.uint8
+    )
     temporary = kept.with_name(f".{uuid4().hex}.tmp")
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)

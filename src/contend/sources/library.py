@@ -11,9 +11,9 @@ from contend.retrieval import Embedder, HybridIndex, default_embedder
 from contend.sources.document import Unreadable, without_page
 from contend.sources.folders import LeftOut, Listed
 from contend.sources.indexed import IndexedFile, index_file
-from contend.sources.passages import Piece
+from contend.sources.passages import PlacedPiece
+from contend.sources.sections import Section
 from contend.sources.titles import TitleMentions
-from contend.text import estimate_tokens
 
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
@@ -24,18 +24,23 @@ _HITS_FOLLOWED = 5
 _MENTIONS_FOLLOWED = 3
 _BONUS = 0.6
 _KEPT_SEARCHES = 256
+_LEVELS = 2
 
 
 class Hit(NamedTuple):
-    """A passage that was found, and how well it fits, 0.0 to 1.0."""
+    """A passage that was found, the section that it stands in, and how well it fits, 0.0 to 1.0."""
 
     file: IndexedFile
-    piece: Piece
+    piece: PlacedPiece
+    section: Section
     score: float
 
 
 class CatalogueEntry(NamedTuple):
-    """A document as a planner sees it. `tokens`: about as many as its text has; `published`: YYYY-MM-DD, if known."""
+    """A document as a planner sees it.
+
+    `headings`: those of its top two levels; `tokens`: about as many as its text has; `published`: YYYY-MM-DD, if known.
+    """
 
     title: str
     url: str
@@ -92,11 +97,23 @@ class Library:
         except OSError as error:
             return LeftOut(file.path, f"cannot be opened: {error.strerror}")
 
+    def sections(self) -> list[Hit]:
+        """Every section of every document, in the order of the files."""
+        return [
+            Hit(each, each.pieces[each.sections.places.index(place)], section, 1.0)
+            for each in self._files.values()
+            if isinstance(each, IndexedFile)
+            for place, section in enumerate(each.sections.sections)
+        ]
+
     def catalogue(self) -> list[CatalogueEntry]:
         return [_entry(each) for each in self._files.values() if isinstance(each, IndexedFile)]
 
     def search(self, query: str, limit: int) -> list[Hit]:
-        """At most `limit` passages, best first. A document that one of the first hits names by its title moves up."""
+        """At most `limit` sections, each by its best passage, best first.
+
+        A document that one of the first hits names by its title moves up.
+        """
         return self._search(query, limit) if self._search else []
 
 
@@ -107,9 +124,14 @@ def _unread(file: IndexedFile | LeftOut) -> LeftOut | None:
 
 
 def _entry(file: IndexedFile) -> CatalogueEntry:
-    headings = dict.fromkeys(without_page(piece.heading).rpartition(" › ")[2] for piece in file.pieces)
-    tokens = sum(estimate_tokens(piece.text) for piece in file.pieces)
-    return CatalogueEntry(file.title, file.path.as_uri(), [each for each in headings if each], tokens)
+    tokens = sum(section.tokens for section in file.sections.sections)
+    return CatalogueEntry(file.title, file.path.as_uri(), _top_headings(file), tokens, file.published)
+
+
+def _top_headings(file: IndexedFile) -> list[str]:
+    paths = dict.fromkeys(without_page(piece.heading) for piece in file.pieces)
+    inner = (path.removeprefix(file.title).removeprefix(" › ") for path in paths)
+    return list(dict.fromkeys(name for path in inner for name in path.split(" › ")[:_LEVELS] if name))
 
 
 @dataclass(frozen=True)
@@ -142,11 +164,20 @@ class _Shelf:
 
     def search(self, query: str, limit: int) -> list[Hit]:
         vector = self.embedder.embed([query])[0]
-        found = self.index.search(query, max(_RANKED, limit), vector=vector)
+        found = self.index.search(query, max(_RANKED, 3 * limit), vector=vector)
         own = {hit.index: hit.score for hit in found}
         scores = own | self._named(own, self.index.vectors @ vector)
         ordered = sorted(scores, key=lambda place: (-scores[place], -own.get(place, 0.0), place))
-        return [self._hit(place, scores[place]) for place in ordered[:limit]]
+        best: dict[tuple[int, int], Hit] = {}
+        for place in ordered:
+            best.setdefault(self._section_place(place), self._hit(place, scores[place]))
+            if len(best) == limit:
+                break
+        return list(best.values())
+
+    def _section_place(self, place: int) -> tuple[int, int]:
+        number = self.owners[place]
+        return number, self.files[number].sections.places[place - self.starts[number]]
 
     def _named(self, own: dict[int, float], cosines: "Vectors") -> dict[int, float]:
         """The best passage of each document that the first hits name, with its raised score.
@@ -163,9 +194,10 @@ class _Shelf:
         return raised
 
     def _mentions(self, place: int) -> Iterator[int]:
-        text = self._hit(place, 0.0).piece.text
+        text = self.files[self.owners[place]].pieces[place - self.starts[self.owners[place]]].text
         return (number for number in self.titles.in_text(text) if number != self.owners[place])
 
     def _hit(self, place: int, score: float) -> Hit:
-        file = self.files[self.owners[place]]
-        return Hit(file, file.pieces[place - self.starts[self.owners[place]]], score)
+        number, section = self._section_place(place)
+        file = self.files[number]
+        return Hit(file, file.pieces[place - self.starts[number]], file.sections.sections[section], score)

@@ -67,7 +67,7 @@ class LocalDocuments:
         return f"no readable document in {', '.join(map(str, self._paths))}{f': {why}' if why else ''}"
 
     async def search(self, query: str, *, limit: int) -> list[Found]:
-        """At most `limit` passages, best first; those of one document share its url."""
+        """At most `limit` sections with what answers in them, best first; those of one document share its url."""
         return await self._after_a_look(lambda: [_as_found(hit) for hit in self._library.search(query, limit)])
 
     async def read_all(self, progress: Progress | None = None) -> None:
@@ -82,6 +82,16 @@ class LocalDocuments:
     async def catalogue(self) -> list[CatalogueEntry]:
         """The documents that are searched, in the order of their paths."""
         return await self._after_a_look(self._library.catalogue)
+
+    async def whole(self, most_tokens: int) -> list[Found]:
+        """All sections of all documents in order, where they take at most so many tokens together; else none."""
+
+        def fitting() -> list[Found]:
+            if sum(entry.tokens for entry in self._library.catalogue()) > most_tokens:
+                return []
+            return [_as_found(hit) for hit in self._library.sections()]
+
+        return await self._after_a_look(fitting)
 
     def told_left_out(self) -> list[str]:
         """`left_out` for a reader, a line for each reason."""
@@ -127,6 +137,7 @@ def _as_found(hit: Hit) -> Found:
         summary=shorten(clean(hit.piece.text, single_line=True), _SUMMARY_CHARACTERS),
         source="local",
         url=hit.file.path.as_uri(),
+        published_date=hit.file.published,
         relevance_score=hit.score,
     )
-    return Found(result, hit.piece.text, hit.piece.heading.removeprefix(hit.file.title).removeprefix(" › "))
+    return Found(result, hit.section.text, hit.section.heading.removeprefix(hit.file.title).removeprefix(" › "))

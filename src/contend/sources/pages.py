@@ -4,6 +4,7 @@ import re
 from html.parser import HTMLParser
 from typing import NamedTuple
 
+from contend.sources.days import day_of
 from contend.sources.encodings import decode
 
 _UNSEEN = frozenset({"script", "style", "noscript", "template", "svg", "math", "iframe", "object", "select", "button"})
@@ -23,11 +24,24 @@ _LONGEST_TAG = 20_000
 _MOST_TAGS = 20_000
 
 
+_DAYS = (
+    "article:published_time",
+    "datepublished",
+    "dcterms.issued",
+    "dcterms.created",
+    "dcterms.date",
+    "dc.date",
+    "date",
+)
+"""The `meta` elements that tell a page's day, the surest first."""
+
+
 class Page(NamedTuple):
-    """What `<title>` says, "" without one, and the text as Markdown."""
+    """What `<title>` says, "" without one, the text as Markdown, and the day that a `meta` element tells."""
 
     title: str
     text: str
+    published: str | None = None
 
 
 def html_to_markdown(html: str) -> Page:
@@ -77,7 +91,8 @@ def _parsed(html: str, skipped: frozenset[str]) -> Page:
     parser = _PageParser(skipped)
     parser.feed(html)
     parser.close_soon()
-    return Page(" ".join("".join(parser.title).split()), parser.markdown())
+    day = next((day for name in _DAYS if (day := day_of(parser.meta.get(name, "")))), None)
+    return Page(" ".join("".join(parser.title).split()), parser.markdown(), day)
 
 
 class _PageParser(HTMLParser):
@@ -86,6 +101,7 @@ class _PageParser(HTMLParser):
     def __init__(self, skipped: frozenset[str]) -> None:
         super().__init__(convert_charrefs=True)
         self.title: list[str] = []
+        self.meta: dict[str, str] = {}
         self._skipped = skipped
         self._skipping = 0
         self._in_title = False
@@ -104,8 +120,10 @@ class _PageParser(HTMLParser):
         self._end_block()
         return "\n\n".join(self._blocks)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002 - as the parser calls it
-        if tag in self._skipped:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "meta":
+            self._know(dict(attrs))
+        elif tag in self._skipped:
             self._skipping += 1
         elif tag == "title" and not self._skipping:
             self._in_title = True
@@ -117,6 +135,10 @@ class _PageParser(HTMLParser):
             self._end_block()
             self._mark = _HEADINGS.get(tag, "- " if tag == "li" else self._mark)
             self._in_code = tag == "pre"
+
+    def _know(self, attributes: dict[str, str | None]) -> None:
+        name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop") or ""
+        self.meta.setdefault(name.lower(), attributes.get("content") or "")
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in _VOID:

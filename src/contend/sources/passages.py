@@ -23,19 +23,37 @@ class Piece(NamedTuple):
     text: str
 
 
+class PlacedPiece(NamedTuple):
+    """A passage with its place in its document.
+
+    `section`: the number of the text that stands under one heading; `gap`: the white space between the passage before
+    it and this one.
+    """
+
+    heading: str
+    text: str
+    section: int
+    gap: str
+
+
 def split_passages(markdown: str) -> list[Piece]:
     """Passages of about 700 characters (Japanese: 350), cut only between sentences, never within a code block.
 
     A sentence or block longer than that stays whole, up to four times the length. Nothing is lost but headings, which
     go to `heading`, rules and white space.
     """
+    return [Piece(piece.heading, piece.text) for piece in placed_passages(markdown)]
+
+
+def placed_passages(markdown: str) -> list[PlacedPiece]:
+    """The passages of `split_passages` with their places."""
     limit = _CHARACTERS[detect_language(markdown[:20_000])]
-    pieces = [
-        Piece(heading, text)
-        for heading, blocks in _sections(markdown)
-        for text in _packed((part for block in blocks for part in _parts(block, limit)), limit)
+    sections = list(_sections(markdown)) or [("", [markdown.strip()])]
+    return [
+        PlacedPiece(heading, text, number, gap)
+        for number, (heading, blocks) in enumerate(sections)
+        for text, gap in _packed((part for block in blocks for part in _parts(block, limit)), limit)
     ]
-    return pieces or [Piece("", text) for text in _packed(_parts(markdown.strip(), limit), limit)]
 
 
 def _sections(markdown: str) -> Iterator[tuple[str, list[str]]]:
@@ -83,14 +101,21 @@ def _spaced_sentences(block: str) -> Iterator[str]:
         begin = end
 
 
-def _packed(parts: Iterable[str], limit: int) -> Iterator[str]:
-    """Parts together up to the limit, or a fifth above it where a short part would else stand alone."""
-    held = ""
+def _packed(parts: Iterable[str], limit: int) -> Iterator[tuple[str, str]]:
+    """Parts together up to the limit, or a fifth above it where a short part would else stand alone.
+
+    Each with the white space that goes before it.
+    """
+    held = gap = ""
     for part in parts:
         room = limit if len(part) > limit // 5 else limit + limit // 5
         if held.strip() and len(held) + len(part) > room:
-            yield held.strip()
-            held = ""
+            yield held.strip(), gap + _leading(held)
+            held, gap = "", held[len(held.rstrip()) :]
         held += part
     if held.strip():
-        yield held.strip()
+        yield held.strip(), gap + _leading(held)
+
+
+def _leading(text: str) -> str:
+    return text[: len(text) - len(text.lstrip())]

@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
+from contend.sources.days import day_of_pdf
 from contend.sources.document import Document, Unreadable
 from contend.sources.pdf_pages import pages_to_markdown
 from contend.text import clean, shorten
@@ -22,6 +23,7 @@ MOST_SECONDS = 60.0
 _TITLE_CHARACTERS = 3_000
 """Where on the first page a title is looked for."""
 
+_DAYS = ("CreationDate", "ModDate")
 _BROKEN_CHARACTERS = 60
 _BIG = 1.2
 _AS_BIG = 0.95
@@ -39,6 +41,7 @@ class _Read(NamedTuple):
     title: str
     pages: list[str | None]
     of: int
+    day: str | None
 
 
 def read_pdf(
@@ -54,7 +57,7 @@ def read_pdf(
     markdown = pages_to_markdown([page or "" for page in read.pages])
     if not markdown:
         raise Unreadable("no text in it: a scanned document needs text recognition (OCR) first")
-    return Document(read.title or path.stem, markdown, _note(read))
+    return Document(read.title or path.stem, markdown, _note(read), read.day)
 
 
 def _note(read: _Read) -> str:
@@ -76,7 +79,7 @@ def _read(content: bytes, most_pages: int, most_seconds: float) -> _Read:
             pages: list[str | None] = []
             while len(pages) < min(len(pdf), most_pages) and (not pages or time.monotonic() < end):
                 pages.append(_page(pdf, len(pages)))
-            return _Read(_title(pdf), pages, len(pdf))
+            return _Read(_title(pdf), pages, len(pdf), _day(pdf))
     except pypdfium2.PdfiumError as error:
         locked = error.err_code == pypdfium2.raw.FPDF_ERR_PASSWORD
         reason = "locked by a password: save it without one" if locked else "broken, or no PDF"
@@ -90,6 +93,15 @@ def _page(pdf: "PdfDocument", number: int) -> str | None:
         with closing(pdf[number]) as page, closing(page.get_textpage()) as text:
             return str(text.get_text_bounded())
     except PdfiumError:
+        return None
+
+
+def _day(pdf: "PdfDocument") -> str | None:
+    from pypdfium2 import PdfiumError  # noqa: PLC0415 - see above
+
+    try:
+        return next((day for name in _DAYS if (day := day_of_pdf(pdf.get_metadata_value(name)))), None)
+    except (PdfiumError, UnicodeDecodeError):
         return None
 
 

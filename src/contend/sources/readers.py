@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from contend.sources.csv_table import read_csv
+from contend.sources.days import day_in_name, day_of
 from contend.sources.document import Document, Unreadable
 from contend.sources.encodings import decode
 from contend.sources.pages import LARGE_PAGE, html_to_markdown
@@ -35,16 +36,22 @@ def read_document(path: Path) -> Document:
     if not document.text.strip():
         raise Unreadable("no text in it")
     title = clean(document.title, single_line=True) or clean(path.stem, single_line=True) or "untitled"
-    return document._replace(title=shorten(title, _LONGEST_TITLE))
+    return document._replace(title=shorten(title, _LONGEST_TITLE), published=_day(document, kind, path))
+
+
+def _day(document: Document, kind: str, path: Path) -> str | None:
+    """What the text's author wrote stands before the name, and the name before what a program noted when it saved."""
+    named = day_in_name(path.stem)
+    return named or document.published if kind in _READ_APART else document.published or named
 
 
 def _read_markdown(content: bytes, path: Path) -> Document:
     text = clean(decode(content))
     front = _FRONT_MATTER.match(text)
     body = text[front.end() :] if front else text
-    named = _FRONT_TITLE.search(front[0]) if front else None
-    first = _first_heading(body)
-    return Document(first or (_unquoted(named[1].strip()) if named else path.stem), body)
+    said = {name: _unquoted(value.strip()) for name, value in _FRONT_VALUE.findall(front[0])} if front else {}
+    title = _first_heading(body) or said.get("title") or path.stem
+    return Document(title, body, published=day_of(said.get("date", "")))
 
 
 def _read_text(content: bytes, path: Path) -> Document:
@@ -56,7 +63,7 @@ def _read_text(content: bytes, path: Path) -> Document:
 def _read_html(content: bytes, path: Path) -> Document:
     page = html_to_markdown(decode(content))
     text = clean(page.text)
-    return Document(page.title.strip() or _first_heading(text) or path.stem, text)
+    return Document(page.title.strip() or _first_heading(text) or path.stem, text, published=page.published)
 
 
 READERS: dict[str, Callable[[bytes, Path], Document]] = {
@@ -73,8 +80,12 @@ READERS: dict[str, Callable[[bytes, Path], Document]] = {
 }
 """How to read a file, by the end of its name in lower case."""
 
-_FRONT_MATTER = re.compile(r"\A\s*---[ \t]*\n(?:.*\n){0,200}?(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
-_FRONT_TITLE = re.compile(r"^title:\s*(\S.*)$", re.MULTILINE)
+_FRONT_MATTER = re.compile(
+    r"\A\s*(?:---[ \t]*\n(?:.*\n){0,200}?(?:---|\.\.\.)|\+\+\+[ \t]*\n(?:.*\n){0,200}?\+\+\+)[ \t]*(?:\n|\Z)"
+)
+"""Of YAML or TOML."""
+
+_FRONT_VALUE = re.compile(r"^(title|date)[ \t]*[:=][ \t]*(\S.*)$", re.MULTILINE)
 
 
 def _unquoted(title: str) -> str:

@@ -5,6 +5,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -35,6 +36,10 @@ _HEADING = re.compile(r"(?:heading (?P<level>[1-9])|title)\Z", re.IGNORECASE)
 _MOST_ANCESTORS = 10
 _UNNAMED = "Word Document"
 """What python-docx calls a file that has no properties."""
+
+_LIBRARY = "python-docx"
+_MODEL_SAVED = datetime(2013, 12, 23, 23, 15, tzinfo=UTC)
+"""When the model was saved of which python-docx makes every new file."""
 
 _MOST_COLUMNS = 100
 _SAID = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
@@ -82,7 +87,16 @@ def _read(content: bytes, path: Path, most_blocks: int) -> Document:
     named = document.core_properties.title.replace(_UNNAMED, "")
     first = next((block.lstrip("# ") for block in blocks if block.startswith("#")), "")
     note = f"only the first {most_blocks:,} paragraphs and table rows are read" if len(blocks) > most_blocks else ""
-    return Document(title or named or first or path.stem, clean("\n\n".join(blocks[:most_blocks])), note)
+    text = clean("\n\n".join(blocks[:most_blocks]))
+    return Document(title or named or first or path.stem, text, note, _day(document))
+
+
+def _day(document: "WordDocument") -> str | None:
+    """When it was last saved, else begun; nothing where the file has no properties, or those of a library's model."""
+    said = document.core_properties
+    day = said.modified or said.created
+    named_by_library = said.title == _UNNAMED and said.last_modified_by == _LIBRARY
+    return day.date().isoformat() if day and day != _MODEL_SAVED and not named_by_library else None
 
 
 def _blocks(document: "WordDocument") -> Iterator[str]:

@@ -1,0 +1,99 @@
+"""What a hit brings: the whole section that the passage stands in, as far as a reader needs it. Pure."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby, takewhile
+from typing import NamedTuple
+
+from contend.sources.passages import PlacedPiece
+from contend.text import estimate_tokens
+
+SECTION_TOKENS = 700
+"""About so long is a section that is offered whole; a longer one is parted between paragraphs."""
+
+LONGEST_TOKENS = 1_400
+"""A table, a list or a paragraph stays whole up to here."""
+
+_LONGEST_LEAD = 300
+_ROW = "|"
+_ITEM = re.compile(r"[-*+•‣]\s|\d{1,3}[.)]\s|[>・]")
+
+
+class Section(NamedTuple):
+    """A section, or a part of a long one, under its headings as `Outer › Inner`."""
+
+    heading: str
+    text: str
+    tokens: int
+
+
+class Sections(NamedTuple):
+    """The sections of a document in order, and for each of its passages the place of the section that it stands in."""
+
+    sections: list[Section]
+    places: list[int]
+
+
+class _Part(NamedTuple):
+    """Passages that stand together: `begin` to `end` of the document's."""
+
+    begin: int
+    end: int
+
+
+def sections_of(pieces: Sequence[PlacedPiece]) -> Sections:
+    """The sections that a document's passages make; each passage stands in exactly one."""
+    sizes = [estimate_tokens(piece.text) for piece in pieces]
+    parts = [
+        part
+        for _, numbers in groupby(range(len(pieces)), key=lambda number: pieces[number].section)
+        for part in _parted(pieces, sizes, list(numbers))
+    ]
+    places = [place for place, part in enumerate(parts) for _ in range(part.begin, part.end)]
+    return Sections([_section(pieces, part) for part in parts], places)
+
+
+def _parted(pieces: Sequence[PlacedPiece], sizes: Sequence[int], numbers: Sequence[int]) -> Iterator[_Part]:
+    """A section in parts of about equal size, cut where a paragraph begins, or where a part would get far too long."""
+    total = sum(sizes[number] for number in numbers)
+    even = total / -(-total // SECTION_TOKENS) if total else 0
+    begin, held = numbers[0], 0
+    for number in numbers:
+        size = sizes[number]
+        full = held + size / 2 > even and pieces[number].gap == "\n\n"
+        if held and (full or held + size > LONGEST_TOKENS):
+            yield _Part(begin, number)
+            begin, held = number, 0
+        held += size
+    yield _Part(begin, numbers[-1] + 1)
+
+
+def _section(pieces: Sequence[PlacedPiece], part: _Part) -> Section:
+    first, *others = pieces[part.begin : part.end]
+    text = _lead(pieces, part.begin) + first.text + "".join(piece.gap + piece.text for piece in others)
+    return Section(first.heading, text, estimate_tokens(text))
+
+
+def _lead(pieces: Sequence[PlacedPiece], begin: int) -> str:
+    """What a table or list that was cut is read with: the table's names of columns, the line before the list."""
+    if not begin or pieces[begin].gap != "\n" or pieces[begin].section != pieces[begin - 1].section:
+        return ""
+    lines = [line for piece in _before(pieces, begin) for line in piece.text.split("\n")]
+    if pieces[begin].text.startswith(_ROW):
+        rows = _last_run(lines, lambda line: line.startswith(_ROW))
+        return "".join(f"{row}\n" for row in rows[:2])
+    if _ITEM.match(pieces[begin].text):
+        items = _last_run(lines, lambda line: not line or bool(_ITEM.match(line)))
+        above = lines[: len(lines) - len(items)][-1:]
+        return "".join(f"{line}\n" for line in above if len(line) <= _LONGEST_LEAD)
+    return ""
+
+
+def _before(pieces: Sequence[PlacedPiece], begin: int) -> Sequence[PlacedPiece]:
+    """The passages of the same section up to there."""
+    return [piece for piece in pieces[:begin] if piece.section == pieces[begin].section]
+
+
+def _last_run(lines: Sequence[str], belongs: Callable[[str], bool]) -> Sequence[str]:
+    run = list(takewhile(belongs, reversed(lines)))
+    return run[::-1]

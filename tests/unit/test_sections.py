@@ -1,0 +1,182 @@
+"""What a hit brings: the section that the passage stands in, and the day of its document."""
+
+import io
+from pathlib import Path
+
+import docx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contend.sources.local import LocalDocuments
+from contend.sources.passages import placed_passages, split_passages
+from contend.sources.readers import read_document
+from contend.sources.sections import LONGEST_TOKENS, sections_of
+from contend.text import estimate_tokens
+from fakes.files import make_pdf
+
+PARAGRAPH = "The pump of line {0} is serviced every {0} weeks by the crew on duty. Its filter is changed with it. " * 3
+BLOCKS = st.lists(
+    st.sampled_from(
+        ["# A", "## B", "- item", "| a | b |", "```\ncode. Here\n\nmore\n```", "word " * 300, "橋。", PARAGRAPH]
+    )
+)
+
+
+def texts(markdown: str) -> list[str]:
+    return [section.text for section in sections_of(placed_passages(markdown)).sections]
+
+
+async def test_a_hit_brings_its_whole_section_and_two_hits_in_it_are_one(tmp_path: Path) -> None:
+    wind = "\n\n".join(PARAGRAPH.format(number).strip() for number in range(3, 9))
+    (tmp_path / "pumps.md").write_text(f"# Pumps\n\nOld ones.\n\n## Lines\n\n{wind}\n\n## Spares\n\nNone.\n", "utf-8")
+
+    found = await LocalDocuments([tmp_path]).search("pump of line 5 serviced, pump of line 8 serviced", limit=9)
+
+    assert [hit.heading for hit in found].count("Lines") == 1
+    assert found[0].text == wind
+    assert found[0].result.summary.startswith("The pump of line")
+
+
+async def test_a_table_comes_whole_with_its_names_of_columns(tmp_path: Path) -> None:
+    rows = "\n".join(f"| Hall {number} | {number * 17} m2 | {number * 3} doors |" for number in range(1, 40))
+    table = f"| Hall | Area | Doors |\n| --- | --- | --- |\n{rows}"
+    (tmp_path / "halls.md").write_text(f"# Halls\n\nAll halls, measured again:\n\n{table}\n", "utf-8")
+
+    (found,) = await LocalDocuments([tmp_path]).search("Hall 31 area", limit=3)
+
+    assert "| Hall | Area | Doors |" in found.text
+    assert "| Hall 31 | 527 m2 | 93 doors |" in found.text
+    assert "| Hall 1 | 17 m2 | 3 doors |" in found.text
+
+
+def test_a_table_too_long_to_come_whole_is_cut_with_its_names_of_columns_on_each_part() -> None:
+    rows = "\n".join(f"| Hall {number} | {number * 17} m2 | {number * 3} doors |" for number in range(1, 400))
+
+    parts = texts(f"# Halls\n\n| Hall | Area | Doors |\n| --- | --- | --- |\n{rows}\n")
+
+    assert len(parts) > 1
+    assert all(part.startswith("| Hall | Area | Doors |\n| --- | --- | --- |\n| Hall ") for part in parts)
+
+
+def test_a_list_too_long_to_come_whole_is_cut_with_the_line_before_it_on_each_part() -> None:
+    items = "\n".join(
+        f"- Valve {number} opens at {number} bar and closes again at half of that." for number in range(1, 200)
+    )
+
+    parts = texts(f"# Valves\n\nOf the valves in hall two these are checked:\n\n{items}\n")
+
+    assert len(parts) > 1
+    assert all(part.startswith("Of the valves in hall two these are checked:\n- Valve") for part in parts)
+
+
+def test_a_long_section_is_parted_between_paragraphs_and_evenly() -> None:
+    paragraphs = [PARAGRAPH.format(number).strip() for number in range(30)]
+
+    parts = texts("# Pumps\n\n" + "\n\n".join(paragraphs))
+
+    sizes = [estimate_tokens(part) for part in parts]
+    assert "\n\n".join(parts).split("\n\n") == paragraphs
+    assert max(sizes) < 1.4 * min(sizes)
+
+
+@given(BLOCKS)
+def test_each_passage_stands_in_one_section_and_nothing_is_lost(blocks: list[str]) -> None:
+    markdown = "\n\n".join(blocks)
+    pieces = placed_passages(markdown)
+
+    sections, places = sections_of(pieces)
+
+    assert len(places) == len(pieces) == len(split_passages(markdown))
+    assert all(piece.text in sections[place].text for piece, place in zip(pieces, places, strict=True))
+    assert all(sections[place].heading == piece.heading for piece, place in zip(pieces, places, strict=True))
+    assert all(estimate_tokens(section.text) <= 2 * LONGEST_TOKENS for section in sections)
+
+
+async def test_the_same_text_is_the_same_section_whatever_was_searched(tmp_path: Path) -> None:
+    (tmp_path / "pumps.md").write_text(
+        "# Pumps\n\n" + "\n\n".join(PARAGRAPH.format(each) for each in range(9)), "utf-8"
+    )
+    source = LocalDocuments([tmp_path])
+
+    found = {
+        hit.text for query in ("pump line 3", "filter changed", "crew") for hit in await source.search(query, limit=9)
+    }
+
+    assert found == {hit.text for hit in await source.whole(100_000)}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "day"),
+    [
+        ("a.md", "---\ntitle: A\ndate: 2024-05-01T10:00\n---\nText.", "2024-05-01"),
+        ("a.md", '+++\ntitle = "A"\ndate = "2024-05-01"\n+++\nText.', "2024-05-01"),
+        ("a-2023-02-03.md", "---\ndate: 2024-05-01\n---\nText.", "2024-05-01"),
+        ("価格表2023-02-03.txt", "本文。", "2023-02-03"),
+        ("a-2023-02-30.txt", "No such day.", None),
+        ("a.md", "Date: 2024-05-01\n\nText.", None),
+        ("a.html", '<meta property="article:published_time" content="2024-05-01T10:00Z"><p>Text.', "2024-05-01"),
+        ("a.html", '<meta name="DCTERMS.created" content="2024-05-01"><p>Text.', "2024-05-01"),
+        ("a.html", '<meta name="date" content="yesterday"><p>Text.', None),
+    ],
+)
+def test_the_day_of_a_document_is_what_the_file_itself_tells(
+    tmp_path: Path, name: str, content: str, day: str | None
+) -> None:
+    (tmp_path / name).write_text(content, "utf-8")
+
+    assert read_document(tmp_path / name).published == day
+
+
+def test_a_word_file_tells_the_day_it_was_saved_and_not_that_of_the_model_it_was_made_from(tmp_path: Path) -> None:
+    document, content = docx.Document(), io.BytesIO()
+    document.add_paragraph("Text.")
+    document.save(str(tmp_path / "a.docx"))
+    document.core_properties.modified = document.core_properties.created.replace(year=2024)
+    document.save(content)
+    (tmp_path / "b.docx").write_bytes(content.getvalue())
+
+    assert read_document(tmp_path / "a.docx").published is None
+    assert read_document(tmp_path / "b.docx").published == "2024-12-23"
+
+
+@pytest.mark.parametrize(
+    ("name", "created", "day"),
+    [
+        ("a.pdf", "D:20240501235959+09'00'", "2024-05-01"),
+        ("prices-2023-02-03.pdf", "D:20240501", "2023-02-03"),
+        ("a.pdf", "", None),
+        ("a.pdf", "D:20241301", None),
+    ],
+)
+def test_a_pdf_tells_its_day_in_its_name_or_its_properties(
+    tmp_path: Path, name: str, created: str, day: str | None
+) -> None:
+    (tmp_path / name).write_bytes(make_pdf([["Text."]], created=created))
+
+    assert read_document(tmp_path / name).published == day
+
+
+async def test_a_documents_day_and_its_upper_headings_stand_in_the_catalogue_and_its_day_at_each_hit(
+    tmp_path: Path,
+) -> None:
+    inner = "## Lines\n\n### North\n\n#### Deep\n\nThey hum.\n\n## Spares\n\nNone.\n"
+    text = f"---\ndate: 2024-05-01\n---\n# Pumps\n\nOld.\n\n{inner}"
+    (tmp_path / "pumps.md").write_text(text, "utf-8")
+    source = LocalDocuments([tmp_path])
+
+    (entry,), (hit, *_) = await source.catalogue(), await source.search("hum", limit=1)
+
+    assert entry.published == hit.result.published_date == "2024-05-01"
+    assert entry.headings == ["Lines", "North", "Spares"]
+
+
+async def test_documents_are_given_whole_and_in_order_where_they_fit_and_not_at_all_where_they_do_not(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "b.md").write_text("# B\n\nTwo.\n\n## C\n\nThree.", "utf-8")
+    (tmp_path / "a.md").write_text("# A\n\nOne.", "utf-8")
+    source = LocalDocuments([tmp_path])
+
+    assert [hit.text for hit in await source.whole(100)] == ["One.", "Two.", "Three."]
+    assert await source.whole(2) == []
