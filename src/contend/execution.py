@@ -55,7 +55,7 @@ async def enter(
             theme=opening.theme,
             options_fingerprint=options_fingerprint(opening.options),
             dataset=opening.options.dataset,
-            models=dict(opening.options.models),
+            models=opening.options.models_told,
         )
     )
     services.board.enter(execution_id, [(team.team_id, team.name) for team in teams])

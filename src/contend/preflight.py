@@ -93,7 +93,8 @@ async def open_run(
         services.config, given, theme=asked, has_language_model=services.settings.has_language_model
     )
     documents = [str(services.settings.located(path)) for path in resolved.options.documents]
-    resolved = resolved._replace(options=resolved.options.model_copy(update={"documents": documents}))
+    settled = {"documents": documents, **_recorded(services, given, resolved.options)}
+    resolved = resolved._replace(options=resolved.options.model_copy(update=settled))
     await asyncio.to_thread(_check_files, services, resolved)
     store_warnings = await check_checkpointer(services.settings)
     on, off = await _checked_sources(services, resolved)
@@ -115,10 +116,26 @@ async def open_run(
         teams=teams,
         sources=on,
         sources_off=off,
-        warnings=[*filter(None, [judges_warning(options, teams)]), *store_warnings],
+        warnings=[*filter(None, [None if options.recorded else judges_warning(options, teams)]), *store_warnings],
         fingerprint=config_fingerprint(services, options),
         left_out=await services.left_out(options.documents, read=False) if "local" in on else [],
     )
+
+
+def _recorded(services: Services, given: RunOptions, options: ResolvedOptions) -> dict[str, object]:
+    """What follows for the options from the recording that is played, if one is: its models play all roles."""
+    if services.recording is None:
+        return {}
+    if given.model or given.models:
+        raise InputError(
+            f"model {given.model or given.models}: the replies of {services.recording.file} are played, and no model "
+            "is asked: leave --model or the replay out"
+        )
+    summary = services.recording.summary
+    return {
+        "models": {**dict.fromkeys(options.models, summary.model), **services.recording.models},
+        "recorded": summary,
+    }
 
 
 def settled_theme(theme: str | None, messages: Sequence[AnyMessage] = ()) -> str:
@@ -151,7 +168,7 @@ def _check_files(services: Services, resolved: Resolved) -> None:
 
 def _check_prices(services: Services, resolved: Resolved) -> None:
     options = resolved.options
-    if options.max_usd is None:
+    if options.max_usd is None or options.recorded:
         return
     require_price(models_used(options, resolved.teams), services.config.models.prices)
 

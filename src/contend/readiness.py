@@ -42,7 +42,20 @@ async def check_ready(services: Services, options: ResolvedOptions, teams: Seque
         NotReady: the workspace cannot be written, or the endpoint cannot be used or lacks a model.
     """
     await asyncio.to_thread(check_folder, services.folder, "workspace")
-    return await check_models(services, models_used(options, teams))
+    _check_recording(services, options)
+    return [] if services.recording else await check_models(services, models_used(options, teams))
+
+
+def _check_recording(services: Services, options: ResolvedOptions) -> None:
+    """A run goes on as it began: from recorded replies, or from a model's."""
+    file = services.settings.record
+    if file is not None and services.settings.located(str(file)).is_dir():
+        raise NotReady(f"CONTEND_RECORD {file} is a folder", "name a file")
+    if options.recorded and services.recording is None:
+        recorded = f"{options.recorded.recorded_on} (model {options.recorded.model})"
+        raise NotReady(f"the run plays replies recorded on {recorded}", "set CONTEND_REPLAY to that recording")
+    if services.recording and not options.recorded:
+        raise NotReady("the run began with a model's own replies", "leave CONTEND_REPLAY out")
 
 
 def check_folder(folder: Path, named: str) -> None:

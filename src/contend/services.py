@@ -34,6 +34,7 @@ from contend.llm.context import (
 from contend.llm.endpoint import OPENAI_URL, Endpoint
 from contend.llm.extractive import ExtractiveModel
 from contend.llm.model import Answer, Model, R, Scope
+from contend.llm.recording import Recording, RecordingModel, ReplayModel
 from contend.models.events import DocumentsRead, Event
 from contend.models.options import MetricConfig, ResolvedOptions, Role, TeamConfig
 from contend.models.record import Language
@@ -73,12 +74,12 @@ class Services:
     """Everything live that nodes use. Opens nothing before it is needed; config and prompts are read at once."""
 
     def __init__(self, settings: Settings, *, served: bool = False, clock: Callable[[], datetime] = local_now) -> None:
-        """Read config and prompts. Blocking: call it in a thread from a running loop.
+        """Read config, prompts and the recording, if one is played. Blocking: call it in a thread from a running loop.
 
         `served`: runs are asked for by clients that may not read whatever this process may.
 
         Raises:
-            InputError: a config file or prompt is not usable.
+            InputError: a config file, prompt or recording is not usable.
         """
         folder = settings.folder
         self.settings = settings
@@ -97,6 +98,7 @@ class Services:
             "arxiv": lambda _: ArxivSource(settings.arxiv_base_url),
             "tavily": lambda _: TavilySource(_secret(settings.tavily_api_key), settings.tavily_base_url),
         }
+        self.recording = Recording.read(settings.located(str(settings.replay))) if settings.replay else None
         self._functions: dict[str, Function] = {}
         self._models: dict[str, Model] = {EXTRACTIVE: ExtractiveModel()}
         self._options: dict[str, ResolvedOptions] = {}
@@ -135,6 +137,8 @@ class Services:
         The endpoint is asked at most once, and only where `[context]` leaves a model out.
         """
         wanted = sorted(set(names) - {EXTRACTIVE})
+        if recording := self.recording:
+            return {name: ModelContext(recording.context(name), "recording") for name in wanted}
         table = self.config.models.context
         known = {name: context for name in wanted if (context := configured_context(name, table))}
         sizes = await self._endpoint_sizes() if len(known) < len(wanted) else EndpointSizes()
@@ -170,8 +174,23 @@ class Services:
 
     def _named(self, name: str) -> Model:
         if name not in self._models:
-            self._models[name] = self._chat(name)
+            self._models[name] = ReplayModel(name, self.recording) if self.recording else self._asked(name)
         return self._models[name]
+
+    def _asked(self, name: str) -> Model:
+        """A model to ask; its replies are kept where the settings say so."""
+        file = self.settings.record
+        if file is None:
+            return self._chat(name)
+        return RecordingModel(
+            self._chat(name),
+            self.settings.located(str(file)),
+            context=lambda execution_id: self._context(name, execution_id),
+        )
+
+    def _context(self, name: str, execution_id: str) -> int:
+        options = self._options.get(execution_id)
+        return profile_of(name, options).tokens if options else DEFAULT_CONTEXT_TOKENS
 
     def _chat(self, name: str) -> ChatModel:
         models = self.config.models

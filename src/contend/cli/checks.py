@@ -56,6 +56,10 @@ async def model_check(services: Services, servers: Sequence[Server]) -> Check:
     if not settings.has_language_model:
         said = "no OPENAI_API_KEY or OPENAI_BASE_URL: contend composes by extraction, without a language model"
         return Check("model", "off", said, _offer(servers))
+    if services.recording:
+        recorded = services.recording.summary
+        said = f"replies recorded on {recorded.recorded_on} (model {recorded.model}) are played; no model is asked"
+        return Check("model", "ok", said)
     wanted = _wanted_models(services)
     try:
         warnings = await check_models(services, wanted)

@@ -25,14 +25,21 @@ Job = Callable[[app.OnEvent], Awaitable[app.RunOutcome]]
 
 
 def run_theme(
-    theme: str, options: RunOptions, *, thread: str | None, workspace: Path | None, as_json: bool, out: Path | None
+    theme: str,
+    options: RunOptions,
+    *,
+    thread: str | None,
+    workspace: Path | None,
+    replay: Path | None,
+    as_json: bool,
+    out: Path | None,
 ) -> int:
     """Run a contest and show it; the exit code.
 
     Raises:
         ContendError: nothing was begun, or a store failed.
     """
-    settings = load_settings(workspace=workspace)
+    settings = load_settings(workspace=workspace, replay=replay)
     named = str(uuid4()) if thread is None else thread
 
     def job(on_event: app.OnEvent) -> Awaitable[app.RunOutcome]:

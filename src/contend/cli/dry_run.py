@@ -17,13 +17,15 @@ from contend.models.options import RunOptions
 from contend.settings import load_settings
 
 
-def show_dry_run(theme: str, options: RunOptions, *, workspace: Path | None, as_json: bool, out: Path | None) -> None:
+def show_dry_run(
+    theme: str, options: RunOptions, *, workspace: Path | None, replay: Path | None, as_json: bool, out: Path | None
+) -> None:
     """Check what a run would check and print what it would do.
 
     Raises:
         InputError: the run would be refused.
     """
-    settings = load_settings(workspace=workspace)
+    settings = load_settings(workspace=workspace, replay=replay)
     checked_out(out)
     planned = asyncio.run(dry_run(theme, options=options, settings=settings))
     if as_json:
@@ -45,9 +47,12 @@ def _facts(planned: DryRun) -> Iterator[tuple[str, str]]:
         yield "Off", f"{name}: {reason}"
     for line in opening.left_out:
         yield "Left out", line
-    yield "Model", said_models(options.models)
+    yield "Model", said_models(options.models_told)
     yield "Playbook", options.dataset + ("" if options.learn else " (read only)")
-    yield from _costs(planned.estimate)
+    if options.recorded is None:
+        yield from _costs(planned.estimate)
+    else:
+        yield "Cost", "nothing: no model is asked"
     if limits := Limits.of(options).given():
         yield "Limits", ", ".join(f"{name} {limit:,g}" for name, limit in limits.items())
     for warning in opening.warnings:

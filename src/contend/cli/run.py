@@ -92,6 +92,15 @@ def run(
         int | None,
         typer.Option("--max-calls", metavar="N", rich_help_panel=_LIMITS, help="Model calls of the whole run."),
     ] = None,
+    replay: Annotated[
+        Path | None,
+        typer.Option(
+            "--replay",
+            metavar="FILE",
+            rich_help_panel=_MODELS,
+            help="Play recorded model replies; no model is asked (env CONTEND_REPLAY).",
+        ),
+    ] = None,
     out: OUT = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would happen and might cost; spend and write nothing.")
@@ -129,12 +138,14 @@ def run(
     if dry_run:
         from contend.cli.dry_run import show_dry_run
 
-        show_dry_run(theme, options, workspace=workspace, as_json=as_json, out=out)
+        show_dry_run(theme, options, workspace=workspace, replay=replay, as_json=as_json, out=out)
         return
     with without_collection():
         from contend.cli.driving import run_theme
 
-    raise typer.Exit(run_theme(theme, options, thread=thread, workspace=workspace, as_json=as_json, out=out))
+    raise typer.Exit(
+        run_theme(theme, options, thread=thread, workspace=workspace, replay=replay, as_json=as_json, out=out)
+    )
 
 
 def resume(

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from contend.models.options import Role
 from contend.models.round import ExitReason
 from contend.models.task import RunStatus, RunUsage
 from contend.settings import EXTRACTIVE
@@ -60,8 +59,10 @@ def said_usage(usage: RunUsage) -> str:
     return f"{counted(usage.requests, 'model call')} · {tokens:,} tokens · {cost}"
 
 
-def said_models(models: Mapping[Role, str] | Mapping[str, str]) -> str:
-    """The models by role; one word where all roles share one."""
+def said_models(models: Mapping[str, str]) -> str:
+    """The models by role; one word where all roles share one; where their replies are recorded ones, since when."""
+    if replies := models.get("replies"):
+        return f"model replies: {plain(replies)}"
     names = set(models.values())
     if names == {EXTRACTIVE}:
         return "extractive (no language model)"

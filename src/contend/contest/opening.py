@@ -105,7 +105,7 @@ class OpeningNode:
                 teams=[team.team_id for team in teams],
                 sources=opening.sources,
                 sources_off=opening.sources_off,
-                models=dict(opening.options.models),
+                models=opening.options.models_told,
                 warnings=opening.warnings,
             )
         )

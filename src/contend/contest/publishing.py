@@ -61,6 +61,7 @@ def head_of(
         unread=unread,
         warnings=list(warnings),
         models=dict(options.models),
+        recorded=options.recorded,
         usage=usage,
         seconds=active_seconds(outcomes),
         notes=[

@@ -16,7 +16,8 @@ R = TypeVar("R", bound=Reply)
 class Scope:
     """Whose call it is. With the prompt's name it makes a key that is the same when a crash repeats the call.
 
-    `sampled`: one of several replies to the same request, which are meant to differ.
+    `sampled`: one of several replies to the same request, which are meant to differ. `passages` and `lessons`: the ids
+    of those that the prompt shows under numbers from 1.
     """
 
     execution_id: str
@@ -26,6 +27,8 @@ class Scope:
     round_number: int = 0
     step: str = ""
     sampled: bool = False
+    passages: tuple[str, ...] = ()
+    lessons: tuple[str, ...] = ()
 
     def call_key(self, prompt: str) -> str:
         return f"{self.team_id}/{self.round_number}/{self.role}/{prompt}/{self.step}"

@@ -1,6 +1,7 @@
 """What a caller may set for a run, and the same with every value settled."""
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, StringConstraints, model_validator
@@ -39,6 +40,15 @@ DEPTHS: Mapping[Depth, DepthDefaults] = {
     "standard": DepthDefaults(3, 2, 5, synthesis=True, length="standard", timeout_per_team_seconds=1800),
     "deep": DepthDefaults(None, 3, 5, synthesis=True, length="long", timeout_per_team_seconds=3600),
 }
+
+
+class RecordedReplies(Record):
+    """Where a run's replies come from that plays a recording; `calls` and `tokens` are what they cost once."""
+
+    recorded_on: date
+    model: str
+    calls: int = Field(ge=0)
+    tokens: int = Field(ge=0)
 
 
 class RunOptions(Record):
@@ -180,6 +190,7 @@ class ResolvedOptions(Record):
     models: dict[Role, str] = Field(default_factory=dict)
     contexts: dict[str, int] = Field(default_factory=dict)
     """The tokens that each model can read, by its name."""
+    recorded: RecordedReplies | None = None
     max_tokens: int | None = None
     max_usd: float | None = None
     max_minutes: float | None = None
@@ -199,3 +210,11 @@ class ResolvedOptions(Record):
         if self.min_rounds > self.max_rounds:
             raise ValueError(f"rounds: min_rounds {self.min_rounds} is above max_rounds {self.max_rounds}")
         return self
+
+    @property
+    def models_told(self) -> dict[str, str]:
+        """The models by role; under `replies` when and by which model they were recorded, where they were."""
+        told: dict[str, str] = {str(role): name for role, name in self.models.items()}
+        if self.recorded:
+            told["replies"] = f"recorded on {self.recorded.recorded_on} (model {self.recorded.model})"
+        return told

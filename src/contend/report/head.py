@@ -5,6 +5,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
+from contend.models.options import RecordedReplies
 from contend.models.record import Language, Record, Score
 from contend.models.round import LeaderboardEntry
 from contend.models.task import RunStatus, RunUsage
@@ -31,6 +32,7 @@ class ReportHead(Record):
     unread: dict[str, str] = Field(default_factory=dict)
     warnings: list[str] = Field(default_factory=list)
     models: dict[str, str] = Field(default_factory=dict)
+    recorded: RecordedReplies | None = None
     usage: RunUsage = Field(default_factory=RunUsage)
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     notes: list[str] = Field(default_factory=list)
@@ -47,6 +49,8 @@ class HeadWords(NamedTuple):
     unscored: str
     time: str
     models: str
+    replies: str
+    recorded: str
     usage: str
     tokens: str
     cost_unknown: str
@@ -72,6 +76,8 @@ HEAD_WORDS: dict[Language, HeadWords] = {
         unscored="Published unscored",
         time="Active time",
         models="Models",
+        replies="Model replies",
+        recorded="recorded on {date} (model {model}): {calls:,} model calls, {tokens:,} tokens then, none now",
         usage="Usage",
         tokens="{requests:,} model calls, {input:,} tokens in, {output:,} out",
         cost_unknown="cost unknown",
@@ -101,6 +107,8 @@ HEAD_WORDS: dict[Language, HeadWords] = {
         unscored="未採点のまま掲載",
         time="実行時間",
         models="モデル",
+        replies="モデルの返答",
+        recorded="{date}に記録（モデル {model}）。記録時のモデル呼び出し {calls:,} 回、{tokens:,} トークン、今回はなし",
         usage="使用量",
         tokens="モデル呼び出し {requests:,} 回、入力 {input:,} トークン、出力 {output:,} トークン",
         cost_unknown="費用不明",
@@ -161,11 +169,14 @@ def _facts(head: ReportHead, language: Language) -> Iterator[str]:
     if outcome := shown_outcome(head, language):
         yield f"{outcome[0]}{words.colon}{outcome[1]}"
     yield fact(words.time, _duration(head.seconds))
-    if head.models:
+    if head.models and not head.recorded:
         named = {*head.models.values()}
         each = ", ".join(f"{role} {name}" for role, name in head.models.items())
         yield fact(words.models, named.pop() if len(named) == 1 else each)
-    yield fact(words.usage, _usage(head.usage, words))
+    if head.recorded:
+        yield fact(words.replies, _recorded(head.recorded, words))
+    else:
+        yield fact(words.usage, _usage(head.usage, words))
     for source, reason in head.sources_off.items():
         yield fact(words.sources_off, f"{source} ({reason})")
     for line in head.left_out:
@@ -191,6 +202,12 @@ def _usage(usage: RunUsage, words: HeadWords) -> str:
     tokens = words.tokens.format(requests=usage.requests, input=usage.input_tokens, output=usage.output_tokens)
     cost = words.cost_unknown if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
     return f"{tokens} ({cost})"
+
+
+def _recorded(recorded: RecordedReplies, words: HeadWords) -> str:
+    return words.recorded.format(
+        date=recorded.recorded_on, model=recorded.model, calls=recorded.calls, tokens=recorded.tokens
+    )
 
 
 def _duration(seconds: float) -> str:

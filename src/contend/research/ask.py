@@ -1,10 +1,12 @@
 """What every call of a research shares: the agent's model, its scope, what it cost, what is searched."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from contend.llm.context import ContextProfile
 from contend.llm.model import Model, Scope
 from contend.models.options import ResolvedOptions, TeamConfig
+from contend.models.research import Passage
 from contend.models.task import CallUsage
 from contend.research.state import ResearchState, ResearchUpdate, latest_calls
 from contend.services import Services
@@ -40,7 +42,8 @@ def spent(services: Services, state: ResearchState, usage: CallUsage) -> Researc
     }
 
 
-def scope(state: ResearchState, role: AgentRole, *, step: str = "") -> Scope:
+def scope(state: ResearchState, role: AgentRole, *, step: str = "", passages: Sequence[Passage] = ()) -> Scope:
+    """Whose call it is. `passages`: those that its prompt numbers."""
     return Scope(
         execution_id=state["execution_id"],
         role=role,
@@ -48,6 +51,8 @@ def scope(state: ResearchState, role: AgentRole, *, step: str = "") -> Scope:
         team_id=team_of(state).team_id,
         round_number=state["round_number"],
         step=step,
+        passages=tuple(passage.id for passage in passages),
+        lessons=tuple(bullet["id"] for bullet in state.get("bullets", [])),
     )
 
 

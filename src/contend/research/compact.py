@@ -70,7 +70,7 @@ async def write(
                 for number, bullet in enumerate(bullets, start=1)
             ],
         },
-        scope=scope(state, "writer", step=str(state["iteration_count"])),
+        scope=scope(state, "writer", step=str(state["iteration_count"]), passages=offered),
     )
     return draft_of(answer.value, offered, bullets, (state["task_plan"] or {}).get("theme", "")), answer.usage
 

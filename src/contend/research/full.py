@@ -59,7 +59,7 @@ async def choose(
         "research/choose",
         ChoiceReply,
         {"head": head, "budget": budget, "searches": _searches(state)},
-        scope=scope(state, "writer", step=f"choose {len(pool_of(state)['shown'])} {len(shown)}"),
+        scope=scope(state, "writer", step=f"choose {len(pool_of(state)['shown'])} {len(shown)}", passages=passages),
     )
     return answer.value, answer.usage
 
@@ -81,7 +81,7 @@ async def write(
             "research/write",
             ReportReply,
             {**values, "outline": [Untrusted(each) for each in (state["task_plan"] or {}).get("outline", [])]},
-            scope=scope(state, "writer", step=step),
+            scope=scope(state, "writer", step=step, passages=offered),
             faults=lambda reply: faults_of_report(reply, len(offered)),
         )
         title = (state["task_plan"] or {}).get("theme", "")
@@ -96,7 +96,7 @@ async def write(
             "fixes": Untrusted(fixes_for(state), label="fixes"),
             "new_passages": _new_numbers(state, before),
         },
-        scope=scope(state, "writer", step=step),
+        scope=scope(state, "writer", step=step, passages=offered),
         faults=lambda reply: faults_of_revision(reply, len(offered), len(before.sections)),
     )
     return revised(before, changed.value, offered, bullets), changed.usage

@@ -48,6 +48,10 @@ class Settings(BaseSettings):
     call_deadline_seconds: Annotated[float, Field(gt=0)] = 300
     max_calls_in_flight: Annotated[int, Field(ge=1)] = 64
     max_retries: Annotated[int, Field(ge=0)] = 2
+    record: Path | None = None
+    """The file to which a run's model replies are added."""
+    replay: Path | None = None
+    """The file from which model replies are played; no model is asked."""
     record_lock_seconds: Annotated[float, Field(gt=0)] = 10
     server_token: SecretStr | None = None
     """What the Agent Server asks of every request; without one it answers this machine only."""
@@ -63,7 +67,7 @@ class Settings(BaseSettings):
         self._base = here / (self.started_in or here).expanduser()
         self._folder = here / self.workspace.expanduser() if self.workspace else _nearest_workspace(here)
 
-    @field_validator("openai_api_key", "openai_base_url", "tavily_api_key", mode="before")
+    @field_validator("openai_api_key", "openai_base_url", "tavily_api_key", "record", "replay", mode="before")
     @classmethod
     def _unset_if_blank(cls, value: object) -> object:
         """An empty variable turns off what a `.env` file sets."""
@@ -117,6 +121,15 @@ class Settings(BaseSettings):
             raise ValueError("CONTEND_CHECKPOINTER is redis: set CONTEND_REDIS_URL=redis://HOST:PORT as well")
         return self
 
+    @model_validator(mode="after")
+    def _record_or_replay(self) -> Self:
+        if self.record is not None and self.replay is not None:
+            raise ValueError(
+                "CONTEND_RECORD and a replay (--replay, CONTEND_REPLAY) are both set: a replayed run has no replies of "
+                "its own to keep; leave one of them out"
+            )
+        return self
+
     @property
     def redis_location(self) -> str:
         """The Redis server's whole address, password included: for the client only."""
@@ -134,8 +147,8 @@ class Settings(BaseSettings):
 
     @property
     def has_language_model(self) -> bool:
-        """A key, or the address of an endpoint that may not need one."""
-        return self.openai_api_key is not None or self.openai_base_url is not None
+        """A key, the address of an endpoint that may not need one, or a model's recorded replies."""
+        return any((self.openai_api_key, self.openai_base_url, self.replay))
 
     @property
     def folder(self) -> Path:

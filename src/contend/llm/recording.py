@@ -1,0 +1,264 @@
+"""Model replies kept in a file, and played from it: the same run again, and no model is asked.
+
+A line of the file is one reply. Numbers in it that name passages or lessons are kept as ids, so that a replay whose
+passages come in another order cites the same ones.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from contend.errors import InputError, ModelError
+from contend.llm.model import Answer, Model, R, Scope
+from contend.models.options import RecordedReplies, Role
+from contend.models.record import Record, UtcDatetime, utc_now
+from contend.models.task import CallUsage
+from contend.stores.files import writing
+from contend.text import shorten
+
+PASSAGE_FIELDS = ("sources", "passages", "others")
+LESSON_FIELDS = ("lessons", "bullets")
+"""The fields of replies that list numbers of passages, and of lessons, as the prompt counted them."""
+
+
+class RecordedReply(Record):
+    """A reply, whose it was, and what it cost. `context`: the tokens that its model could read."""
+
+    run: str
+    role: Role
+    team: str
+    round: int = Field(ge=0)
+    step: str
+    prompt: str
+    reply: dict[str, Any]
+    spread: dict[int, float] | None = None
+    model: str
+    context: int = Field(gt=0)
+    input_tokens: int = Field(ge=0)
+    output_tokens: int = Field(ge=0)
+    requests: int = Field(ge=0)
+    recorded_at: UtcDatetime = Field(default_factory=utc_now)
+
+    @property
+    def call_key(self) -> str:
+        scope = Scope("", self.role, "en", team_id=self.team, round_number=self.round, step=self.step)
+        return scope.call_key(self.prompt)
+
+
+class RecordingModel:
+    """A model whose replies are added to a file as they come; implements `Model`.
+
+    `context`: the tokens that the model can read in an execution.
+    """
+
+    def __init__(self, model: Model, file: Path, *, context: Callable[[str], int]) -> None:
+        self.name = model.name
+        self._model = model
+        self._file = file
+        self._context = context
+
+    async def structured(
+        self,
+        prompt: str,
+        reply_type: type[R],
+        values: Mapping[str, object],
+        *,
+        scope: Scope,
+        spread_over: str | None = None,
+        faults: Callable[[R], str] | None = None,
+    ) -> Answer[R]:
+        """Ask, and keep what was answered; see `Model.structured`.
+
+        Raises:
+            StoreUnwritable: the file cannot be written.
+        """
+        answer = await self._model.structured(
+            prompt, reply_type, values, scope=scope, spread_over=spread_over, faults=faults
+        )
+        line = self._line(prompt, scope, answer).model_dump_json(exclude_none=True)
+        await asyncio.to_thread(_add_line, self._file, line)
+        return answer
+
+    def _line(self, prompt: str, scope: Scope, answer: Answer[R]) -> RecordedReply:
+        return RecordedReply(
+            run=scope.execution_id,
+            role=scope.role,
+            team=scope.team_id,
+            round=scope.round_number,
+            step=scope.step,
+            prompt=prompt,
+            reply=_looked_up(answer.value.model_dump(mode="json"), _ids(scope)),
+            spread=dict(answer.spread) if answer.spread else None,
+            model=self.name,
+            context=self._context(scope.execution_id),
+            input_tokens=answer.usage.input_tokens,
+            output_tokens=answer.usage.output_tokens,
+            requests=answer.usage.requests,
+        )
+
+
+class Recording:
+    """The replies of one run, by role, team, round, step and prompt."""
+
+    def __init__(self, file: Path, replies: Sequence[RecordedReply]) -> None:
+        self.file = file
+        # A call that a crash repeated is there twice: the run went on from the later one.
+        self._replies = {reply.call_key: reply for reply in replies}
+
+    @classmethod
+    def read(cls, file: Path) -> "Recording":
+        """The last run in a file. Blocking.
+
+        Raises:
+            InputError: the file cannot be read, or holds no reply, or a line that is none.
+        """
+        try:
+            lines = file.read_text("utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+            raise InputError(f"replay {file}: {reason}; name a file that CONTEND_RECORD wrote") from error
+        replies = [_read_line(file, number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+        if not replies:
+            raise InputError(f"replay {file}: it holds no reply; name a file that CONTEND_RECORD wrote")
+        return cls(file, [reply for reply in replies if reply.run == replies[-1].run])
+
+    @property
+    def summary(self) -> RecordedReplies:
+        replies = self._replies.values()
+        return RecordedReplies(
+            recorded_on=max(reply.recorded_at for reply in replies).date(),
+            model=", ".join(sorted({reply.model for reply in replies})),
+            calls=sum(reply.requests for reply in replies),
+            tokens=sum(reply.input_tokens + reply.output_tokens for reply in replies),
+        )
+
+    @property
+    def models(self) -> dict[Role, str]:
+        """The model that played each role."""
+        return {reply.role: reply.model for reply in self._replies.values()}
+
+    def context(self, model: str) -> int:
+        """The tokens that a model could read; of one that is not in the file, as many as each of them could."""
+        own = [reply.context for reply in self._replies.values() if reply.model == model]
+        return min(own or [reply.context for reply in self._replies.values()])
+
+    def reply_to(self, prompt: str, scope: Scope) -> RecordedReply:
+        """What was replied to a call.
+
+        Raises:
+            ModelError: the recording does not hold it.
+        """
+        reply = self._replies.get(scope.call_key(prompt))
+        if reply is None:
+            raise ModelError(f"{self.file} holds no reply of {_caller(prompt, scope)}: {_REMEDY}")
+        return reply
+
+
+class ReplayModel:
+    """Plays a recording, whichever model is named: no call is made, nothing is spent. Implements `Model`."""
+
+    def __init__(self, name: str, recording: Recording) -> None:
+        self.name = name
+        self._recording = recording
+
+    async def structured(
+        self,
+        prompt: str,
+        reply_type: type[R],
+        values: Mapping[str, object],  # noqa: ARG002 - the protocol's; the reply was given before
+        *,
+        scope: Scope,
+        spread_over: str | None = None,  # noqa: ARG002 - the protocol's; the recording holds what was asked for
+        faults: Callable[[R], str] | None = None,  # noqa: ARG002 - the protocol's; the reply was mended before
+    ) -> Answer[R]:
+        """The recorded reply, its passages under the numbers of this run. One that is not offered is left out.
+
+        Raises:
+            ModelError: the recording does not hold the reply, or it does not fit this version of contend.
+        """
+        known = self._recording.reply_to(prompt, scope)
+        try:
+            value = reply_type.model_validate(_looked_up(known.reply, _numbers(scope)))
+        except ValidationError as error:
+            place = ".".join(map(str, error.errors()[0]["loc"]))
+            raise ModelError(
+                f"{self._recording.file}: the reply of {_caller(prompt, scope)} does not fit this version of contend "
+                f"({place}: {error.errors()[0]['msg']}): {_REMEDY}"
+            ) from error
+        return Answer(value, _nothing_spent(known), known.spread)
+
+
+_REMEDY = "record the run anew with CONTEND_RECORD=FILE, or ask a model: leave --replay and CONTEND_REPLAY out"
+
+
+def _caller(prompt: str, scope: Scope) -> str:
+    team = f" of team {scope.team_id}" if scope.team_id else ""
+    played = f", round {scope.round_number}" if scope.round_number else ""
+    step = f", step {scope.step}" if scope.step else ""
+    return f"the {scope.role}{team}{played}{step} ({prompt})"
+
+
+def _ids(scope: Scope) -> dict[str, dict[Any, Any]]:
+    """Ids by number, for each field that lists numbers."""
+    return _tables(*(dict(enumerate(each, start=1)) for each in (scope.passages, scope.lessons)))
+
+
+def _numbers(scope: Scope) -> dict[str, dict[Any, Any]]:
+    """Numbers by id, for each field that lists ids."""
+    counted = (enumerate(each, start=1) for each in (scope.passages, scope.lessons))
+    return _tables(*({name: number for number, name in each} for each in counted))
+
+
+def _tables(passages: dict[Any, Any], lessons: dict[Any, Any]) -> dict[str, dict[Any, Any]]:
+    return {**dict.fromkeys(PASSAGE_FIELDS, passages), **dict.fromkeys(LESSON_FIELDS, lessons)}
+
+
+def _looked_up(value: Any, tables: Mapping[str, Mapping[Any, Any]]) -> Any:  # noqa: ANN401 - JSON
+    """The value with what its numbering fields list looked up in the field's table."""
+    if isinstance(value, list):
+        return [_looked_up(each, tables) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: _listed(inner, tables[name]) if name in tables else _looked_up(inner, tables)
+        for name, inner in value.items()
+    }
+
+
+def _listed(names: list[Any], table: Mapping[Any, Any]) -> list[Any]:
+    """What is not in the table is left out; numbers of a call that offers nothing stay as they are."""
+    return [table.get(name, name) for name in names if name in table or (not table and isinstance(name, int))]
+
+
+def _nothing_spent(known: RecordedReply) -> CallUsage:
+    """No time either, so that a replay leaves the same record each time."""
+    return CallUsage(
+        call_key=known.call_key,
+        role=known.role,
+        model=known.model,
+        input_tokens=0,
+        output_tokens=0,
+        cost_usd=0.0,
+        milliseconds=0,
+        requests=0,
+    )
+
+
+def _read_line(file: Path, number: int, line: str) -> RecordedReply:
+    try:
+        return RecordedReply.model_validate_json(line)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        place = ".".join(map(str, fault["loc"])) or "line"
+        said = shorten(fault["msg"], 200)
+        raise InputError(f"replay {file}, line {number}: {place}: {said}; record the run anew") from error
+
+
+def _add_line(file: Path, line: str) -> None:
+    with writing(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a", encoding="utf-8") as recording:
+            recording.write(f"{line}\n")

@@ -1,0 +1,243 @@
+"""A contest whose model replies were recorded, played again without a model."""
+
+import asyncio
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contend.app import RunOutcome
+from contend.errors import InputError
+from contend.services import Services
+from contend.settings import load_settings
+from fakes.contests import LARGE_CONTEXT, SMALL_CONTEXT, Contest, write_workspace
+from fakes.terminal import Terminal
+from fakes.vendors import Vendors
+
+THEME = "How does resume work after a crash, and what is a team?"
+JAPANESE = "強制終了した後、再開はどのように動きますか？"
+
+
+class Replayed(Contest):
+    """A contest that records its replies into a file, or plays them from it."""
+
+    def __init__(self, contest: Contest, file: Path, *, workspace: Path | None = None) -> None:
+        super().__init__(workspace or contest.workspace, contest.documents, None if workspace else contest.base_url)
+        self.file = file
+
+    def services(self) -> Services:
+        kept: dict[str, Any] = {"record" if self.base_url else "replay": self.file}
+        return Services(load_settings(workspace=self.workspace, OPENAI_BASE_URL=self.base_url, **kept))
+
+
+@pytest.fixture
+def contest(request: pytest.FixtureRequest, workspace: Path, documents: Path, vendors: Vendors) -> Contest:
+    write_workspace(workspace, reads=getattr(request, "param", LARGE_CONTEXT))
+    return Contest(workspace, documents, vendors.base_url)
+
+
+each_profile = pytest.mark.parametrize("contest", [LARGE_CONTEXT, SMALL_CONTEXT], indirect=True)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "kept" / "replies.jsonl"
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """A workspace that knows the teams, and no more of the recorded run."""
+    write_workspace(tmp_path / "elsewhere")
+    return tmp_path / "elsewhere"
+
+
+async def record(contest: Contest, file: Path, theme: str = THEME) -> RunOutcome:
+    return await Replayed(contest, file).run(theme, min_rounds=2)
+
+
+def timeless(outcome: RunOutcome) -> str:
+    """The report without what a clock wrote."""
+    text = re.sub(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}", "", outcome.markdown or "")
+    return re.sub(r"^- (?:Active time|Usage|Models|Model replies): .*$\n", "", text, flags=re.MULTILINE)
+
+
+@each_profile
+async def test_a_replayed_contest_gives_the_same_report_and_asks_no_model(
+    contest: Contest, file: Path, elsewhere: Path, vendors: Vendors
+) -> None:
+    first = await record(contest, file)
+    asked = len(vendors.calls)
+
+    again = await Replayed(contest, file, workspace=elsewhere).run(THEME, min_rounds=2)
+
+    assert first.status == again.status == "completed"
+    assert timeless(again) == timeless(first)
+    assert first.summary
+    assert again.summary
+    assert again.summary.best_score == first.summary.best_score
+    assert len(vendors.calls) == asked == len(lines_of(file))
+    assert again.usage.requests == again.usage.input_tokens == 0
+
+
+@pytest.mark.parametrize(
+    ("theme", "words"),
+    [
+        (THEME, r"Model replies: recorded on \d{4}-\d\d-\d\d \(model alpha, beta, gpt"),
+        (JAPANESE, r"モデルの返答：.*記録"),
+    ],
+    ids=["en", "ja"],
+)
+async def test_a_replayed_report_says_when_and_by_which_model_its_replies_were_given(
+    contest: Contest, file: Path, elsewhere: Path, theme: str, words: str
+) -> None:
+    first = await record(contest, file, theme)
+
+    again = await Replayed(contest, file, workspace=elsewhere).run(theme, min_rounds=2)
+
+    assert not re.search(words, first.markdown or "")
+    assert re.search(words, again.markdown or "")
+
+
+@each_profile
+async def test_passages_in_another_order_keep_their_citations(contest: Contest, file: Path, elsewhere: Path) -> None:
+    first = await record(contest, file)
+    for number, name in enumerate(["teams.md", "scores.html", "resume.md", "saikai.txt"], start=1):
+        (contest.documents / name).rename(contest.documents / f"{number}-{name}")
+
+    again = await Replayed(contest, file, workspace=elsewhere).run(THEME, min_rounds=2)
+
+    before = await cited(contest, first)
+    assert any(texts for _, texts in before)
+    assert await cited(replace(contest, workspace=elsewhere), again) == before
+
+
+async def test_a_passage_that_is_gone_is_not_cited(contest: Contest, file: Path, elsewhere: Path) -> None:
+    first = await record(contest, file)
+    teams = contest.documents / "teams.md"
+    teams.write_text(teams.read_text("utf-8").replace("A team plans", "Each team plans"), "utf-8")
+
+    again = await Replayed(contest, file, workspace=elsewhere).run(THEME, min_rounds=2)
+
+    assert first.report
+    assert again.report
+    assert "teams.md" in str([source.url for source in first.report.sources])
+    assert "Each team plans" not in "".join(
+        text for _, texts in await cited(replace(contest, workspace=elsewhere), again) for text in texts
+    )
+
+
+async def test_a_reply_that_is_missing_is_named_in_one_line_with_the_remedy(
+    contest: Contest, file: Path, elsewhere: Path
+) -> None:
+    await record(contest, file)
+    lines = lines_of(file)
+    kept = [line for line in lines if not is_draft(line, team="beta")]
+    write_lines(file, kept)
+
+    again = await Replayed(contest, file, workspace=elsewhere).run(THEME, min_rounds=2)
+
+    assert len(kept) == len(lines) - 1
+    assert again.status == "partial"
+    assert f"team beta failed: {file} holds no reply of the writer of team beta, round 1, step 1 (" in again.message
+    assert "record the run anew with CONTEND_RECORD=FILE" in again.message
+
+
+async def test_a_reply_of_another_shape_is_named(contest: Contest, file: Path, elsewhere: Path) -> None:
+    await record(contest, file)
+    lines = lines_of(file)
+    for line in lines:
+        if is_draft(line, team="beta"):
+            del line["reply"]["summary"]
+    write_lines(file, lines)
+
+    again = await Replayed(contest, file, workspace=elsewhere).run(THEME, min_rounds=2)
+
+    assert "the writer of team beta, round 1, step 1" in again.message
+    assert "does not fit this version of contend (summary: Field required)" in again.message
+
+
+async def test_a_run_that_plays_a_recording_does_not_go_on_with_a_model(
+    contest: Contest, file: Path, elsewhere: Path, vendors: Vendors
+) -> None:
+    await record(contest, file)
+    asked = len(vendors.calls)
+    waiting = await Replayed(contest, file, workspace=elsewhere).run(
+        THEME, thread_id="t-1", min_rounds=2, approve=["report"]
+    )
+    live = replace(contest, workspace=elsewhere)
+
+    with pytest.raises(InputError, match=r"plays replies recorded on .*: set CONTEND_REPLAY to that recording"):
+        await live.resume("t-1", "approve")
+    ended = await Replayed(contest, file, workspace=elsewhere).resume("t-1", "approve")
+
+    assert waiting.questions
+    assert ended.status == "completed"
+    assert len(vendors.calls) == asked
+
+
+async def test_of_several_runs_in_a_file_the_last_is_played(contest: Contest, file: Path, elsewhere: Path) -> None:
+    await record(contest, file, "What is a team?")
+    last = await record(contest, file)
+
+    again = await Replayed(contest, file, workspace=elsewhere).run(THEME, min_rounds=2)
+
+    assert (again.status, again.message) == (last.status, last.message)
+    assert timeless(again) == timeless(last)
+
+
+async def test_a_model_of_the_callers_is_refused_beside_a_recording(
+    contest: Contest, file: Path, elsewhere: Path
+) -> None:
+    await record(contest, file)
+
+    with pytest.raises(InputError, match=r"model gpt-5: the replies of .* are played, and no model is asked"):
+        await Replayed(contest, file, workspace=elsewhere).run(THEME, model="gpt-5")
+
+
+def test_the_terminal_says_of_a_replay_what_it_is(
+    contest: Contest, file: Path, elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asyncio.run(record(contest, file))
+    given = ["run", THEME, "--docs", contest.documents, "--source", "local", "--rounds", "2", "--replay", file]
+    told = f"model replies: recorded on {lines_of(file)[-1]['recorded_at'][:10]} (model alpha, beta, gpt"
+    terminal = Terminal(elsewhere, capsys.readouterr)
+
+    dry = terminal(*given, "--dry-run")
+    said = terminal(*given, "--thread", "t-1")
+    status = terminal("status", "t-1")
+
+    assert (dry.code, said.code, status.code) == (0, 0, 0), said.err
+    for shown in (dry.out, said.out, status.out):
+        assert told in " ".join(shown.split())
+    assert "nothing: no model is asked" in dry.out
+
+
+def lines_of(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+
+def write_lines(file: Path, lines: list[dict[str, Any]]) -> None:
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
+
+
+def is_draft(line: dict[str, Any], *, team: str) -> bool:
+    """Whether a line holds the team's first draft."""
+    place = (line["team"], line["round"], line["step"])
+    return line["prompt"] in {"research/write", "writer/write"} and place == (team, 1, "1")
+
+
+async def cited(contest: Contest, outcome: RunOutcome) -> list[tuple[str, list[str]]]:
+    """Each sentence of the last submissions with the texts of its passages."""
+    services = contest.services()
+    rows = [row for team in ("alpha", "beta") for row in await services.record.submissions(outcome.execution_id, team)]
+    drafts = [(await services.require_submission(row.role_records["submission"])).draft for row in rows]
+    found = [
+        (each.text, [await services.documents.get(passage) for passage in each.passages])
+        for draft in drafts
+        for each in draft.sentences()
+    ]
+    await services.aclose()
+    return found
