@@ -32,6 +32,8 @@ PROMPTS = {
     "RevisionReply": "research/revise",
     "FixesReply": "research/review",
     "MergeReply": "research/merge",
+    "SectionDraftReply": "research/section",
+    "SummaryReply": "research/summarize",
     "MetricReply": "evaluator/metric",
     "PairwiseReply": "pairwise/compare",
     "CitationReply": "citation/check",
@@ -142,6 +144,15 @@ def _report(asked: Asked) -> dict[str, Any]:
         "limits": [_statement(_opening(asked), [], "judgement")],
         "lessons": asked.lessons[:2],
     }
+
+
+def _section(asked: Asked) -> dict[str, Any]:
+    """Sentences of the passages under the section's number, each section's own."""
+    number = int(re.findall(r"(?:section |第)(\d+)", asked.user)[-1])
+    quotes = _quotes(asked) or [_statement(_opening(asked), [], "judgement")]
+    own = quotes[number - 1 :: 3] or quotes[:1]
+    section = {"heading": f"Part {number}", "blocks": [{"type": "paragraph", "sentences": own[:6]}]}
+    return {"section": section, "lessons": []}
 
 
 def _merge(asked: Asked) -> dict[str, Any]:
@@ -317,6 +328,8 @@ _REPLIES = {
     "RevisionReply": _revision,
     "FixesReply": _fixes,
     "MergeReply": _merge,
+    "SectionDraftReply": _section,
+    "SummaryReply": lambda asked: {name: _report(asked)[name] for name in ("summary", "findings", "limits")},
     "MetricReply": _metric,
     "PairwiseReply": _pairwise,
     "JudgmentReply": _judgment,

@@ -224,3 +224,30 @@ async def test_of_two_drafts_the_one_is_handed_in_of_which_more_holds(
     state = await researched(services, contest, max_iterations=2)
 
     assert "moon" not in state["report"]["executive_summary"]
+
+
+async def test_a_long_report_is_written_section_by_section_and_summarized_by_who_has_read_them(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    state = await researched(services, contest, max_iterations=1, length="long")
+
+    assert vendors.prompts().count("research/section") == 2
+    assert "research/write" not in vendors.prompts()
+    (asked,) = prompts_of(vendors, "research/summarize")
+    assert "## Section 1: Part 1" in asked
+    assert "## Section 2: Part 2" in asked
+    body = state["report"]["detailed_analysis"]
+    assert body.index("### Part 1") < body.index("### Part 2")
+    assert len(state["calls"]) == len(vendors.calls)
+
+
+async def test_a_section_that_cannot_be_written_is_named_to_the_reviewer_and_the_others_stay(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    vendors.reply("no JSON at all", prompt="research/section", match="Write section 2 alone")
+
+    state = await researched(services, contest, max_iterations=2, length="long")
+
+    (asked,) = prompts_of(vendors, "research/review")
+    assert "- section 2: " in asked
+    assert "### Part 1" in state["report"]["detailed_analysis"]

@@ -84,7 +84,13 @@ class EditingNodes:
                 ],
                 **length_values(options.length),
             },
-            scope=Scope(execution_id=state["execution_id"], role="writer", language=options.language, step="merge"),
+            scope=Scope(
+                execution_id=state["execution_id"],
+                role="writer",
+                language=options.language,
+                step="merge",
+                passages=tuple(passage.id for passage in passages),
+            ),
             faults=lambda reply: faults_of_report(reply, len(passages)),
         )
         merged = _submission(answer.value, drafts, passages, options, state["theme"])

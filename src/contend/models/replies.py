@@ -198,6 +198,21 @@ class ReportReply(Reply):
     lessons: list[int] = Field(max_length=8, description="numbers of the lessons that were used")
 
 
+class SectionDraftReply(Reply):
+    """One section of a long report."""
+
+    section: SectionReply
+    lessons: list[int] = Field(max_length=8, description="numbers of the lessons that were used")
+
+
+class SummaryReply(Reply):
+    """What stands around the sections of a long report, by who has read them."""
+
+    summary: Summary
+    findings: Findings
+    limits: Limits
+
+
 class TakenReply(Reply):
     """What a merged report took from one of the reports, by its letter."""
 

@@ -241,6 +241,14 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
         {**_WRITING, "draft": _said("draft"), "marks": _MARKS, "fixes": _said("fixes"), "new_passages": [2]},
         {**_WRITING_SPARSE, "draft": _said("draft"), "marks": [], "fixes": "", "new_passages": []},
     ),
+    "research/section": (
+        {**_WRITING, "outline": [Untrusted("Causes"), Untrusted("Remedies")], "number": 2},
+        {**_WRITING_SPARSE, "outline": [Untrusted("Causes")], "number": 1},
+    ),
+    "research/summarize": (
+        {"head": "Question and passages", "draft": _said("draft")},
+        {"head": "Question and passages", "draft": _said("draft")},
+    ),
     "research/merge": (
         {
             "head": "Question and passages",

@@ -11,8 +11,10 @@ from contend.models.replies import (
     ReportReply,
     RevisionReply,
     RowReply,
+    SectionDraftReply,
     SectionReply,
     StatementReply,
+    SummaryReply,
     TableReply,
 )
 from contend.models.research import (
@@ -45,6 +47,30 @@ def draft_of(reply: ReportReply, offered: Sequence[Passage], bullets: Sequence[M
         limits=_sentences(reply.limits, ids),
         bullets_used=_used(reply.lessons, bullets),
     )
+
+
+def section_of(
+    reply: SectionDraftReply, offered: Sequence[Passage], bullets: Sequence[Mapping[str, Any]]
+) -> tuple[Section, list[str]]:
+    """A section with passage ids for numbers, and the lessons that were used."""
+    return _section(reply.section, [passage.id for passage in offered]), _used(reply.lessons, bullets)
+
+
+def with_summary(draft: Draft, reply: SummaryReply, offered: Sequence[Passage]) -> Draft:
+    """The draft with what its summarizer wrote around the sections."""
+    ids = [passage.id for passage in offered]
+    parts = {name: _sentences(getattr(reply, name), ids) for name in ("summary", "findings", "limits")}
+    return draft.model_copy(update=parts)
+
+
+def faults_of_section(reply: SectionDraftReply, number: int, offered: int) -> str:
+    """As `faults_of_report`."""
+    return _told(_faults([], [], [], [(number, reply.section)], offered))
+
+
+def faults_of_summary(reply: SummaryReply, offered: int) -> str:
+    """As `faults_of_report`."""
+    return _told(_faults(reply.summary, reply.findings, reply.limits, [], offered))
 
 
 def revised(
@@ -81,11 +107,13 @@ def faults_of_revision(reply: RevisionReply, offered: int, sections: int) -> str
     return _told(lines)
 
 
-def shown_draft(draft: Draft, numbers: Mapping[str, int]) -> str:
+def shown_draft(draft: Draft, numbers: Mapping[str, int], *, only_sections: bool = False) -> str:
     """The draft as a model reads it: each statement under its place, with its passages by number and its kind."""
     lines = [f"Title: {draft.title}"] if draft.title else []
     heading = ""
     for placed in draft.placed():
+        if only_sections and not placed.place[0].isdigit():
+            continue
         if (new := _heading(draft, placed.place)) != heading:
             heading = new
             lines.append(f"\n## {heading}")

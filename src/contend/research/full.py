@@ -5,17 +5,35 @@ from itertools import accumulate
 from typing import Any
 
 from contend.models.options import LENGTH_WORDS, Length
-from contend.models.replies import ChoiceReply, FixesReply, ReportReply, ResearchPlanReply, RevisionReply
-from contend.models.research import Draft, Passage, ResearchPlan
+from contend.models.replies import (
+    ChoiceReply,
+    FixesReply,
+    ReportReply,
+    ResearchPlanReply,
+    RevisionReply,
+    SectionDraftReply,
+    SummaryReply,
+)
+from contend.models.research import Draft, Passage, ResearchPlan, Section
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts import Untrusted
 from contend.research.approval import refusal_reason
 from contend.research.ask import agent, profile, scope, searched_sources, team_of
-from contend.research.drafts import draft_of, faults_of_report, faults_of_revision, revised, shown_draft
+from contend.research.drafts import (
+    draft_of,
+    faults_of_report,
+    faults_of_revision,
+    faults_of_section,
+    faults_of_summary,
+    revised,
+    section_of,
+    shown_draft,
+    with_summary,
+)
 from contend.research.evidence import Evidence, numbers_of
 from contend.research.gathering import pool_of
-from contend.research.state import ResearchState
+from contend.research.state import ResearchState, SectionTask, WrittenSection
 from contend.services import Services
 from contend.sources.library import CatalogueEntry
 from contend.text import estimate_tokens
@@ -102,6 +120,70 @@ async def write(
     return revised(before, changed.value, offered, bullets), changed.usage
 
 
+async def write_section(services: Services, task: SectionTask, offered: Sequence[Passage]) -> WrittenSection:
+    """One section of a long report, at the same time as the others."""
+    state, number = task["research"], task["number"]
+    outline = outline_of(state)
+    bullets = state.get("bullets", [])
+    values = length_values(state["options"]["length"])
+    answer = await agent(services, state, "writer").structured(
+        "research/section",
+        SectionDraftReply,
+        {
+            "head": _head(services, state, offered),
+            "stance": services.stance(team_of(state), state["options"]["language"]),
+            "bullets": _lessons(bullets, state.get("brief", "")),
+            "outline": [Untrusted(each) for each in outline],
+            "number": number,
+            **{name: round(value / len(outline)) for name, value in values.items()},
+        },
+        scope=scope(state, "writer", step=f"{state['iteration_count']} section {number}", passages=offered),
+        faults=lambda reply: faults_of_section(reply, number, len(offered)),
+    )
+    section, used = section_of(answer.value, offered, bullets)
+    return {
+        "number": number,
+        "section": section.model_dump(mode="json"),
+        "bullets": used,
+        "usage": answer.usage.model_dump(mode="json"),
+        "failure": "",
+    }
+
+
+async def summarize(
+    services: Services, state: ResearchState, offered: Sequence[Passage], sections: Sequence[WrittenSection]
+) -> tuple[Draft, CallUsage]:
+    """The long report whole: its sections, and what stands around them by who has read them."""
+    written = [Section.model_validate(each["section"]) for each in sections]
+    first = next(each for section in written for each in section.statements())
+    body = Draft(
+        title=(state["task_plan"] or {}).get("theme", ""),
+        summary=[first],
+        findings=[first],
+        sections=written,
+        bullets_used=list(dict.fromkeys(bullet for each in sections for bullet in each["bullets"])),
+    )
+    answer = await agent(services, state, "writer").structured(
+        "research/summarize",
+        SummaryReply,
+        {"head": _head(services, state, offered), "draft": draft_value(body, offered, only_sections=True)},
+        scope=scope(state, "writer", step=f"{state['iteration_count']} summary", passages=offered),
+        faults=lambda reply: faults_of_summary(reply, len(offered)),
+    )
+    return with_summary(body, answer.value, offered), answer.usage
+
+
+def writes_by_section(state: ResearchState) -> bool:
+    """Whether the next draft is a first one of a long report with several sections."""
+    first = not state.get("draft_report") and not state.get("best_submission")
+    return first and state["options"]["length"] == "long" and len(outline_of(state)) > 1
+
+
+def outline_of(state: ResearchState) -> list[str]:
+    outline: list[str] = (state.get("task_plan") or {}).get("outline", [])
+    return outline
+
+
 async def review(
     services: Services, state: ResearchState, offered: Sequence[Passage], draft: Draft
 ) -> tuple[FixesReply, CallUsage]:
@@ -173,9 +255,10 @@ def head_values(points: Sequence[str], passages: Sequence[Passage]) -> dict[str,
     }
 
 
-def draft_value(draft: Draft, passages: Sequence[Passage]) -> Untrusted:
+def draft_value(draft: Draft, passages: Sequence[Passage], *, only_sections: bool = False) -> Untrusted:
     """A draft for a prompt, with the numbers of the passages shown there."""
-    return Untrusted(shown_draft(draft, numbers_of([passage.id for passage in passages])), label="draft")
+    numbers = numbers_of([passage.id for passage in passages])
+    return Untrusted(shown_draft(draft, numbers, only_sections=only_sections), label="draft")
 
 
 def _head(services: Services, state: ResearchState, passages: Sequence[Passage]) -> str:
@@ -198,7 +281,7 @@ def _lessons(bullets: Sequence[Mapping[str, Any]], brief: str) -> list[dict[str,
     ]
 
 
-def length_values(length: Length) -> dict[str, object]:
+def length_values(length: Length) -> dict[str, int]:
     """About how long a report is to be, in words and, for Japanese, in characters."""
     words = LENGTH_WORDS[length]
     return {"words": words, "characters": words * CHARACTERS_A_WORD}

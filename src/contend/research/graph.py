@@ -1,7 +1,7 @@
 """The research graph.
 
 (open_run) → supervise → (approve_plan) → Send × queries → search → collect → (Send × pages → read_page → collect)
-→ (choose → (search)) → write → (review) → supervise, or end.
+→ (choose → (search)) → write, or Send × sections → write_section → summarize → (review) → supervise, or end.
 """
 
 from langgraph.graph import START, StateGraph
@@ -11,7 +11,7 @@ from contend.models.options import RunOptions
 from contend.research.alone import ResearchAlone
 from contend.research.nodes import ResearchNodes
 from contend.research.routes import ResearchRoutes
-from contend.research.state import PageTask, ResearchInput, ResearchOutput, ResearchState, SearchTask
+from contend.research.state import PageTask, ResearchInput, ResearchOutput, ResearchState, SearchTask, SectionTask
 from contend.services import Services
 
 ResearchGraph = StateGraph[ResearchState, RunOptions, ResearchInput, ResearchOutput]
@@ -43,6 +43,14 @@ def build_research_graph(services: Services) -> ResearchGraph:
     )
     graph.add_node("choose", nodes.choose, error_handler=alone.fail, destinations=fails_to("choose"))
     graph.add_node("write", nodes.write, error_handler=alone.fail, destinations=fails_to("write"))
+    graph.add_node(
+        "write_section",
+        nodes.write_section,  # type: ignore[arg-type]  # handlers take a NodeError
+        input_schema=SectionTask,
+        error_handler=nodes.leave_unwritten,
+        destinations=fails_to("write_section"),
+    )
+    graph.add_node("summarize", nodes.summarize, error_handler=alone.fail, destinations=fails_to("summarize"))
     graph.add_node("review", nodes.review, error_handler=alone.fail, destinations=fails_to("review"))
     routes = ResearchRoutes(services)
     graph.add_conditional_edges(START, routes.route_at_start, ["open_run", "supervise"])
@@ -54,8 +62,12 @@ def build_research_graph(services: Services) -> ResearchGraph:
         "approve_plan", routes.route_after_approval, ["approve_plan", "supervise", "search", "collect"]
     )
     graph.add_edge("search", "collect")
-    graph.add_conditional_edges("collect", routes.route_after_collect, ["read_page", "choose", "write", "supervise"])
-    graph.add_conditional_edges("choose", routes.route_after_choose, ["search", "write"])
+    graph.add_conditional_edges(
+        "collect", routes.route_after_collect, ["read_page", "choose", "write", "write_section", "supervise"]
+    )
+    graph.add_conditional_edges("choose", routes.route_after_choose, ["search", "write", "write_section"])
+    graph.add_edge("write_section", "summarize")
+    graph.add_conditional_edges("summarize", routes.route_after_write, ["review", "supervise"])
     graph.add_edge("read_page", "collect")
     graph.add_conditional_edges("write", routes.route_after_write, ["review", "supervise"])
     graph.add_edge("review", "supervise")

@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 from langgraph.errors import NodeError
 from langgraph.types import Command, Overwrite, interrupt
 
-from contend.errors import SourceError
+from contend.errors import BudgetExhausted, ContendError, DraftError, SourceError
 from contend.models.events import SourceOff, StepDone
 from contend.models.replies import FixesReply, ReviewReply
 from contend.models.research import Draft, Found, Passage, SearchResult
@@ -36,7 +36,15 @@ from contend.research.gathering import (
     working_ids,
 )
 from contend.research.reading import nearest_passages, pages_to_read, unread_pages
-from contend.research.state import BEGUN, PageTask, ResearchState, ResearchUpdate, SearchTask
+from contend.research.state import (
+    BEGUN,
+    PageTask,
+    ResearchState,
+    ResearchUpdate,
+    SearchTask,
+    SectionTask,
+    WrittenSection,
+)
 from contend.research.submitting import submission_of
 from contend.services import Services, tell
 from contend.text import estimate_tokens, shorten
@@ -165,14 +173,56 @@ class ResearchNodes:
         """The draft, or what of it changes; the model names sources, code renders the citations."""
         offered = await self._offered(state)
         best = await self.services.submission(state.get("best_submission"))
-        marks: list[dict[str, str]] = []
         if profile(self.services, state).compact:
             draft, usage = await compact.write(self.services, state, offered, best.content if best else "")
-        else:
-            before = _draft_to_mend(state, best)
-            draft, usage = await full.write(self.services, state, offered, before)
-            checked = await better_draft(draft, before if state.get("draft_report") else None, offered)
-            draft, marks = checked.draft, checked.marks
+            return {**await self._written(state, draft, offered, marks=[]), **spent(self.services, state, usage)}
+        draft, usage = await full.write(self.services, state, offered, _draft_to_mend(state, best))
+        earlier = Draft.model_validate(state["draft_report"]) if state.get("draft_report") else None
+        checked = await better_draft(draft, earlier, offered)
+        written = await self._written(state, checked.draft, offered, marks=checked.marks)
+        return {**written, **spent(self.services, state, usage)}
+
+    async def write_section(self, task: SectionTask) -> ResearchUpdate:
+        """One section of a long report."""
+        offered = await self._offered(task["research"])
+        return {"written_sections": [await full.write_section(self.services, task, offered)]}
+
+    async def leave_unwritten(self, task: SectionTask, error: NodeError) -> Command[Literal["summarize"]]:
+        """A section that could not be written is named to the reviewer; the others go on."""
+        if not isinstance(error.error, ContendError) or isinstance(error.error, BudgetExhausted):
+            raise error.error
+        failed: WrittenSection = {
+            "number": task["number"], "section": None, "bullets": [], "usage": None, "failure": str(error.error)
+        }  # fmt: skip
+        # A failed node's edges are not followed: without this, sections that all fail would end the graph silently.
+        return Command(update={"written_sections": [failed]}, goto="summarize")
+
+    async def summarize(self, state: ResearchState) -> ResearchUpdate:
+        """A long report's sections together, with summary, findings and limits."""
+        sections = sorted(state["written_sections"], key=lambda each: each["number"])
+        written = [each for each in sections if each["section"]]
+        if not written:
+            raise DraftError(f"no section of the report could be written: {sections[0]['failure']}")
+        offered = await self._offered(state)
+        draft, usage = await full.summarize(self.services, state, offered, written)
+        checked = await better_draft(draft, None, offered)
+        missing = [
+            {"place": f"section {each['number']}", "text": f"not written: {each['failure']}"}
+            for each in sections
+            if not each["section"]
+        ]
+        calls = [each["usage"] for each in written if each["usage"]]
+        known: ResearchState = {**state, "calls": [*state.get("calls", []), *calls]}
+        return {
+            **await self._written(state, draft, offered, marks=[*missing, *checked.marks]),
+            "written_sections": Overwrite([]),
+            **spent(self.services, known, usage),
+        }
+
+    async def _written(
+        self, state: ResearchState, draft: Draft, offered: Sequence[Passage], *, marks: list[dict[str, str]]
+    ) -> ResearchUpdate:
+        """What a new draft makes of the state."""
         draft = without_orders(draft, offered)
         written: ResearchState = {**state, "draft_report": draft.model_dump(mode="json")}
         report = state_to_report(written, results=await self._results(state), passages=offered)
@@ -184,7 +234,6 @@ class ResearchNodes:
             "marks": marks,
             "feedback": None,
             "gaps_searched": False,
-            **spent(self.services, state, usage),
         }
 
     async def review(self, state: ResearchState) -> ResearchUpdate:

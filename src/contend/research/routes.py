@@ -1,18 +1,26 @@
 """Where the research goes next: the supervisor's word, a person's answer, each query and source, each page to read."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from langgraph.types import Send
 
 from contend.preflight import is_alone
 from contend.research.ask import max_iterations, profile, queries_of, searched_sources, team_of
+from contend.research.full import outline_of, writes_by_section
 from contend.research.reading import pages_to_read
-from contend.research.state import ResearchState, SearchTask
+from contend.research.state import ResearchState, SearchTask, SectionTask
 from contend.services import Services
 
 HITS, HITS_COMPACT = 20, 8
 """So many hits of each query are gathered: a model that chooses among them reads widely first."""
+
+
+_OF_A_SECTION = (
+    "theme", "options", "team", "execution_id", "round_number", "brief", "bullets", "task_plan", "passages",
+    "iteration_count", "calls", "clock",
+)  # fmt: skip
+"""What a section's writer needs of the state: each writer's part is kept in a checkpoint of its own."""
 
 
 @dataclass(frozen=True)
@@ -53,16 +61,25 @@ class ResearchRoutes:
         if state.get("to_choose"):
             return "choose"
         done = state.get("accepted") or state.get("feedback") is None
-        return "supervise" if state.get("nothing_new") and done else "write"
+        return "supervise" if state.get("nothing_new") and done else self._writers(state)
 
     async def route_after_choose(self, state: ResearchState) -> list[Send] | Literal["write"]:
         """What no passage answers is searched for at once, and what comes of it chosen among."""
-        return (self._searches(state) or "write") if state.get("more_queries") else "write"
+        searches = self._searches(state) if state.get("more_queries") else []
+        return searches or self._writers(state)
 
     async def route_after_write(self, state: ResearchState) -> Literal["review", "supervise"]:
         """The last draft is handed in whatever a reviewer says of it: nobody is asked."""
         last = state.get("open_searched") or state["iteration_count"] >= max_iterations(state)
         return "supervise" if last else "review"
+
+    def _writers(self, state: ResearchState) -> list[Send] | Literal["write"]:
+        """One writer, or one for each section of a long report that is begun."""
+        if profile(self.services, state).compact or not writes_by_section(state):
+            return "write"
+        sections = range(1, len(outline_of(state)) + 1)
+        part = cast("ResearchState", {key: state[key] for key in _OF_A_SECTION if key in state})  # type: ignore[literal-required]  # its keys
+        return [Send("write_section", SectionTask(number=number, research=part)) for number in sections]
 
     def _searches(self, state: ResearchState) -> list[Send]:
         off = self.services.sources_off(state["execution_id"]) | state.get("sources_off", {})

@@ -53,6 +53,16 @@ class ResearchOutput(TypedDict, total=False):
     messages: Chat
 
 
+class WrittenSection(TypedDict):
+    """A section as it was written, with the lessons used and the call's cost; `failure` says why there is none."""
+
+    number: int
+    section: dict[str, Any] | None
+    bullets: list[str]
+    usage: dict[str, Any] | None
+    failure: str
+
+
 class ResearchState(ResearchInput, ResearchOutput, total=False):
     """`found` and `failed` grow by parallel searches, `found` and `read` by pages read in parallel.
 
@@ -81,6 +91,7 @@ class ResearchState(ResearchInput, ResearchOutput, total=False):
     passages: list[dict[str, Any]]
     to_choose: list[str]
     written_from: list[str]
+    written_sections: Annotated[list[WrittenSection], operator.add]
     marks: list[dict[str, str]]
     more_queries: list[str]
     gaps_searched: bool
@@ -107,6 +118,13 @@ class PageTask(TypedDict):
     result: dict[str, Any]
     summary: str
     places: dict[str, int]
+
+
+class SectionTask(TypedDict):
+    """One section of a long report: what `write_section` is sent. `research` is the part of the state it rests on."""
+
+    number: int
+    research: "ResearchState"
 
 
 class ResearchUpdate(TypedDict, total=False):
@@ -141,6 +159,7 @@ class ResearchUpdate(TypedDict, total=False):
     passages: list[dict[str, Any]]
     to_choose: list[str]
     written_from: list[str]
+    written_sections: object
     marks: list[dict[str, str]]
     more_queries: list[str]
     gaps_searched: bool
@@ -179,6 +198,7 @@ FRESH: ResearchUpdate = {
     "passages": [],
     "to_choose": [],
     "written_from": [],
+    "written_sections": Overwrite([]),
     "marks": [],
     "more_queries": [],
     "gaps_searched": False,
