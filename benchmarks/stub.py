@@ -71,7 +71,7 @@ def _replies(offered: int, variant: int) -> dict[str, dict[str, Any]]:
         "ReviewReply": {"feedback": "", "more_queries": [], "accept": True},
         "MetricReply": {"reason": " ".join(_lines(first, 3)), "evidence": _lines(first, 1), "percent": 40 + variant},
         "PairwiseReply": {"reason": " ".join(_lines(first, 2)), "choice": "tie"},
-        "CitationReply": {"verdicts": [{"number": 1, "reason": "It says so.", "supported": True}]},
+        "CitationReply": {"verdicts": [{"number": 1, "reason": "It says so.", "verdict": "stated"}]},
         "JudgmentReply": {
             "reasoning": " ".join(_lines(first, 2)),
             "should_continue": True,

@@ -76,14 +76,16 @@ def asked_about_citations(vendors: Vendors) -> list[str]:
     return [call.user for call in vendors.calls if call.prompt == "citation/check"]
 
 
-@pytest.mark.parametrize("supported", [True, False])
+@pytest.mark.parametrize(
+    ("verdict", "supported"), [("stated", True), ("derived", True), ("contradicted", False), ("absent", False)]
+)
 async def test_a_judge_is_asked_about_the_doubtful_citations_only_and_its_word_decides(
-    contest: Contest, vendors: Vendors, supported: bool
+    contest: Contest, vendors: Vendors, verdict: str, *, supported: bool
 ) -> None:
     findings = {"text": TWISTED, "sources": [1]}, {"text": CHEESE, "sources": [1]}
     vendors.malform(with_findings(*findings), prompt="writer/write")
-    verdict = {"number": 1, "reason": "Nothing of beginning anew.", "supported": supported}
-    vendors.reply(json.dumps({"verdicts": [verdict]}), prompt="citation/check")
+    said = {"number": 1, "reason": "Nothing of beginning anew.", "verdict": verdict}
+    vendors.reply(json.dumps({"verdicts": [said]}), prompt="citation/check")
 
     outcome = await contest.run(THEME, max_rounds=1, learn=False)
 
@@ -119,35 +121,20 @@ DOUBTFUL = (
     "Their process writes much more text into a file than anybody reads.",
     "A killed process loses its workspace and begins again from nothing.",
     "The machine goes to sleep when its owner reads a book.",
-    "A checkpoint at the border holds travellers for many hours.",
+    "The file of the last run lies beside the command.",
 )
-"""By code 0.504, 0.484, 0.527, 0.538, 0.55, 0.56 and 0.584."""
-HARDLY_DOUBTFUL = "The file of the last run lies beside the command."
-"""By code 0.627."""
 
 
-async def test_a_judge_is_asked_about_the_six_most_doubtful_citations_the_most_doubtful_first(
+async def test_a_judge_is_asked_about_all_doubtful_citations_at_once_with_each_passage_whole_and_once(
     contest: Contest, vendors: Vendors
 ) -> None:
-    vendors.malform(
-        with_findings(*({"text": text, "sources": [1]} for text in reversed(DOUBTFUL))), prompt="writer/write"
-    )
+    vendors.malform(with_findings(*({"text": text, "sources": [1]} for text in DOUBTFUL)), prompt="writer/write")
 
     await contest.run(THEME, max_rounds=1, learn=False)
 
     (asked,) = asked_about_citations(vendors)
-    assert re.findall(r"<sentence-[0-9a-f]{8}>(.*?)</sentence-", asked) == [*DOUBTFUL[:6]]
-
-
-async def test_a_citation_that_is_hardly_doubtful_is_not_asked_about(contest: Contest, vendors: Vendors) -> None:
-    findings = ({"text": text, "sources": [1]} for text in (HARDLY_DOUBTFUL, DOUBTFUL[-1]))
-    vendors.malform(with_findings(*findings), prompt="writer/write")
-
-    await contest.run(THEME, max_rounds=1, learn=False)
-
-    (asked,) = asked_about_citations(vendors)
-    assert DOUBTFUL[-1] in asked
-    assert HARDLY_DOUBTFUL not in asked
+    assert set(DOUBTFUL) <= set(re.findall(r"<sentence-[0-9a-f]{8}>(.*?)</sentence-", asked))
+    assert asked.count("The command resume reads this checkpoint") == 1
 
 
 async def test_where_the_judge_of_citations_fails_what_code_found_stands(contest: Contest, vendors: Vendors) -> None:
@@ -158,7 +145,7 @@ async def test_where_the_judge_of_citations_fails_what_code_found_stands(contest
 
     support = metrics_of(rounds_of(contest)[0])["citation_support"]
     assert len(asked_about_citations(vendors)) == 1
-    assert re.match(r"(\d+) of \1 cited sentences", support.reason)
+    assert "near to what they cite, and no more: 1" in support.reason
     assert support.evidence == []
 
 

@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import BaseMessage, HumanMessage
 
 import contend
-from contend.citations import citation_numbers
+from contend.checks import citation_numbers
 from contend.contest.graph import build_contest_graph
 from contend.errors import InputError, RunChanged, SourceError, UnknownThread
 from contend.models.events import RoundJudged, RoundScored, WinnerPicked

@@ -76,7 +76,6 @@ def test_a_paraphrase_is_at_least_near(text: str, passage: PassageText) -> None:
         ("Rubber sleeves were tested in winter.", SLATS, "negation", "tested"),
         ("Ada Brandt measured 35.9 % more noise.", SLATS, "direction", "more"),
         ("Neighbours complained for two months.", SLATS, "unit", "two months"),
-        ("Ada Brandt measured -280 Hz.", SLATS, "sign", "-280 Hz"),
         ("住民は2018年から二年間苦情を述べた。", JAPANESE, "year", "2018"),
         ("板は風速9 m/sを超えると340 Hzで鳴る。", JAPANESE, "figure", "340 Hz"),
         ("ゴム管の費用は54億円であった。", JAPANESE, "figure", "54億円"),
@@ -100,9 +99,10 @@ def test_what_differs_from_the_passage_is_named_and_not_supported(
     [
         ("Ida Brandt measured 35.9 % less noise.", "name"),
         ("Neighbours complained for two years, from 2021 to 2019.", "place"),
+        ("The slats on the west railing sing at -280 Hz in winds above 9 m/s.", "sign"),
     ],
 )
-def test_another_name_or_order_leaves_a_sentence_near_at_most(text: str, rule: str) -> None:
+def test_another_name_order_or_sign_leaves_a_sentence_near_at_most(text: str, rule: str) -> None:
     found = check(text, SLATS)
 
     assert rule in rules(found)
@@ -262,7 +262,7 @@ def pairs() -> list[citations.Pair]:
 def test_experts_citations_are_told_from_wrong_ones(pairs: list[citations.Pair]) -> None:
     shares = citations.taken(pairs, with_others=True)
 
-    assert citations.balanced(shares) >= 0.855
+    assert citations.balanced(shares) >= 0.86
     assert (shares["own"] + 1 - shares["near"]) / 2 >= 0.81
     assert shares["far"] <= 0.05
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.citations import check_validity
+from contend.checks import check_validity
 from contend.evaluating import submission_of
 from contend.report import head_markdown, read_references
 from fakes.reports import finished, run_head

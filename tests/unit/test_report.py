@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from contend.citations import citation_numbers
+from contend.checks import citation_numbers
 from contend.code_spans import split_code
 from contend.errors import DraftError
 from contend.models.research import CitedSentence, Draft

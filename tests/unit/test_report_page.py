@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from contend.citations import citation_numbers
+from contend.checks import citation_numbers
 from contend.models.record import Language
 from contend.models.research import Passage
 from contend.models.task import RunUsage

@@ -1,9 +1,11 @@
-"""Checks by code of what a report says: does what a claim names say it? Named rules mark, they delete nothing."""
+"""Checks by code of what a report says: was what it cites retrieved, does it say so? Rules mark and delete nothing."""
 
 from contend.checks.arithmetic import calculate
 from contend.checks.checking import DOUBTFUL, NEAR, SUPPORTED, check_claim, level_of
-from contend.checks.claims import Calibration, Claim, ClaimCheck, Kind, Level, Mark, PassageText
+from contend.checks.claims import Calibration, Claim, ClaimCheck, Level, Mark, PassageText
+from contend.checks.drafts import DraftClaim, claims_of, passage_text
 from contend.checks.rules import RULES
+from contend.checks.validity import Validity, check_validity, citation_numbers
 
 __all__ = [
     "DOUBTFUL",
@@ -13,11 +15,16 @@ __all__ = [
     "Calibration",
     "Claim",
     "ClaimCheck",
-    "Kind",
+    "DraftClaim",
     "Level",
     "Mark",
     "PassageText",
+    "Validity",
     "calculate",
     "check_claim",
+    "check_validity",
+    "citation_numbers",
+    "claims_of",
     "level_of",
+    "passage_text",
 ]

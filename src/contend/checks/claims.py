@@ -5,8 +5,8 @@ from typing import Literal, NamedTuple
 from pydantic import Field
 
 from contend.models.record import Record, Score, Text
+from contend.models.research import ClaimKind
 
-Kind = Literal["stated", "derived", "judgement", "open"]
 Level = Literal["supported", "near", "unsupported", "not_needed"]
 
 
@@ -14,7 +14,7 @@ class Claim(Record, frozen=True):
     """A sentence without its citation marks. `expression`: the arithmetic behind a derived figure, as `21.4 * 4`."""
 
     text: Text
-    kind: Kind = "stated"
+    kind: ClaimKind = "stated"
     expression: str = ""
 
 

@@ -93,7 +93,7 @@ def _speaks_of_less(text: str) -> bool:
     return any((0, 1) in clause.sides for clause in clauses(text))
 
 
-_LEAST_CONTEXT = 0.6
+_LEAST_CONTEXT = 0.65
 # Lower, because the word itself is one that the two do not share.
 _LEAST_CONTEXT_OF_SIDES = 0.55
 _LEAST_SHARED = 3
@@ -231,7 +231,7 @@ RULES = (
     Rule("figure", figure_differs, NOT_SUPPORTED, Calibration(0, _EXPERTS, _CHOSEN, 0.04)),
     Rule("count", count_differs, DOUBTED, Calibration(_LEAST_FIGURE, _EXPERTS, _CHOSEN, 0.024)),
     Rule("unit", unit_differs, NOT_SUPPORTED, Calibration(0, _EXPERTS, _CHOSEN, 0.0)),
-    Rule("sign", sign_differs, NOT_SUPPORTED, Calibration(0, _EXPERTS, _CHOSEN, 0.0)),
+    Rule("sign", sign_differs, DOUBTED, Calibration(0, _EXPERTS, _CHOSEN, 0.005)),
     Rule("negation", negation_differs, NOT_SUPPORTED, Calibration(_LEAST_CONTEXT, _EXPERTS, _CHOSEN, 0.013)),
     Rule("denial", denial_differs, DOUBTED, Calibration(_LEAST_REPEATED, _EXPERTS, _CHOSEN, 0.0)),
     Rule("direction", direction_differs, NOT_SUPPORTED, Calibration(_LEAST_CONTEXT_OF_SIDES, _EXPERTS, _CHOSEN, 0.002)),

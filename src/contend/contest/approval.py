@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from contend.citations import check_validity
+from contend.checks import check_validity
 from contend.contest.state import ContestState, ContestUpdate
 from contend.models.questions import Decision, Unusable, decision_of, payload
 from contend.models.research import ResearchReport

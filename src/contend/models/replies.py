@@ -286,16 +286,18 @@ class PairwiseReply(Reply):
     choice: Literal["first", "second", "tie"]
 
 
-MOST_CITATIONS = 6
+MOST_CITATIONS = 20
 """As many doubtful citations are asked about at once."""
+
+Verdict = Literal["stated", "derived", "contradicted", "absent"]
 
 
 class CitationVerdict(Reply):
-    """Whether a source says a sentence, by its number."""
+    """Whether its passages say a sentence, by its number."""
 
     number: int = Field(ge=1, le=MOST_CITATIONS)
-    reason: str = Field(min_length=2, max_length=200)
-    supported: bool
+    reason: str = Field(min_length=2, max_length=300)
+    verdict: Verdict
 
 
 class CitationReply(Reply):

@@ -284,8 +284,14 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
         },
     ),
     "citation/check": (
-        {"claims": [{"number": 1, "sentence": _said("sentence"), "source": _said("source")}]},
-        {"claims": []},
+        {
+            "passages": [{"number": 1, "text": _said("passage")}, {"number": 2, "text": _said("passage")}],
+            "claims": [
+                {"number": 1, "sentence": _said("sentence"), "expression": Untrusted(""), "passages": [1]},
+                {"number": 2, "sentence": _said("sentence"), "expression": Untrusted("21.4 * 4"), "passages": [1, 2]},
+            ],
+        },
+        {"passages": [], "claims": []},
     ),
     "pairwise/compare": (
         {

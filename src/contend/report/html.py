@@ -14,7 +14,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from contend.addresses import shown_address
-from contend.citations import citation_numbers
+from contend.checks import citation_numbers
 from contend.models.record import Language
 from contend.models.research import HEADINGS, MARK, Passage, ResearchReport, SearchResult
 from contend.orders import Planted
