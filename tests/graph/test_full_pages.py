@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from contend.models.events import StepDone
 from contend.research.graph import build_research_graph
 from contend.services import Services
-from fakes.contests import ORCHESTRATOR, Contest
+from fakes.contests import Contest, write_workspace
 from fakes.files import make_pdf
 from fakes.replay import Answer, Asked, Replay, as_json
 from fakes.vendors import Vendors
@@ -73,9 +73,7 @@ def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[Web]:
 @pytest.fixture
 def contest(workspace: Path, documents: Path, web: Web) -> Contest:
     assert web
-    (workspace / "config" / "teams").mkdir(parents=True)
-    listed = '\n[[orchestrator.teams]]\nconfig = "config/teams/web.toml"\n'
-    (workspace / "config" / "orchestrator.toml").write_text(ORCHESTRATOR.format(seconds=60, cap=8) + listed, "utf-8")
+    write_workspace(workspace, ("web",))
     (workspace / "config" / "teams" / "web.toml").write_text(TEAM, "utf-8")
     return Contest(workspace, documents, None)
 

@@ -71,7 +71,7 @@ def test_documents_of_every_kind_serve_one_run_and_a_broken_one_is_named(
     report, about = terminal("report", "mixed").out.split("*Generated at: ")
     assert ran.code == 0, ran.out
     assert [sentence for sentence in said[:4] if sentence.rstrip(".。") not in report] == []
-    assert [name for name in NAMES if f"mixed/{name}\n" not in report] == []
+    assert [name for name in NAMES if f"URL: {name}\n" not in report] == []
     assert "broken.pdf" in about
 
 
