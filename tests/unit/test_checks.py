@@ -169,6 +169,16 @@ def test_a_passage_that_says_it_clearly_better_is_named() -> None:
     assert "elsewhere" not in rules(check_claim(claim, [other], [SLATS, other]))
 
 
+def test_across_languages_names_and_figures_are_compared_and_nothing_is_supported_by_code() -> None:
+    passage = PassageText("a", "SparseGPT", "SparseGPT prunes OPT-175B to 60 % sparsity in under 4.5 hours.")
+
+    right = check("SparseGPTはOPT-175Bを60 %の疎性まで刈り込む。", passage)
+    wrong = check("SparseGPTはOPT-175Bを80 %の疎性まで刈り込む。", passage)
+
+    assert (right.level, rules(right)) == ("near", {"language"})
+    assert (wrong.level, rules(wrong)) == ("unsupported", {"language", "figure"})
+
+
 @pytest.mark.parametrize("kind", ["judgement", "open"])
 def test_judgements_and_open_questions_need_no_source(kind: str) -> None:
     assert check("The slats should be taken down.", kind=kind).level == "not_needed"

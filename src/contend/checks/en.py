@@ -69,6 +69,7 @@ LINES = {
     "denial": "one of the two denies what the other does not: “{detail}”",
     "direction": "the cited passages say the opposite of “{detail}”",
     "name": "the name {detail} is not in the cited passages",
+    "language": "the cited passages are in another language, in which only names and figures were compared",
     "word": "nothing in the cited passages comes near to “{detail}”",
     "place": "in the cited passages {detail} belongs to something else",
     "elsewhere": "another passage says it clearly better: {detail}",

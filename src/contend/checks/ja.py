@@ -57,6 +57,7 @@ LINES = {
     "denial": "「{detail}」と引用元とでは、否定の有無が違う",
     "direction": "引用元は「{detail}」の逆を述べている",
     "name": "{detail}という名前は引用元にない",
+    "language": "引用元は別の言語で書かれており、名前と数値だけを比べた",
     "word": "引用元に「{detail}」に当たる言葉がない",
     "place": "引用元では、{detail}は別のことについて述べられている",
     "elsewhere": "別の抜粋のほうがはっきり述べている: {detail}",

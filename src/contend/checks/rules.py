@@ -215,6 +215,12 @@ def place_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str
     yield from filter(None, found)
 
 
+def in_another_language(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]:
+    """Code compares names and figures only where all passages are in the other language."""
+    if not _same_language(claim, passages):
+        yield claim.text
+
+
 def word_missing(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]:
     """A Japanese word, perhaps a name, of which the passages hold hardly a pair of characters."""
     if detect_language(claim.text) == "ja" and _same_language(claim, passages):
@@ -237,5 +243,6 @@ RULES = (
     Rule("direction", direction_differs, NOT_SUPPORTED, Calibration(_LEAST_CONTEXT_OF_SIDES, _EXPERTS, _CHOSEN, 0.002)),
     Rule("name", name_missing, DOUBTED, Calibration(0, _EXPERTS, _CHOSEN, 0.197)),
     Rule("place", place_differs, DOUBTED, Calibration(_LEAST_IN_ONE, _EXPERTS, _CHOSEN, 0.094)),
+    Rule("language", in_another_language, DOUBTED, Calibration(0, _EXPERTS, _CHOSEN, 0.0)),
     Rule("word", word_missing, DOUBTED, Calibration(0.5, "benchmarks/citations_ja.toml, close", _CHOSEN, 0.0)),
 )
