@@ -26,7 +26,9 @@ _FIGURE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _PART = re.compile(rf"({_DIGITS})([十百千万億兆]*)")
-_KANJI = re.compile(r"[〇一二三四五六七八九十百千]+(?=[万億兆年か月日時分秒人名件社台回倍枚つ個校点])")
+_KANJI = re.compile(
+    r"(?<![〇一二三四五六七八九十百千])[〇一二三四五六七八九十百千]++(?=[万億兆年か月日時分秒人名件社台回倍枚つ個校点])"
+)
 _YEAR = re.compile(
     r"(?<![\d.,$€£¥-])(1[5-9]\d\d|20\d\d)(?!\d|[.,]\d|\s?(?:%|[万億千]))(?:\s?(?P<unit>[a-z°℃%µ]+))?", re.IGNORECASE
 )
