@@ -35,6 +35,17 @@ def test_each_query_has_its_best_three_before_what_many_queries_found() -> None:
     assert len(found) == 10
 
 
+def test_what_one_query_is_about_comes_before_what_many_name_in_passing() -> None:
+    seats = [passage(f"seat{place}", q1=place) for place in range(1, 4)]
+    own = passage("own", q1=4)
+    passing = passage("passing", q1=9, q2=9, q3=9, q4=9)
+    others = [passage(f"{query}-{place}", **{query: place}) for query in ("q2", "q3", "q4") for place in range(1, 4)]
+
+    found = ids(offered([*seats, *others, passing, own], pinned=[], tokens=100_000))
+
+    assert found.index("own") < found.index("passing")
+
+
 def test_a_crumb_takes_no_seat_and_a_query_that_found_nothing_else_keeps_it() -> None:
     pool = [passage("crumb", 10, wind=1), *(passage(f"w{place}", wind=place) for place in (2, 3, 4)),
             passage("alone", 10, hum=1)]  # fmt: skip

@@ -360,6 +360,20 @@ async def test_a_document_named_by_the_first_hit_is_found_too(folder: Path) -> N
     assert file_names(found)[:2] == ["film.md", "director.md"]
 
 
+async def test_each_subject_of_a_query_that_semicolons_part_has_its_own_first_hit(folder: Path) -> None:
+    for number in range(9):
+        write(
+            folder, f"bridge{number}.md", f"# Bridge {number}\n\nThe bridge hums in the wind, and its wind is steady."
+        )
+    write(folder, "tea.md", "# Tea\n\nBlack tea is left to oxidise.")
+    write(folder, "橋.md", f"# 橋\n\n{JAPANESE_BRIDGE}")
+
+    found = await LocalDocuments([folder]).search("bridge wind hums; tea；橋が鳴る", limit=4)
+
+    assert {"tea.md", "橋.md"} <= set(file_names(found)[:3])
+    assert len(found) == 4
+
+
 def test_a_title_is_mentioned_as_whole_words_or_anywhere_in_japanese() -> None:
     titles = TitleMentions(["Humber Bridge (1981)", "Rain", "東京タワー", "The", "Twice", "Twice"])
 

@@ -62,7 +62,7 @@ def grown(pool: Sequence[Evidence], new: Iterable[Evidence]) -> list[Evidence]:
 
 
 def offered(pool: Sequence[Evidence], *, pinned: Sequence[str], tokens: int) -> list[Evidence]:
-    """What a call may read of the pool: pinned passages, then each query's best three, then the rest by rank fusion.
+    """What a call may read of the pool: pinned passages, then each query's best three, then the rest by rank.
 
     `pinned`: ids that stand first, in their order, whatever they take. The others come best first as far as `tokens`
     goes; one that does not fit any more is passed over for smaller ones.
@@ -70,7 +70,7 @@ def offered(pool: Sequence[Evidence], *, pinned: Sequence[str], tokens: int) -> 
     known = {each["id"]: each for each in pool}
     chosen = {each: known[each] for each in pinned if each in known}
     left = tokens - sum(each["tokens"] for each in chosen.values())
-    for each in chain(_seated(pool), _fused(pool)):
+    for each in chain(_seated(pool), _ranked(pool)):
         if each["id"] not in chosen and each["tokens"] <= left:
             chosen[each["id"]] = each
             left -= each["tokens"]
@@ -109,12 +109,16 @@ def _place_in(query: str) -> Any:  # noqa: ANN401 - a sort key
     return lambda each: (each["queries"][query], each["id"])
 
 
-def _fused(pool: Sequence[Evidence]) -> list[Evidence]:
-    return sorted(pool, key=lambda each: (-_worth(each), each["id"]))
+def _ranked(pool: Sequence[Evidence]) -> list[Evidence]:
+    """By the best place in any query, then by all places.
+
+    A sum over all queries alone puts what many name in passing before what one query is about.
+    """
+    return sorted(pool, key=lambda each: (-max(_shares(each), default=0.0), -sum(_shares(each)), each["id"]))
 
 
-def _worth(each: Evidence) -> float:
-    return sum(each["weight"] / (RANK_CONSTANT + place) for place in each["queries"].values())
+def _shares(each: Evidence) -> list[float]:
+    return [each["weight"] / (RANK_CONSTANT + place) for place in each["queries"].values()]
 
 
 def numbers_of(ids: Sequence[str]) -> dict[str, int]:

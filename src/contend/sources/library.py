@@ -1,9 +1,10 @@
 """Passages of many files under one index, searched with the documents that the first hits name."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, islice
+from itertools import accumulate, islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +26,7 @@ _MENTIONS_FOLLOWED = 3
 _BONUS = 0.6
 _KEPT_SEARCHES = 256
 _LEVELS = 2
+_SEMICOLON = re.compile("[;；]")
 
 
 class Hit(NamedTuple):
@@ -112,9 +114,17 @@ class Library:
     def search(self, query: str, limit: int) -> list[Hit]:
         """At most `limit` sections, each by its best passage, best first.
 
-        A document that one of the first hits names by its title moves up.
+        A document that one of the first hits names by its title moves up. Of a query with several subjects, parted by
+        semicolons, each subject's best comes first, then each one's second.
         """
-        return self._search(query, limit) if self._search else []
+        if self._search is None:
+            return []
+        subjects = [subject for subject in _SEMICOLON.split(query) if subject.strip()] or [query]
+        rows = zip_longest(*(self._search(subject, limit) for subject in subjects))
+        best: dict[tuple[Path, Section], Hit] = {}
+        for hit in (hit for row in rows for hit in row if hit):
+            best.setdefault((hit.file.path, hit.section), hit)
+        return list(best.values())[:limit]
 
 
 def _unread(file: IndexedFile | LeftOut) -> LeftOut | None:

@@ -9,10 +9,10 @@ from contend.sources.passages import PlacedPiece
 from contend.text import estimate_tokens
 
 SECTION_TOKENS = 700
-"""About so long is a section that is offered whole; a longer one is parted between paragraphs."""
+"""About so long is a section that is offered whole; a longer one is parted between paragraphs, items or rows."""
 
 LONGEST_TOKENS = 1_400
-"""A table, a list or a paragraph stays whole up to here."""
+"""A section with a table stays whole up to here, and no paragraph is cut below."""
 
 _LONGEST_LEAD = 300
 _ROW = "|"
@@ -54,18 +54,28 @@ def sections_of(pieces: Sequence[PlacedPiece]) -> Sections:
 
 
 def _parted(pieces: Sequence[PlacedPiece], sizes: Sequence[int], numbers: Sequence[int]) -> Iterator[_Part]:
-    """A section in parts of about equal size, cut where a paragraph begins, or where a part would get far too long."""
+    """A section in parts of about equal size, cut where a paragraph, an item or a row begins."""
     total = sum(sizes[number] for number in numbers)
-    even = total / -(-total // SECTION_TOKENS) if total else 0
+    most = LONGEST_TOKENS if any(_has_rows(pieces[number]) for number in numbers) else SECTION_TOKENS
+    even = total if total <= most else total / -(-total // SECTION_TOKENS)
     begin, held = numbers[0], 0
     for number in numbers:
         size = sizes[number]
-        full = held + size / 2 > even and pieces[number].gap == "\n\n"
+        full = held + size / 2 > even and _may_begin(pieces[number])
         if held and (full or held + size > LONGEST_TOKENS):
             yield _Part(begin, number)
             begin, held = number, 0
         held += size
     yield _Part(begin, numbers[-1] + 1)
+
+
+def _has_rows(piece: PlacedPiece) -> bool:
+    return piece.text.startswith(_ROW) or f"\n{_ROW}" in piece.text
+
+
+def _may_begin(piece: PlacedPiece) -> bool:
+    listed = piece.text.startswith(_ROW) or _ITEM.match(piece.text)
+    return piece.gap == "\n\n" or (piece.gap == "\n" and bool(listed))
 
 
 def _section(pieces: Sequence[PlacedPiece], part: _Part) -> Section:
