@@ -296,7 +296,7 @@ async def test_retry_after_as_a_date_is_waited_for(arxiv: Replay) -> None:
     assert arxiv.asked[1].at - arxiv.answered_at[0] >= 0.9
 
 
-@pytest.mark.parametrize("wait", ["120", formatdate(time.time() + 7200, usegmt=True)])
+@pytest.mark.parametrize("wait", ["120", formatdate(time.time() + 7200, usegmt=True)], ids=["seconds", "date"])
 async def test_a_retry_after_beyond_the_deadline_is_not_waited_for(arxiv: Replay, wait: str) -> None:
     arxiv.answer = lambda _: Answer(status=429, headers={"Retry-After": wait})
 

@@ -196,6 +196,7 @@ async def test_a_gzip_bomb_is_not_even_unpacked_whole(web: Replay) -> None:
 @pytest.mark.parametrize(
     ("packing", "sent"),
     [("gzip", gzip.compress(PAGE.body)), (" X-GZip", gzip.compress(PAGE.body)), ("identity", PAGE.body)],
+    ids=["gzip", "X-GZip", "identity"],
 )
 async def test_a_packed_page_is_unpacked(web: Replay, packing: str, sent: bytes) -> None:
     web.answer = lambda _: Answer(sent, headers={**HTML, "Content-Encoding": packing})
