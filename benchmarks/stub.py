@@ -10,16 +10,15 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache
+from itertools import cycle
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 _HOST = "127.0.0.1"
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
-_SHAPE = re.compile(rb'"json_schema": ?\{ ?"name": ?"(\w+)"')
-_OFFERED = re.compile(rb'"sources": ?\{[^{}]*"items": ?\{[^{}]*?"enum": ?\[([\d, ]+)\]')
 _HEAD = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n"
 _USAGE = {"prompt_tokens": 1500, "completion_tokens": 400, "total_tokens": 1900}
 
@@ -43,49 +42,70 @@ def prose() -> list[str]:
     return _SENTENCE.findall(text)
 
 
-def _sentences(first: int, count: int, offered: int) -> list[dict[str, Any]]:
-    """Sentences that rest on the offered passages in turn."""
-    numbers, said = range(first, first + count), prose()
-    return [{"text": said[at % len(said)], "sources": [at % offered + 1] if offered else []} for at in numbers]
+_EMPTY = frozenset(
+    {"bullets", "lessons", "fixes", "gaps", "more_queries", "others", "not_done", "insights", "operations"}
+)
+"""Lists that a model leaves empty where it has nothing to say."""
+
+_MOST_ITEMS = 6
+_WANTED = ("tie", "stated")
+"""Chosen where a reply offers them."""
 
 
-def _lines(first: int, count: int) -> list[str]:
-    return [sentence["text"] for sentence in _sentences(first, count, 0)]
+class _Sampler:
+    """Makes a reply of a JSON schema, as long as a model's: lists of up to six, sentences of the guide."""
+
+    def __init__(self, schema: Mapping[str, Any], variant: int) -> None:
+        self._shapes = schema.get("$defs", {})
+        self._variant = variant
+        self._said = cycle(prose()[variant * 7 % len(prose()) :] + prose())
+
+    def made(self, part: Mapping[str, Any], name: str = "") -> object:
+        match part:
+            case {"$ref": reference}:
+                value = self.made(self._shapes[reference.rpartition("/")[2]], name)
+            case {"anyOf": choices} | {"oneOf": choices}:
+                value = self.made(choices[0], name)
+            case {"type": "object"}:
+                value = {key: self.made(inner, key) for key, inner in part.get("properties", {}).items()}
+            case {"type": "array"}:
+                value = self._listed(part, name)
+            case _:
+                value = self._plain(part, name)
+        return value
+
+    def _listed(self, part: Mapping[str, Any], name: str) -> list[object]:
+        if name == "search_queries":
+            return list(QUERIES)
+        if name == "queries":
+            return [{"query": query, "points": [1]} for query in QUERIES]
+        least = part.get("minItems", 0)
+        wanted = 1 if name == "sources" else _MOST_ITEMS
+        count = least if name in _EMPTY else max(least, min(part.get("maxItems", wanted), wanted))
+        return [self.made(part["items"], name) for _ in range(count)]
+
+    def _plain(self, part: Mapping[str, Any], name: str) -> object:
+        match part:
+            case {"const": value}:
+                return value
+            case {"enum": choices}:
+                return next((each for each in _WANTED if each in choices), choices[self._variant % len(choices)])
+            case {"type": "integer"}:
+                return 40 + self._variant if name == "percent" else part.get("minimum", 1)
+            case {"type": "string"} if name != "basis":
+                return next(self._said)[: part.get("maxLength", 200)].ljust(part.get("minLength", 0), ".")
+        return "" if name == "basis" else True
 
 
-def _replies(offered: int, variant: int) -> dict[str, dict[str, Any]]:
-    first = variant * 7
-    return {
-        "PlanReply": {
-            "investigation_points": _lines(first, 4),
-            "search_queries": QUERIES,
-            "plan_text": " ".join(_lines(first + 4, 2)),
-        },
-        "DraftReply": {
-            "summary": _sentences(first, 3, offered),
-            "findings": _sentences(first + 3, 6, offered),
-            "analysis": _sentences(first + 9, 12, offered),
-            "limits": _sentences(first + 21, 1, offered),
-            "bullets": [],
-        },
-        "ReviewReply": {"feedback": "", "more_queries": [], "accept": True},
-        "MetricReply": {"reason": " ".join(_lines(first, 3)), "evidence": _lines(first, 1), "percent": 40 + variant},
-        "PairwiseReply": {"reason": " ".join(_lines(first, 2)), "choice": "tie"},
-        "CitationReply": {"verdicts": [{"number": 1, "reason": "It says so.", "verdict": "stated"}]},
-        "JudgmentReply": {
-            "reasoning": " ".join(_lines(first, 2)),
-            "should_continue": True,
-            "confidence_percent": 80,
-        },
-        "ReflectionReply": {"insights": [], "bullet_evaluations": []},
-        "CurationReply": {"operations": []},
-    }
+def _reply(schema: str, variant: int) -> object:
+    shape = json.loads(schema)
+    return _Sampler(shape, variant).made(shape)
 
 
 @lru_cache(maxsize=4096)
-def _response(shape: str, offered: int, variant: int) -> bytes:
+def _response(schema: str, variant: int) -> bytes:
     """The whole HTTP response, made once."""
-    message = {"role": "assistant", "content": json.dumps(_replies(offered, variant)[shape]), "refusal": None}
+    message = {"role": "assistant", "content": json.dumps(_reply(schema, variant)), "refusal": None}
     completion = {
         "id": "chatcmpl-stub",
         "object": "chat.completion",
@@ -99,11 +119,11 @@ def _response(shape: str, offered: int, variant: int) -> bytes:
 
 
 def response_to(request: bytes) -> bytes:
-    """The response to a chat completion's body, told by the reply shape that it names; its length varies the words."""
-    shape, offered = _SHAPE.search(request), _OFFERED.search(request)
+    """The response to a chat completion's body, of the reply shape that it names; its length varies the words."""
+    shape = json.loads(request).get("response_format", {}).get("json_schema")
     if shape is None:
         raise ValueError("the stub answers requests with a reply shape only")
-    return _response(shape[1].decode(), offered[1].count(b",") + 1 if offered else 0, len(request) % _VARIANTS)
+    return _response(json.dumps(shape["schema"], sort_keys=True), len(request) % _VARIANTS)
 
 
 @lru_cache(maxsize=1)
@@ -119,8 +139,9 @@ def _say(line: str) -> None:
 class _Connection(asyncio.Protocol):
     """One client's connection, kept alive; one request at a time, as HTTP/1.1 clients send them."""
 
-    def __init__(self, latency: float) -> None:
+    def __init__(self, latency: float, log: IO[bytes] | None) -> None:
         self._latency = latency
+        self._log = log
         self._held = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -133,6 +154,9 @@ class _Connection(asyncio.Protocol):
         if end and length and len(body) >= int(length[1]):
             self._held = b""
             _note_first()
+            if self._log:
+                self._log.write(body + b"\n")
+                self._log.flush()
             asyncio.get_running_loop().call_later(self._latency, self._answer, response_to(body))
 
     def _answer(self, response: bytes) -> None:
@@ -140,11 +164,14 @@ class _Connection(asyncio.Protocol):
             self._transport.write(response)
 
 
-async def serve(latency: float, max_seconds: float) -> None:
-    """Answer on a free port until the time is over."""
-    server = await asyncio.get_running_loop().create_server(lambda: _Connection(latency), _HOST, 0, backlog=256)
-    _say(f"READY {server.sockets[0].getsockname()[1]}")
-    await asyncio.sleep(max_seconds)
+async def serve(latency: float, max_seconds: float, log: Path | None = None) -> None:
+    """Answer on a free port until the time is over; `log` takes each request's body as a line."""
+    with ExitStack() as stack:
+        lines = stack.enter_context(log.open("wb")) if log else None
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(lambda: _Connection(latency, lines), _HOST, 0, backlog=256)
+        _say(f"READY {server.sockets[0].getsockname()[1]}")
+        await asyncio.sleep(max_seconds)
 
 
 class Stub(NamedTuple):
@@ -158,9 +185,9 @@ class Stub(NamedTuple):
 
 
 @contextmanager
-def running(latency: float) -> Iterator[Stub]:
+def running(latency: float, *, log: Path | None = None) -> Iterator[Stub]:
     """A stub that answers after `latency` seconds; it ends with the block."""
-    command = [sys.executable, __file__, "--latency-ms", str(latency * 1000)]
+    command = [sys.executable, __file__, "--latency-ms", str(latency * 1000), *(["--log", str(log)] if log else [])]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         lines = process.stdout
         if lines is None:
@@ -175,8 +202,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--latency-ms", type=float, default=200)
     parser.add_argument("--max-seconds", type=float, default=300)
+    parser.add_argument("--log", type=Path, help="a file that takes each request's body as a line")
     chosen = parser.parse_args()
-    asyncio.run(serve(chosen.latency_ms / 1000, chosen.max_seconds))
+    asyncio.run(serve(chosen.latency_ms / 1000, chosen.max_seconds, chosen.log))
 
 
 if __name__ == "__main__":
