@@ -48,6 +48,10 @@ _EMPTY = frozenset(
 """Lists that a model leaves empty where it has nothing to say."""
 
 _MOST_ITEMS = 6
+_CHOSEN = 12
+_COUNTS = {"sections": 4, "blocks": 2, "sentences": 3, "summary": 3}
+"""A report of about 800 words."""
+
 _WANTED = ("tie", "stated")
 """Chosen where a reply offers them."""
 
@@ -82,7 +86,9 @@ class _Sampler:
         least = part.get("minItems", 0)
         wanted = 1 if name == "sources" else _MOST_ITEMS
         count = least if name in _EMPTY else max(least, min(part.get("maxItems", wanted), wanted))
-        return [self.made(part["items"], name) for _ in range(count)]
+        if name == "passages":
+            return list(range(1, _CHOSEN + 1))
+        return [self.made(part["items"], name) for _ in range(_COUNTS.get(name, count))]
 
     def _plain(self, part: Mapping[str, Any], name: str) -> object:
         match part:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from contend.text import detect_language, shorten, split_sentences, terms
 
 _BLOCK = re.compile(r"<([a-z]{1,20})-([0-9a-f]{8})>\n?(.*?)\n?</\1-\2>", re.DOTALL)
+_QUESTION = re.compile(r"^# (?:Question|問い)$", re.MULTILINE)
 _MARK = re.compile(r"-[0-9a-f]{8}>")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}[T ]?(?:\d{2}:\d{2}(?::\d{2})?)?(?:[+-]\d{2}:\d{2}| UTC|Z)?")
 _STANDINGS = re.compile(
@@ -61,8 +62,9 @@ class Asked(NamedTuple):
 
     @property
     def theme(self) -> str:
-        """The question: every prompt begins with it."""
-        first = _BLOCK.search(self.user)
+        """The question: what stands under its heading, else the first text of somebody else."""
+        headed = _QUESTION.search(self.user)
+        first = _BLOCK.search(self.user, headed.start() if headed else 0)
         return first[3] if first else self.settled[:200]
 
     @property

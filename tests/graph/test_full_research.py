@@ -99,7 +99,7 @@ async def test_after_a_search_for_gaps_the_writer_has_the_draft_and_every_passag
     state = await researched(services, contest, max_iterations=2)
 
     (first,), (second,) = prompts_of(vendors, "research/write"), prompts_of(vendors, "research/revise")
-    shown = first.split("# Passages")[1].split("# Your part")[0].strip()
+    shown = first.split("# Passages")[1].split("# Question")[0].strip()
     assert shown in second
     assert "judges score" in state["pool"]["searches"]
 
