@@ -269,6 +269,7 @@ def pairs() -> list[citations.Pair]:
     return citations.expert_pairs(Path(folder))
 
 
+@pytest.mark.timeout(600)
 def test_experts_citations_are_told_from_wrong_ones(pairs: list[citations.Pair]) -> None:
     shares = citations.taken(pairs, with_others=True)
 
@@ -277,5 +278,6 @@ def test_experts_citations_are_told_from_wrong_ones(pairs: list[citations.Pair])
     assert shares["far"] <= 0.05
 
 
+@pytest.mark.timeout(600)
 def test_experts_citations_are_told_from_wrong_ones_by_themselves(pairs: list[citations.Pair]) -> None:
     assert citations.balanced(citations.taken(pairs, with_others=False)) >= 0.8
