@@ -1,14 +1,17 @@
 """Recorded replies: which fields name passages and lessons, and what of a file is refused."""
 
 import inspect
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from contend.errors import InputError
-from contend.llm.recording import LESSON_FIELDS, PASSAGE_FIELDS, Recording
+from contend.llm.model import Answer, R, Scope
+from contend.llm.recording import LESSON_FIELDS, PASSAGE_FIELDS, Recording, RecordingModel, ReplayModel
 from contend.models import replies
+from contend.models.task import CallUsage
 from contend.services import Services
 from contend.settings import load_settings
 
@@ -90,3 +93,66 @@ def test_an_empty_variable_records_and_plays_nothing(monkeypatch: pytest.MonkeyP
 
     assert settings.record is settings.replay is None
     assert not settings.has_language_model
+
+
+@pytest.mark.parametrize(
+    ("offered", "meant"),
+    [
+        (("p2", "p1"), [{"sources": [2, 1]}, {"sources": [1]}]),
+        (("p1",), [{"sources": [1]}, {"sources": []}]),
+        ((), [{"sources": []}, {"sources": []}]),
+    ],
+    ids=["another order", "one is gone", "all are gone"],
+)
+async def test_numbers_name_the_same_passages_in_a_replay(
+    tmp_path: Path, offered: tuple[str, ...], meant: list[dict[str, object]]
+) -> None:
+    class Sentences(replies.Reply):
+        sentences: list[dict[str, list[int]]]
+
+    given = Sentences(sentences=[{"sources": [1, 2]}, {"sources": [2, 9]}])
+
+    again = await replayed(tmp_path, given, Scope("run", "writer", "en", passages=("p1", "p2")), passages=offered)
+
+    assert again.model_dump()["sentences"] == meant
+
+
+async def test_verdicts_stay_with_their_sentences_in_a_replay(tmp_path: Path) -> None:
+    verdicts = [
+        replies.CitationVerdict(number=number, reason="the passage says so", verdict=verdict)
+        for number, verdict in enumerate(("stated", "contradicted", "absent"), start=1)
+    ]
+    asked = Scope("run", "evaluator", "en", sentences=("It hums.", "It sings.", "It falls."))
+
+    again = await replayed(
+        tmp_path, replies.CitationReply(verdicts=verdicts), asked, sentences=("It rings.", "It falls.", "It hums.")
+    )
+
+    assert [(each.number, each.verdict) for each in again.verdicts] == [(3, "stated"), (2, "absent")]
+
+
+class Says:
+    """A model with one reply."""
+
+    name = "large"
+
+    def __init__(self, value: replies.Reply) -> None:
+        self.value = value
+
+    async def structured(self, prompt: str, *_: object, scope: Scope, **_more: object) -> Answer[Any]:
+        usage = CallUsage(
+            call_key=scope.call_key(prompt), role=scope.role, model=self.name, input_tokens=9, output_tokens=3,
+            milliseconds=1,
+        )  # fmt: skip
+        return Answer(self.value, usage)
+
+
+async def replayed(tmp_path: Path, value: R, asked: Scope, **counted: tuple[str, ...]) -> R:
+    """The reply to `asked`, recorded, and played in a run that counts otherwise."""
+    file = tmp_path / "replies.jsonl"
+    await RecordingModel(Says(value), file, context=lambda _: 9000).structured("a/prompt", type(value), {}, scope=asked)
+    again = replace(asked, execution_id="another", passages=(), sentences=())
+    answer = await ReplayModel("any", Recording.read(file)).structured(
+        "a/prompt", type(value), {}, scope=replace(again, **counted)
+    )
+    return answer.value

@@ -17,7 +17,7 @@ class Scope:
     """Whose call it is. With the prompt's name it makes a key that is the same when a crash repeats the call.
 
     `sampled`: one of several replies to the same request, which are meant to differ. `passages` and `lessons`: the ids
-    of those that the prompt shows under numbers from 1.
+    of those that the prompt shows under numbers from 1; `sentences`: the texts of those that it asks about so.
     """
 
     execution_id: str
@@ -29,6 +29,7 @@ class Scope:
     sampled: bool = False
     passages: tuple[str, ...] = ()
     lessons: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
 
     def call_key(self, prompt: str) -> str:
         return f"{self.team_id}/{self.round_number}/{self.role}/{prompt}/{self.step}"

@@ -1,7 +1,7 @@
 """Model replies kept in a file, and played from it: the same run again, and no model is asked.
 
-A line of the file is one reply. Numbers in it that name passages or lessons are kept as ids, so that a replay whose
-passages come in another order cites the same ones.
+A line of the file is one reply. Numbers in it that name passages or lessons are kept as ids, and those of sentences as
+their texts, so that a replay in which they come in another order means the same ones.
 """
 
 import asyncio
@@ -22,6 +22,9 @@ from contend.text import shorten
 PASSAGE_FIELDS = ("sources", "passages", "others")
 LESSON_FIELDS = ("lessons", "bullets")
 """The fields of replies that list numbers of passages, and of lessons, as the prompt counted them."""
+
+VERDICT_FIELD = "verdicts"
+"""The field of replies that lists verdicts on sentences, each with its sentence's `number` in the prompt."""
 
 
 class RecordedReply(Record):
@@ -202,18 +205,22 @@ def _caller(prompt: str, scope: Scope) -> str:
 
 
 def _ids(scope: Scope) -> dict[str, dict[Any, Any]]:
-    """Ids by number, for each field that lists numbers."""
-    return _tables(*(dict(enumerate(each, start=1)) for each in (scope.passages, scope.lessons)))
+    """Ids by number, for each field that names some."""
+    return _tables(*(dict(enumerate(each, start=1)) for each in _counted(scope)))
 
 
 def _numbers(scope: Scope) -> dict[str, dict[Any, Any]]:
-    """Numbers by id, for each field that lists ids."""
-    counted = (enumerate(each, start=1) for each in (scope.passages, scope.lessons))
-    return _tables(*({name: number for number, name in each} for each in counted))
+    """Numbers by id, for each field that names some."""
+    return _tables(*({name: number for number, name in enumerate(each, start=1)} for each in _counted(scope)))
 
 
-def _tables(passages: dict[Any, Any], lessons: dict[Any, Any]) -> dict[str, dict[Any, Any]]:
-    return {**dict.fromkeys(PASSAGE_FIELDS, passages), **dict.fromkeys(LESSON_FIELDS, lessons)}
+def _counted(scope: Scope) -> tuple[tuple[str, ...], ...]:
+    return scope.passages, scope.lessons, scope.sentences
+
+
+def _tables(passages: dict[Any, Any], lessons: dict[Any, Any], sentences: dict[Any, Any]) -> dict[str, dict[Any, Any]]:
+    listing = {**dict.fromkeys(PASSAGE_FIELDS, passages), **dict.fromkeys(LESSON_FIELDS, lessons)}
+    return {**listing, VERDICT_FIELD: sentences}
 
 
 def _looked_up(value: Any, tables: Mapping[str, Mapping[Any, Any]]) -> Any:  # noqa: ANN401 - JSON
@@ -228,9 +235,16 @@ def _looked_up(value: Any, tables: Mapping[str, Mapping[Any, Any]]) -> Any:  # n
     }
 
 
-def _listed(names: list[Any], table: Mapping[Any, Any]) -> list[Any]:
+def _listed(listed: list[Any], table: Mapping[Any, Any]) -> list[Any]:
     """What is not in the table is left out; numbers of a call that offers nothing stay as they are."""
-    return [table.get(name, name) for name in names if name in table or (not table and isinstance(name, int))]
+    return [named for each in listed if (named := _named(each, table)) is not None]
+
+
+def _named(each: Any, table: Mapping[Any, Any]) -> Any:  # noqa: ANN401 - JSON
+    if isinstance(each, dict):
+        number = _named(each.get("number"), table)
+        return None if number is None else {**each, "number": number}
+    return table.get(each) if table or isinstance(each, str) else each
 
 
 def _nothing_spent(known: RecordedReply) -> CallUsage:

@@ -173,9 +173,8 @@ async def _asked(
     for number, batch in enumerate(_batches(doubtful, services.profile("evaluator", options).offered_tokens), start=1):
         step = scope.step if number == 1 else f"{scope.step}/{number}"
         try:
-            answer = await model.structured(
-                "citation/check", CitationReply, _shown(batch), scope=replace(scope, step=step)
-            )
+            asked = replace(scope, step=step, sentences=tuple(each.text for each in batch))
+            answer = await model.structured("citation/check", CitationReply, _shown(batch), scope=asked)
         except (ModelError, BudgetExhausted):
             break
         usage = answer.usage if usage is None else usage + answer.usage
