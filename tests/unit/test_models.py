@@ -61,6 +61,8 @@ def plain(schema: dict[str, Any]) -> object:
             return schema.get("minimum", schema.get("exclusiveMinimum", -1) + 1)
         case {"format": "date-time"}:
             return "2026-01-02T03:04:05.678901Z"
+        case {"format": "date"}:
+            return "2026-01-02"
         case {"format": "uuid" | "uuid4"}:
             return "0b9f3c6e-4f43-4b2c-9a3a-0f6f2f1f7a55"
         case {"type": "string"}:
