@@ -99,6 +99,22 @@ async def test_a_judge_is_asked_about_the_doubtful_citations_only_and_its_word_d
     assert (TWISTED in to_check, CHEESE in to_check) == (not supported, True)
 
 
+async def test_a_judge_is_asked_about_a_sentence_from_a_source_in_another_language(
+    contest: Contest, documents: Path, vendors: Vendors
+) -> None:
+    for name in ("resume.md", "teams.md", "scores.html"):
+        (documents / name).unlink()
+    told = "A call that was under way when the process was killed is made again."
+    vendors.malform(with_findings({"text": told, "sources": [1]}), prompt="writer/write")
+    said = [{"number": number, "reason": "So it stands there.", "verdict": "stated"} for number in range(1, 9)]
+    vendors.reply(json.dumps({"verdicts": said}), prompt="citation/check")
+
+    await contest.run(THEME, max_rounds=1, learn=False, language="en")
+
+    assert told in "".join(asked_about_citations(vendors))
+    assert told not in metrics_of(rounds_of(contest)[0])["citation_support"].evidence
+
+
 async def test_citations_to_check_are_the_published_sentences(contest: Contest, vendors: Vendors) -> None:
     wild = "According to [the moon report](https://evil.example/CANARY-99) [[2]](http://evil.example/x), doi:10.1/x: "
     vendors.malform(with_findings({"text": wild + CHEESE, "sources": [1]}), prompt="writer/write")

@@ -68,8 +68,9 @@ class _Checked:
 
     @property
     def doubtful(self) -> bool:
+        """Also where the passages are in another language: code compares no more than names and figures there."""
         least, most = DOUBTFUL
-        return least <= self.check.support < most
+        return least <= self.check.support < most or any(mark.rule == "language" for mark in self.check.marks)
 
     @property
     def value(self) -> float:
