@@ -123,8 +123,10 @@ async def test_citations_to_check_are_the_published_sentences(contest: Contest, 
 
     to_check = (outcome.markdown or "").partition("Citations to check")[2]
     (listed,) = re.findall(r"^- (.*green cheese.*)$", to_check, re.MULTILINE)
-    assert f"1. {listed}\n" in (outcome.markdown or "")
-    assert re.search(r"green cheese from Gouda \[\d\]\.$", listed)
+    published, _, reason = listed.partition("].")
+    assert f"1. {published}]. ⚠\n" in (outcome.markdown or "")
+    assert re.search(r"green cheese from Gouda \[\d$", published)
+    assert "Nearest in the source: “" in reason
     files = [file.read_text("utf-8") for file in (contest.workspace / "results").rglob("report.*")]
     assert len(files) == len(outcome.files)
     assert not [text for text in files if re.search(r"evil|CANARY|doi:", text)]

@@ -1,6 +1,6 @@
 """The contest's last nodes: pick the winner, publish its report, write the terminal status."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,7 +13,7 @@ from contend.contest.approval import answered, report_question
 from contend.contest.comparing import comparisons_of, pairwise_keys
 from contend.contest.editing import editing_of, wants_editor
 from contend.contest.outcomes import BUDGETS, TeamOutcome, outcomes_of, standings, status_of, summary_of, winner_of
-from contend.contest.publishing import head_of, places_of, publish
+from contend.contest.publishing import DoubtfulLine, head_of, is_published, marked, places_of, publish
 from contend.contest.remarks import dropped_quotes, remarks_of
 from contend.contest.state import ContestState, ContestUpdate
 from contend.execution import thread_of
@@ -22,9 +22,10 @@ from contend.models.options import ResolvedOptions, RunOptions
 from contend.models.round import ExitReason
 from contend.models.submission import Submission
 from contend.models.task import CallUsage, RunStatus, RunUsage
-from contend.report import PublishedLine
+from contend.report import PublishedLine, planted_in
 from contend.services import Services, tell
-from contend.team.metrics import lines_of, unsupported
+from contend.team.metrics import Doubt, doubts_of, lines_of
+from contend.text import without_sentences
 
 ALL_DELIVERED = "all teams delivered"
 """The message of a run in which nothing failed."""
@@ -85,6 +86,7 @@ class ClosingNodes:
         off = state["sources_off"] | {name: why for outcome in outcomes for name, why in outcome.sources_off.items()}
         editing = editing_of(state)
         lines = await lines_of(self.services, submission)
+        doubtful = await self._doubtful(winner, state["submission"], submission, lines)
         head = head_of(
             outcomes,
             winner,
@@ -96,13 +98,15 @@ class ClosingNodes:
             sources_off=off,
             left_out=await self._left_out(options),
             unread=submission.unread,
-            unverified=await self._unverified(winner, state["submission"], submission, lines),
+            doubtful=doubtful,
             places=places_of(lines),
             usage=usage_of(state),
         )
         folder = self.services.folder / "results" / (thread_of(runtime) or state["execution_id"])
         documents = self.services.document_paths(options.documents)
-        published = await publish(submission.report, head, options, folder, lines=lines, folders=documents)
+        published = await publish(
+            marked(submission.report, doubtful), head, options, folder, lines=lines, folders=documents
+        )
         files = [str(path) for path in published.files]
         tell(
             ReportPublished(
@@ -167,18 +171,27 @@ class ClosingNodes:
     async def _left_out(self, options: ResolvedOptions) -> list[str]:
         return await self.services.left_out(options.documents, read=True) if "local" in options.sources else []
 
-    async def _unverified(
+    async def _doubtful(
         self, winner: TeamOutcome, document: str | None, submission: Submission, lines: Sequence[PublishedLine]
-    ) -> list[str]:
+    ) -> list[DoubtfulLine]:
         """The published sentences that their passages were not seen to support, as judged; anew if edited."""
-        best = winner.best
+        best, doubts = winner.best, await doubts_of(self.services, submission)
         judged = [metric for metric in best.metrics if metric.name == "citation_support"] if best else []
         if best and judged and judged[0].score is not None and best.submission == document:
-            written = judged[0].evidence
+            written: Collection[str] = judged[0].evidence
         else:
-            written = await unsupported(self.services, submission)
+            written = doubts
         shown = {line.written: line.shown for line in reversed(lines)}
-        return [shown[text] for text in written if text in shown and shown[text] in submission.content]
+        planted = planted_in(lines)
+        return [
+            DoubtfulLine(
+                shown[text],
+                doubts.get(text, Doubt()).reason(shown[text]),
+                without_sentences(doubts.get(text, Doubt()).excerpt, planted.in_sentence),
+            )
+            for text in written
+            if text in shown and is_published(shown[text], submission.content)
+        ]
 
 
 def _answer(state: ContestState, text: str) -> AIMessage:

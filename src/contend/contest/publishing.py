@@ -27,6 +27,50 @@ NEAR_TIE: dict[str, str] = {
 }
 
 
+_DOUBT: dict[Language, dict[str, str]] = {
+    "en": {"reason": "{shown} ({reason})", "excerpt": " Nearest in the source: “{excerpt}”"},
+    "ja": {"reason": "{shown}（{reason}）", "excerpt": " 引用元で最も近い文:「{excerpt}」"},
+}
+
+DOUBTFUL_SIGN = "⚠"
+"""Stands behind a published sentence that its source was not seen to say."""
+
+
+class DoubtfulLine(NamedTuple):
+    """A published sentence that its source was not seen to say, with the reason and the nearest text of the source."""
+
+    shown: str
+    reason: str
+    excerpt: str
+
+    def told(self, language: Language) -> str:
+        words = _DOUBT[language]
+        line = words["reason"].format(shown=self.shown, reason=self.reason) if self.reason else self.shown
+        return line + (words["excerpt"].format(excerpt=self.excerpt) if self.excerpt else "")
+
+
+def is_published(shown: str, content: str) -> bool:
+    """Whether a line stands in a report; a table's row as its cells."""
+    return shown in content or all(cell.partition(": ")[2].rstrip(" .。")[:40] in content for cell in shown.split("; "))
+
+
+def marked(report: ResearchReport, doubtful: Sequence[DoubtfulLine]) -> ResearchReport:
+    """The report with a sign behind each doubtful sentence."""
+
+    def signed(text: str) -> str:
+        for line in doubtful:
+            text = text.replace(line.shown, f"{line.shown} {DOUBTFUL_SIGN}")
+        return text
+
+    return report.model_copy(
+        update={
+            "executive_summary": signed(report.executive_summary),
+            "key_findings": [signed(finding) for finding in report.key_findings],
+            "detailed_analysis": signed(report.detailed_analysis),
+        }
+    )
+
+
 class Published(NamedTuple):
     markdown: str
     files: list[Path]
@@ -45,7 +89,7 @@ def head_of(
     unread: dict[str, str],
     usage: RunUsage,
     editing: Editing,
-    unverified: Sequence[str] = (),
+    doubtful: Sequence[DoubtfulLine] = (),
     places: Sequence[str] = (),
 ) -> ReportHead:
     """What kind of run made the report."""
@@ -70,7 +114,7 @@ def head_of(
             *notes,
         ],
         editor=editor_lines(outcomes, winner, editing, options.language),
-        unverified=list(unverified),
+        unverified=[each.told(options.language) for each in doubtful],
         places=list(places),
     )
 

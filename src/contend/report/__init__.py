@@ -3,7 +3,7 @@
 from contend.report.build import PublishedLine, build_report, published_lines, state_to_report
 from contend.report.exports import to_bibtex, to_json
 from contend.report.head import ReportHead, head_markdown
-from contend.report.html import markdown_to_html, to_html
+from contend.report.html import markdown_to_html, planted_in, to_html
 from contend.report.parse import parse_report
 from contend.report.references import Reference, ReferencedText, read_references
 
@@ -16,6 +16,7 @@ __all__ = [
     "head_markdown",
     "markdown_to_html",
     "parse_report",
+    "planted_in",
     "published_lines",
     "read_references",
     "state_to_report",

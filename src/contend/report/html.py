@@ -87,10 +87,15 @@ class _PassagesBehind:
         return self._in_turn[place] if place < len(self._in_turn) else self.of_source.get(number, [])
 
 
+def planted_in(lines: Sequence[PublishedLine]) -> Planted:
+    """What orders in the passages behind a report's lines want said."""
+    every = [passage for line in lines for passages in line.passages.values() for passage in passages]
+    return Planted((passage.url, f"{passage.heading}\n\n{passage.text}") for passage in every)
+
+
 def _readable(lines: Sequence[PublishedLine]) -> list[PublishedLine]:
     """The lines with passages as readers may see them: orders to whoever reads a page stand in none."""
-    every = [passage for line in lines for passages in line.passages.values() for passage in passages]
-    planted = Planted((passage.url, f"{passage.heading}\n\n{passage.text}") for passage in every)
+    planted = planted_in(lines)
 
     def shown(passage: Passage) -> Passage:
         heading = "" if planted.in_sentence(passage.heading) else passage.heading

@@ -2,16 +2,17 @@
 
 from contend.team.metrics.measuring import Measured, measure, metric_tasks, unscored
 from contend.team.metrics.seen import seen_by_judges
-from contend.team.metrics.support import CitationCounts, citation_counts, lines_of, unsupported
+from contend.team.metrics.support import CitationCounts, Doubt, citation_counts, doubts_of, lines_of
 
 __all__ = [
     "CitationCounts",
+    "Doubt",
     "Measured",
     "citation_counts",
+    "doubts_of",
     "lines_of",
     "measure",
     "metric_tasks",
     "seen_by_judges",
     "unscored",
-    "unsupported",
 ]

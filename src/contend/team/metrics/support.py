@@ -9,6 +9,7 @@ from contend.checks import (
     DOUBTFUL,
     ClaimCheck,
     DraftClaim,
+    Mark,
     PassageText,
     Validity,
     check_claim,
@@ -127,10 +128,21 @@ async def checked_validity(services: Services, submission: Submission) -> Validi
     return check_validity(submission.report, {result.url for result in submission.results}, texts=texts)
 
 
-async def unsupported(services: Services, submission: Submission) -> list[str]:
-    """The sentences that their passages do not support, by code alone."""
+class Doubt(NamedTuple):
+    """What the check marked in a sentence, and what of its passages is nearest to it; "" where nothing is."""
+
+    marks: Sequence[Mark] = ()
+    excerpt: str = ""
+
+    def reason(self, shown: str) -> str:
+        """The marks on what stands in the sentence as it is published: what was left out of it is not repeated."""
+        return "; ".join(mark.line for mark in self.marks if all(part in shown for part in mark.detail.split(", ")))
+
+
+async def doubts_of(services: Services, submission: Submission) -> dict[str, Doubt]:
+    """What code finds of each sentence that its passages do not support, by the sentence as it was written."""
     claims, _ = await _weighed(services, submission)
-    return [each.text for each in claims if not each.value]
+    return {each.text: Doubt(each.check.marks, each.check.excerpt) for each in claims if not each.value}
 
 
 async def lines_of(services: Services, submission: Submission) -> list[PublishedLine]:
