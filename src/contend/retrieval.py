@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from contend.text import clean, terms
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -26,6 +27,8 @@ _VECTOR_WEIGHT = 0.25
 _CANDIDATES = 200
 _K1 = 1.2
 _B = 0.6
+_SCORES = ("data", "indices", "indptr")
+"""The parts of bm25s's index: a sparse matrix of terms and texts."""
 
 
 class Embedder(Hashable, Protocol):
@@ -95,7 +98,26 @@ class HybridIndex:
     ) -> None:
         self._embedder = embedder or default_embedder()
         self.vectors: Vectors = self._embedder.embed(list(texts)) if vectors is None else vectors
-        self._terms = _TermIndex(texts)
+        self._terms = _TermIndex.of(texts)
+
+    @classmethod
+    def of_kept(cls, kept: Mapping[str, Any], embedder: Embedder | None = None) -> HybridIndex:
+        """The index again from what `kept` gave.
+
+        Raises:
+            KeyError, ValueError: a part is missing or damaged.
+        """
+        import numpy as np  # noqa: PLC0415 - see StaticEmbedder
+
+        index = cls([], embedder, vectors=kept["vectors"].astype(np.float32))
+        index._terms = _TermIndex.of_kept(kept, len(index.vectors))
+        return index
+
+    def kept(self) -> dict[str, NDArray[Any]]:
+        """The index as arrays, to keep in a file. Vectors lose what half precision does not hold."""
+        import numpy as np  # noqa: PLC0415 - see StaticEmbedder
+
+        return {"vectors": self.vectors.astype(np.float16), **self._terms.kept()}
 
     def search(self, query: str, k: int, *, vector: Vectors | None = None) -> list[Ranked]:
         """The `k` best texts, best first, ties in list order.
@@ -119,23 +141,48 @@ class HybridIndex:
 class _TermIndex:
     """BM25 over terms that we make ourselves, so that Japanese counts too."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._numbers: dict[str, int] = {}
-        ids = [[self._numbers.setdefault(term, len(self._numbers)) for term in terms(text)] for text in texts]
-        self._bm25 = self._indexed(ids) if self._numbers else None
+    def __init__(self, numbers: dict[str, int], bm25: Any) -> None:  # noqa: ANN401 - bm25s ships no types
+        self._numbers = numbers
+        self._bm25 = bm25
 
-    def _indexed(self, ids: list[list[int]]) -> Any:  # noqa: ANN401 - bm25s ships no types
-        import bm25s  # noqa: PLC0415 - heavy, and not needed by most commands
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> _TermIndex:
+        numbers: dict[str, int] = {}
+        ids = [[numbers.setdefault(term, len(numbers)) for term in terms(text)] for text in texts]
+        if not numbers:
+            return cls(numbers, None)
+        index = _bm25()
+        index.index((ids, numbers), create_empty_token=False, show_progress=False)
+        return cls(numbers, index)
 
-        logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets itself to DEBUG
-        index = bm25s.BM25(k1=_K1, b=_B)
-        index.index((ids, self._numbers), create_empty_token=False, show_progress=False)
-        return index
+    @classmethod
+    def of_kept(cls, kept: Mapping[str, Any], texts: int) -> _TermIndex:
+        numbers = {term: number for number, term in enumerate(json.loads(kept["terms"].tobytes()))}
+        if not numbers:
+            return cls(numbers, None)
+        index = _bm25()
+        index.scores = {**{name: kept[name] for name in _SCORES}, "num_docs": texts}
+        index.vocab_dict, index.nonoccurrence_array = numbers, None
+        return cls(numbers, index)
+
+    def kept(self) -> dict[str, NDArray[Any]]:
+        import numpy as np  # noqa: PLC0415 - see StaticEmbedder
+
+        words = np.frombuffer(json.dumps(list(self._numbers)).encode(), dtype=np.uint8)
+        scores = {name: self._bm25.scores[name] for name in _SCORES} if self._bm25 else {}
+        return {"terms": words, **scores}
 
     def scores(self, query: str) -> Vectors | None:
         """Each text's score, 0.0 without a shared term; None if no text has any of the query's terms."""
         known = [self._numbers[term] for term in terms(query) if term in self._numbers]
         return self._bm25.get_scores_from_ids(known) if self._bm25 and known else None
+
+
+def _bm25() -> Any:  # noqa: ANN401 - bm25s ships no types
+    import bm25s  # noqa: PLC0415 - heavy, and not needed by most commands
+
+    logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets itself to DEBUG
+    return bm25s.BM25(k1=_K1, b=_B)
 
 
 def _best(scores: Vectors, k: int) -> list[int]:

@@ -464,6 +464,44 @@ async def test_a_kept_index_spares_the_next_process_the_reading(folder: Path, tm
     assert embedder.texts == ["bridge"]
 
 
+async def test_a_second_start_opens_one_file_for_a_folder_and_finds_the_same(folder: Path, tmp_path: Path) -> None:
+    for number in range(5):
+        write(
+            folder,
+            f"{number}.md",
+            f"---\ndate: 2024-05-01\n---\n# Bridge {number}\n\n{BRIDGE}\n\n## 茶\n\n{JAPANESE_TEA}",
+        )
+    cache = tmp_path / "index"
+    source = LocalDocuments([folder], cache=cache)
+    queries = ("bridge 3 hum", "紅茶の作り方", "nothing shares these words")
+    first = [await source.search(query, limit=9) for query in queries], await source.catalogue()
+    for kept in cache.iterdir():
+        if not kept.name.startswith("all-"):
+            kept.unlink()
+    again = LocalDocuments([folder], cache=cache)
+
+    assert ([await again.search(query, limit=9) for query in queries], await again.catalogue()) == first
+    assert [kept.name[:4] for kept in cache.iterdir()] == ["all-"]
+
+
+async def test_a_file_that_could_not_be_read_is_tried_again_at_the_next_start(folder: Path, tmp_path: Path) -> None:
+    write(folder, "bridge.md", BRIDGE)
+    tea = write(folder, "tea.md", TEA)
+    os.utime(tea, ns=(5, 5))
+    tea.write_bytes(b"\x00" * len(TEA))
+    os.utime(tea, ns=(5, 5))
+    cache = tmp_path / "index"
+    first = LocalDocuments([folder], cache=cache)
+    await first.search("tea", limit=5)
+    tea.write_text(TEA, "utf-8")
+    os.utime(tea, ns=(5, 5))
+
+    found = await LocalDocuments([folder], cache=cache).search("black tea", limit=5)
+
+    assert "tea.md" in reasons(first)
+    assert file_names(found)[0] == "tea.md"
+
+
 async def test_a_damaged_kept_index_is_made_again(folder: Path, tmp_path: Path) -> None:
     write(folder, "bridge.md", BRIDGE)
     cache = tmp_path / "index"

@@ -15,18 +15,19 @@ from contend.sources.folders import Listed
 from contend.sources.passages import PlacedPiece, placed_passages
 from contend.sources.readers import read_document
 from contend.sources.sections import Sections, sections_of
+from contend.text import estimate_tokens
 
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
 
-_FORMAT = "4"
+FORMAT = "4"
 
 
 @dataclass(frozen=True)
 class IndexedFile:
     """A document's passages, with one vector for each. `note` says what of it was not read.
 
-    `published`: its day as YYYY-MM-DD, if known.
+    `published`: its day as YYYY-MM-DD, if known; `tokens`: about as many as its text has.
     """
 
     path: Path
@@ -35,6 +36,7 @@ class IndexedFile:
     vectors: "Vectors"
     note: str = ""
     published: str | None = None
+    tokens: int = 0
 
     @cached_property
     def sections(self) -> Sections:
@@ -63,15 +65,23 @@ def index_file(file: Listed, embedder: Embedder, cache: Path | None) -> IndexedF
     if indexed is None:
         document = read_document(file.path)
         pieces = placed_passages(document.text)
-        vectors = embedder.embed([_searchable(document.title, piece) for piece in pieces])
-        indexed = IndexedFile(file.path, document.title, pieces, vectors, document.note, document.published)
+        tokens = estimate_tokens(document.text)
+        vectors = _as_kept(embedder.embed([_searchable(document.title, piece) for piece in pieces]))
+        indexed = IndexedFile(file.path, document.title, pieces, vectors, document.note, document.published, tokens)
         if kept:
             _save(kept, indexed)
     return indexed
 
 
+def _as_kept(vectors: "Vectors") -> "Vectors":
+    """In half precision, as in the cache: a search finds the same whether the file was read now or before."""
+    import numpy as np  # noqa: PLC0415 - heavy, and not needed to start the command line
+
+    return vectors.astype(np.float16).astype(np.float32)
+
+
 def _key(file: Listed, embedder: Embedder) -> str:
-    parts = (_FORMAT, type(embedder).__qualname__, str(file.path), str(file.modified_ns), str(file.size))
+    parts = (FORMAT, type(embedder).__qualname__, str(file.path), str(file.modified_ns), str(file.size))
     return sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest() + ".npz"
 
 
@@ -81,18 +91,19 @@ def _load(kept: Path, path: Path) -> IndexedFile | None:
 
     try:
         with kept.open("rb") as file, np.load(file, allow_pickle=False) as content:
-            title, pieces, note, published = json.loads(content["words"].tobytes())
+            title, pieces, note, published, tokens = json.loads(content["words"].tobytes())
             vectors: Vectors = content["vectors"].astype(np.float32)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
-    return IndexedFile(path, title, [PlacedPiece(*piece) for piece in pieces], vectors, note, published)
+    return IndexedFile(path, title, [PlacedPiece(*piece) for piece in pieces], vectors, note, published, tokens)
 
 
 def _save(kept: Path, indexed: IndexedFile) -> None:
     import numpy as np  # noqa: PLC0415 - see above
 
     words = np.frombuffer(
-        json.dumps([indexed.title, indexed.pieces, indexed.note, indexed.published]).encode(), dtype=np.uint8
+        json.dumps([indexed.title, indexed.pieces, indexed.note, indexed.published, indexed.tokens]).encode(),
+        dtype=np.uint8,
     )
     temporary = kept.with_name(f".{uuid4().hex}.tmp")
     try:

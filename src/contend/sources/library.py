@@ -1,7 +1,7 @@
 """Passages of many files under one index, searched with the documents that the first hits name."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, islice, zip_longest
@@ -12,6 +12,7 @@ from contend.retrieval import Embedder, HybridIndex, default_embedder
 from contend.sources.document import Unreadable, without_page
 from contend.sources.folders import LeftOut, Listed
 from contend.sources.indexed import IndexedFile, index_file
+from contend.sources.kept_index import KeptIndex, load_index, save_index
 from contend.sources.passages import PlacedPiece
 from contend.sources.sections import Section
 from contend.sources.titles import TitleMentions
@@ -76,20 +77,33 @@ class Library:
         """
         if set(files) != set(self._files):
             embedder = self._embedder or default_embedder()
-            done, new = 0, len(set(files) - set(self._files))
+            kept = load_index(self._cache, files, embedder) if self._cache and not self._files else None
+            known = kept.files if kept else self._files
+            done, new = 0, len(set(files) - known.keys())
             read: dict[Listed, IndexedFile | LeftOut] = {}
             for file in files:
                 if not wanted():
                     raise Unwanted
-                read[file] = self._files.get(file) or self._read(file, embedder)
-                if file not in self._files:
+                read[file] = known.get(file) or self._read(file, embedder)
+                if file not in known:
                     done += 1
                     progress(done, new)
             self._files = read
-            indexed = [each for each in read.values() if isinstance(each, IndexedFile)]
-            # All teams ask for the theme in each round, and what they plan to ask is often alike.
-            self._search = lru_cache(maxsize=_KEPT_SEARCHES)(_Shelf.of(indexed, embedder).search) if indexed else None
+            self._search = self._searches(files, kept, embedder)
         return [left for each in self._files.values() if (left := _unread(each))]
+
+    def _searches(
+        self, files: Sequence[Listed], kept: KeptIndex | None, embedder: Embedder
+    ) -> Callable[[str, int], list[Hit]] | None:
+        indexed = {file: each for file, each in self._files.items() if isinstance(each, IndexedFile)}
+        if not indexed:
+            return None
+        unchanged = kept is not None and kept.files.keys() == indexed.keys()
+        shelf = _Shelf.of([*indexed.values()], embedder, kept.index if kept and unchanged else None)
+        if self._cache and not unchanged:
+            save_index(self._cache, files, indexed, shelf.index, embedder)
+        # All teams ask for the theme in each round, and what they plan to ask is often alike.
+        return lru_cache(maxsize=_KEPT_SEARCHES)(shelf.search)
 
     def _read(self, file: Listed, embedder: Embedder) -> IndexedFile | LeftOut:
         try:
@@ -134,14 +148,20 @@ def _unread(file: IndexedFile | LeftOut) -> LeftOut | None:
 
 
 def _entry(file: IndexedFile) -> CatalogueEntry:
-    tokens = sum(section.tokens for section in file.sections.sections)
-    return CatalogueEntry(file.title, file.path.as_uri(), _top_headings(file), tokens, file.published)
+    return CatalogueEntry(file.title, file.path.as_uri(), _top_headings(file), file.tokens, file.published)
 
 
 def _top_headings(file: IndexedFile) -> list[str]:
     paths = dict.fromkeys(without_page(piece.heading) for piece in file.pieces)
     inner = (path.removeprefix(file.title).removeprefix(" › ") for path in paths)
     return list(dict.fromkeys(name for path in inner for name in path.split(" › ")[:_LEVELS] if name))
+
+
+def _index_of(files: Sequence[IndexedFile], embedder: Embedder) -> HybridIndex:
+    import numpy as np  # noqa: PLC0415 - heavy, and not needed to start the command line
+
+    texts = [text for file in files for text in file.searchable()]
+    return HybridIndex(texts, embedder, vectors=np.concatenate([file.vectors for file in files]))
 
 
 @dataclass(frozen=True)
@@ -156,19 +176,13 @@ class _Shelf:
     titles: TitleMentions
 
     @classmethod
-    def of(cls, files: list[IndexedFile], embedder: Embedder) -> "_Shelf":
-        import numpy as np  # noqa: PLC0415 - heavy, and not needed to start the command line
-
+    def of(cls, files: list[IndexedFile], embedder: Embedder, index: HybridIndex | None) -> "_Shelf":
         return cls(
             files=files,
             starts=[0, *accumulate(len(file.pieces) for file in files)],
             owners=[number for number, file in enumerate(files) for _ in file.pieces],
             embedder=embedder,
-            index=HybridIndex(
-                [text for file in files for text in file.searchable()],
-                embedder,
-                vectors=np.concatenate([file.vectors for file in files]),
-            ),
+            index=index or _index_of(files, embedder),
             titles=TitleMentions([file.title for file in files]),
         )
 
