@@ -31,8 +31,8 @@ def preferring(vendors: Vendors, *, merged: bool) -> None:
         vendors.reply(json.dumps({"reason": "It is.", "choice": choice}), prompt="pairwise/compare", match=shown)
 
 
-def merging(vendors: Vendors) -> None:
-    said = {"text": "Merged: a run keeps a checkpoint after every step.", "sources": [1], "kind": "stated", "basis": ""}
+def merging(vendors: Vendors, text: str = "Merged: a run keeps a checkpoint after every step.") -> None:
+    said = {"text": text, "sources": [1], "kind": "stated", "basis": ""}
     section = {"heading": "Merged", "blocks": [{"type": "paragraph", "sentences": [said] * 2}]}
     taken = [{"report": "A", "what": "the checkpoints"}, {"report": "B", "what": "the teams"}]
     reply = {"summary": [said], "findings": [said], "sections": [section], "limits": [], "lessons": [], "taken": taken}
@@ -54,6 +54,24 @@ async def test_a_merged_report_that_judges_prefer_is_published_and_says_what_it_
     assert "From Alpha: the " in (outcome.markdown or "")
     (merged,) = [event for event in contest.events if isinstance(event, ReportMerged)]
     assert merged.published
+
+
+@pytest.mark.parametrize(("verdict", "marked"), [("stated", False), ("contradicted", True)])
+async def test_the_judges_word_on_its_citations_decides_what_a_merged_report_marks(
+    contest: Contest, vendors: Vendors, verdict: str, *, marked: bool
+) -> None:
+    twisted = "Merged: a killed process loses its workspace and begins again from nothing."
+    merging(vendors, twisted)
+    preferring(vendors, merged=True)
+    said = {"number": 1, "reason": "Read against its passage.", "verdict": verdict}
+    vendors.reply(json.dumps({"verdicts": [said]}), prompt="citation/check", match="Merged: a killed")
+
+    outcome = await ran(contest)
+
+    assert outcome.report is not None
+    assert "Merged" in outcome.report.executive_summary
+    to_check = (outcome.markdown or "").partition("Citations to check")[2]
+    assert ("a killed process loses its workspace" in to_check) == marked
 
 
 async def test_a_merged_report_that_judges_like_less_is_not_published(contest: Contest, vendors: Vendors) -> None:

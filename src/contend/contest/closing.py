@@ -17,6 +17,7 @@ from contend.contest.publishing import DoubtfulLine, head_of, is_published, mark
 from contend.contest.remarks import dropped_quotes, remarks_of
 from contend.contest.state import ContestState, ContestUpdate
 from contend.execution import thread_of
+from contend.models.evaluation import MetricScore
 from contend.models.events import ReportPublished, RunDone, WinnerPicked
 from contend.models.options import ResolvedOptions, RunOptions
 from contend.models.round import ExitReason
@@ -86,7 +87,8 @@ class ClosingNodes:
         off = state["sources_off"] | {name: why for outcome in outcomes for name, why in outcome.sources_off.items()}
         editing = editing_of(state)
         lines = await lines_of(self.services, submission)
-        doubtful = await self._doubtful(winner, state["submission"], submission, lines)
+        judged = judged_metrics(state, winner)
+        doubtful = await self._doubtful(judged, submission, lines)
         head = head_of(
             outcomes,
             winner,
@@ -172,15 +174,12 @@ class ClosingNodes:
         return await self.services.left_out(options.documents, read=True) if "local" in options.sources else []
 
     async def _doubtful(
-        self, winner: TeamOutcome, document: str | None, submission: Submission, lines: Sequence[PublishedLine]
+        self, judged: Sequence[MetricScore], submission: Submission, lines: Sequence[PublishedLine]
     ) -> list[DoubtfulLine]:
-        """The published sentences that their passages were not seen to support, as judged; anew if edited."""
-        best, doubts = winner.best, await doubts_of(self.services, submission)
-        judged = [metric for metric in best.metrics if metric.name == "citation_support"] if best else []
-        if best and judged and judged[0].score is not None and best.submission == document:
-            written: Collection[str] = judged[0].evidence
-        else:
-            written = doubts
+        """The published sentences that their passages were not seen to support, as judged; by code where nobody did."""
+        doubts = await doubts_of(self.services, submission)
+        support = next((each for each in judged if each.name == "citation_support" and each.score is not None), None)
+        written: Collection[str] = support.evidence if support else doubts
         shown = {line.written: line.shown for line in reversed(lines)}
         planted = planted_in(lines)
         return [
@@ -192,6 +191,14 @@ class ClosingNodes:
             for text in written
             if text in shown and is_published(shown[text], submission.content)
         ]
+
+
+def judged_metrics(state: ContestState, winner: TeamOutcome) -> list[MetricScore]:
+    """What judges found of the submission that is published; [] if a person edited it."""
+    best, editing = winner.best, editing_of(state)
+    if editing.document is not None and state["submission"] == editing.document:
+        return [MetricScore.model_validate(item["score"]) for item in state.get("merged_scores", [])]
+    return best.metrics if best and best.submission == state["submission"] else []
 
 
 def _answer(state: ContestState, text: str) -> AIMessage:
