@@ -15,6 +15,7 @@ from contend.models.options import LENGTH_WORDS, ResolvedOptions, Role, TeamConf
 from contend.preflight import Opening
 from contend.services import profile_of
 from contend.settings import EXTRACTIVE, ModelsConfig
+from contend.team.metrics import WITH_PASSAGES
 from contend.text import estimate_tokens
 
 _TOKENS_PER_WORD = 1.5
@@ -62,6 +63,7 @@ _FRAME = Span(450, 900)
 
 _PLAN, _REVIEW, _METRIC, _JUDGMENT = Span(120, 500), Span(60, 400), Span(40, 250), Span(30, 150)
 _LESSONS = Span(100, 800)
+_CRITERIA = Span(200, 900)
 
 
 def estimated(opening: Opening, models: ModelsConfig) -> Estimate:
@@ -88,6 +90,8 @@ def _steps(opening: Opening) -> Iterator[_Step]:
         yield from _steps_of_team(team, options)
     pairs = min(MOST_COMPARED, len(playing))
     yield _Step(options.models["evaluator"], Span(0, pairs * (pairs - 1)), _JUDGMENT, draft=True)
+    if _judged_together(options):
+        yield _Step(options.models["evaluator"], Span(1, 1), _CRITERIA)
     if options.learn:
         yield _Step(options.models["reflector"], Span(1, 1), _LESSONS, draft=True)
         yield _Step(options.models["curator"], Span(1, 1), _LESSONS)
@@ -114,13 +118,24 @@ def _steps_of_team(team: TeamConfig, options: ResolvedOptions) -> Iterator[_Step
 
 
 def _scoring(options: ResolvedOptions, rounds: Span) -> Iterator[_Step]:
-    """Metrics by model, and one look at doubtful citations."""
-    judge = options.models["evaluator"]
-    for metric in options.evaluator.metrics:
-        if metric.kind == "model":
-            asked = Span(options.evaluator.samples, options.evaluator.samples)
-            yield _Step(metric.model or judge, rounds * asked, _METRIC, draft=True)
+    """Metrics by model, those of a judge that reads much in two calls, and one look at doubtful citations."""
+    judge, samples = options.models["evaluator"], options.evaluator.samples
+    asked = rounds * Span(samples, samples)
+    by_model = [metric for metric in options.evaluator.metrics if metric.kind == "model"]
+    shared = [metric.name for metric in by_model if metric.model is None and _judged_together(options)]
+    if others := [name for name in shared if name != WITH_PASSAGES]:
+        yield _Step(judge, asked, _METRIC * Span(len(others), 2 * len(others)), draft=True)
+    if WITH_PASSAGES in shared:
+        yield _Step(judge, asked, _METRIC * Span(1, 2), passages=True, draft=True)
+    for metric in by_model:
+        if metric.name not in shared:
+            yield _Step(metric.model or judge, asked, _METRIC, passages=metric.name == WITH_PASSAGES, draft=True)
     yield _Step(judge, Span(0, rounds.most), _METRIC, passages=True)
+
+
+def _judged_together(options: ResolvedOptions) -> bool:
+    judge = options.models["evaluator"]
+    return judge != EXTRACTIVE and not profile_of(judge, options).compact and not options.evaluator.expected_score
 
 
 def _prompt(step: _Step, opening: Opening, profile: ContextProfile) -> Span:

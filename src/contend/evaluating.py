@@ -13,12 +13,13 @@ from contend.models.options import RunOptions
 from contend.models.research import CitedSentence, Draft, ResearchReport, SearchResult, Section, flat_section
 from contend.models.submission import Submission
 from contend.models.task import RunUsage
+from contend.readiness import models_used
 from contend.report import Reference, ReferencedText, read_references
 from contend.report.plain import plain_title
 from contend.services import Services
 from contend.settings import resolve_options
 from contend.team.evaluation import evaluation_of
-from contend.team.metrics import Measured, measure, metric_tasks, seen_by_judges, unscored
+from contend.team.metrics import Measured, measure, metric_tasks, notes_for, unscored
 from contend.team.state import MetricTask
 from contend.text import clean, shorten, split_sentences
 from contend.theme import checked_theme, title_of
@@ -44,22 +45,26 @@ async def evaluate(
     resolved = resolve_options(
         services.config, given, theme=asked, has_language_model=settings.has_language_model
     ).options
+    contexts = await services.contexts(models_used(resolved, []))
+    resolved = resolved.model_copy(update={"contexts": {name: known.tokens for name, known in contexts.items()}})
     submission = submission_of(text, asked)
     document = await services.put_submission(submission)
     execution_id = str(uuid4())
     tasks = metric_tasks(
-        resolved.model_dump(mode="json"),
+        services,
+        resolved,
         submission=document,
         theme=asked,
         execution_id=execution_id,
         team_id="",
         round_number=1,
     )
-    measured = await asyncio.gather(*(_measured(services, task) for task in tasks))
+    found = await asyncio.gather(*(_measured(services, task) for task in tasks))
+    measured = [each for of_task in found for each in of_task]
     await services.documents.delete([document])
     services.forget(execution_id)
     calls = [usage for _, usage in measured if usage is not None]
-    notes = seen_by_judges(submission.content).notes(resolved.language)
+    notes = notes_for(submission, resolved)
     result = evaluation_of([score for score, _ in measured], language=resolved.language, notes=notes)
     return result, RunUsage.of(calls)
 
@@ -113,8 +118,8 @@ def _results(referenced: ReferencedText, listed: Mapping[int, SearchResult]) -> 
     return [_source(0, Reference(url, url)) for url in sorted(linked) if url]
 
 
-async def _measured(services: Services, task: MetricTask) -> Measured:
+async def _measured(services: Services, task: MetricTask) -> list[Measured]:
     try:
         return await measure(services, task)
     except (ModelError, MetricError) as error:
-        return unscored(task, error), None
+        return [(score, None) for score in unscored(task, error)]

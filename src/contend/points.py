@@ -64,12 +64,6 @@ def _answered(point: str, said: AbstractSet[str]) -> bool:
     return shared >= min(len(content), _LEAST_TERMS) and shared >= COVERED * len(content)
 
 
-def points_spoken_of(points: Collection[str], markdown: str) -> float:
-    """How many of the points a report's statements speak of, each by the share of its content; to one decimal place."""
-    said = "\n".join(statements(markdown, besides=points))
-    return round(sum(answered_share(point, said) for point in points), 1)
-
-
 def _terms_of(sentences: Iterable[str]) -> set[str]:
     return {term for sentence in sentences for term in terms(sentence)}
 

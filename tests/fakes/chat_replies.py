@@ -35,6 +35,8 @@ PROMPTS = {
     "MergeReply": "research/merge",
     "SectionDraftReply": "research/section",
     "SummaryReply": "research/summarize",
+    "CriteriaReply": "evaluator/criteria",
+    "VerdictsReply": "evaluator/verdicts",
     "MetricReply": "evaluator/metric",
     "PairwiseReply": "pairwise/compare",
     "CitationReply": "citation/check",
@@ -259,6 +261,35 @@ def _metric(asked: Asked) -> dict[str, Any]:
     }
 
 
+def _criteria(asked: Asked) -> dict[str, Any]:
+    """One criterion for each word of the question, and as many on what every report needs."""
+    words = _spoken(asked.theme)[:7]
+    said = [f"It says what {word} is about" for word in words]
+    said += [f"It names limit number {number}" for number in range(1, 9)]
+    weights = (5, 3, 1)
+    return {"criteria": [{"text": text, "weight": weights[at % 3]} for at, text in enumerate(said)][:12]}
+
+
+def _verdicts(asked: Asked) -> dict[str, Any]:
+    """A criterion is met where the submission has its third word; a metric scores as `_metric` would say."""
+    (text, *_) = asked.blocks("submission")
+    listed = re.findall(r"^(\d+)\. (.+)$", "\n".join(asked.blocks("criteria")), re.MULTILINE)
+    names = re.findall(r"^## ([a-z_]+)$", asked.section("Metrics", "指標"), re.MULTILINE)
+    criteria = []
+    for number, criterion in listed:
+        met = set(_words(criterion)) & set(_words(text))
+        fix = None if met else {"where": "summary 1", "what": f"Do what criterion {number} asks for."}
+        verdict = "met" if met else "unmet"
+        criteria.append({"number": int(number), "evidence": "summary 1" if met else "", "verdict": verdict, "fix": fix})
+    judged = _metric(asked)
+    metrics = []
+    for name in names:
+        wobble = _hash(_DATE.sub("", text) + name) % 15
+        fixes = [{"where": "summary 1", "what": f"Raise {name}."}]
+        metrics.append({"metric": name, **judged, "fixes": fixes, "percent": max(0, judged["percent"] - wobble)})
+    return {"criteria": criteria, "metrics": metrics}
+
+
 def _pairwise(asked: Asked) -> dict[str, Any]:
     """The one with more cited sentences; which of equals, its words decide, not its place."""
     worth = [(len(_CITATION.findall(text)), _hash(_DATE.sub("", text))) for text in asked.blocks("submission")]
@@ -332,6 +363,8 @@ _REPLIES = {
     "MergeReply": _merge,
     "SectionDraftReply": _section,
     "SummaryReply": lambda asked: {name: _report(asked)[name] for name in ("summary", "findings", "limits")},
+    "CriteriaReply": _criteria,
+    "VerdictsReply": _verdicts,
     "MetricReply": _metric,
     "PairwiseReply": _pairwise,
     "JudgmentReply": _judgment,

@@ -1,5 +1,6 @@
 """Texts that work on their judges, close delimiters, are bare openers or repeat themselves score no higher for it."""
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -118,14 +119,18 @@ async def test_a_text_five_times_as_long_by_repetition_gains_nothing(judges: Jud
 
 
 @CASES
-async def test_a_model_is_shown_the_same_with_and_without_what_works_on_it(judges: Judges, case: Case) -> None:
-    for text in (case.plain, "\n\n".join([case.plain, *case.orders]), "\n\n".join([case.plain] * 5)):
-        await judges.score(text, case.theme, model="gpt-5-mini")
+async def test_a_language_model_is_shown_whatever_works_on_it_quoted_within_one_block(
+    judges: Judges, case: Case
+) -> None:
+    await judges.score("\n\n".join([case.plain, *case.orders, *case.closers]), case.theme, model="gpt-5-mini")
 
-    asked = [call.user for call in judges.vendors.calls if call.prompt == "evaluator/metric"]
-    shown = [text.partition(case.plain.splitlines()[0])[2].partition(case.plain.splitlines()[3])[2] for text in asked]
-    assert len(asked) == 9
-    assert len({text.partition("</submission-")[0] for text in shown}) == 1
+    asked = [call.user for call in judges.vendors.calls if call.prompt == "evaluator/verdicts"]
+    assert len(asked) == 2
+    for text in asked:
+        (shown,) = re.findall(r"<submission-(?:\w+)>\n(.*)\n</submission-", text, re.DOTALL)
+        assert all(order in shown for order in case.orders)
+        assert text.count("</submission-") == 1
+        assert "<|im_start|>" not in text
 
 
 @CASES

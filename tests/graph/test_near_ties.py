@@ -15,7 +15,7 @@ from contend.app import RunOutcome
 from contend.contest.comparing import Comparison, pairwise_keys
 from contend.models.events import WinnerPicked
 from contend.models.round import LeaderboardEntry, ranked
-from fakes.contests import Contest, write_workspace
+from fakes.contests import LARGE_CONTEXT, Contest, write_workspace
 from fakes.terminal import Terminal
 from fakes.vendors import Vendors
 
@@ -61,9 +61,6 @@ def prefer(vendors: Vendors, team: str) -> None:
         shown = rf"{heading}\n(?:(?!# (?:Second report|Task)).)*{re.escape(SIGNS[team])}"
         verdict = json.dumps({"reason": "It says more.", "choice": place})
         vendors.reply(verdict, prompt="pairwise/compare", match=shown)
-
-
-SAID_NOWHERE = ("The moon is made of green cheese.", "Elephants fly over Tokyo.", "Rivers run uphill in Peru.")
 
 
 async def played(contest: Contest, **given: object) -> RunOutcome:
@@ -215,23 +212,44 @@ async def test_judges_of_a_pair_see_neither_names_nor_scores(contest: Contest, v
             assert not re.search(r"\b(?:alpha|beta)\b|/100", call.system + call.user, re.IGNORECASE)
 
 
-@pytest.mark.parametrize(
-    ("invented", "told"),
-    [(0, "no clear difference"), (1, "no clear difference"), (3, "the {alpha} report is better here")],
-)
-async def test_judges_of_a_pair_are_told_of_which_the_sources_say_clearly_more(
-    contest: Contest, vendors: Vendors, invented: int, told: str
+async def test_judges_of_a_pair_see_the_passages_behind_what_only_one_report_says(
+    workspace: Path, documents: Path, vendors: Vendors
 ) -> None:
-    vendors.malform(with_sign(SIGNS["beta"], *SAID_NOWHERE[:invented]), model="beta", prompt="writer/write")
+    write_workspace(workspace, reads=LARGE_CONTEXT)
+    verdict = {"reason": "Fair.", "evidence": [], "fixes": [], "percent": 80}
 
-    await played(contest)
+    def alike(reply: str) -> str:
+        verdicts = json.loads(reply)
+        return json.dumps({"criteria": [], "metrics": [{**each, **verdict} for each in verdicts["metrics"]]})
 
+    def of_one_passage(number: int) -> Callable[[str], str]:
+        def changed(reply: str) -> str:
+            said = {"text": f"Own words {number}.", "sources": [number], "kind": "stated", "basis": ""}
+            report = json.loads(reply)
+            section = {"heading": "Body", "blocks": [{"type": "paragraph", "sentences": [report["summary"][0]]}]}
+            return json.dumps({**report, "findings": [said], "sections": [section], "limits": []})
+
+        return changed
+
+    text = '[evaluator]\nnear_tie = 1.0\n\n[[evaluator.metrics]]\nname = "insight"\n'
+    (workspace / "config" / "evaluator.toml").write_text(text, "utf-8")
+    vendors.malform(alike, prompt="evaluator/verdicts")
+    vendors.malform(of_one_passage(2), model="alpha", prompt="research/write")
+    vendors.malform(of_one_passage(3), model="beta", prompt="research/write")
+    contest = Contest(workspace, documents, vendors.base_url)
+
+    await contest.run(THEME, max_rounds=1, max_iterations=1, learn=False, instructions="Be brief.")
+
+    offered = {call.model: call.user for call in vendors.calls if call.prompt == "research/write"}
     asked = [call.user for call in vendors.calls if call.prompt == "pairwise/compare"]
     assert len(asked) == 2
     for prompt in asked:
-        alpha = "first" if prompt.index(SIGNS["alpha"]) < prompt.index(SIGNS["beta"]) else "second"
-        said = next(line for line in prompt.splitlines() if line.startswith("- Sentences that the sources say: "))
-        assert said.endswith(f": {told.format(alpha=alpha)}.")
+        head, reports = prompt.split("# First report")
+        for model, number in (("alpha", 2), ("beta", 3)):
+            shown = offered[model].split(f"## Passage {number}: ")[1].split("</passage-")[0]
+            assert re.sub(r".*<passage-\w+>", "", shown, flags=re.DOTALL).strip() in head
+        assert re.search(r"^finding 1: Own words [23]\. \[\d\]$", reports, re.MULTILINE)
+        assert "Be brief." in head
 
 
 async def test_teams_further_apart_are_not_compared(workspace: Path, documents: Path, vendors: Vendors) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.points import answered_share, body_blocks, points_spoken_of, uncovered_points
+from contend.points import answered_share, body_blocks, uncovered_points
 
 ENGLISH = "Dampers stop the humming of bridges, because they take the energy out of the cables [1]."
 JAPANESE = "再開コマンドは作業フォルダーの保存内容を読み込み、終わった段階の続きから動作する[1]。"
@@ -103,14 +103,6 @@ def test_what_is_no_text_of_a_report_says_nothing(block: str) -> None:
 
 def test_a_point_that_names_nothing_is_no_point() -> None:
     assert uncovered_points(["And what about it?"], report(ENGLISH)) == []
-
-
-def test_points_are_spoken_of_by_the_share_of_their_words() -> None:
-    points = ["Dampers on pylons", "再開コマンド", "What do dampers do to humming bridges?"]
-
-    assert points_spoken_of(points, report(ENGLISH)) == 1.5
-    assert points_spoken_of(points, report(ENGLISH, JAPANESE)) == 2.5
-    assert points_spoken_of(points, report(*points)) == 0
 
 
 @given(st.text(max_size=80))

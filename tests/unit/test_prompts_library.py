@@ -138,6 +138,8 @@ def test_a_system_message_cannot_show_outside_text(tmp_path: Path) -> None:
         "writer/write",
         "reviewer/review",
         "evaluator/metric",
+        "evaluator/criteria",
+        "evaluator/verdicts",
         "pairwise/compare",
         "reflector/reflect",
         "curator/curate",
@@ -343,7 +345,17 @@ ROUNDS_VARIABLES = {
         ("judge/judgment", ROUNDS_VARIABLES),
         (
             "evaluator/metric",
-            {"user_query", "submission", "points", "metric", "rubric", "current_datetime", "language_name"},
+            {
+                "user_query",
+                "instructions",
+                "submission",
+                "points",
+                "passages",
+                "metric",
+                "rubric",
+                "current_datetime",
+                "language_name",
+            },
         ),
     ],
 )

@@ -246,24 +246,34 @@ def test_a_brief_keeps_its_budget_or_shows_only_what_it_must(
     least = builder(estimated_prompt_tokens=1, submission_history_tokens=1).build_team_prompt(
         moment(len(history) + 1, history)
     )
-    assert brief == least or estimate_tokens(brief) <= tokens
+    told = estimate_tokens(history[-1].feedback) if history else 0
+    assert brief == least or estimate_tokens(brief) <= tokens + told
 
 
-def test_a_budget_too_small_for_anything_keeps_query_place_and_latest_score() -> None:
-    brief = builder(estimated_prompt_tokens=1).build_team_prompt(moment(3, [past(1, 0.9), past(2, 0.6)]))
+def test_a_budget_too_small_for_anything_keeps_query_place_latest_score_and_all_of_the_latest_feedback() -> None:
+    told = "Name the year of each figure. " * 200
+    rounds = [past(1, 0.9), past(2, 0.6, feedback=told)]
+    brief = builder(estimated_prompt_tokens=1).build_team_prompt(moment(3, rounds))
 
     assert "Why do bridges hum?" in brief
     assert "- Round 2 (latest): 60.0/100" in brief
     assert "Your team is in place 2 of 5" in brief
+    assert told.strip() in brief
     assert ADVICE.strip() not in brief
     assert "Scholar" not in brief
+
+
+def test_a_team_that_gets_its_fixes_with_its_draft_is_not_told_them_in_the_brief() -> None:
+    brief = builder().build_team_prompt(moment(3, [past(1, 0.9), past(2, 0.6)]), feedback=False)
+
+    assert ADVICE.strip() not in brief
+    assert "60.0/100" in brief
 
 
 def test_what_is_worth_more_is_kept_longer() -> None:
     rounds = [past(1, 0.5), past(2, 0.9, text="BEST " * 20), past(3, 0.6, text="LATEST " * 20)]
     budget = 10_000
     signs = {
-        "advice": f"To improve: <feedback-{MARK}>",
         "top": "Scholar",
         "trend": "Trend",
         "latest": "LATEST",
@@ -279,9 +289,9 @@ def test_what_is_worth_more_is_kept_longer() -> None:
             moment(4, rounds), bullets=[{"id": "b", "content": "Check dates."}]
         )
         gone += [name for name, sign in signs.items() if sign not in brief and name not in gone]
-        budget = estimate_tokens(brief) - 1
+        budget = estimate_tokens(brief) - estimate_tokens(rounds[-1].feedback.strip()) - 1
 
-    assert gone == ["metrics", "rest", "older", "lesson", "best", "latest", "trend", "top", "advice"]
+    assert gone == ["metrics", "rest", "older", "lesson", "best", "latest", "trend", "top"]
 
 
 @settings(deadline=None)
@@ -295,7 +305,8 @@ def test_the_history_keeps_a_budget_of_its_own(
         limits = {"submission_history_tokens": tokens, "estimated_prompt_tokens": 100_000}
         return with_template("{{ submission_history }}", **limits).build_team_prompt(moment(9, history))
 
-    assert shown(history_tokens) == shown(1) or estimate_tokens(shown(history_tokens)) <= history_tokens
+    told = estimate_tokens(history[-1].feedback)
+    assert shown(history_tokens) == shown(1) or estimate_tokens(shown(history_tokens)) <= history_tokens + told
 
 
 @given(st.lists(st.integers(1, 30), max_size=12), st.integers(0, 200))

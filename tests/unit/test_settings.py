@@ -176,8 +176,13 @@ def test_what_the_shipped_files_set_is_the_default(tmp_path: Path) -> None:
     assert config.orchestrator == OrchestratorSettings(teams=teams)
     assert config.judgment == JudgmentConfig()
     assert config.evaluator == EvaluatorConfig(metrics=config.evaluator.metrics)
-    assert [metric.name for metric in config.evaluator.metrics if metric.kind == "code"] == list(CODE_METRIC_NAMES)
-    assert all(metric.weight is None for metric in config.evaluator.metrics)
+    weights = config.evaluator.weights()
+    assert {name: weights[name] for name in CODE_METRIC_NAMES} == {
+        "citation_validity": 0.0, "citation_support": 0.1, "point_coverage": 0.0,
+    }  # fmt: skip
+    assert {metric.name for metric in config.evaluator.metrics if metric.kind == "model"} == {
+        "coverage", "correctness", "insight", "instructions", "clarity_coherence",
+    }  # fmt: skip
 
 
 def test_the_defaults_of_a_contest() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from contend.models.evaluation import EvaluationResult, MetricScore
+from contend.models.evaluation import EvaluationResult, Fix, MetricScore
 from contend.models.options import EvaluatorConfig, MetricConfig
 from contend.models.replies import JudgmentReply, MetricReply, PairwiseReply
 from contend.models.round import Judgment
@@ -31,8 +31,8 @@ def test_without_a_failed_metric_the_others_are_weighed_again_and_the_result_say
     result = evaluation_of(scores)
 
     assert result.overall == pytest.approx(0.7)
-    assert result.feedback.startswith("unscored: c; the other metrics are weighed alone\n")
-    assert evaluation_of(scores, language="ja").feedback.startswith("採点できなかった指標: c。")
+    assert result.feedback.endswith("\nunscored: c; the other metrics are weighed alone")
+    assert "\n採点できなかった指標: c。" in evaluation_of(scores, language="ja").feedback
 
 
 def test_without_any_score_a_submission_is_unscored_and_not_zero() -> None:
@@ -45,7 +45,7 @@ def test_where_every_judge_failed_metrics_by_code_make_no_score() -> None:
     result = evaluation_of(scores)
 
     assert result.overall is None
-    assert result.feedback.startswith("unscored: coverage, relevance; metrics by code alone make no score\n")
+    assert result.feedback == "unscored: coverage, relevance; metrics by code alone make no score"
     assert "コードによる指標だけでは採点しない" in evaluation_of(scores, language="ja").feedback
 
 
@@ -77,14 +77,28 @@ def test_a_cap_raises_nothing() -> None:
     assert "capped" not in result.feedback
 
 
-def test_feedback_ends_with_the_lowest_three_metrics_the_lowest_first() -> None:
+def test_feedback_lists_criteria_then_fixes_then_unsupported_places_then_what_bears_on_the_score() -> None:
+    long = ("Say why it hums, and when. " * 40).strip()
     scores = [
-        metric(name, score, reason=f"Mend {name}.") for name, score in zip("abcd", (0.4, 0.1, 0.9, 0.2), strict=True)
+        metric("insight", 0.4).model_copy(update={"fixes": [Fix(where="2.1.3", what=long)]}),
+        metric("coverage", 0.9).model_copy(update={"fixes": [Fix(where="summary 1", what="Answer it.")]}),
+        metric("own", 0.1, reason="Mend it. " * 60),
+        metric("perfect", 1.0),
+        metric("citation_support", 0.5).model_copy(update={"evidence": ["It hums at night.", "It is said."]}),
+        metric("citation_validity", 0.5, weight=0.0),
     ]
 
-    lines = evaluation_of(scores, notes=["left out: 2 sentences"]).feedback.splitlines()
+    lines = evaluation_of(scores, notes=["left out"], places={"It hums at night.": "1.1.2"}).feedback.splitlines()
 
-    assert lines == ["left out: 2 sentences", "b 10.0/100: Mend b.", "d 20.0/100: Mend d.", "a 40.0/100: Mend a."]
+    assert lines == [
+        "- summary 1: Answer it.",
+        f"- own 10.0/100: {'Mend it. ' * 60}",
+        f"- 2.1.3: {long}",
+        "- 1.1.2: what it cites does not say this: “It hums at night.”",
+        "- what it cites does not say this: “It is said.”",
+        "capped: a citation names a source that was not retrieved",
+        "left out",
+    ]
 
 
 @pytest.mark.parametrize(

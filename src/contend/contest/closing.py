@@ -94,7 +94,7 @@ class ClosingNodes:
             winner,
             options,
             status=status,
-            notes=[*notes, *remarks_of(outcomes, comparisons_of(state), editing), *dropped_quotes(outcomes)],
+            notes=[*notes, *_remarks(state), *dropped_quotes(outcomes)],
             editing=editing,
             warnings=state["warnings"],
             sources_off=off,
@@ -133,7 +133,7 @@ class ClosingNodes:
         """The terminal status, in state and record."""
         outcomes = outcomes_of(state)
         status: RunStatus = "failed" if state["submission"] is None else "partial" if state["notes"] else "completed"
-        remarks = remarks_of(outcomes, comparisons_of(state), editing_of(state))
+        remarks = _remarks(state)
         message = "; ".join([*(state["notes"] or [ALL_DELIVERED]), *remarks])
         winner = next((outcome for outcome in outcomes if outcome.team.team_id == state["winner"]), None)
         await self.services.record.set_execution_status(
@@ -201,6 +201,11 @@ def judged_metrics(state: ContestState, winner: TeamOutcome) -> list[MetricScore
     return best.metrics if best and best.submission == state["submission"] else []
 
 
+def _remarks(state: ContestState) -> list[str]:
+    failure = state.get("criteria_failure", "")
+    return remarks_of(outcomes_of(state), comparisons_of(state), editing_of(state), criteria_failure=failure)
+
+
 def _answer(state: ContestState, text: str) -> AIMessage:
     """The run's one message. Said again, it takes its own place."""
     return AIMessage(text, id=f"answer-{state['execution_id']}")
@@ -231,6 +236,7 @@ def ended_budgets(state: ContestState) -> set[ExitReason]:
 def usage_of(state: ContestState) -> RunUsage:
     """What the run's model calls cost: the teams' rounds, the comparisons at the top, and the learning."""
     calls = [CallUsage.model_validate(call) for call in (state.get("lessons") or {}).get("usage", [])]
+    calls += [CallUsage.model_validate(call)] if (call := state.get("criteria_call")) else []
     calls += [each.usage for each in comparisons_of(state) if each.usage is not None]
     calls += editing_of(state).calls
     return sum((outcome.usage for outcome in outcomes_of(state)), start=RunUsage.of(calls))

@@ -9,20 +9,19 @@ from langgraph.errors import NodeError
 from langgraph.types import Command, Send
 from typing_extensions import TypedDict
 
-from contend.contest.findings import compare, counts_of
 from contend.contest.outcomes import BUDGETS, TeamOutcome, in_the_running, outcomes_of
 from contend.contest.state import ContestState, ContestUpdate
 from contend.errors import BudgetExhausted, Limit
 from contend.llm.model import Scope
+from contend.models.evaluation import Criterion
 from contend.models.options import ResolvedOptions
 from contend.models.record import Identifier, Record
 from contend.models.replies import PairwiseReply
 from contend.models.task import CallUsage
-from contend.points import names_something
 from contend.prompts import Untrusted
 from contend.services import Services
 from contend.settings import EXTRACTIVE
-from contend.team.metrics import seen_by_judges
+from contend.team.metrics import listed, pair_view
 
 Choice = Literal["first", "second", "tie"]
 
@@ -37,6 +36,7 @@ class CompareTask(TypedDict):
     second: str
     submissions: dict[str, str]
     theme: str
+    criteria: list[dict[str, Any]]
     options: dict[str, Any]
     execution_id: str
 
@@ -93,18 +93,17 @@ async def comparison_of(services: Services, task: CompareTask) -> Comparison:
     options = ResolvedOptions.model_validate(task["options"])
     documents = [task["submissions"][task[place]] for place in ("first", "second")]
     submissions = [await services.require_submission(document) for document in documents]
-    points = {point for submission in submissions for point in submission.points if names_something(point)}
-    counts = [await counts_of(services, submission, points) for submission in submissions]
+    profile = services.profile("evaluator", options)
+    shown = await pair_view(services, *submissions, tokens=min(profile.chosen_tokens, profile.judged_tokens))
     model = services.model("evaluator", options, task["execution_id"])
     answer = await model.structured(
         "pairwise/compare",
         PairwiseReply,
         {
             "user_query": Untrusted(task["theme"], label="query"),
-            "submissions": [
-                Untrusted(seen_by_judges(submission.content).text, label="submission") for submission in submissions
-            ],
-            "findings": [row.shown() for row in compare(*counts)],
+            "instructions": Untrusted(options.instructions, label="instructions"),
+            "criteria": listed([Criterion.model_validate(each) for each in task["criteria"]]),
+            **shown.values(),
         },
         scope=Scope(
             execution_id=task["execution_id"],
@@ -164,6 +163,7 @@ async def route_to_pairs(state: ContestState) -> list[Send] | Literal["pick_winn
                 second=second,
                 submissions={team: found.submission for team in (first, second) if (found := best[team])},
                 theme=state["theme"],
+                criteria=state.get("criteria", []),
                 options=state["options"],
                 execution_id=state["execution_id"],
             ),

@@ -112,13 +112,12 @@ class EditingNodes:
         return Command(update={"editing": _kept(Editing(failure=failure, published=False))}, goto="choose_report")
 
     async def score_merged(self, task: MetricTask) -> ContestUpdate:
-        """One metric of the merged report, blind as ever."""
-        score, usage = await measure(self.services, task)
-        return {"merged_scores": [_scored(score, usage)]}
+        """The metrics of the merged report that one call judges, blind as ever."""
+        return {"merged_scores": [_scored(score, usage) for score, usage in await measure(self.services, task)]}
 
     async def merged_unscored(self, task: MetricTask, error: NodeError) -> Command[Literal["choose_report"]]:
         # A failed node's edges are not followed: without this, metrics that all fail would end the graph silently.
-        scores = [_scored(unscored(task, error.error), None)]
+        scores = [_scored(score, None) for score in unscored(task, error.error)]
         return Command(update={"merged_scores": scores}, goto="choose_report")
 
     async def compare_merged(self, task: CompareTask) -> ContestUpdate:
@@ -150,6 +149,37 @@ class EditingNodes:
         tell(ReportMerged(execution_id=state["execution_id"], score=score, published=published))
         update: ContestUpdate = {"editing": _kept(done)}
         return {**update, "submission": editing.document} if published else update
+
+    async def route_to_judges(self, state: ContestState) -> list[Send] | Literal["choose_report"]:
+        """The merged report to all metrics, and beside the best team's in both orders, at the same time."""
+        document = editing_of(state).document
+        if document is None or state["submission"] is None:
+            return "choose_report"
+        criteria = state.get("criteria", [])
+        tasks = metric_tasks(
+            self.services,
+            ResolvedOptions.model_validate(state["options"]),
+            submission=document,
+            theme=state["theme"],
+            execution_id=state["execution_id"],
+            team_id=EDITOR,
+            round_number=1,
+            criteria=criteria,
+        )
+        documents = {EDITOR: document, BEST: state["submission"]}
+        pairs = [
+            CompareTask(
+                first=first,
+                second=second,
+                submissions=documents,
+                theme=state["theme"],
+                criteria=criteria,
+                options=state["options"],
+                execution_id=state["execution_id"],
+            )
+            for first, second in ((EDITOR, BEST), (BEST, EDITOR))
+        ]
+        return [*(Send("score_merged", task) for task in tasks), *(Send("compare_merged", pair) for pair in pairs)]
 
     def _head(
         self, state: ContestState, options: ResolvedOptions, best: Submission, passages: Sequence[Passage]
@@ -208,34 +238,6 @@ def wants_editor(services: Services, state: ContestState) -> bool:
         return False
     left = services.ledgers.of(state["execution_id"]).share_left()
     return len(mergeable(outcomes, options)) >= _SEPARATE and left >= options.judgment.budget_reserve
-
-
-def route_to_judges(state: ContestState) -> list[Send] | Literal["choose_report"]:
-    """The merged report to all metrics, and beside the best team's in both orders, at the same time."""
-    document = editing_of(state).document
-    if document is None or state["submission"] is None:
-        return "choose_report"
-    tasks = metric_tasks(
-        state["options"],
-        submission=document,
-        theme=state["theme"],
-        execution_id=state["execution_id"],
-        team_id=EDITOR,
-        round_number=1,
-    )
-    documents = {EDITOR: document, BEST: state["submission"]}
-    pairs = [
-        CompareTask(
-            first=first,
-            second=second,
-            submissions=documents,
-            theme=state["theme"],
-            options=state["options"],
-            execution_id=state["execution_id"],
-        )
-        for first, second in ((EDITOR, BEST), (BEST, EDITOR))
-    ]
-    return [*(Send("score_merged", task) for task in tasks), *(Send("compare_merged", pair) for pair in pairs)]
 
 
 def _submission(

@@ -1,15 +1,15 @@
 """The contest graph.
 
-open_run → Send × teams → team → find_near_ties → Send × pairs → compare_pair → pick_winner → (synthesize →
-Send × metrics → score_merged, Send × orders → compare_merged → choose_report) → (approve_report) → publish → learn →
-finish_run.
+open_run → set_criteria → Send × teams → team → find_near_ties → Send × pairs → compare_pair → pick_winner →
+(synthesize → Send × metrics → score_merged, Send × orders → compare_merged → choose_report) → (approve_report) →
+publish → learn → finish_run.
 """
 
 from langgraph.graph import END, START, StateGraph
 
 from contend.contest.closing import ClosingNodes, route_after_approval, route_after_publish, route_to_publishing
 from contend.contest.comparing import CompareTask, ComparingNodes, route_to_pairs
-from contend.contest.editing import EditingNodes, route_to_judges
+from contend.contest.editing import EditingNodes
 from contend.contest.learning import LearnNode
 from contend.contest.opening import OpeningNode, route_to_teams
 from contend.contest.state import ContestInput, ContestOutput, ContestState, ContestUpdate
@@ -50,6 +50,7 @@ def build_contest_graph(services: Services) -> ContestGraph:
         ContestState, context_schema=RunOptions, input_schema=ContestInput, output_schema=ContestOutput
     )
     graph.add_node("open_run", opening.open_run, error_handler=opening.refuse, destinations=fails_to("open_run"))
+    graph.add_node("set_criteria", opening.set_criteria)
     graph.add_node("team", team, input_schema=TeamInput, error_handler=teams.forfeit, destinations=fails_to("team"))
     graph.add_node("find_near_ties", comparing.find_near_ties)
     graph.add_node(
@@ -83,14 +84,17 @@ def build_contest_graph(services: Services) -> ContestGraph:
     graph.add_node("learn", learn, error_handler=closing.learning_failed, destinations=fails_to("learn"))
     graph.add_node("finish_run", closing.finish_run)
     graph.add_edge(START, "open_run")
-    graph.add_conditional_edges("open_run", route_to_teams, ["team"])
+    graph.add_edge("open_run", "set_criteria")
+    graph.add_conditional_edges("set_criteria", route_to_teams, ["team"])
     graph.add_edge("team", "find_near_ties")
     graph.add_conditional_edges("find_near_ties", route_to_pairs, ["compare_pair", "pick_winner"])
     graph.add_edge("compare_pair", "pick_winner")
     graph.add_conditional_edges(
         "pick_winner", closing.route_after_pick, ["synthesize", "approve_report", "publish", "finish_run"]
     )
-    graph.add_conditional_edges("synthesize", route_to_judges, ["score_merged", "compare_merged", "choose_report"])
+    graph.add_conditional_edges(
+        "synthesize", editing.route_to_judges, ["score_merged", "compare_merged", "choose_report"]
+    )
     graph.add_edge("score_merged", "choose_report")
     graph.add_edge("compare_merged", "choose_report")
     graph.add_conditional_edges("choose_report", route_to_publishing, ["approve_report", "publish"])

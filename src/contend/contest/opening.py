@@ -15,11 +15,12 @@ from contend.errors import InputError
 from contend.execution import enter, identity
 from contend.learning.selection import select_bullets
 from contend.models.events import RunStarted
-from contend.models.options import RunOptions
+from contend.models.options import ResolvedOptions, RunOptions
 from contend.models.research import ResearchReport
 from contend.models.task import OrchestratorTask
 from contend.preflight import Opening, asked_of, open_asked, question_in_chat
 from contend.services import Services, tell
+from contend.team.criteria import made_criteria
 from contend.team.state import TeamInput
 from contend.text import shorten, without_marks
 
@@ -28,6 +29,9 @@ EARLIER_CHARACTERS = 1200
 
 EMPTY: ContestUpdate = {
     "run_options": None,
+    "criteria": [],
+    "criteria_call": None,
+    "criteria_failure": "",
     "outcomes": Overwrite([]),
     "near_ties": [],
     "comparisons": Overwrite([]),
@@ -72,6 +76,18 @@ class OpeningNode:
             "sources_off": opening.sources_off,
             "warnings": opening.warnings,
             "bullets": await self._bullets(opening),
+        }
+
+    async def set_criteria(self, state: ContestState) -> ContestUpdate:
+        """What a report on this question has to do, settled before there is one: judges alone read it."""
+        options, execution_id = ResolvedOptions.model_validate(state["options"]), state["execution_id"]
+        made = await made_criteria(self.services, options, theme=state["theme"], execution_id=execution_id)
+        if made.usage is not None:
+            await self.services.record.save_usage(execution_id, "", 0, [made.usage])
+        return {
+            "criteria": made.criteria,
+            "criteria_call": made.usage.model_dump(mode="json") if made.usage else None,
+            "criteria_failure": made.failure,
         }
 
     async def refuse(self, state: ContestState, error: NodeError) -> Command[Literal["__end__"]]:
@@ -134,6 +150,7 @@ async def route_to_teams(state: ContestState) -> list[Send]:
                 bullets=state["bullets"],
                 sources_off=state["sources_off"],
                 earlier=state["earlier"],
+                criteria=state.get("criteria", []),
             ),
         )
         for team in state["teams"]

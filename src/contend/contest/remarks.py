@@ -10,6 +10,7 @@ from contend.team.evaluation import by_judges
 from contend.text import shorten
 
 _REASON_CHARACTERS = 200
+_NO_CRITERIA = "no criteria could be set, and coverage is judged by its rubric"
 
 
 class _Remark(NamedTuple):
@@ -17,12 +18,19 @@ class _Remark(NamedTuple):
     reason: str
 
 
-def remarks_of(outcomes: Sequence[TeamOutcome], comparisons: Sequence[Comparison], editing: Editing) -> list[str]:
-    """A line each on what failed: metrics, round judges, comparisons, the editor. A reason is told once."""
+def remarks_of(
+    outcomes: Sequence[TeamOutcome],
+    comparisons: Sequence[Comparison],
+    editing: Editing,
+    *,
+    criteria_failure: str = "",
+) -> list[str]:
+    """A line each on what failed: criteria, metrics, round judges, comparisons, the editor. A reason is told once."""
     told = {outcome.status.error_message for outcome in outcomes}
     lines = []
-    failures = (*_on_metrics(outcomes), *_on_judges(outcomes), *_on_comparisons(comparisons), *_on_editor(editing))
-    for what, reason in failures:
+    on_teams = (*_on_metrics(outcomes), *_on_judges(outcomes), *_on_comparisons(comparisons), *_on_editor(editing))
+    on_criteria = [_Remark(_NO_CRITERIA, criteria_failure)] if criteria_failure else []
+    for what, reason in (*on_criteria, *on_teams):
         lines.append(f"{what} ({'the same reason' if reason in told else shorten(reason, _REASON_CHARACTERS)})")
         told.add(reason)
     return lines

@@ -40,7 +40,8 @@ class ContestState(ContestInput, ContestOutput, total=False):
     """`outcomes` grows by parallel teams and is emptied by `open_run`; `submission` is what will be published.
 
     `editing` is an Editing; `merged_scores` and `merged_comparisons` grow by what judges find of the merged report.
-    `asked` is what the run was opened for, `earlier` what the thread's last report said.
+    `asked` is what the run was opened for, `earlier` what the thread's last report said. `criteria` are for judges;
+    `criteria_call` is what they cost, `criteria_failure` says why there are none where there should be.
     """
 
     asked: dict[str, str]
@@ -54,6 +55,9 @@ class ContestState(ContestInput, ContestOutput, total=False):
     sources_off: dict[str, str]
     warnings: list[str]
     bullets: list[dict[str, Any]]
+    criteria: list[dict[str, Any]]
+    criteria_call: dict[str, Any] | None
+    criteria_failure: str
     outcomes: Annotated[list[dict[str, Any]], operator.add]
     near_ties: list[str]
     comparisons: Annotated[list[dict[str, Any]], operator.add]
@@ -90,6 +94,9 @@ class ContestUpdate(TypedDict, total=False):
     sources_off: dict[str, str]
     warnings: list[str]
     bullets: list[dict[str, Any]]
+    criteria: list[dict[str, Any]]
+    criteria_call: dict[str, Any] | None
+    criteria_failure: str
     outcomes: object
     near_ties: list[str]
     comparisons: object

@@ -49,6 +49,11 @@ class ContextProfile:
         return self.offered_tokens if self.compact else min(_MOST_CHOSEN, self.tokens // 4)
 
     @property
+    def judged_tokens(self) -> int:
+        """Passages that a judge has at hand beside a whole report."""
+        return self.offered_tokens // 2 if self.compact else self.offered_tokens
+
+    @property
     def draft_tokens(self) -> int:
         """A draft that a call is to mend or to review."""
         return min(_MOST_DRAFT, self.tokens // 6)

@@ -10,10 +10,25 @@ from contend.models.record import Record, Score, Text
 Weight = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 
 
+class Criterion(Record):
+    """What a report on one question has to do, so that a judge can check it. `weight`: its share of all, 0.0 to 1.0."""
+
+    text: Text
+    weight: Weight
+
+
+class Fix(Record):
+    """What to change in a submission, and where: a place of its draft such as `2.1.3`, or a few words on the place."""
+
+    where: Text
+    what: Text
+
+
 class MetricScore(Record):
     """One metric's verdict. `score` None means unscored: the metric could not be measured.
 
-    `evidence` stands in the submission; `dropped`: how many quotes of the judge do not. `applies` is false where
+    `evidence` stands in the submission; `dropped`: how many quotes of the judge do not.
+    `fixes`: what the judge wants changed. `applies` is false where
     there is nothing to measure, such as points without a plan.
     """
 
@@ -23,6 +38,7 @@ class MetricScore(Record):
     weight: Weight
     evidence: list[str] = Field(default_factory=list)
     dropped: Annotated[int, Field(ge=0)] = 0
+    fixes: list[Fix] = Field(default_factory=list)
     applies: bool = True
 
 

@@ -261,6 +261,48 @@ class FixesReply(Reply):
     accept: bool
 
 
+MOST_CRITERIA = 15
+
+
+class CriterionReply(Reply):
+    """What a report has to do, so that it can be checked, and how much it matters."""
+
+    text: str = Field(min_length=5, max_length=400)
+    weight: int = Field(ge=1, le=5, description="1: a detail; 5: without it the question is not answered")
+
+
+class CriteriaReply(Reply):
+    """The criteria of one question and its reader's instructions."""
+
+    criteria: list[CriterionReply] = Field(min_length=8, max_length=MOST_CRITERIA)
+
+
+class CriterionVerdict(Reply):
+    """Whether a submission meets a criterion, by its number."""
+
+    number: int = Field(ge=1, le=MOST_CRITERIA)
+    evidence: str = Field(max_length=400, description="where the submission does it, or a quote; empty if nowhere")
+    verdict: Literal["met", "partly", "unmet"]
+    fix: FixReply | None = Field(description="null where it is met")
+
+
+class MetricVerdict(Reply):
+    """A judge's verdict on one of several metrics, by its name."""
+
+    metric: str = Field(min_length=1, max_length=64)
+    reason: str = Field(min_length=2, max_length=600)
+    evidence: list[Annotated[str, Field(max_length=300)]] = Field(max_length=3)
+    fixes: list[FixReply] = Field(max_length=6)
+    percent: int = Field(ge=0, le=100)
+
+
+class VerdictsReply(Reply):
+    """A judge's verdicts on a submission: on each criterion, then on each metric."""
+
+    criteria: list[CriterionVerdict] = Field(max_length=MOST_CRITERIA)
+    metrics: list[MetricVerdict] = Field(max_length=20)
+
+
 class MetricReply(Reply):
     """A judge's verdict on one metric."""
 

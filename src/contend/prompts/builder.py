@@ -59,16 +59,19 @@ class UserPromptBuilder:
         bullets: Sequence[Mapping[str, object]] = (),
         instructions: str = "",
         earlier: str = "",
+        feedback: bool = True,
     ) -> str:
         """A team's brief: its whole input for the round. `bullets` are {id, content, quarantined}.
 
-        `earlier` is what the last report in this conversation said. Query, instructions and it are always whole; only
-        the query counts against `estimated_prompt_tokens`.
+        `earlier` is what the last report in this conversation said; `feedback` false leaves out what judges said of
+        earlier rounds. Query, instructions, `earlier` and the latest feedback are always whole; only the query counts
+        against `estimated_prompt_tokens`.
 
         Raises:
             PromptError: the template does not render.
         """
-        past = self._past(context, finished(context.round_history, before=context.round_number), bullets)
+        rounds = finished(context.round_history, before=context.round_number)
+        past = self._past(context, rounds, bullets, feedback=feedback)
         own = {
             "instructions": Untrusted(instructions, label="instructions"),
             "earlier_report": Untrusted(earlier, label="report"),
@@ -84,9 +87,14 @@ class UserPromptBuilder:
         return self._filled("judge/judgment", self._past(context, finished(context.round_history)), {})
 
     def build_evaluator_prompt(
-        self, context: EvaluatorPromptContext, *, points: Sequence[str] = (), execution_id: str | None = None
+        self,
+        context: EvaluatorPromptContext,
+        *,
+        points: Sequence[str] = (),
+        instructions: str = "",
+        execution_id: str | None = None,
     ) -> str:
-        """What a metric's judge sees: the query, the submission, the plan's points; no names and no ranking.
+        """What a metric's judge sees: query, instructions, submission, the plan's points; no names and no ranking.
 
         Raises:
             PromptError: the template does not render.
@@ -95,6 +103,8 @@ class UserPromptBuilder:
             "user_query": Untrusted(context.user_query, label="query"),
             "submission": Untrusted(context.submission, label="submission"),
             "points": [Untrusted(point) for point in points],
+            "instructions": Untrusted(instructions, label="instructions"),
+            "passages": [],
             "metric": "",
             "rubric": "",
         }
@@ -142,18 +152,21 @@ class UserPromptBuilder:
         context: RoundPromptContext,
         rounds: Sequence[RoundState],
         bullets: Sequence[Mapping[str, object]] = (),
+        *,
+        feedback: bool = True,
     ) -> Past:
         store = context.store or self._store
         ranking = None if store is None else store.leaderboard(context.execution_id)
-        return Past(context, self._config, rounds, ranking, bullets)
+        return Past(context, self._config, rounds, ranking, bullets, feedback)
 
     def _filled(self, name: str, past: Past, own: Mapping[str, object], *, free_tokens: int = 0) -> str:
         """The prompt with the worthiest pieces that fit its budgets; what is always shown may exceed them."""
         mark = self._mark_for(past.context.execution_id)
         position = "" if past.ranking is None else self._render("team/position", past.position(), mark)
         always = {**own, **past.always(), "team_position_message": position}
-        allowed = self._config.estimated_prompt_tokens + free_tokens
-        history_tokens = self._config.submission_history_tokens
+        told = estimate_tokens(past.latest_feedback)
+        allowed = self._config.estimated_prompt_tokens + free_tokens + told
+        history_tokens = self._config.submission_history_tokens + told
 
         @cache
         def shown(chosen: Chosen) -> _Shown:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 from contend.models.round import LeaderboardEntry, RoundState
-from contend.text import clean, shorten
+from contend.text import clean
 
 GAP = " […] "
 """Stands in a preview for what was left out."""
@@ -69,25 +69,18 @@ def preview(text: str, characters: int) -> str:
     return cleaned[:characters] + GAP + cleaned[len(cleaned) - characters // 2 :]
 
 
-def feedback_of(past: RoundState, characters: int) -> str:
-    """A round's feedback, cut to four times the characters of a preview's start."""
-    return shorten(clean(past.feedback).strip(), 4 * characters)
-
-
 def pieces(
     shown: Sequence[RoundState], rows: Sequence[LeaderboardEntry], *, bullets: int = 0, trend: bool = True
 ) -> list[Piece]:
-    """What a prompt may hold beyond query, position and latest score, the worthiest first.
+    """What a prompt may hold beyond query, position, latest score and latest feedback, the worthiest first.
 
-    Last feedback, top of the ranking, trend, latest and best round; then lessons; then older rounds, the other places
-    and the metrics.
+    Top of the ranking, trend, latest and best round; then lessons; then older rounds, the other places and the metrics.
     """
     detailed = _detailed(shown)
     latest, best = detailed[:1], detailed[1:] if best_round(shown) in detailed[1:] else []
     top, others = range(min(TOP, len(rows))), range(TOP, len(rows))
     older = [past.round_number for past in reversed(shown) if past.round_number not in latest + best]
     return [
-        *(Piece("feedback", number) for number in latest),
         *(Piece("row", index) for index in top),
         *([Piece("trend")] if trend else []),
         *(Piece("content", number) for number in latest),

@@ -13,7 +13,7 @@ from contend.models.record import Language
 from contend.prompts.samples import SYSTEM_VARIABLES, samples_for
 from contend.prompts.settings import PromptBuilderSettings
 from contend.prompts.templates import PromptTemplate
-from contend.prompts.wrapping import seal
+from contend.prompts.wrapping import Untrusted, seal
 from contend.resources import resource
 
 SUFFIX = ".md.j2"
@@ -26,7 +26,10 @@ SETTINGS = {
 }
 """Prompts that a setting may replace, for every language."""
 
-_ALWAYS_SHOWN = {"evaluator/metric": {"metric": "# {}", "rubric": "{}"}}
+_ALWAYS_SHOWN = {
+    "evaluator/metric": {"metric": "# {}", "rubric": "{}"},
+    "evaluator/verdicts": {"criteria": "{}", "rubrics": "{}"},
+}
 """Values without which a reply would be about nothing, and how they stand where a template leaves them out."""
 
 _BY_DATASET = {"reflector/reflect": "reflector", "curator/curate": "curator"}
@@ -122,12 +125,12 @@ class PromptLibrary:
         """The prompt; what a template of the user's own does not show whole of `_ALWAYS_SHOWN` stands at its end."""
         shown = self.render(name, values, language=language, mark=mark)
         needed = {key: form for key, form in _ALWAYS_SHOWN.get(name, {}).items() if values.get(key)}
-        if not needed or not self._is_own(name, language):
+        if not needed or not self.is_own(name, language):
             return shown
         ends = {key: f"{key}-{secrets.token_hex(8)}" for key in needed}
-        ended = {key: f"{values[key]}{end}" for key, end in ends.items()}
+        ended = {key: _ended(values[key], end) for key, end in ends.items()}
         tried = self.render(name, {**values, **ended}, language=language, mark=mark)
-        missing = [form.format(values[key]) for key, form in needed.items() if ends[key] not in tried]
+        missing = [form.format(seal(values[key], mark)) for key, form in needed.items() if ends[key] not in tried]
         return "\n\n".join([shown, *missing])
 
     def check(self, language: Language) -> None:
@@ -139,7 +142,7 @@ class PromptLibrary:
             PromptError: the first that does not render, or a file that no prompt is made from.
         """
         for name in self.names():
-            if self._is_own(name, language):
+            if self.is_own(name, language):
                 for values in samples_for(name):
                     self.render(name, values, language=language, mark="00000000")
 
@@ -184,7 +187,7 @@ class PromptLibrary:
             self._compiled[key] = PromptTemplate(text, shown=shown, language=language)
         return self._compiled[key]
 
-    def _is_own(self, name: str, language: Language) -> bool:
+    def is_own(self, name: str, language: Language) -> bool:
         return self._setting(name) is not None or self._source(name, language) in self._folders[0].values()
 
     def _text(self, name: str, language: Language) -> str:
@@ -209,6 +212,12 @@ class PromptLibrary:
 def dataset_prompt(agent: str, dataset: str) -> str:
     """The name of a dataset's prompt; a dataset called `system` has the default, for that name is taken."""
     return f"{agent}/{'default' if dataset == 'system' else dataset}"
+
+
+def _ended(value: object, end: str) -> str:
+    """The text with something at its end, untrusted if it was."""
+    text = f"{value}{end}"
+    return Untrusted(text, label=value.label) if isinstance(value, Untrusted) else text
 
 
 def _plain(name: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from contend.models.round import LeaderboardEntry, RoundPromptConfig, RoundPromptContext, RoundState
-from contend.prompts.history import Piece, best_round, feedback_of, pieces, preview, recent, trend_of
+from contend.prompts.history import Piece, best_round, pieces, preview, recent, trend_of
 from contend.prompts.wrapping import Untrusted
 from contend.text import clean
 
@@ -14,13 +14,22 @@ Chosen = frozenset[Piece]
 
 @dataclass(frozen=True)
 class Past:
-    """One moment of a team's run. `ranking` holds all teams, None without a store; `bullets` are the team's lessons."""
+    """One moment of a team's run. `ranking` holds all teams, None without a store; `bullets` are the team's lessons.
+
+    `feedback`: whether judges' feedback is shown; where a team gets it with the draft that it speaks of, it is not.
+    """
 
     context: RoundPromptContext
     config: RoundPromptConfig
     rounds: Sequence[RoundState]
     ranking: Sequence[LeaderboardEntry] | None
     bullets: Sequence[Mapping[str, object]] = ()
+    feedback: bool = True
+
+    @property
+    def latest_feedback(self) -> str:
+        """What judges said of the latest round: shown whole, whatever the budget."""
+        return clean(self._shown[-1].feedback).strip() if self._shown and self.feedback else ""
 
     @property
     def worth(self) -> list[Piece]:
@@ -105,7 +114,8 @@ class Past:
     def _item(self, past: RoundState, chosen: Chosen) -> dict[str, object]:
         number, characters = past.round_number, self.config.submission_preview_chars
         content = preview(past.submission_content, characters) if Piece("content", number) in chosen else ""
-        feedback = feedback_of(past, characters) if Piece("feedback", number) in chosen else ""
+        told = self.feedback and (past is self._shown[-1] or Piece("feedback", number) in chosen)
+        feedback = clean(past.feedback).strip() if told else ""
         return {
             "round_number": number,
             "content": Untrusted(content, label="submission"),

@@ -22,6 +22,10 @@ def _said(label: str) -> Untrusted:
 _PASSAGES = [
     {"number": number, "title": Untrusted("On bridges", label="title"), "text": _said("passage")} for number in (1, 2)
 ]
+_CITED = [
+    {**passage, "number": 3, "heading": Untrusted("Wind › Cables", label="heading"), "published": "2025-03-01"}
+    for passage in _PASSAGES[:1]
+]
 _POINTS = [Untrusted("What makes a bridge hum"), Untrusted("What stops it")]
 _LESSONS = [{"number": 1, "content": Untrusted("Name the year of each figure.", label="bullet")}]
 _QUESTION = {"theme": Untrusted("Why do bridges hum in the wind?"), "instructions": _said("instructions")}
@@ -267,11 +271,41 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
         {"head": "Question and passages", "draft": _said("draft"), "marks": _MARKS},
         {"head": "Question and passages", "draft": _said("draft"), "marks": []},
     ),
+    "evaluator/criteria": (
+        {"user_query": Untrusted("Why do bridges hum?", label="query"), "instructions": _said("instructions")},
+        {"user_query": Untrusted("Why?", label="query"), "instructions": ""},
+    ),
+    "evaluator/verdicts": (
+        {
+            "user_query": Untrusted("Why do bridges hum?", label="query"),
+            "instructions": _said("instructions"),
+            "passages": _CITED,
+            "structured": True,
+            "submission": Untrusted("summary 1: Wind makes a bridge hum. [3]", label="submission"),
+            "references": Untrusted("[3] On bridges: https://bridges.example", label="references"),
+            "points": [],
+            "criteria": Untrusted("1. It says what makes a bridge hum.", label="criteria"),
+            "rubrics": "## insight\n\n100: it explains causes",
+        },
+        {
+            "user_query": Untrusted("Why?", label="query"),
+            "instructions": "",
+            "passages": [],
+            "structured": False,
+            "submission": _said("submission"),
+            "references": "",
+            "points": _POINTS,
+            "criteria": "",
+            "rubrics": "",
+        },
+    ),
     "evaluator/metric": (
         {
             "metric": "coverage",
             "rubric": "100: all points are answered",
             "user_query": Untrusted("Why do bridges hum?", label="question"),
+            "instructions": _said("instructions"),
+            "passages": _CITED,
             "submission": _said("submission"),
             "points": _POINTS,
         },
@@ -280,6 +314,8 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
             "rubric": "100: all points are answered",
             "points": [],
             "user_query": Untrusted("Why?", label="question"),
+            "instructions": "",
+            "passages": [],
             "submission": _said("submission"),
         },
     ),
@@ -296,13 +332,20 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
     "pairwise/compare": (
         {
             "user_query": Untrusted("Why do bridges hum?", label="query"),
+            "instructions": _said("instructions"),
+            "criteria": Untrusted("1. It says what makes a bridge hum.", label="criteria"),
+            "passages": _CITED,
+            "structured": True,
             "submissions": [_said("submission"), _said("submission")],
-            "findings": [
-                {"kind": kind, "counts": [{"good": 3, "all": 4}, {"good": 2.5, "all": 4}], "better": better}
-                for kind, better in (("points", "tie"), ("citations", "second"), ("sentences", "first"))
-            ],
         },
-        {"user_query": "Why?", "submissions": [_said("submission"), _said("submission")], "findings": []},
+        {
+            "user_query": "Why?",
+            "instructions": "",
+            "criteria": "",
+            "passages": [],
+            "structured": False,
+            "submissions": [_said("submission"), _said("submission")],
+        },
     ),
     "judge/judge": (
         {"prompt": "Question: why do bridges hum?", "scores": [0.5, None, 0.7]},

@@ -131,7 +131,8 @@ def _heading(draft: Draft, place: str) -> str:
 
 def _line(placed: PlacedSentence, numbers: Mapping[str, int]) -> str:
     sentence = placed.sentence
-    marks = "".join(f"[{numbers[each]}]" for each in sentence.passages if each in numbers)
+    cited = dict.fromkeys(numbers[each] for each in sentence.passages if each in numbers)
+    marks = "".join(f"[{number}]" for number in cited)
     about = ", ".join(part for part in (sentence.kind if sentence.kind != "stated" else "", sentence.basis) if part)
     return f"{placed.place}: {sentence.text}{f' {marks}' if marks else ''}{f' ({about})' if about else ''}"
 

@@ -10,9 +10,10 @@ from langgraph.types import Command
 
 from contend.errors import ContendError, InputError, StoreError
 from contend.execution import enter, identity
-from contend.models.options import RunOptions
+from contend.models.options import ResolvedOptions, RunOptions
 from contend.preflight import asked_of, is_alone, open_asked, question_in_chat
 from contend.services import Services
+from contend.team.criteria import made_criteria
 from contend.team.keeping import keep_end
 from contend.team.rounds import best_of
 from contend.team.state import TeamState, TeamUpdate
@@ -20,6 +21,7 @@ from contend.team.view import TeamView
 
 FRESH: TeamUpdate = {
     "bullets": [],
+    "criteria": [],
     "round_number": 0,
     "rounds": [],
     "best_submission": None,
@@ -54,6 +56,14 @@ class TeamAlone:
             "execution_id": execution_id,
             "sources_off": opened.sources_off,
         }
+
+    async def set_criteria(self, state: TeamState) -> TeamUpdate:
+        """What a report on this question has to do: judges alone read it."""
+        options = ResolvedOptions.model_validate(state["options"])
+        made = await made_criteria(self.services, options, theme=state["theme"], execution_id=state["execution_id"])
+        if made.usage is not None:
+            await self.services.record.save_usage(state["execution_id"], "", 0, [made.usage])
+        return {"criteria": made.criteria}
 
     async def refuse(self, state: TeamState, error: NodeError) -> Command[Literal["__end__"]]:
         """Bad input ends the run with its one line."""

@@ -1,17 +1,16 @@
 """From metric scores to one evaluation: weights, unscored metrics, the cap on invented citations, the feedback."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
 from contend.models.evaluation import CODE_METRIC_NAMES, EvaluationResult, MetricScore
 from contend.models.record import Language
-from contend.text import shorten, shown_score, squeezed
+from contend.text import shown_score, squeezed
 
 INVALID_CITATION_CAP = 0.5
 """A report that cites what was not retrieved scores at most this."""
 
-FEEDBACK_METRICS = 3
 _AROUND_QUOTES = "\"'“”‘’「」『』…."
 
 _SAID: dict[Language, dict[str, str]] = {
@@ -19,11 +18,17 @@ _SAID: dict[Language, dict[str, str]] = {
         "unscored": "unscored: {names}; the other metrics are weighed alone",
         "lost": "unscored: {names}; metrics by code alone make no score",
         "capped": "capped: a citation names a source that was not retrieved",
+        "fix": "- {where}: {what}",
+        "reason": "- {name} {score}: {reason}",
+        "unsupported": "- {where}what it cites does not say this: “{text}”",
     },
     "ja": {
         "unscored": "採点できなかった指標: {names}。ほかの指標だけで評価した",
         "lost": "採点できなかった指標: {names}。コードによる指標だけでは採点しない",
         "capped": "上限を適用: 取得していない資料への引用がある",
+        "fix": "- {where}: {what}",
+        "reason": "- {name} {score}: {reason}",
+        "unsupported": "- {where}引用元が述べていない文:「{text}」",
     },
 }
 
@@ -34,19 +39,42 @@ class Overall(NamedTuple):
 
 
 def evaluation_of(
-    metrics: Sequence[MetricScore], *, language: Language = "en", notes: Sequence[str] = ()
+    metrics: Sequence[MetricScore],
+    *,
+    language: Language = "en",
+    notes: Sequence[str] = (),
+    places: Mapping[str, str] | None = None,
 ) -> EvaluationResult:
     """The weighted mean over scored metrics (re-weighted where some are unscored), None where no judge gave a score.
 
-    The feedback begins with what bears on all of it, `notes` last, and ends with the lowest metrics.
+    `places`: where each sentence stands in the submission. The feedback lists what to mend, a line each and nothing
+    cut: by criteria, by the other judges, by code; then what bears on the whole score, and `notes`.
     """
     ordered = medians(metrics, language)
     overall = _overall(ordered, language)
-    lowest = sorted((metric for metric in ordered if metric.score is not None), key=lambda metric: metric.score or 0.0)
-    lines = [f"{metric.name} {shown_score(metric.score)}: {shorten(metric.reason, 300)}" for metric in lowest]
-    return EvaluationResult(
-        overall=overall.score, metrics=ordered, feedback="\n".join([*overall.notes, *notes, *lines[:FEEDBACK_METRICS]])
-    )
+    lines = [*_fixes(ordered, language), *_marks(ordered, places or {}, language), *overall.notes, *notes]
+    return EvaluationResult(overall=overall.score, metrics=ordered, feedback="\n".join(lines))
+
+
+def _fixes(metrics: Sequence[MetricScore], language: Language) -> list[str]:
+    """What judges want changed, coverage first, then the lowest metric; of one that names no fix its reason."""
+    said = _SAID[language]
+    judged = [metric for metric in metrics if metric.score is not None and metric.score < 1 and metric.weight > 0]
+    lowest = sorted(judged, key=lambda metric: (metric.name != "coverage" or not metric.fixes, metric.score or 0.0))
+    lines = []
+    for metric in lowest:
+        lines += [said["fix"].format(where=fix.where, what=fix.what) for fix in metric.fixes]
+        if not metric.fixes and metric.name != "citation_support":
+            score = shown_score(metric.score, language)
+            lines.append(said["reason"].format(name=metric.name, score=score, reason=metric.reason))
+    return list(dict.fromkeys(lines))
+
+
+def _marks(metrics: Sequence[MetricScore], places: Mapping[str, str], language: Language) -> list[str]:
+    """The sentences that are not supported, as the check of citations names them, with their places."""
+    texts = [text for metric in metrics if metric.name == "citation_support" for text in metric.evidence]
+    where = {text: f"{places[text]}: " if text in places else "" for text in texts}
+    return [_SAID[language]["unsupported"].format(where=where[text], text=text) for text in dict.fromkeys(texts)]
 
 
 def medians(samples: Sequence[MetricScore], language: Language) -> list[MetricScore]:

@@ -1,6 +1,7 @@
 """The team graph.
 
-(open_run) → brief → research → submit → Send × metrics → score_metric → evaluate → judge → brief, or (finish_run) end.
+(open_run → set_criteria) → brief → research → submit → Send × metrics → score_metric → evaluate → judge → brief, or
+(finish_run) end.
 """
 
 from langgraph.graph import END, START, StateGraph
@@ -10,7 +11,7 @@ from contend.models.options import RunOptions
 from contend.research.graph import build_research_graph
 from contend.services import Services
 from contend.team.alone import TeamAlone, route_at_start
-from contend.team.nodes import TeamNodes, route_after_evaluate, route_to_metrics
+from contend.team.nodes import TeamNodes, route_after_evaluate
 from contend.team.state import MetricTask, TeamInput, TeamState
 
 TeamGraph = StateGraph[TeamState, RunOptions, TeamInput, TeamState]
@@ -22,6 +23,7 @@ def build_team_graph(services: Services) -> TeamGraph:
     graph: TeamGraph = StateGraph(TeamState, context_schema=RunOptions, input_schema=TeamInput)
     alone = TeamAlone(services)
     graph.add_node("open_run", alone.open_run, error_handler=alone.refuse, destinations=fails_to("open_run"))
+    graph.add_node("set_criteria", alone.set_criteria)
     graph.add_node("brief", nodes.brief, error_handler=alone.fail, destinations=fails_to("brief", "finish_run"))
     graph.add_node(
         "research",
@@ -46,10 +48,11 @@ def build_team_graph(services: Services) -> TeamGraph:
     )
     graph.add_node("finish_run", alone.finish_run)
     graph.add_conditional_edges(START, route_at_start, ["open_run", "brief"])
-    graph.add_edge("open_run", "brief")
+    graph.add_edge("open_run", "set_criteria")
+    graph.add_edge("set_criteria", "brief")
     graph.add_edge("brief", "research")
     graph.add_edge("research", "submit")
-    graph.add_conditional_edges("submit", route_to_metrics, ["score_metric"])
+    graph.add_conditional_edges("submit", nodes.route_to_metrics, ["score_metric"])
     graph.add_edge("score_metric", "evaluate")
     graph.add_conditional_edges("evaluate", route_after_evaluate, ["brief", "judge", "finish_run", "__end__"])
     return graph

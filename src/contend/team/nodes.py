@@ -10,6 +10,7 @@ from langgraph.types import Command, Overwrite, Send
 from contend.errors import BudgetExhausted, ContendError
 from contend.models.evaluation import MetricScore
 from contend.models.events import RoundStarted
+from contend.models.options import ResolvedOptions
 from contend.models.replies import JudgmentReply
 from contend.models.round import Judgment
 from contend.models.task import CallUsage
@@ -19,7 +20,7 @@ from contend.services import Services, tell
 from contend.team.alone import TeamAlone
 from contend.team.evaluation import evaluation_of
 from contend.team.keeping import keep_decision, keep_evaluation, keep_round, keep_submission
-from contend.team.metrics import measure, metric_tasks, seen_by_judges, unscored
+from contend.team.metrics import measure, metric_tasks, notes_for, unscored
 from contend.team.rounds import Decision, FinishedRound, best_of, decide, judged, lean
 from contend.team.state import MetricTask, TeamState, TeamUpdate
 from contend.team.view import TeamView, prompt_context, standing
@@ -59,6 +60,8 @@ class TeamNodes:
                 bullets=state["bullets"],
                 instructions=view.options.instructions,
                 earlier=state.get("earlier", ""),
+                # Who reads whole reports gets it with the draft that it speaks of.
+                feedback=self.services.profile("writer", view.options, team=view.team).compact,
             ),
             "history": [_remembered(past) for past in view.rounds],
             "best_submission": best.submission if best else None,
@@ -84,15 +87,29 @@ class TeamNodes:
         # The record has it from here on, and no later node of the round reads it.
         return {"brief": "", **self._times(state)}
 
+    async def route_to_metrics(self, state: TeamState) -> list[Send]:
+        """All metrics at the same time. What is sent names neither the team's standing nor its rivals."""
+        tasks = metric_tasks(
+            self.services,
+            ResolvedOptions.model_validate(state["options"]),
+            submission=state["submission"] or "",
+            theme=state["theme"],
+            execution_id=state["execution_id"],
+            team_id=state["team"]["team_id"],
+            round_number=state["round_number"],
+            criteria=state.get("criteria", []),
+        )
+        return [Send("score_metric", task) for task in tasks]
+
     async def score_metric(self, task: MetricTask) -> TeamUpdate:
-        """One metric of the submission."""
-        score, usage = await measure(self.services, task)
-        return {"scores": [_scored(score, usage)]}
+        """The metrics that one call judges, or one by code."""
+        return {"scores": [_scored(score, usage) for score, usage in await measure(self.services, task)]}
 
     async def unscored(self, task: MetricTask, error: NodeError) -> Command[Literal["evaluate"]]:
-        """A metric that fails leaves its score open; the others count."""
+        """Metrics that fail leave their scores open; the others count."""
         # A failed node's edges are not followed: without this, metrics that all fail would end the graph silently.
-        return Command(update={"scores": [_scored(unscored(task, error.error), None)]}, goto="evaluate")
+        failed = [_scored(score, None) for score in unscored(task, error.error)]
+        return Command(update={"scores": failed}, goto="evaluate")
 
     async def evaluate(self, state: TeamState) -> TeamUpdate:
         """All metrics into one evaluation, into the record; then the decision, where it needs no call."""
@@ -103,7 +120,8 @@ class TeamNodes:
         result = evaluation_of(
             [MetricScore.model_validate(item["score"]) for item in state["scores"]],
             language=view.options.language,
-            notes=seen_by_judges(submission.content).notes(view.options.language),
+            notes=notes_for(submission, view.options),
+            places={each.sentence.text: each.place for each in reversed(submission.draft.placed())},
         )
         done = FinishedRound(
             round_number=view.round_number,
@@ -180,19 +198,6 @@ class TeamNodes:
         clock, team_id = self.services.clock(state["execution_id"]), state["team"]["team_id"]
         clock.go(team_id, state.get("clock"))
         return {"clock": clock.reading(team_id)}
-
-
-async def route_to_metrics(state: TeamState) -> list[Send]:
-    """All metrics at the same time. What is sent names neither the team's standing nor its rivals."""
-    tasks = metric_tasks(
-        state["options"],
-        submission=state["submission"] or "",
-        theme=state["theme"],
-        execution_id=state["execution_id"],
-        team_id=state["team"]["team_id"],
-        round_number=state["round_number"],
-    )
-    return [Send("score_metric", task) for task in tasks]
 
 
 async def route_after_evaluate(state: TeamState) -> Literal["brief", "judge", "finish_run", "__end__"]:

@@ -111,7 +111,7 @@ def _lean(metric: MetricScore, *, of_best: bool) -> MetricScore:
     reason = "" if metric.score is not None else metric.reason
     # The sentences that the best submission's sources do not say are named in the report.
     evidence = metric.evidence if of_best and metric.name == "citation_support" else []
-    return metric.model_copy(update={"reason": reason, "evidence": evidence})
+    return metric.model_copy(update={"reason": reason, "evidence": evidence, "fixes": []})
 
 
 def on_plateau(rounds: Sequence[FinishedRound], *, min_improvement: float, patience: int) -> bool:

@@ -28,6 +28,8 @@ class TeamInput(TypedDict, total=False):
     bullets: SkipJsonSchema[list[dict[str, Any]]]
     sources_off: SkipJsonSchema[dict[str, str]]
     earlier: SkipJsonSchema[str]
+    criteria: SkipJsonSchema[list[dict[str, Any]]]
+    """Judges read them; no prompt of the team does before it was judged by them."""
 
 
 class TeamState(TeamInput, total=False):
@@ -66,6 +68,7 @@ class TeamUpdate(TypedDict, total=False):
     execution_id: str
     bullets: list[dict[str, Any]]
     sources_off: dict[str, str]
+    criteria: list[dict[str, Any]]
     round_number: int
     round_started: str
     rounds: list[dict[str, Any]]
@@ -83,9 +86,14 @@ class TeamUpdate(TypedDict, total=False):
 
 
 class MetricTask(TypedDict):
-    """One sample of a metric of a submission: what `score_metric` is sent. Neither team name nor ranking is in it."""
+    """One sample of the metrics that one call judges: what `score_metric` is sent. It names no team and no ranking.
 
-    metric: dict[str, Any]
+    `together`: the metrics are asked of a model in one call, with the run's `criteria`.
+    """
+
+    metrics: list[dict[str, Any]]
+    together: bool
+    criteria: list[dict[str, Any]]
     sample: int
     submission: str
     theme: str

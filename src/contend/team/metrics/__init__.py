@@ -1,18 +1,21 @@
 """The metrics: each turns a submission into a score with its reason. By a model, by code, or by a function."""
 
+from contend.team.metrics.by_model import WITH_PASSAGES, listed
 from contend.team.metrics.measuring import Measured, measure, metric_tasks, unscored
-from contend.team.metrics.seen import seen_by_judges
-from contend.team.metrics.support import CitationCounts, Doubt, citation_counts, doubts_of, lines_of
+from contend.team.metrics.pairs import pair_view
+from contend.team.metrics.seen import notes_for
+from contend.team.metrics.support import Doubt, doubts_of, lines_of
 
 __all__ = [
-    "CitationCounts",
+    "WITH_PASSAGES",
     "Doubt",
     "Measured",
-    "citation_counts",
     "doubts_of",
     "lines_of",
+    "listed",
     "measure",
     "metric_tasks",
-    "seen_by_judges",
+    "notes_for",
+    "pair_view",
     "unscored",
 ]

@@ -1,18 +1,44 @@
-"""Metrics by a model: the judge sees the question, the submission, the plan's points and one rubric."""
+"""Metrics by a model: its judge sees question, instructions and submission, and what to judge them by."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from contend.llm.context import ContextProfile
 from contend.llm.model import Scope
-from contend.models.evaluation import MetricScore
+from contend.models.evaluation import Criterion, Fix, MetricScore
 from contend.models.options import MetricConfig, ResolvedOptions
-from contend.models.replies import MetricReply
+from contend.models.record import Language
+from contend.models.replies import CriterionVerdict, FixReply, MetricReply, MetricVerdict, VerdictsReply
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts import Untrusted
 from contend.services import Services
+from contend.settings import EXTRACTIVE
+from contend.team.criteria import judged_by_criteria
 from contend.team.evaluation import found_evidence
-from contend.team.metrics.seen import seen_by_judges
+from contend.team.metrics.seen import seen_by_judges, whole_text
+from contend.team.metrics.shown import cited_passages, passage_values, reference_numbers, shown_report
 from contend.team.state import MetricTask
+
+WITH_PASSAGES = "correctness"
+"""The metric whose judge has the cited passages at hand."""
+
+_SHARES = {"met": 1.0, "partly": 0.5, "unmet": 0.0}
+_SAID: dict[Language, dict[str, str]] = {
+    "en": {
+        "criteria": "{met} of {all} criteria met, {partly} partly, {unmet} not",
+        "partly": "only partly met: {text}",
+        "unmet": "not met: {text}",
+        "report": "the report",
+        "silent": "the judge gave no verdict on it",
+    },
+    "ja": {
+        "criteria": "基準{all}件のうち{met}件を満たし、{partly}件は一部だけ、{unmet}件は満たしていない",
+        "partly": "一部だけ満たした基準: {text}",
+        "unmet": "満たしていない基準: {text}",
+        "report": "レポート全体",
+        "silent": "審査員がこの指標を評価しなかった",
+    },
+}
 
 
 async def judged_by_model(
@@ -24,11 +50,14 @@ async def judged_by_model(
         ModelError: the metric's model failed.
     """
     options = ResolvedOptions.model_validate(task["options"])
+    extractive = (config.model or options.models["evaluator"]) == EXTRACTIVE
+    content = seen_by_judges(submission.content).text if extractive else whole_text(submission.content)
+    profile = services.profile("evaluator", options, name=config.model)
     values: Mapping[str, object] = {
+        **await _view(services, task, submission, profile, with_passages=config.name == WITH_PASSAGES),
+        "submission": Untrusted(content, label="submission"),
         "metric": config.name,
         "rubric": services.rubric(config, options.language),
-        "user_query": Untrusted(task["theme"], label="query"),
-        "submission": Untrusted(seen_by_judges(submission.content).text, label="submission"),
         "points": [Untrusted(point) for point in submission.points],
     }
     model = services.model("evaluator", options, task["execution_id"], name=config.model)
@@ -48,9 +77,138 @@ async def judged_by_model(
     return score, answer.usage
 
 
+async def judged_together(
+    services: Services, task: MetricTask, configs: Sequence[MetricConfig], submission: Submission
+) -> tuple[list[MetricScore], CallUsage]:
+    """The verdicts on several metrics, of one call. Coverage is judged by the run's criteria, where it has any.
+
+    Raises:
+        ModelError: the judges' model failed.
+    """
+    options = ResolvedOptions.model_validate(task["options"])
+    by_criteria = [each for each in configs if judged_by_criteria(services, each, options) and task["criteria"]]
+    criteria = [Criterion.model_validate(each) for each in task["criteria"]] if by_criteria else []
+    by_rubric = [each for each in configs if each not in by_criteria]
+    shown = shown_report(submission)
+    profile = services.profile("evaluator", options)
+    with_passages = any(each.name == WITH_PASSAGES for each in configs)
+    rubrics = [f"## {each.name}\n\n{services.rubric(each, options.language)}" for each in by_rubric]
+    values: Mapping[str, object] = {
+        **await _view(services, task, submission, profile, with_passages=with_passages),
+        "submission": Untrusted(shown.text, label="submission"),
+        "structured": shown.structured,
+        "references": Untrusted(shown.references, label="references"),
+        "criteria": listed(criteria),
+        "rubrics": "\n\n".join(rubrics),
+        "points": [] if criteria else [Untrusted(point) for point in submission.points],
+    }
+    answer = await services.model("evaluator", options, task["execution_id"]).structured(
+        "evaluator/verdicts",
+        VerdictsReply,
+        values,
+        scope=scope_of(task),
+        faults=lambda reply: faults_of(reply, len(criteria), [each.name for each in by_rubric]),
+    )
+    weights, text = options.evaluator.weights(), f"{submission.content}\n{shown.text}"
+    scores = [
+        coverage_of(criteria, answer.value.criteria, weights[each.name], options.language) for each in by_criteria
+    ]
+    verdicts = {verdict.metric.strip(): verdict for verdict in reversed(answer.value.metrics)}
+    scores += [
+        _score(each.name, verdicts.get(each.name), text, weights[each.name], options.language) for each in by_rubric
+    ]
+    return scores, answer.usage
+
+
+def listed(criteria: Sequence[Criterion]) -> Untrusted:
+    """The criteria by number. They are a model's words on a question of anybody's."""
+    lines = [f"{number}. {each.text}" for number, each in enumerate(criteria, start=1)]
+    return Untrusted("\n".join(lines), label="criteria")
+
+
+def coverage_of(
+    criteria: Sequence[Criterion], verdicts: Sequence[CriterionVerdict], weight: float, language: Language
+) -> MetricScore:
+    """The weighted share of the criteria that are met, a partly met one counting half; what to mend for the others.
+
+    A criterion on which the judge said nothing takes no part; without any verdict coverage is unscored.
+    """
+    said = _SAID[language]
+    judged = {each.number: each for each in reversed(verdicts) if each.number <= len(criteria)}
+    by_number = sorted(judged.items())
+    total = sum(criteria[number - 1].weight for number in judged)
+    if not total:
+        return MetricScore(name="coverage", score=None, reason=said["silent"], weight=weight)
+    reached = sum(criteria[number - 1].weight * _SHARES[each.verdict] for number, each in by_number)
+    counts = {name: sum(each.verdict == name for each in judged.values()) for name in _SHARES}
+    return MetricScore(
+        name="coverage",
+        score=min(1.0, reached / total),
+        reason=said["criteria"].format(all=len(judged), **counts),
+        weight=weight,
+        evidence=[each.evidence for _, each in by_number if each.verdict == "met" and each.evidence.strip()],
+        fixes=[_unmet(criteria[number - 1], each, language) for number, each in by_number if each.verdict != "met"],
+    )
+
+
+def _unmet(criterion: Criterion, verdict: CriterionVerdict, language: Language) -> Fix:
+    """What to mend, with the criterion: from here on the team may know it."""
+    said = _SAID[language]
+    missed = said[verdict.verdict].format(text=criterion.text)
+    if verdict.fix is None:
+        return Fix(where=said["report"], what=missed)
+    return Fix(where=verdict.fix.where, what=f"{verdict.fix.what} ({missed})")
+
+
+def faults_of(reply: VerdictsReply, criteria: int, metrics: Sequence[str]) -> str:
+    """What the judge has to mend in its reply, a line each; "" where nothing is wrong."""
+    judged, named = {each.number for each in reply.criteria}, {each.metric.strip() for each in reply.metrics}
+    lines = [f"criterion {number} has no verdict" for number in range(1, criteria + 1) if number not in judged]
+    lines += [f"there is no criterion {number}" for number in sorted(judged) if number > criteria]
+    lines += [f"metric {name} has no verdict" for name in metrics if name not in named]
+    lines += [
+        f"criterion {each.number} is {each.verdict}: say in `fix` what to change, and where"
+        for each in reply.criteria
+        if each.verdict != "met" and each.fix is None
+    ]
+    return "\n".join(lines)
+
+
+def _score(name: str, verdict: MetricVerdict | None, text: str, weight: float, language: Language) -> MetricScore:
+    if verdict is None:
+        return MetricScore(name=name, score=None, reason=_SAID[language]["silent"], weight=weight)
+    evidence, dropped = found_evidence(verdict.evidence, text)
+    return MetricScore(
+        name=name,
+        score=verdict.percent / 100,
+        reason=verdict.reason,
+        weight=weight,
+        evidence=evidence,
+        dropped=dropped,
+        fixes=[_fix(each) for each in verdict.fixes],
+    )
+
+
+def _fix(reply: FixReply) -> Fix:
+    return Fix(where=reply.where, what=reply.what)
+
+
+async def _view(
+    services: Services, task: MetricTask, submission: Submission, profile: ContextProfile, *, with_passages: bool
+) -> dict[str, object]:
+    """What every judge sees beside the submission; the passages that it cites where they are judged with it."""
+    passages = await cited_passages(services, submission, tokens=profile.judged_tokens) if with_passages else []
+    numbers = reference_numbers(submission)
+    return {
+        "user_query": Untrusted(task["theme"], label="query"),
+        "instructions": Untrusted(task["options"].get("instructions", ""), label="instructions"),
+        "passages": [passage_values(each, numbers.get(each.id, 0)) for each in passages],
+    }
+
+
 def scope_of(task: MetricTask) -> Scope:
-    """Whose call it is, by metric and sample."""
-    name = task["metric"]["name"]
+    """Whose call it is, by metrics and sample."""
+    name = "+".join(metric["name"] for metric in task["metrics"])
     return Scope(
         execution_id=task["execution_id"],
         role="evaluator",

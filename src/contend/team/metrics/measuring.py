@@ -1,5 +1,6 @@
-"""One metric of one submission: refused by code, measured by code or a function, or judged by a model."""
+"""The metrics of one submission: refused by code, measured by code or a function, or judged by a model."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from contend.errors import ContendError
@@ -9,9 +10,10 @@ from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.services import Services
 from contend.settings import EXTRACTIVE
+from contend.team.criteria import judged_by_criteria, reads_whole_reports
 from contend.team.metrics.by_code import CODE_METRICS
 from contend.team.metrics.by_function import judged_by_function
-from contend.team.metrics.by_model import judged_by_model
+from contend.team.metrics.by_model import WITH_PASSAGES, judged_by_model, judged_together
 from contend.team.metrics.finding import Finding
 from contend.team.metrics.seen import refusal
 from contend.team.state import MetricTask
@@ -20,59 +22,95 @@ Measured = tuple[MetricScore, CallUsage | None]
 
 
 def metric_tasks(
-    options: dict[str, Any], *, submission: str, theme: str, execution_id: str, team_id: str, round_number: int
+    services: Services,
+    options: ResolvedOptions,
+    *,
+    submission: str,
+    theme: str,
+    execution_id: str,
+    team_id: str,
+    round_number: int,
+    criteria: Sequence[dict[str, Any]] = (),
 ) -> list[MetricTask]:
-    """All that is measured of a submission: each metric, those by a language model as often as there are samples."""
-    evaluator = EvaluatorConfig.model_validate(options["evaluator"])
+    """All that is measured of a submission, those by a language model as often as there are samples.
+
+    Metrics that the run's model judges from the same view are asked in one call where it can read whole reports.
+    """
+    alone: list[MetricConfig] = []
+    together: dict[bool, list[MetricConfig]] = {}
+    for metric in options.evaluator.measured:
+        if _goes_together(services, metric, options, criteria=bool(criteria)):
+            together.setdefault(metric.name == WITH_PASSAGES, []).append(metric)
+        else:
+            alone.append(metric)
     return [
         MetricTask(
-            metric=metric.model_dump(mode="json"),
+            metrics=[metric.model_dump(mode="json") for metric in metrics],
+            together=metrics[0] not in alone,
+            criteria=list(criteria),
             sample=sample,
             submission=submission,
             theme=theme,
-            options=options,
+            options=options.model_dump(mode="json"),
             execution_id=execution_id,
             team_id=team_id,
             round_number=round_number,
         )
-        for metric in evaluator.measured
-        for sample in range(1, 1 + (evaluator.samples if _varies(metric, options) else 1))
+        for metrics in [*together.values(), *([metric] for metric in alone)]
+        for sample in range(1, 1 + (options.evaluator.samples if _varies(metrics[0], options) else 1))
     ]
 
 
-async def measure(services: Services, task: MetricTask) -> Measured:
-    """One metric of one submission.
+async def measure(services: Services, task: MetricTask) -> list[Measured]:
+    """The metrics of a task; what they cost together stands beside the first.
 
     Raises:
-        ModelError: the metric's model failed.
+        ModelError: the metrics' model failed.
         MetricError: the metric's own function failed.
     """
-    config = MetricConfig.model_validate(task["metric"])
-    options = ResolvedOptions.model_validate(task["options"])
+    configs = [MetricConfig.model_validate(metric) for metric in task["metrics"]]
     submission = await services.require_submission(task["submission"])
-    refused = refusal(task["theme"], submission.content, options.language)
-    if refused is None and config.kind == "model":
-        return await judged_by_model(services, task, config, submission)
-    finding = Finding(0.0, refused) if refused else await _found(services, task, config, submission)
-    score = MetricScore(
+    refused = refusal(task["theme"], submission.content, task["options"]["language"])
+    if refused is not None:
+        return [(_score(task, each, Finding(0.0, refused)), None) for each in configs]
+    if task["together"]:
+        scores, usage = await judged_together(services, task, configs, submission)
+        return [(score, usage if score is scores[0] else None) for score in scores]
+    config = configs[0]
+    if config.kind == "model":
+        return [await judged_by_model(services, task, config, submission)]
+    finding = await _found(services, task, config, submission)
+    return [(_score(task, config, finding), finding.usage)]
+
+
+def unscored(task: MetricTask, error: BaseException) -> list[MetricScore]:
+    """Metrics that failed: no score, never 0."""
+    reason = str(error) if isinstance(error, ContendError) else f"{type(error).__name__}: {error}"
+    weights = _weights(task)
+    names = [metric["name"] for metric in task["metrics"]]
+    return [MetricScore(name=name, score=None, reason=reason, weight=weights[name]) for name in names]
+
+
+def _score(task: MetricTask, config: MetricConfig, finding: Finding) -> MetricScore:
+    return MetricScore(
         name=config.name,
         score=finding.score,
         reason=finding.reason,
-        weight=options.evaluator.weights()[config.name],
+        weight=_weights(task)[config.name],
         evidence=list(finding.evidence),
         applies=finding.score is not None,
     )
-    return score, finding.usage
 
 
-def unscored(task: MetricTask, error: BaseException) -> MetricScore:
-    """A metric that failed: no score, never 0."""
-    reason = str(error) if isinstance(error, ContendError) else f"{type(error).__name__}: {error}"
-    return MetricScore(name=task["metric"]["name"], score=None, reason=reason, weight=_weight(task))
+def _weights(task: MetricTask) -> dict[str, float]:
+    return EvaluatorConfig.model_validate(task["options"]["evaluator"]).weights()
 
 
-def _weight(task: MetricTask) -> float:
-    return EvaluatorConfig.model_validate(task["options"]["evaluator"]).weights()[task["metric"]["name"]]
+def _goes_together(services: Services, metric: MetricConfig, options: ResolvedOptions, *, criteria: bool) -> bool:
+    """How likely each percentage is can be read off one percentage only; of criteria there is none."""
+    if not reads_whole_reports(services, metric, options):
+        return False
+    return not options.evaluator.expected_score or (criteria and judged_by_criteria(services, metric, options))
 
 
 async def _found(services: Services, task: MetricTask, config: MetricConfig, submission: Submission) -> Finding:
@@ -81,6 +119,6 @@ async def _found(services: Services, task: MetricTask, config: MetricConfig, sub
     return await CODE_METRICS[config.name](services, task, submission)
 
 
-def _varies(metric: MetricConfig, options: dict[str, Any]) -> bool:
+def _varies(metric: MetricConfig, options: ResolvedOptions) -> bool:
     """Whether asking again may give another score."""
-    return metric.kind == "model" and (metric.model or options["models"]["evaluator"]) != EXTRACTIVE
+    return metric.kind == "model" and (metric.model or options.models["evaluator"]) != EXTRACTIVE

@@ -1,4 +1,4 @@
-"""What judges see of a submission: each sentence once, and none that works on them. What is refused unseen."""
+"""A submission as judges read it: language models all of it, the judge by rule no begging. What is refused unseen."""
 
 import re
 from collections.abc import Iterator
@@ -6,9 +6,12 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from contend.models.options import ResolvedOptions
 from contend.models.record import Language
 from contend.models.research import HEADINGS, MARK
+from contend.models.submission import Submission
 from contend.orders import works_on_the_judge
+from contend.settings import EXTRACTIVE
 from contend.text import clean, split_blocks, split_sentences, squeezed, terms, without_item_mark, without_sentences
 
 _FRAME = re.compile(
@@ -61,6 +64,18 @@ def seen_by_judges(content: str) -> Seen:
     reading = _Reading()
     blocks = [kept for block in split_blocks(clean(content)) if (kept := reading.block(block))]
     return Seen(_laid_out(_without_unread(blocks)), reading.orders, reading.repeats)
+
+
+def notes_for(submission: Submission, options: ResolvedOptions) -> list[str]:
+    """What the judge by rule did not read, a line for each kind of sentence; language models read everything."""
+    by_rule = options.models["evaluator"] == EXTRACTIVE
+    return seen_by_judges(submission.content).notes(options.language) if by_rule else []
+
+
+@lru_cache(maxsize=64)
+def whole_text(content: str) -> str:
+    """All that the submission says. Of its references those that it cites: the others say nothing of the report."""
+    return _laid_out(_without_unread([*split_blocks(clean(content))]))
 
 
 @lru_cache(maxsize=64)

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from contend.checks import (
     DOUBTFUL,
@@ -103,23 +102,6 @@ async def citation_support(services: Services, task: MetricTask, submission: Sub
     reason += said["worst"].format(text=shorten(bad[0].text, _SHOWN_CHARACTERS)) if bad else ""
     total = sum(each.value for each in claims)
     return Finding(total / (len(claims) + unfounded), reason, [each.text for each in bad], usage)
-
-
-class CitationCounts(NamedTuple):
-    """Of so many `sentences` the sources say `supported`, or nearly; of so many `citations` `real` name a source."""
-
-    supported: int
-    sentences: int
-    real: int
-    citations: int
-
-
-async def citation_counts(services: Services, submission: Submission) -> CitationCounts:
-    """What code finds of a submission's citations, in numbers."""
-    validity = await checked_validity(services, submission)
-    claims, unfounded = await _weighed(services, submission)
-    supported = sum(each.value > 0 for each in claims)
-    return CitationCounts(supported, len(claims) + unfounded, validity.valid, validity.total)
 
 
 async def checked_validity(services: Services, submission: Submission) -> Validity:

@@ -1,0 +1,59 @@
+"""The run's criteria: what a report on this very question has to do, asked of the judges' model before any report."""
+
+from typing import Any, NamedTuple
+
+from contend.errors import ModelError
+from contend.llm.model import Scope
+from contend.models.evaluation import Criterion
+from contend.models.options import MetricConfig, ResolvedOptions
+from contend.models.replies import CriteriaReply
+from contend.models.task import CallUsage
+from contend.prompts import Untrusted
+from contend.services import Services
+from contend.settings import EXTRACTIVE
+from contend.text import clean
+
+
+class Criteria(NamedTuple):
+    """The criteria as plain data, [] where coverage is judged by its rubric; `failure` says why none could be made."""
+
+    criteria: list[dict[str, Any]]
+    usage: CallUsage | None = None
+    failure: str = ""
+
+
+async def made_criteria(services: Services, options: ResolvedOptions, *, theme: str, execution_id: str) -> Criteria:
+    """Ask for the criteria of a question and its reader's instructions, once a run; a failing call makes none."""
+    if not any(judged_by_criteria(services, metric, options) for metric in options.evaluator.metrics):
+        return Criteria([])
+    values = {
+        "user_query": Untrusted(theme, label="query"),
+        "instructions": Untrusted(options.instructions, label="instructions"),
+    }
+    scope = Scope(execution_id=execution_id, role="evaluator", language=options.language)
+    model = services.model("evaluator", options, execution_id)
+    try:
+        answer = await model.structured("evaluator/criteria", CriteriaReply, values, scope=scope)
+    except ModelError as error:
+        return Criteria([], failure=str(error))
+    every = sum(each.weight for each in answer.value.criteria)
+    criteria = [
+        Criterion(text=clean(each.text, single_line=True), weight=each.weight / every)
+        for each in answer.value.criteria
+        if clean(each.text).strip()
+    ]
+    return Criteria([each.model_dump(mode="json") for each in criteria], usage=answer.usage)
+
+
+def judged_by_criteria(services: Services, metric: MetricConfig, options: ResolvedOptions) -> bool:
+    """Whether a metric is the shipped coverage and its judge can read whole reports beside a list of criteria."""
+    return metric.name == "coverage" and metric.rubric is None and reads_whole_reports(services, metric, options)
+
+
+def reads_whole_reports(services: Services, metric: MetricConfig, options: ResolvedOptions) -> bool:
+    """Whether a metric's judge is the run's own language model, reads much, and has no prompt of the user's own."""
+    if metric.kind != "model" or metric.model is not None or options.models["evaluator"] == EXTRACTIVE:
+        return False
+    return not services.profile("evaluator", options).compact and not services.library.is_own(
+        "evaluator/metric", options.language
+    )

@@ -1,0 +1,77 @@
+"""A submission as judges read it: whole, each statement under its place, with the references that it cites."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from contend.models.research import Passage
+from contend.models.submission import Submission
+from contend.prompts import Untrusted
+from contend.research.drafts import shown_draft
+from contend.research.gathering import cited_ids
+from contend.services import Services
+from contend.team.metrics.seen import whole_text
+from contend.text import estimate_tokens
+
+
+class ShownReport(NamedTuple):
+    """The text; `structured`: it names places such as `2.1.3`, and does not hold its references itself."""
+
+    text: str
+    structured: bool
+    references: str = ""
+
+
+def shown_report(submission: Submission) -> ShownReport:
+    """The whole report.
+
+    Whatever a draft says stands on one line behind its place, so that nothing in it looks like a turn of the judge's
+    own conversation, a heading or a verdict.
+    """
+    if not submission.passages:
+        return ShownReport(whole_text(submission.content), structured=False)
+    numbers = reference_numbers(submission)
+    text = shown_draft(submission.draft, numbers)
+    cited = {numbers[each] for each in cited_ids(submission.draft) if each in numbers}
+    sources = enumerate(submission.report.sources, start=1)
+    lines = [
+        f"[{number}] {source.title}{f' ({source.published_date})' if source.published_date else ''}: {source.url}"
+        for number, source in sources
+        if number in cited
+    ]
+    return ShownReport(text, structured=True, references="\n".join(lines))
+
+
+def reference_numbers(submission: Submission) -> dict[str, int]:
+    """The number in the report's references of each passage's document, by the passage's id."""
+    numbers = {source.url: number for number, source in enumerate(submission.report.sources, start=1)}
+    return {each.id: numbers[each.url] for each in submission.passages if each.url in numbers}
+
+
+async def cited_passages(services: Services, submission: Submission, *, tokens: int) -> list[Passage]:
+    """The passages that the draft cites, whole, in its order, as far as `tokens` goes; at least one."""
+    known = {each.id: each for each in submission.passages}
+    wanted = [known[each] for each in cited_ids(submission.draft) if each in known]
+    return await whole_passages(services, wanted, tokens=tokens)
+
+
+async def whole_passages(services: Services, passages: Sequence[Passage], *, tokens: int) -> list[Passage]:
+    """The passages with their texts, uncut, as many of the first as take at most `tokens`; at least one."""
+    texts = await services.documents.get_many([each.id for each in passages])
+    shown: list[Passage] = []
+    for each in passages:
+        tokens -= estimate_tokens(texts[each.id])
+        if tokens < 0 and shown:
+            break
+        shown.append(each.model_copy(update={"text": texts[each.id]}))
+    return shown
+
+
+def passage_values(passage: Passage, number: int) -> dict[str, object]:
+    """A passage as prompts take it."""
+    return {
+        "number": number,
+        "title": Untrusted(passage.title, label="title"),
+        "heading": Untrusted(passage.heading, label="heading"),
+        "published": passage.published,
+        "text": Untrusted(passage.text, label="passage"),
+    }
