@@ -93,7 +93,7 @@ def test_a_text_ends_with_1_where_a_metric_that_applies_fails(
     terminal: Terminal, documents: Path, vendors: Vendors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
-    vendors.fail(prompt="evaluator/metric", status=401)
+    vendors.fail(prompt="evaluator/verdicts", status=401)
 
     assert terminal("evaluate", documents / "resume.md", "--theme", QUESTION, "--model", "strict").code == 1
 
