@@ -238,7 +238,7 @@ async def test_judges_of_a_pair_see_the_passages_behind_what_only_one_report_say
     vendors.malform(of_one_passage(3), model="beta", prompt="research/write")
     contest = Contest(workspace, documents, vendors.base_url)
 
-    await contest.run(THEME, max_rounds=1, max_iterations=1, learn=False, instructions="Be brief.")
+    await contest.run(THEME, max_rounds=1, max_iterations=1, learn=False, synthesis=False, instructions="Be brief.")
 
     offered = {call.model: call.user for call in vendors.calls if call.prompt == "research/write"}
     asked = [call.user for call in vendors.calls if call.prompt == "pairwise/compare"]
