@@ -8,7 +8,7 @@ is tuned. `--code` measures without a model what code can tell.
 import argparse
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple, TypeVar
@@ -59,8 +59,11 @@ class Heard:
         *,
         scope: Scope,
         spread_over: str | None = None,
+        faults: Callable[[R], str] | None = None,
     ) -> Answer[R]:
-        answer = await self._model.structured(prompt, reply_type, values, scope=scope, spread_over=spread_over)
+        answer = await self._model.structured(
+            prompt, reply_type, values, scope=scope, spread_over=spread_over, faults=faults
+        )
         if isinstance(answer.value, MetricReply):
             self._chosen[scope.step] = answer.value.score()
         return answer
@@ -102,14 +105,15 @@ async def scores(services: Judging, pair: Pair, document: str, options: Resolved
     """What contend's metrics give a submission."""
     services.chosen.clear()
     tasks = metric_tasks(
-        options.model_dump(mode="json"),
+        services,
+        options,
         submission=document,
         theme=pair.theme,
         execution_id=pair.name,
         team_id="",
         round_number=1,
     )
-    metrics = [(await measure(services, task))[0] for task in tasks]
+    metrics = [score for task in tasks for score, _ in await measure(services, task)]
     chosen = dict(services.chosen)
     if why:
         print(
@@ -135,6 +139,7 @@ async def compared(services: Judging, pair: Pair, documents: Mapping[str, str], 
             second=second,
             submissions=dict(documents),
             theme=pair.theme,
+            criteria=[],
             options=options.model_dump(mode="json"),
             execution_id=pair.name,
         )
