@@ -95,7 +95,11 @@ def options_for(services: Services, pair: Pair, *, by_code: bool) -> ResolvedOpt
     evaluator = options.evaluator.model_copy(
         update={
             "expected_score": True,
-            "metrics": [metric for metric in options.evaluator.metrics if metric.kind == "code" or not by_code],
+            "metrics": [
+                metric.model_copy(update={"weight": None}) if by_code else metric
+                for metric in (options.evaluator.measured if by_code else options.evaluator.metrics)
+                if metric.kind == "code" or not by_code
+            ],
         }
     )
     return options.model_copy(update={"evaluator": evaluator})
