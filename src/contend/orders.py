@@ -1,13 +1,12 @@
-"""Sentences that work on a reader instead of saying something: orders to judges and to writers, pleas, bare openers.
+"""Sentences that work on a judge instead of saying something: orders, pleas, bare openers.
 
 In English and Japanese.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Iterator
 
-from contend.text import clean, normalized, split_sentences, without_item_mark, without_marks
+from contend.text import clean, normalized, without_item_mark, without_marks
 
 _PIECE, _STEP = 600, 400
 """A text without full stops is looked through in overlapping pieces, so that patterns stay fast."""
@@ -57,73 +56,6 @@ _OPENER = re.compile(
     r"|解答?|解説|かいせつ|回答|答え|思考(?:過程|プロセス)|(?:では|さて)?(?:段階的に|順を追って|一歩ずつ)?考えてみましょう|(?:段階的に|順を追って)考え(?:ます|よう)",
     re.IGNORECASE,
 )
-
-
-_SAY = r"(?:write|print|output|say|reply|respond|answer|repeat|insert|append|mention|include|add|quote)"
-_YOURS = r"(?:reports?|answers?|summar(?:y|ies)|responses?|outputs?|repl(?:y|ies)|texts?|findings?|conclusions?)"
-_TO_WRITERS = (
-    (rf"\A\W*(?:system|assistant|developer)(?:\s+(?:override|message|prompt|notes?|instructions?|alert))?\s*[:：]\s*"
-    rf"(?:you|your|ignore|disregard|forget|always|never|do|don't|from\s+now|new|please|{_SAY}|end|begin)\b"),
-    rf"{_CLAUSE}(?:reply|respond|answer)\s+(?:only\s+|exactly\s+)?with\b",
-    (rf"{_CLAUSE}{_SAY}\b.{{0,80}}\b(?:in|to|into|with|at\s+the\s+(?:end|start|beginning|top)\s+of)\s+"
-    rf"(?:your|the|every|each|all|any)\s+(?:\w+\s+)?{_YOURS}\b"),
-    (r"\b(?:note|message|instructions?|attention)\s*(?:to|for)?\s*[:,]?\s*(?:all\s+|any\s+|the\s+)?"
-    r"(?:ai|llms?|chatbots?|language\s+models?|assistants?)\b"),
-    (r"(?:レポート|報告書?|回答|答え|要約|出力|返答)(?:の(?:最後|最初|中|冒頭|末尾|どこか))?(?:に|には|で|では|へ)[^。]{0,40}"
-    rf"(?:書|記載|出力|含め|入れ|加え|追加|挿入|明記|言及)[^。]{{0,4}}(?:{_ASKED}|せよ|しろ|こと\b|け(?:\W|\Z))"),
-    rf"と(?:だけ)?(?:書い|書き|出力し|答え|返答し|回答し|言っ)(?:て|て、)?{_ASKED}|と(?:だけ)?(?:書け|出力せよ|答えよ|答えろ|出力しろ)",
-    (r"(?:指示|命令|規則|ルール|プロンプト|上記|以前|これまで)[^。]{0,15}(?:無視し|忘れ|従わず|破棄し)"
-    rf"[^。]*(?:{_ASKED}|せよ|しろ|書け|出力)"),
-)  # fmt: skip
-_TO_WRITER = re.compile("|".join(f"(?:{order})" for order in _TO_WRITERS), re.IGNORECASE)
-_JOINED = re.compile(r"[\w-]+", re.ASCII)
-_CAPITALS = re.compile(r"\b[A-Z]+(?:[_-][A-Z\d]+)+\b", re.ASCII)
-_SHORTEST_CODE = 9
-
-
-class Planted:
-    """Orders that stand in texts from outside, and the marks (codes, odd names) that only their documents know.
-
-    A sentence that carries such a mark says what the orders want said. `texts` are (document, text).
-    """
-
-    def __init__(self, texts: Iterable[tuple[str, str]]) -> None:
-        of_orders: dict[str, set[str]] = {}
-        others: dict[str, set[str]] = {}
-        for document, text in texts:
-            of_orders.setdefault(document, set()).update(_marks_of_orders(text))
-            others.setdefault(document, set()).update(marks(text))
-        honest = {mark for document, known in others.items() if not of_orders[document] for mark in known}
-        self._marks = {mark for planted in of_orders.values() for mark in planted} - honest
-
-    def in_sentence(self, sentence: str) -> bool:
-        """Whether a sentence is an order, or does what one wants."""
-        return gives_orders(sentence) or bool(self._marks and marks(sentence) & self._marks)
-
-
-def marks(text: str) -> set[str]:
-    """Codes and odd names, such as `CANARY-7f3a91` or `BLUE_HERON`, in small letters."""
-    joined = (found.strip("-") for found in _JOINED.findall(normalized(text)))
-    return {mark.casefold() for each in joined for mark in _marks_in(each)}
-
-
-def _marks_in(joined: str) -> list[str]:
-    if len(joined) >= _SHORTEST_CODE and any(map(str.isalpha, joined)) and any(map(str.isdigit, joined)):
-        return [joined]
-    return _CAPITALS.findall(joined)
-
-
-@lru_cache(maxsize=4096)
-def gives_orders(sentence: str) -> bool:
-    """Whether a sentence tells a judge or a writer what to do."""
-    folded = _folded(sentence)
-    return any(_ORDER.search(piece) or _TO_WRITER.search(piece) for piece in _pieces(folded))
-
-
-@lru_cache(maxsize=1024)
-def _marks_of_orders(text: str) -> frozenset[str]:
-    ordering = (sentence for sentence in split_sentences(text) if gives_orders(sentence))
-    return frozenset(mark for sentence in ordering for mark in marks(sentence))
 
 
 def works_on_the_judge(sentence: str) -> bool:

@@ -6,10 +6,12 @@ The same content gives the same reply: dates, delimiter marks and the standings 
 import json
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from contend.text import detect_language, shorten, split_sentences, terms
+from contend.text import detect_language, shorten, split_sentences, squeezed, terms
 
 _BLOCK = re.compile(r"<([a-z]{1,20})-([0-9a-f]{8})>\n?(.*?)\n?</\1-\2>", re.DOTALL)
 _QUESTION = re.compile(r"^# (?:Question|問い)$", re.MULTILINE)
@@ -39,6 +41,7 @@ PROMPTS = {
     "VerdictsReply": "evaluator/verdicts",
     "MetricReply": "evaluator/metric",
     "PairwiseReply": "pairwise/compare",
+    "InjectionReply": "checks/injection",
     "CitationReply": "citation/check",
     "JudgmentReply": "judge/judge",
     "ReflectionReply": "reflector/reflect",
@@ -351,6 +354,21 @@ def with_findings(*sentences: dict[str, Any]) -> Callable[[str], str]:
     return added
 
 
+_ATTACKS = Path(__file__).parents[1] / "data" / "injection" / "attacks.txt"
+
+
+@lru_cache(maxsize=1)
+def _attacks() -> list[str]:
+    return [squeezed(line.partition(" | ")[2]) for line in _ATTACKS.read_text("utf-8").splitlines()]
+
+
+def _injection(asked: Asked) -> dict[str, Any]:
+    """As one who reads every language would: the excerpts that hold an attack of the tests' own set."""
+    shown = enumerate(asked.blocks("passage"), start=1)
+    found = [number for number, text in shown if any(attack in squeezed(text) for attack in _attacks())]
+    return {"reason": "They give orders to whoever reads them.", "passages": found}
+
+
 _REPLIES = {
     "PlanReply": _plan,
     "DraftReply": _draft,
@@ -367,6 +385,7 @@ _REPLIES = {
     "VerdictsReply": _verdicts,
     "MetricReply": _metric,
     "PairwiseReply": _pairwise,
+    "InjectionReply": _injection,
     "JudgmentReply": _judgment,
     "ReflectionReply": _reflection,
     "CurationReply": _curation,

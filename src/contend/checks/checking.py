@@ -27,9 +27,12 @@ def check_claim(claim: Claim, passages: Sequence[PassageText], others: Sequence[
     """How far the passages that a claim names say it. They are read whole, and nothing else.
 
     `others`: what the claim could have named instead. That none of them says it as well speaks for the citation; where
-    one says it clearly better, the claim is marked.
+    one says it clearly better, the claim is marked. Sources that speak to AI systems support nothing.
     """
-    return _checked(claim, tuple(passages), tuple(others))
+    honest = tuple(passage for passage in passages if not passage.speaks_to_ai)
+    if passages and not honest and claim.kind in {"stated", "derived"}:
+        return ClaimCheck(level="unsupported", support=0.0, marks=[_mark(claim, "speaks_to_ai")])
+    return _checked(claim, honest, tuple(other for other in others if not other.speaks_to_ai))
 
 
 # The metrics, the comparison of two teams and the published report ask about the same sentences.

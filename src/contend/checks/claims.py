@@ -19,11 +19,12 @@ class Claim(Record, frozen=True):
 
 
 class PassageText(NamedTuple):
-    """A passage that a claim cites, whole."""
+    """A passage that a claim cites, whole. `speaks_to_ai`: its source does, so that it supports nothing alone."""
 
     id: str
     title: str
     text: str
+    speaks_to_ai: bool = False
 
     @property
     def whole(self) -> str:

@@ -29,4 +29,4 @@ def claims_of(draft: Draft, passages: Sequence[Passage]) -> list[DraftClaim]:
 
 
 def passage_text(passage: Passage) -> PassageText:
-    return PassageText(passage.id, passage.title, passage.text)
+    return PassageText(passage.id, passage.title, passage.text, passage.speaks_to_ai)

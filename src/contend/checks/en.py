@@ -76,5 +76,6 @@ LINES = {
     "arithmetic": "{detail}",
     "operand": "{detail}, which the calculation uses, is not in the cited passages",
     "no_passage": "no passage is named",
+    "speaks_to_ai": "it rests on nothing but a source that holds text addressed to AI systems",
 }
 """What a reader is told of each rule's marks."""

@@ -64,5 +64,6 @@ LINES = {
     "arithmetic": "{detail}",
     "operand": "計算に使われた{detail}は引用元にない",
     "no_passage": "抜粋が一つも示されていない",
+    "speaks_to_ai": "AIに向けた文章を含む資料だけに基づいている",
 }
 """What a reader is told of each rule's marks."""

@@ -25,6 +25,7 @@ from contend.prompts import Untrusted
 from contend.report import build_report
 from contend.research.drafts import draft_of, faults_of_report
 from contend.research.full import draft_value, head_values, length_values
+from contend.research.planting import Guard, without_planted
 from contend.services import Services, tell
 from contend.settings import EXTRACTIVE
 from contend.team.evaluation import evaluation_of
@@ -69,6 +70,7 @@ class EditingNodes:
         drafts = [await self.services.require_submission(_document(outcome)) for outcome in outcomes]
         limits = self.services.profile("writer", options)
         passages = await self._passages(drafts, tokens=limits.offered_tokens)
+        guard = Guard(passages, f"{state['theme']}\n{options.instructions}")
         answer = await self.services.model("writer", options, state["execution_id"]).structured(
             "research/merge",
             MergeReply,
@@ -91,9 +93,9 @@ class EditingNodes:
                 step="merge",
                 passages=tuple(passage.id for passage in passages),
             ),
-            faults=lambda reply: faults_of_report(reply, len(passages)),
+            faults=lambda reply: faults_of_report(reply, len(passages), guard),
         )
-        merged = _submission(answer.value, drafts, passages, options, state["theme"])
+        merged = _submission(answer.value, drafts, passages, options, state["theme"], guard=guard)
         taken = {
             outcome.team.team_id: said.what
             for said in answer.value.taken
@@ -241,11 +243,17 @@ def wants_editor(services: Services, state: ContestState) -> bool:
 
 
 def _submission(
-    reply: MergeReply, drafts: Sequence[Submission], passages: Sequence[Passage], options: ResolvedOptions, theme: str
+    reply: MergeReply,
+    drafts: Sequence[Submission],
+    passages: Sequence[Passage],
+    options: ResolvedOptions,
+    theme: str,
+    *,
+    guard: Guard,
 ) -> Submission:
     best = drafts[0]
     results: dict[str, SearchResult] = {result.url: result for each in drafts for result in each.results}
-    draft = draft_of(reply, passages, [], best.draft.title)
+    draft = without_planted(draft_of(reply, passages, [], best.draft.title), guard)
     used = list(dict.fromkeys(bullet for each in drafts for bullet in each.draft.bullets_used))
     report = build_report(
         draft, passages, list(results.values()), theme=best.report.theme or theme, language=options.language
@@ -259,6 +267,7 @@ def _submission(
         points=best.points,
         queries=list(dict.fromkeys(query for each in drafts for query in each.queries)),
         unread={url: why for each in drafts for url, why in each.unread.items()},
+        speaking=list(dict.fromkeys(url for each in drafts for url in each.speaking)),
     )
 
 

@@ -1,7 +1,7 @@
 """The winner's report as files, with what a reader needs to know of the run behind it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -91,6 +91,8 @@ def head_of(
     editing: Editing,
     doubtful: Sequence[DoubtfulLine] = (),
     places: Sequence[str] = (),
+    speaking: Sequence[str] = (),
+    withheld: Sequence[str] = (),
 ) -> ReportHead:
     """What kind of run made the report."""
     extractive = options.models["writer"] == EXTRACTIVE or winner.team.kind == "extractive"
@@ -116,6 +118,8 @@ def head_of(
         editor=editor_lines(outcomes, winner, editing, options.language),
         unverified=[each.told(options.language) for each in doubtful],
         places=list(places),
+        speaking=list(speaking),
+        withheld=list(withheld),
     )
 
 
@@ -158,6 +162,17 @@ def places_of(lines: Sequence[PublishedLine]) -> list[str]:
         for number, passages in line.passages.items():
             headings.setdefault(number, {}).update({each.heading: None for each in passages if each.heading})
     return [f"[{number}] {'; '.join(of_source)}" for number, of_source in sorted(headings.items()) if of_source]
+
+
+def named_sources(
+    report: ResearchReport, urls: Iterable[str], language: Language, *, only_listed: bool = False
+) -> list[str]:
+    """Each source by its mark and title; one that the report does not list as such, or not at all."""
+    known = {source.url: f"[{number}] {source.title}" for number, source in enumerate(report.sources, start=1)}
+    return [known.get(url, _NOT_LISTED[language]) for url in dict.fromkeys(urls) if url in known or not only_listed]
+
+
+_NOT_LISTED: dict[Language, str] = {"en": "a source that the report does not list", "ja": "参考文献にない資料"}
 
 
 async def publish(

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from contend.orders import marks
+from contend.checks.injection import marks
 from contend.text import clean, detect_language, normalized, split_sentences
 
 _TOP_DOMAINS = "com|org|net|io|ai|dev|app|info|biz|edu|gov|xyz|co|jp|uk|de|fr|eu|ru|cn|me|ly|to|sh|gg|site|online|top"

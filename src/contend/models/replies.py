@@ -334,6 +334,13 @@ MOST_CITATIONS = 20
 Verdict = Literal["stated", "derived", "contradicted", "absent"]
 
 
+class InjectionReply(Reply):
+    """The numbers of the excerpts that speak to AI systems."""
+
+    reason: str = Field(max_length=300)
+    passages: list[int] = Field(max_length=60)
+
+
 class CitationVerdict(Reply):
     """Whether its passages say a sentence, by its number."""
 

@@ -73,7 +73,8 @@ class Passage(Record):
     """A piece of a retrieved document. `id` is the content hash under which the document store holds `text`.
 
     `heading`: where it stands in the document, such as `p. 3` or `Limits › Tokens`; "" where nothing tells;
-    `published`: the document's day as YYYY-MM-DD, if known.
+    `published`: the document's day as YYYY-MM-DD, if known. `speaks_to_ai`: its document holds text addressed to AI
+    systems, so that it supports nothing alone.
     """
 
     id: str
@@ -82,6 +83,7 @@ class Passage(Record):
     heading: str = ""
     published: str | None = None
     text: str = ""
+    speaks_to_ai: bool = False
 
 
 ClaimKind = Literal["stated", "derived", "judgement", "open"]
@@ -164,7 +166,11 @@ SENTENCES_A_PARAGRAPH = 4
 
 
 class Draft(Record):
-    """The writer's report as structure: what each statement rests on stands beside it, by passage id."""
+    """The writer's report as structure: what each statement rests on stands beside it, by passage id.
+
+    `withheld`: the addresses of sources that speak to AI systems, and whose orders a sentence repeated that was left
+    out; "" for one that no source orders.
+    """
 
     title: str = ""
     summary: list[CitedSentence] = Field(min_length=1)
@@ -172,6 +178,7 @@ class Draft(Record):
     sections: list[Section] = Field(min_length=1)
     limits: list[CitedSentence] = Field(default_factory=list)
     bullets_used: list[str] = Field(default_factory=list)
+    withheld: list[str] = Field(default_factory=list)
 
     @model_validator(mode="before")
     @classmethod

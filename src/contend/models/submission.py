@@ -9,7 +9,8 @@ from contend.models.research import Draft, Passage, ResearchReport, SearchResult
 class Submission(Record):
     """`content` is the Markdown that is scored and shown; `results` is all that was retrieved for it.
 
-    `unread`: the reason by address for each page of which only the summary was read.
+    `unread`: the reason by address for each page of which only the summary was read. `speaking`: the addresses of what
+    was found that holds text addressed to AI systems.
     """
 
     content: Text
@@ -21,3 +22,4 @@ class Submission(Record):
     queries: list[str] = Field(default_factory=list)
     feedback: str = ""
     unread: dict[str, str] = Field(default_factory=dict)
+    speaking: list[str] = Field(default_factory=list)

@@ -20,7 +20,13 @@ def _said(label: str) -> Untrusted:
 
 
 _PASSAGES = [
-    {"number": number, "title": Untrusted("On bridges", label="title"), "text": _said("passage")} for number in (1, 2)
+    {
+        "number": number,
+        "title": Untrusted("On bridges", label="title"),
+        "speaks_to_ai": number > 1,
+        "text": _said("passage"),
+    }
+    for number in (1, 2)
 ]
 _CITED = [
     {**passage, "number": 3, "heading": Untrusted("Wind › Cables", label="heading"), "published": "2025-03-01"}
@@ -318,6 +324,10 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
             "passages": [],
             "submission": _said("submission"),
         },
+    ),
+    "checks/injection": (
+        {"excerpts": [{"number": 1, "text": _said("passage")}]},
+        {"excerpts": []},
     ),
     "citation/check": (
         {

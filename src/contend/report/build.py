@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from contend.addresses import addresses
+from contend.checks.injection import Planted
 from contend.errors import DraftError
 from contend.models.record import Language, utc_now
 from contend.models.research import CitedSentence, Draft, Passage, ResearchReport, SearchResult
-from contend.orders import Planted
 from contend.report.body import body_markdown, joined
 from contend.report.plain import plain_sentence, plain_title
 from contend.text import detect_language, without_sentences
@@ -38,7 +38,7 @@ class _Sources(NamedTuple):
 
     @classmethod
     def of(cls, draft: Draft, passages: Sequence[Passage], results: Sequence[SearchResult]) -> "_Sources":
-        found = _by_url(results)
+        found = _by_url(results, passages)
         cited = {passage for sentence in draft.sentences() for passage in sentence.passages}
         texts = (f"{passage.title}\n{passage.text}" for passage in passages if passage.id in cited)
         known = {address for text in texts for address in addresses(text)}
@@ -161,9 +161,11 @@ def state_to_report(
         raise DraftError(f"the draft does not fit a report: {error.title} {where}: {flaw['msg']}") from error
 
 
-def _by_url(results: Sequence[SearchResult]) -> dict[str, SearchResult]:
+def _by_url(results: Sequence[SearchResult], passages: Sequence[Passage]) -> dict[str, SearchResult]:
     """The sources as readers may see them: orders to whoever reads a page stand neither in title nor in summary."""
-    planted = Planted((result.url, f"{result.title}\n\n{result.summary}") for result in results)
+    texts = [(result.url, text) for result in results for text in (result.title, result.summary)]
+    read = [(passage.url, passage.text) for passage in passages]
+    planted = Planted([*texts, *read], speaking={passage.url for passage in passages if passage.speaks_to_ai})
     found: dict[str, SearchResult] = {}
     for result in results:
         said = plain_title(result.title)

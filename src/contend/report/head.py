@@ -17,6 +17,8 @@ class ReportHead(Record):
     """The run behind a report. `unverified`: published sentences that their sources were not seen to support.
 
     `editor`: lines on the report that was merged of the teams', and what came of it.
+    `speaking`: for each source that holds text addressed to AI systems its mark and title; `withheld`: the same for
+    those whose orders a sentence repeated that was left out.
     `places`: for each cited source its mark and where its cited passages stand: pages or headings.
     `sources_off` gives the reason by source, `models` the model by role, `seconds` the run's active time; `left_out`
     are lines on documents that were not searched, `unread` the reason for each page of which only a summary was read.
@@ -38,6 +40,8 @@ class ReportHead(Record):
     notes: list[str] = Field(default_factory=list)
     unverified: list[str] = Field(default_factory=list)
     places: list[str] = Field(default_factory=list)
+    speaking: list[str] = Field(default_factory=list)
+    withheld: list[str] = Field(default_factory=list)
 
 
 class HeadWords(NamedTuple):
@@ -57,6 +61,8 @@ class HeadWords(NamedTuple):
     sources_off: str
     left_out: str
     unread: str
+    speaking: str
+    withheld: str
     note: str
     warning: str
     leaderboard: str
@@ -84,6 +90,8 @@ HEAD_WORDS: dict[Language, HeadWords] = {
         sources_off="Source that was off",
         left_out="Left out of the documents",
         unread="Page not read in full",
+        speaking="Holds text addressed to AI systems, and supports nothing alone",
+        withheld="Left out because it repeats what a source orders AI systems to say",
         note="Note",
         warning="Warning",
         leaderboard="Leaderboard",
@@ -115,6 +123,8 @@ HEAD_WORDS: dict[Language, HeadWords] = {
         sources_off="使えなかった情報源",
         left_out="検索しなかった文書",
         unread="全文を読めなかったページ",
+        speaking="AIに向けた文章を含み、それだけでは根拠とならない資料",
+        withheld="資料がAIに言わせようとする内容を繰り返すため除いた文",
         note="注記",
         warning="警告",
         leaderboard="順位表",
@@ -183,10 +193,13 @@ def _facts(head: ReportHead, language: Language) -> Iterator[str]:
         yield fact(words.left_out, line)
     for url, reason in head.unread.items():
         yield fact(words.unread, f"{url} ({reason})")
-    for note in head.notes:
-        yield fact(words.note, note)
-    for warning in head.warnings:
-        yield fact(words.warning, warning)
+    lists = (
+        (words.speaking, head.speaking),
+        (words.withheld, head.withheld),
+        (words.note, head.notes),
+        (words.warning, head.warnings),
+    )
+    yield from (fact(name, line) for name, lines in lists for line in lines)
 
 
 def _table(leaderboard: list[LeaderboardEntry], language: Language) -> Iterator[str]:

@@ -15,9 +15,9 @@ from markdown_it.token import Token
 
 from contend.addresses import shown_address
 from contend.checks import citation_numbers
+from contend.checks.injection import Planted
 from contend.models.record import Language
 from contend.models.research import HEADINGS, MARK, Passage, ResearchReport, SearchResult
-from contend.orders import Planted
 from contend.report.build import PublishedLine
 from contend.report.head import HEAD_WORDS, ReportHead, head_markdown, shown_outcome
 from contend.text import clean, shorten, without_sentences
@@ -90,7 +90,8 @@ class _PassagesBehind:
 def planted_in(lines: Sequence[PublishedLine]) -> Planted:
     """What orders in the passages behind a report's lines want said."""
     every = [passage for line in lines for passages in line.passages.values() for passage in passages]
-    return Planted((passage.url, f"{passage.heading}\n\n{passage.text}") for passage in every)
+    texts = ((passage.url, f"{passage.heading}\n\n{passage.text}") for passage in every)
+    return Planted(texts, speaking={passage.url for passage in every if passage.speaks_to_ai})
 
 
 def _readable(lines: Sequence[PublishedLine]) -> list[PublishedLine]:

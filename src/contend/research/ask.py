@@ -8,6 +8,7 @@ from contend.llm.model import Model, Scope
 from contend.models.options import ResolvedOptions, TeamConfig
 from contend.models.research import Passage
 from contend.models.task import CallUsage
+from contend.research.planting import Guard
 from contend.research.state import ResearchState, ResearchUpdate, latest_calls
 from contend.services import Services
 
@@ -40,6 +41,11 @@ def spent(services: Services, state: ResearchState, usage: CallUsage) -> Researc
         "calls": latest_calls(state, usage.model_dump(mode="json")),
         "clock": services.clock(state["execution_id"]).reading(team_of(state).team_id),
     }
+
+
+def guard_of(state: ResearchState, offered: Sequence[Passage]) -> Guard:
+    """What the passages offered want said that speak to AI systems."""
+    return Guard(offered, f"{state['theme']}\n{state['options']['instructions']}")
 
 
 def scope(state: ResearchState, role: AgentRole, *, step: str = "", passages: Sequence[Passage] = ()) -> Scope:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from contend.checks import Claim, ClaimCheck, PassageText, check_claim
+from contend.checks import Claim, ClaimCheck, check_claim, passage_text
 from contend.models.research import Draft, Passage, PlacedSentence
 from contend.text import squeezed
 
@@ -48,7 +48,7 @@ async def checked_draft(draft: Draft, passages: Sequence[Passage]) -> CheckedDra
 
 
 def _checked(draft: Draft, passages: dict[str, Passage]) -> CheckedDraft:
-    texts = {each.id: PassageText(each.id, each.title, each.text) for each in passages.values()}
+    texts = {each.id: passage_text(each) for each in passages.values()}
     statements = []
     for placed in draft.placed():
         sentence = placed.sentence

@@ -9,7 +9,8 @@ from contend.models.research import CitedSentence, Draft, Passage, ResearchPlan,
 from contend.models.task import CallUsage
 from contend.prompts import Untrusted
 from contend.research.approval import refusal_reason
-from contend.research.ask import agent, max_iterations, scope, searched_sources, team_of
+from contend.research.ask import agent, guard_of, max_iterations, scope, searched_sources, team_of
+from contend.research.planting import Guard
 from contend.research.state import ResearchState
 from contend.services import Services
 from contend.text import clean, shorten
@@ -54,7 +55,7 @@ async def write(
     Raises:
         DraftError: a part of the draft holds no text.
     """
-    bullets = state.get("bullets", [])
+    bullets, guard = state.get("bullets", []), guard_of(state, offered)
     answer = await agent(services, state, "writer").structured(
         "writer/write",
         draft_reply(len(offered), len(bullets)),
@@ -71,6 +72,7 @@ async def write(
             ],
         },
         scope=scope(state, "writer", step=str(state["iteration_count"]), passages=offered),
+        faults=lambda reply: faults_of(reply, guard),
     )
     return draft_of(answer.value, offered, bullets, (state["task_plan"] or {}).get("theme", "")), answer.usage
 
@@ -117,6 +119,14 @@ def draft_of(
             "bullets_used": used,
         }
     )
+
+
+def faults_of(reply: DraftReply, guard: Guard) -> str:
+    """What the writer says because a source orders it, a line each; "" where it says nothing of the kind."""
+    parts = ("summary", "findings", "analysis", "limits")
+    placed = [(f"{name} {number}", each) for name in parts for number, each in enumerate(getattr(reply, name), start=1)]
+    faults = [(place, guard.fault(each.text, each.sources)) for place, each in placed]
+    return "\n".join(f"{place}: {fault}" for place, fault in faults if fault)
 
 
 def _cited(sentences: Sequence[SentenceReply], offered: Sequence[Passage]) -> list[CitedSentence]:
@@ -190,6 +200,7 @@ def _shown(passages: Sequence[Passage]) -> list[dict[str, object]]:
         {
             "number": number,
             "title": Untrusted(passage.title, label="title"),
+            "speaks_to_ai": passage.speaks_to_ai,
             "text": Untrusted(passage.text, label="passage"),
         }
         for number, passage in enumerate(passages, start=1)

@@ -1,7 +1,7 @@
 """From a writer's structured reply to a draft with passage ids, a draft as prompts show it, and its revision."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from contend.code_spans import split_code
@@ -29,6 +29,7 @@ from contend.models.research import (
     Table,
     TableRow,
 )
+from contend.research.planting import Guard
 from contend.text import clean
 
 _MARK = re.compile(r"\[\^?\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]")
@@ -63,14 +64,14 @@ def with_summary(draft: Draft, reply: SummaryReply, offered: Sequence[Passage]) 
     return draft.model_copy(update=parts)
 
 
-def faults_of_section(reply: SectionDraftReply, number: int, offered: int) -> str:
+def faults_of_section(reply: SectionDraftReply, number: int, offered: int, guard: Guard | None = None) -> str:
     """As `faults_of_report`."""
-    return _told(_faults([], [], [], [(number, reply.section)], offered))
+    return _told(_faults([], [], [], [(number, reply.section)], offered=offered, guard=guard))
 
 
-def faults_of_summary(reply: SummaryReply, offered: int) -> str:
+def faults_of_summary(reply: SummaryReply, offered: int, guard: Guard | None = None) -> str:
     """As `faults_of_report`."""
-    return _told(_faults(reply.summary, reply.findings, reply.limits, [], offered))
+    return _told(_faults(reply.summary, reply.findings, reply.limits, [], offered=offered, guard=guard))
 
 
 def revised(
@@ -92,16 +93,20 @@ def revised(
     return draft.model_copy(update={**changed, "sections": kept or draft.sections, "bullets_used": used})
 
 
-def faults_of_report(reply: ReportReply, offered: int) -> str:
-    """What the writer has to mend in its reply, a line each; "" where nothing is wrong."""
-    return _told(_faults(reply.summary, reply.findings, reply.limits, enumerate(reply.sections, start=1), offered))
+def faults_of_report(reply: ReportReply, offered: int, guard: Guard | None = None) -> str:
+    """What the writer has to mend in its reply, a line each; "" where nothing is wrong.
+
+    `guard`: also what it says because a source orders it.
+    """
+    sections = [*enumerate(reply.sections, start=1)]
+    return _told(_faults(reply.summary, reply.findings, reply.limits, sections, offered=offered, guard=guard))
 
 
-def faults_of_revision(reply: RevisionReply, offered: int, sections: int) -> str:
+def faults_of_revision(reply: RevisionReply, offered: int, sections: int, guard: Guard | None = None) -> str:
     """As `faults_of_report`; also where it names a section that the draft does not have."""
     changed = [(change.number, change.section) for change in reply.sections if change.section]
     lines = [
-        *_faults(reply.summary or [], reply.findings or [], reply.limits or [], changed, offered),
+        *_faults(reply.summary or [], reply.findings or [], reply.limits or [], changed, offered=offered, guard=guard),
         *(f"the draft has no section {each.number}" for each in reply.sections if each.number > sections),
     ]
     return _told(lines)
@@ -187,8 +192,10 @@ def _faults(
     summary: Sequence[StatementReply],
     findings: Sequence[StatementReply],
     limits: Sequence[StatementReply],
-    sections: Iterable[tuple[int, SectionReply]],
+    sections: Sequence[tuple[int, SectionReply]],
+    *,
     offered: int,
+    guard: Guard | None,
 ) -> list[str]:
     parts = (("summary", summary), ("finding", findings), ("limit", limits))
     placed: list[tuple[str, StatementReply | RowReply]] = [
@@ -197,7 +204,9 @@ def _faults(
     for number, section in sections:
         for at, block in enumerate(section.blocks, start=1):
             placed += [(f"{number or 'new'}.{at}.{item}", each) for item, each in enumerate(_items(block), start=1)]
-    return [f"{place}: {fault}" for place, each in placed for fault in _faults_of(each, offered)]
+    faults = [f"{place}: {fault}" for place, each in placed for fault in _faults_of(each, offered, guard)]
+    headings = [number or "new" for number, section in sections if guard and guard.in_heading(section.heading)]
+    return [*faults, *(f"section {number}: its heading repeats what a source orders" for number in headings)]
 
 
 def _items(block: ParagraphReply | ListReply | TableReply) -> Sequence[StatementReply | RowReply]:
@@ -210,7 +219,7 @@ def _items(block: ParagraphReply | ListReply | TableReply) -> Sequence[Statement
             return block.rows
 
 
-def _faults_of(statement: StatementReply | RowReply, offered: int) -> Iterator[str]:
+def _faults_of(statement: StatementReply | RowReply, offered: int, guard: Guard | None) -> Iterator[str]:
     unknown = [number for number in statement.sources if not 1 <= number <= offered]
     if unknown:
         yield f"there is no passage {', '.join(map(str, unknown))}; passages are numbered 1 to {offered}"
@@ -219,6 +228,8 @@ def _faults_of(statement: StatementReply | RowReply, offered: int) -> Iterator[s
         yield f"{mark[0]} stands in the text: name passages in `sources` only"
     if statement.kind in {"stated", "derived"} and not statement.sources:
         yield f"it is {statement.kind} and names no passage: name those it rests on, or say judgement or open"
+    if guard and (fault := guard.fault(text, statement.sources)):
+        yield fault
 
 
 def _told(faults: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import chain, zip_longest
-from typing import Any
+from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -21,7 +21,8 @@ RANK_CONSTANT = 60
 class Evidence(TypedDict):
     """A passage by its text's id in the document store. `queries`: its best place in each query's answer, from 1.
 
-    `weight`: what its source's hits weigh, 0.0 to 1.0; `tokens`: about as many as its text has.
+    `weight`: what its source's hits weigh, 0.0 to 1.0; `tokens`: about as many as its text has. `speaks_to_ai`: whether
+    its document holds text addressed to AI systems; not there before anybody has looked.
     """
 
     id: str
@@ -32,6 +33,7 @@ class Evidence(TypedDict):
     tokens: int
     weight: float
     queries: dict[str, int]
+    speaks_to_ai: NotRequired[bool]
 
 
 class EvidencePool(TypedDict):
@@ -80,7 +82,12 @@ def offered(pool: Sequence[Evidence], *, pinned: Sequence[str], tokens: int) -> 
 def as_passage(each: Evidence) -> Passage:
     """The passage without its text."""
     return Passage(
-        id=each["id"], url=each["url"], title=each["title"], heading=each["heading"], published=each["published"]
+        id=each["id"],
+        url=each["url"],
+        title=each["title"],
+        heading=each["heading"],
+        published=each["published"],
+        speaks_to_ai=each.get("speaks_to_ai", False),
     )
 
 

@@ -19,7 +19,7 @@ from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts import Untrusted
 from contend.research.approval import refusal_reason
-from contend.research.ask import agent, profile, scope, searched_sources, team_of
+from contend.research.ask import agent, guard_of, profile, scope, searched_sources, team_of
 from contend.research.drafts import (
     draft_of,
     faults_of_report,
@@ -86,7 +86,7 @@ async def write(
     services: Services, state: ResearchState, offered: Sequence[Passage], before: Draft | None
 ) -> tuple[Draft, CallUsage]:
     """A first draft, or `before` with what changes."""
-    bullets, step = state.get("bullets", []), str(state["iteration_count"])
+    bullets, step, guard = state.get("bullets", []), str(state["iteration_count"]), guard_of(state, offered)
     writer = agent(services, state, "writer")
     values = {
         "head": _head(services, state, offered),
@@ -100,7 +100,7 @@ async def write(
             ReportReply,
             {**values, "outline": [Untrusted(each) for each in (state["task_plan"] or {}).get("outline", [])]},
             scope=scope(state, "writer", step=step, passages=offered),
-            faults=lambda reply: faults_of_report(reply, len(offered)),
+            faults=lambda reply: faults_of_report(reply, len(offered), guard),
         )
         title = (state["task_plan"] or {}).get("theme", "")
         return draft_of(written.value, offered, bullets, title), written.usage
@@ -115,7 +115,7 @@ async def write(
             "new_passages": _new_numbers(state, before),
         },
         scope=scope(state, "writer", step=step, passages=offered),
-        faults=lambda reply: faults_of_revision(reply, len(offered), len(before.sections)),
+        faults=lambda reply: faults_of_revision(reply, len(offered), len(before.sections), guard),
     )
     return revised(before, changed.value, offered, bullets), changed.usage
 
@@ -123,7 +123,7 @@ async def write(
 async def write_section(services: Services, task: SectionTask, offered: Sequence[Passage]) -> WrittenSection:
     """One section of a long report, at the same time as the others."""
     state, number = task["research"], task["number"]
-    outline = outline_of(state)
+    outline, guard = outline_of(state), guard_of(state, offered)
     bullets = state.get("bullets", [])
     values = length_values(state["options"]["length"])
     answer = await agent(services, state, "writer").structured(
@@ -138,7 +138,7 @@ async def write_section(services: Services, task: SectionTask, offered: Sequence
             **{name: round(value / len(outline)) for name, value in values.items()},
         },
         scope=scope(state, "writer", step=f"{state['iteration_count']} section {number}", passages=offered),
-        faults=lambda reply: faults_of_section(reply, number, len(offered)),
+        faults=lambda reply: faults_of_section(reply, number, len(offered), guard),
     )
     section, used = section_of(answer.value, offered, bullets)
     return {
@@ -163,12 +163,13 @@ async def summarize(
         sections=written,
         bullets_used=list(dict.fromkeys(bullet for each in sections for bullet in each["bullets"])),
     )
+    guard = guard_of(state, offered)
     answer = await agent(services, state, "writer").structured(
         "research/summarize",
         SummaryReply,
         {"head": _head(services, state, offered), "draft": draft_value(body, offered, only_sections=True)},
         scope=scope(state, "writer", step=f"{state['iteration_count']} summary", passages=offered),
-        faults=lambda reply: faults_of_summary(reply, len(offered)),
+        faults=lambda reply: faults_of_summary(reply, len(offered), guard),
     )
     return with_summary(body, answer.value, offered), answer.usage
 
@@ -248,6 +249,7 @@ def head_values(points: Sequence[str], passages: Sequence[Passage]) -> dict[str,
                 "title": Untrusted(passage.title, label="title"),
                 "heading": Untrusted(passage.heading, label="heading"),
                 "published": passage.published,
+                "speaks_to_ai": passage.speaks_to_ai,
                 "text": Untrusted(passage.text, label="passage"),
             }
             for number, passage in enumerate(passages, start=1)

@@ -18,10 +18,10 @@ from contend.report import state_to_report
 from contend.research import compact, full
 from contend.research.alone import message
 from contend.research.approval import answered, plan_question, wants_approval
-from contend.research.ask import max_iterations, profile, queries_of, searched_sources, spent, team_of
+from contend.research.ask import guard_of, max_iterations, profile, queries_of, searched_sources, spent, team_of
 from contend.research.checking import better_draft
 from contend.research.evidence import EvidencePool
-from contend.research.feedback import without_instructions, without_orders
+from contend.research.feedback import without_instructions
 from contend.research.gathering import (
     chosen_ids,
     cited_ids,
@@ -35,7 +35,9 @@ from contend.research.gathering import (
     within,
     working_ids,
 )
+from contend.research.planting import without_planted
 from contend.research.reading import nearest_passages, pages_to_read, unread_pages
+from contend.research.screening import screened
 from contend.research.state import (
     BEGUN,
     PageTask,
@@ -117,6 +119,7 @@ class ResearchNodes:
         if not pool["passages"]:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in off.items()) or "nothing matched"
             raise SourceError(f"no source gave anything for {state['theme'][:80]!r} ({reasons})")
+        pool, usage = await screened(self.services, state, pool)
         chosen = self._working(state, pool, best, first=[hit["text"] for hit in whole])
         _tell_step(state, "search", _told_found(state, len(pool["results"])))
         return {
@@ -126,6 +129,7 @@ class ResearchNodes:
             "unread": unread_pages(state, pool["results"], best),
             "more_queries": [],
             **_emptied(state),
+            **(spent(self.services, state, usage) if usage else {}),
         }
 
     async def choose(self, state: ResearchState) -> ResearchUpdate:
@@ -223,7 +227,7 @@ class ResearchNodes:
         self, state: ResearchState, draft: Draft, offered: Sequence[Passage], *, marks: list[dict[str, str]]
     ) -> ResearchUpdate:
         """What a new draft makes of the state."""
-        draft = without_orders(draft, offered)
+        draft = without_planted(draft, guard_of(state, offered))
         written: ResearchState = {**state, "draft_report": draft.model_dump(mode="json")}
         report = state_to_report(written, results=await self._results(state), passages=offered)
         _tell_step(state, "write", f"{len(draft.sentences())} statements")

@@ -6,6 +6,7 @@ from pathlib import Path
 from contend.models.research import Draft, Passage, ResearchPlan, SearchResult
 from contend.models.submission import Submission
 from contend.report import state_to_report
+from contend.research.gathering import pool_of
 from contend.research.state import ResearchState
 
 
@@ -31,4 +32,7 @@ def submission_of(
         queries=plan.search_queries,
         feedback=state.get("feedback") or "",
         unread=state.get("unread", {}),
+        speaking=list(
+            dict.fromkeys(each["url"] for each in pool_of(state)["passages"] if each.get("speaks_to_ai", False))
+        ),
     )

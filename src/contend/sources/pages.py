@@ -1,9 +1,13 @@
-"""HTML to Markdown text: what a reader of the page reads, with its headings, lists, tables and code."""
+"""HTML to Markdown text: what a reader of the page reads, with its headings, lists, tables and code.
+
+What a page hides from its readers is kept only where it may speak to AI systems, and named as hidden.
+"""
 
 import re
 from html.parser import HTMLParser
 from typing import NamedTuple
 
+from contend.checks.injection import hidden_text
 from contend.sources.days import day_of
 from contend.sources.encodings import decode
 
@@ -34,6 +38,14 @@ _DAYS = (
     "date",
 )
 """The `meta` elements that tell a page's day, the surest first."""
+
+
+_HIDDEN_STYLE = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*hidden|(?:opacity|font-size)\s*:\s*0(?![.\d])"
+    r"|(?<!-)color\s*:\s*(?:white|transparent|#fff(?:fff)?\b|rgba?\(\s*255\s*,\s*255\s*,\s*255)",
+    re.IGNORECASE,
+)
+_CLOSED_BY_THE_NEXT = frozenset({"p", "li", "dt", "dd", "tr", "td", "th"})
 
 
 class Page(NamedTuple):
@@ -80,7 +92,9 @@ def web_page_to_markdown(html: str) -> str:
     except ImportError:
         return html_to_markdown(html).text
     text = extract(html, output_format="markdown", include_comments=False)
-    return _CODE_OR_MARK.sub(_unmarked, text) if text else html_to_markdown(html).text
+    if not text:
+        return html_to_markdown(html).text
+    return "\n\n".join([_CODE_OR_MARK.sub(_unmarked, text), *_parser_of(html, _UNSEEN | _AROUND).hidden])
 
 
 def _unmarked(found: re.Match[str]) -> str:
@@ -88,11 +102,16 @@ def _unmarked(found: re.Match[str]) -> str:
 
 
 def _parsed(html: str, skipped: frozenset[str]) -> Page:
+    parser = _parser_of(html, skipped)
+    day = next((day for name in _DAYS if (day := day_of(parser.meta.get(name, "")))), None)
+    return Page(" ".join("".join(parser.title).split()), parser.markdown(), day)
+
+
+def _parser_of(html: str, skipped: frozenset[str]) -> "_PageParser":
     parser = _PageParser(skipped)
     parser.feed(html)
     parser.close_soon()
-    day = next((day for name in _DAYS if (day := day_of(parser.meta.get(name, "")))), None)
-    return Page(" ".join("".join(parser.title).split()), parser.markdown(), day)
+    return parser
 
 
 class _PageParser(HTMLParser):
@@ -102,6 +121,7 @@ class _PageParser(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.title: list[str] = []
         self.meta: dict[str, str] = {}
+        self.hidden: list[str] = []
         self._skipped = skipped
         self._skipping = 0
         self._in_title = False
@@ -109,6 +129,8 @@ class _PageParser(HTMLParser):
         self._blocks: list[str] = []
         self._words: list[str] = []
         self._mark = ""
+        self._hidden_within: list[str] = []
+        self._unseen: list[str] = []
 
     def close_soon(self) -> None:
         """Ends the page without a tag that was never closed: the library would look for its end from every `<` on."""
@@ -121,6 +143,7 @@ class _PageParser(HTMLParser):
         return "\n\n".join(self._blocks)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._hide(tag, dict(attrs))
         if tag == "meta":
             self._know(dict(attrs))
         elif tag in self._skipped:
@@ -136,6 +159,24 @@ class _PageParser(HTMLParser):
             self._mark = _HEADINGS.get(tag, "- " if tag == "li" else self._mark)
             self._in_code = tag == "pre"
 
+    def _hide(self, tag: str, attributes: dict[str, str | None]) -> None:
+        """Follow the tags that stand open within one that hides its text."""
+        if tag in _VOID:
+            self._unseen.append(attributes.get("alt") or "")
+            return
+        if self._hidden_within and self._hidden_within[-1] == tag and tag in _CLOSED_BY_THE_NEXT:
+            self._hidden_within.pop()
+        if self._hidden_within or _is_hidden(attributes):
+            self._hidden_within.append(tag)
+
+    def _show(self, tag: str) -> None:
+        """The end of a tag that stands around the hiding one ends that, too."""
+        while self._hidden_within and self._hidden_within.pop() != tag:
+            pass
+
+    def handle_comment(self, data: str) -> None:
+        self._unseen.append(data)
+
     def _know(self, attributes: dict[str, str | None]) -> None:
         name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop") or ""
         self.meta.setdefault(name.lower(), attributes.get("content") or "")
@@ -145,6 +186,7 @@ class _PageParser(HTMLParser):
             self.handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
+        self._show(tag)
         if tag in self._skipped:
             self._skipping = max(0, self._skipping - 1)
         elif tag == "title":
@@ -158,15 +200,29 @@ class _PageParser(HTMLParser):
         if self._in_title:
             self.title.append(data)
         elif not self._skipping:
-            self._words.append(data)
+            (self._unseen if self._hidden_within else self._words).append(data)
 
     def _end_block(self) -> None:
         text = "".join(self._words)
         self._words.clear()
-        if not text.strip():
-            return
+        if text.strip():
+            self._add(text)
+        if not self._hidden_within and any(self._unseen):
+            kept = hidden_text(" ".join(self._unseen))
+            self._unseen.clear()
+            self.hidden += kept
+            self._blocks += kept
+
+    def _add(self, text: str) -> None:
         if self._in_code:
             self._blocks.append(f"```\n{text.strip()}\n```")
         else:
             self._blocks.append(self._mark + " ".join(text.split()).removeprefix("| "))
         self._mark = ""
+
+
+def _is_hidden(attributes: dict[str, str | None]) -> bool:
+    """Whether an element's own attributes hide its text. White text on a background of its own is seen."""
+    style = attributes.get("style") or ""
+    hides = _HIDDEN_STYLE.search(style)
+    return "hidden" in attributes or (hides is not None and not ("color" in hides[0] and "background" in style))

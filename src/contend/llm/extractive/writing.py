@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from contend.checks.injection import Planted
 from contend.errors import ReplyError
 from contend.llm.extractive.asked import PassageValues, WriteValues
 from contend.llm.extractive.relevance import Relevance
 from contend.llm.extractive.sentences import quotes
 from contend.models.record import Language
-from contend.orders import Planted
 from contend.points import uncovered_points
 from contend.retrieval import HybridIndex, mmr
 from contend.text import detect_language, squeezed, terms

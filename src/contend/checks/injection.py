@@ -1,0 +1,303 @@
+"""Does a text speak to AI systems, or beg its judges? Named signals by code: they mark and count, they delete nothing.
+
+What they do not know, in whatever language, a language model is asked about where `worth_asking` says so.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from contend.checks import cues
+from contend.checks.checking import NEAR, check_claim
+from contend.checks.claims import Calibration, Claim, PassageText
+from contend.checks.places import NAME
+from contend.text import clean, normalized, shorten, split_sentences, terms
+
+_PIECE, _STEP = 600, 400
+"""A text without full stops is read in overlapping pieces, so that patterns stay fast."""
+
+_COMPILED = {name: re.compile(value) for name, value in vars(cues).items() if name.isupper() and isinstance(value, str)}
+
+
+class Read(NamedTuple):
+    """A sentence as signals read it: folded, the same without what it quotes, and how many words were disguised."""
+
+    folded: str
+    said: str
+    disguised: int
+
+    def has(self, *names: str) -> bool:
+        """Whether it says something of each of these kinds, outside quotation marks."""
+        return all(_COMPILED[name].search(self.said) for name in names)
+
+
+class Signal(NamedTuple):
+    """`find`: whether a sentence gives it. A text that has a `certain` one is taken to speak to AI systems."""
+
+    name: str
+    find: Callable[[Read], bool]
+    certain: bool
+    calibration: Calibration
+
+
+def roles(read: Read) -> bool:
+    """A chat's turn, or what closes a prompt's delimiter."""
+    return read.has("ROLES")
+
+
+def override(read: Read) -> bool:
+    """An order to set aside the rules given so far."""
+    return read.has("SET_ASIDE", "RULES", "PRIOR") and (not read.has("SPOKEN_OF") or read.has("IMPERATIVE"))
+
+
+_CALLED = re.compile(rf"\A.{{0,60}}?(?:{cues.MACHINES}).{{0,12}}?[:：]")
+_TOLD = re.compile(
+    rf"(?:{cues.MACHINES}).{{0,80}}?(?:(?:{cues.MUST}).{{0,40}}?(?:{cues.SAY}|{cues.TEXTS})"
+    rf"|(?:{cues.SAY}|{cues.TEXTS}).{{0,60}}?(?:{cues.MUST}))"
+)
+
+
+def addressed(read: Read) -> bool:
+    """An AI system, by name, that is told what to say."""
+    return any(pattern.search(read.said) for pattern in (_CALLED, _TOLD)) or read.has("MACHINES", "IF_YOU_ARE")
+
+
+def begging(read: Read) -> bool:
+    """A plea or an order for a mark."""
+    return read.has("GRADES") and (read.has("GRADING", "OF_MINE", "TEXTS") or read.has("JUDGES", "GRADING"))
+
+
+def disguise(read: Read) -> bool:
+    """Several words in letters that only look like their own."""
+    return read.disguised > 1
+
+
+def hidden(read: Read) -> bool:
+    """Text that the source hides from its readers, and that has to do with machines, rules or answers."""
+    told = read.has("SAY") or read.has("MUST")
+    about = any(read.has(kind) for kind in ("MACHINES", "RULES", "TEXTS"))
+    return _COMPILED["HIDDEN"].search(read.folded) is not None and told and about
+
+
+def mentioned(read: Read) -> bool:
+    """Anything of AI systems, judges, rules that are set aside, or the reader's own answer, quoted or not."""
+    found = {name for name in ("MACHINES", "SET_ASIDE", "RULES", "GRADES") if _COMPILED[name].search(read.folded)}
+    if found & {"MACHINES", "GRADES"} or {"SET_ASIDE", "RULES"} <= found:
+        return True
+    if re.search(rf"(?:{cues.YOURS})(?:{cues.TEXTS})", read.folded) or _COMPILED["HIDDEN"].search(read.folded):
+        return True
+    if read.disguised:
+        return True
+    return read.has("MUST") and any(_COMPILED[name].search(read.folded) for name in ("TEXTS", "RULES"))
+
+
+_ORDINARY_WORD = re.compile(r"\b(?:the|an?|of|to|and|in|is|are|was|for|with|that|it|on|by|be|as|you|your|this|not)\b")
+_OTHER_SCRIPT = re.compile(r"[\u0400-\u04ff\u0590-\u06ff\u0900-\u0dff\u0e00-\u0fff\uac00-\ud7af]")
+_LEAST_ORDINARY = 0.08
+_LEAST_WORDS, _LEAST_LETTERS = 6, 8
+
+
+def _is_foreign(text: str) -> bool:
+    """Whether a text is mostly in neither English nor Japanese, of which cues tell little."""
+    bare = _LINK.sub(" ", text)
+    if re.search(r"[\u3041-\u30ff]", bare):
+        return False
+    if (
+        len(_OTHER_SCRIPT.findall(bare)) >= _LEAST_LETTERS
+        or len(re.findall(r"[\u3400-\u9fff]", bare)) >= _LEAST_LETTERS
+    ):
+        return True
+    words = re.findall(r"(?<![\w./:=<>_-])[^\W\d_]+(?=[\s,;.!?]|\Z)", bare.lower())
+    return len(words) >= _LEAST_WORDS and len(_ORDINARY_WORD.findall(" ".join(words))) < _LEAST_ORDINARY * len(words)
+
+
+_TUNED = "tests/data/injection, odd lines"
+_CHOSEN = "2026-11-22"
+SIGNALS = (
+    Signal("roles", roles, True, Calibration(1, _TUNED, _CHOSEN, 0.0)),
+    Signal("override", override, True, Calibration(3, _TUNED, _CHOSEN, 0.0)),
+    Signal("addressed", addressed, True, Calibration(2, _TUNED, _CHOSEN, 0.0)),
+    Signal("begging", begging, True, Calibration(2, _TUNED, _CHOSEN, 0.0)),
+    Signal("disguise", disguise, True, Calibration(2, _TUNED, _CHOSEN, 0.0)),
+    Signal("hidden", hidden, True, Calibration(2, _TUNED, _CHOSEN, 0.0)),
+    Signal("mentioned", mentioned, False, Calibration(1, _TUNED, _CHOSEN, 0.0)),
+)
+FOREIGN = "foreign"
+"""The signal of a text that is mostly in a language whose cues are few."""
+
+"""`threshold`: how many kinds of cues, or words in disguise, have to stand in one sentence."""
+
+
+@lru_cache(maxsize=4096)
+def signals(text: str) -> tuple[str, ...]:
+    """The names of the signals that any sentence of a text gives."""
+    reads = [read for sentence in split_sentences(clean(text)) for read in _reads(sentence)]
+    found = [signal.name for signal in SIGNALS if any(map(signal.find, reads))]
+    return (*found, *([FOREIGN] if _is_foreign(text) else []))
+
+
+_CERTAIN = frozenset(signal.name for signal in SIGNALS if signal.certain)
+
+
+def speaks_to_ai(text: str) -> bool:
+    """Whether a text speaks to AI systems or judges, as far as code can tell."""
+    return not _CERTAIN.isdisjoint(signals(text))
+
+
+def worth_asking(text: str) -> bool:
+    """Whether a language model should look at a text: it may speak to AI systems."""
+    return bool(signals(text))
+
+
+def orders_in(text: str) -> list[str]:
+    """The sentences that speak to AI systems; all of the text where code finds none."""
+    sentences = split_sentences(clean(text))
+    return [sentence for sentence in sentences if speaks_to_ai(sentence)] or sentences
+
+
+_MOST_EXCERPT = 800
+
+
+def excerpt_of(text: str) -> str:
+    """What of a text a model is asked about: its sentences with a signal and those beside them, or its beginning."""
+    sentences = split_sentences(clean(text))
+    telling = [place for place, sentence in enumerate(sentences) if worth_asking(sentence)]
+    shown = sorted({near for place in telling for near in (place - 1, place, place + 1)})
+    return shorten("\n".join(sentences[near] for near in shown if 0 <= near < len(sentences)) or text, _MOST_EXCERPT)
+
+
+_MOST_HIDDEN = 2000
+
+
+def hidden_text(text: str) -> list[str]:
+    """What a page hides from its readers, named as hidden, if it may speak to AI systems; else nothing."""
+    shown = shorten(clean(text, single_line=True), _MOST_HIDDEN)
+    return [f"(hidden text: {shown})"] if shown and worth_asking(shown) else []
+
+
+class Planted:
+    """What sources that speak to AI systems want said.
+
+    `texts` are (document, text); `speaking`: documents known to speak to AI systems, beside those in which code finds
+    orders; `asked`: the question, whose names are everybody's.
+    """
+
+    def __init__(self, texts: Iterable[tuple[str, str]], *, speaking: Collection[str] = (), asked: str = "") -> None:
+        every = [*texts]
+        found = {document for document, text in every if speaks_to_ai(text)}
+        known = {*speaking, *found}
+        self._orders = list(dict.fromkeys(each for of, text in every for each in _orders(of, text, known, found)))
+        honest = "\n".join([asked, *(text for document, text in every if document not in known)])
+        self._marks = {mark for order in self._orders for mark in marks(order)} - marks(honest)
+        spoken = set(self._orders)
+        others = [
+            each for of, text in every if of in known for each in split_sentences(clean(text)) if each not in spoken
+        ]
+        elsewhere = "\n".join([honest, *others]).casefold()
+        self._names = {name for order in self._orders for name in _names(order) if name not in elsewhere}
+        self._keys = frozenset(map(_key, self._orders))
+        self._terms = [frozenset(terms(order)) for order in self._orders]
+
+    def in_sentence(self, sentence: str) -> bool:
+        """Whether a sentence is an order, or carries a code or an odd name that only orders know."""
+        return speaks_to_ai(sentence) or _key(sentence) in self._keys or bool(self._marks & marks(sentence))
+
+    def repeated_in(self, statement: str, honest: Sequence[PassageText]) -> bool:
+        """Whether a statement of a draft is an order, or says what one wants said and no honest passage does.
+
+        `honest`: the passages that it cites, without those that speak to AI systems.
+        """
+        if self._marks & marks(statement):
+            return True
+        if not (speaks_to_ai(statement) or self._is_like_an_order(statement)):
+            return False
+        return not honest or check_claim(Claim(text=statement), honest).support < NEAR
+
+    def _is_like_an_order(self, statement: str) -> bool:
+        own = set(terms(statement))
+        alike = any(len(own & order) >= _LEAST_ECHO * len(own) for order in self._terms) if own else False
+        return alike or bool(self._names & _names(statement))
+
+
+_LEAST_ECHO = 0.7
+"""Of a statement's terms in one order."""
+
+
+def _orders(document: str, text: str, known: Collection[str], found: Collection[str]) -> list[str]:
+    """The orders in a text of a document; where code finds none in any of its texts, all of it is taken for them."""
+    if document not in known:
+        return []
+    return orders_in(text) if speaks_to_ai(text) or document not in found else []
+
+
+def _names(text: str) -> set[str]:
+    return {name.casefold() for name in NAME.findall(text)}
+
+
+_JOINED = re.compile(r"[\w-]+", re.ASCII)
+_CAPITALS = re.compile(r"\b[A-Z]+(?:[_-][A-Z\d]+)+\b", re.ASCII)
+_SHORTEST_CODE = 9
+
+
+def marks(text: str) -> set[str]:
+    """Codes and odd names, such as `CANARY-7f3a91` or `BLUE_HERON`, in small letters."""
+    joined = (found.strip("-") for found in _JOINED.findall(normalized(text)))
+    return {mark.casefold() for each in joined for mark in _marks_in(each)}
+
+
+def _marks_in(joined: str) -> list[str]:
+    if len(joined) >= _SHORTEST_CODE and any(map(str.isalpha, joined)) and any(map(str.isdigit, joined)):
+        return [joined]
+    return _CAPITALS.findall(joined)
+
+
+def _key(sentence: str) -> str:
+    return re.sub(r"[\W_]", "", sentence).casefold()
+
+
+def _reads(sentence: str) -> Iterator[Read]:
+    folded, disguised = _folded(sentence)
+    for begin in range(0, max(1, len(folded) - (_PIECE - _STEP)), _STEP):
+        piece = folded[begin : begin + _PIECE]
+        yield Read(piece, _COMPILED["QUOTED"].sub(" ", piece), disguised)
+
+
+_LINK = re.compile(r"\]?\(?\b\w{2,10}://\S+")
+_WORD = re.compile(r"[^\W\d_]+")
+_EMPHASIS = re.compile(r"(?<!\w)[*_]+|[*_]+(?!\w)|^\s*(?:[-+>]|\d{1,3}[.)])\s+")
+
+
+def _folded(sentence: str) -> tuple[str, int]:
+    """Small letters without accents, look-alikes as what they look like, Cyrillic by its sound; words in disguise."""
+    disguised = 0
+
+    def plain(found: re.Match[str]) -> str:
+        nonlocal disguised
+        word, folded = found[0], _word(found[0])
+        disguised += folded is not None and len(word) > 1
+        return word if folded is None else folded
+
+    text = _WORD.sub(plain, _LINK.sub(" ", sentence))
+    text = _EMPHASIS.sub("", normalized(text)).replace("ß", "ss").lower()
+    text = "".join(cues.CYRILLIC.get(letter, letter) for letter in text)
+    return " ".join("".join(_bare(letter) for letter in text).split()), disguised
+
+
+def _word(word: str) -> str | None:
+    """A word in letters that are not what they look like, as it looks; None for an honest one."""
+    if word.isascii():
+        return None
+    if any(0x1D400 <= ord(letter) <= 0x1D7FF for letter in word) and len(word) > 1:  # noqa: PLR2004 - mathematical letters
+        return normalized(word)
+    looks = "".join(cues.LOOKALIKES.get(letter, letter) for letter in word)
+    mixed = any(letter.isascii() for letter in word) and looks != word
+    return looks if mixed and looks.isascii() else None
+
+
+def _bare(letter: str) -> str:
+    """A Latin letter without its accent."""
+    if not "\u00c0" <= letter <= "\u024f":
+        return letter
+    return unicodedata.normalize("NFD", letter)[0].replace("ı", "i")

@@ -1,0 +1,73 @@
+"""Which of the new passages come from sources that speak to AI systems: by code's signals, and a model's word."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from contend.checks.injection import excerpt_of, speaks_to_ai, worth_asking
+from contend.errors import ModelError
+from contend.models.replies import InjectionReply
+from contend.models.task import CallUsage
+from contend.prompts import Untrusted
+from contend.research.ask import agent, profile, scope
+from contend.research.evidence import Evidence, EvidencePool, as_passage
+from contend.research.state import ResearchState
+from contend.services import Services
+
+MOST_ASKED = 60
+"""So many excerpts are asked about at once; what comes after them, code alone decides on."""
+
+
+class _Screened(NamedTuple):
+    """The addresses that speak to AI systems as far as code can tell, and passages to ask about, with excerpts."""
+
+    speaking: set[str]
+    doubtful: list[tuple[Evidence, str]]
+
+
+async def screened(
+    services: Services, state: ResearchState, pool: EvidencePool
+) -> tuple[EvidencePool, CallUsage | None]:
+    """The pool with a word on each new passage, and what asking cost. A source that speaks to AI systems does so whole.
+
+    A model is asked once about all passages with a signal that code is not certain of; a small one is not, and where
+    the call fails, code's word stands.
+    """
+    new = [each for each in pool["passages"] if "speaks_to_ai" not in each]
+    texts = await services.documents.get_many(each["id"] for each in new)
+    found = await asyncio.to_thread(_screen, new, texts)
+    named, usage = await _asked(services, state, found.doubtful)
+    urls = found.speaking | named | {each["url"] for each in pool["passages"] if each.get("speaks_to_ai")}
+    passages: list[Evidence] = [{**each, "speaks_to_ai": each["url"] in urls} for each in pool["passages"]]
+    return {**pool, "passages": passages}, usage
+
+
+def _screen(new: Sequence[Evidence], texts: dict[str, str]) -> _Screened:
+    whole = [(each, f"{each['title']}\n\n{each['heading']}\n\n{texts[each['id']]}") for each in new]
+    speaking = {each["url"] for each, text in whole if speaks_to_ai(text)}
+    doubtful = [(each, text) for each, text in whole if each["url"] not in speaking and worth_asking(text)]
+    return _Screened(speaking, [(each, excerpt_of(text)) for each, text in doubtful[:MOST_ASKED]])
+
+
+async def _asked(
+    services: Services, state: ResearchState, doubtful: Sequence[tuple[Evidence, str]]
+) -> tuple[set[str], CallUsage | None]:
+    if not doubtful or profile(services, state, "reviewer").compact:
+        return set(), None
+    excerpts = [
+        {"number": number, "text": Untrusted(excerpt, label="passage")}
+        for number, (_, excerpt) in enumerate(doubtful, start=1)
+    ]
+    as_passages = [as_passage(each) for each, _ in doubtful]
+    made = len([each for each in state.get("calls", []) if "/checks/injection/" in each["call_key"]])
+    try:
+        answer = await agent(services, state, "reviewer").structured(
+            "checks/injection",
+            InjectionReply,
+            {"excerpts": excerpts},
+            scope=scope(state, "reviewer", step=str(made + 1), passages=as_passages),
+        )
+    except ModelError:
+        return set(), None
+    numbers = {number for number in answer.value.passages if 1 <= number <= len(doubtful)}
+    return {doubtful[number - 1][0]["url"] for number in numbers}, answer.usage
