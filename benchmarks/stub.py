@@ -43,7 +43,7 @@ def prose() -> list[str]:
 
 
 _EMPTY = frozenset(
-    {"bullets", "lessons", "fixes", "gaps", "more_queries", "others", "not_done", "insights", "operations"}
+    {"bullets", "lessons", "fixes", "gaps", "more_queries", "others", "not_done", "insights", "operations", "speaking"}
 )
 """Lists that a model leaves empty where it has nothing to say."""
 

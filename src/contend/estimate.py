@@ -63,6 +63,7 @@ _FRAME = Span(450, 900)
 
 _PLAN, _REVIEW, _METRIC, _JUDGMENT = Span(120, 500), Span(60, 400), Span(40, 250), Span(30, 150)
 _LESSONS = Span(100, 800)
+_SCREENED = Span(20, 100)
 _CRITERIA = Span(200, 900)
 
 
@@ -113,6 +114,7 @@ def _steps_of_team(team: TeamConfig, options: ResolvedOptions) -> Iterator[_Step
     yield _Step(model("supervisor"), rounds, _PLAN, brief=True)
     yield _Step(model("writer"), rounds * Span(1, loops), draft, passages=True, draft=loops > 1, brief=True)
     yield _Step(model("reviewer"), rounds * Span(min(1, loops - 1), loops - 1), _REVIEW, passages=True, draft=True)
+    yield _Step(model("reviewer"), Span(0, rounds.most), _SCREENED)
     yield from _scoring(options, rounds)
     yield _Step(options.models["judge"], Span(0, rounds.most), _JUDGMENT, brief=True)
 

@@ -366,7 +366,7 @@ def _injection(asked: Asked) -> dict[str, Any]:
     """As one who reads every language would: the excerpts that hold an attack of the tests' own set."""
     shown = enumerate(asked.blocks("passage"), start=1)
     found = [number for number, text in shown if any(attack in squeezed(text) for attack in _attacks())]
-    return {"reason": "They give orders to whoever reads them.", "passages": found}
+    return {"reason": "They give orders to whoever reads them.", "speaking": found}
 
 
 _REPLIES = {

@@ -45,11 +45,17 @@ def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
 
 
 @pytest.mark.parametrize(
-    ("name", "page"),
-    [("en.md", ENGLISH), ("de.md", GERMAN), ("doubtful.md", DOUBTFUL), ("pl.md", POLISH), ("hidden.html", HIDDEN)],
+    ("name", "page", "signals"),
+    [
+        ("en.md", ENGLISH, "an order to set rules aside"),
+        ("de.md", GERMAN, "an order to set rules aside"),
+        ("doubtful.md", DOUBTFUL, "as a language model read it"),
+        ("pl.md", POLISH, "an order to set rules aside"),
+        ("hidden.html", HIDDEN, "an AI system that is told what to say, text hidden from readers"),
+    ],
 )
 async def test_a_source_that_speaks_to_ai_systems_is_named_and_models_are_warned_above_its_passages(
-    contest: Contest, documents: Path, vendors: Vendors, name: str, page: str
+    contest: Contest, documents: Path, vendors: Vendors, *, name: str, page: str, signals: str
 ) -> None:
     (documents / name).write_text(page, "utf-8")
 
@@ -57,6 +63,7 @@ async def test_a_source_that_speaks_to_ai_systems_is_named_and_models_are_warned
 
     markdown = outcome.markdown or ""
     (line,) = [line for line in markdown.splitlines() if NAMED in line]
+    assert line.endswith(f" ({signals})")
     number = int(line.partition("[")[2].partition("]")[0])
     assert outcome.report is not None
     assert outcome.report.sources[number - 1].url.endswith(name)

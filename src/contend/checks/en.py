@@ -79,3 +79,14 @@ LINES = {
     "speaks_to_ai": "it rests on nothing but a source that holds text addressed to AI systems",
 }
 """What a reader is told of each rule's marks."""
+
+SIGNALS = {
+    "roles": "turns of a chat",
+    "override": "an order to set rules aside",
+    "addressed": "an AI system that is told what to say",
+    "begging": "a plea for a mark",
+    "disguise": "letters that only look like others",
+    "hidden": "text hidden from readers",
+    "model": "as a language model read it",
+}
+"""What a reader is told of each signal by which a source speaks to AI systems."""

@@ -124,6 +124,9 @@ SIGNALS = (
     Signal("hidden", hidden, True, Calibration(2, _TUNED, _CHOSEN, 0.0)),
     Signal("mentioned", mentioned, False, Calibration(1, _TUNED, _CHOSEN, 0.0)),
 )
+BY_MODEL = "model"
+"""In place of a signal's name: a language model has read it so."""
+
 FOREIGN = "foreign"
 """The signal of a text that is mostly in a language whose cues are few."""
 
@@ -141,9 +144,14 @@ def signals(text: str) -> tuple[str, ...]:
 _CERTAIN = frozenset(signal.name for signal in SIGNALS if signal.certain)
 
 
+def certain_signals(text: str) -> list[str]:
+    """The names of the signals by which code is certain that a text speaks to AI systems or judges."""
+    return [name for name in signals(text) if name in _CERTAIN]
+
+
 def speaks_to_ai(text: str) -> bool:
     """Whether a text speaks to AI systems or judges, as far as code can tell."""
-    return not _CERTAIN.isdisjoint(signals(text))
+    return bool(certain_signals(text))
 
 
 def worth_asking(text: str) -> bool:

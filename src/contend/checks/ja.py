@@ -67,3 +67,14 @@ LINES = {
     "speaks_to_ai": "AIに向けた文章を含む資料だけに基づいている",
 }
 """What a reader is told of each rule's marks."""
+
+SIGNALS = {
+    "roles": "チャットの発言を装う記述",
+    "override": "規則を無視させる命令",
+    "addressed": "AIに何を言うかを指図する文",
+    "begging": "採点を求める文",
+    "disguise": "別の文字に見せかけた綴り",
+    "hidden": "読み手から隠した文章",
+    "model": "言語モデルの判断",
+}
+"""What a reader is told of each signal by which a source speaks to AI systems."""

@@ -13,7 +13,16 @@ from contend.contest.approval import answered, report_question
 from contend.contest.comparing import comparisons_of, pairwise_keys
 from contend.contest.editing import editing_of, wants_editor
 from contend.contest.outcomes import BUDGETS, TeamOutcome, outcomes_of, standings, status_of, summary_of, winner_of
-from contend.contest.publishing import DoubtfulLine, head_of, is_published, marked, named_sources, places_of, publish
+from contend.contest.publishing import (
+    DoubtfulLine,
+    head_of,
+    is_published,
+    marked,
+    named_sources,
+    places_of,
+    publish,
+    speaking_sources,
+)
 from contend.contest.remarks import dropped_quotes, remarks_of
 from contend.contest.state import ContestState, ContestUpdate
 from contend.execution import thread_of
@@ -102,7 +111,7 @@ class ClosingNodes:
             unread=submission.unread,
             doubtful=doubtful,
             places=places_of(lines),
-            speaking=named_sources(submission.report, submission.speaking, options.language, only_listed=True),
+            speaking=speaking_sources(submission, options.language),
             withheld=named_sources(submission.report, submission.draft.withheld, options.language),
             usage=usage_of(state),
         )

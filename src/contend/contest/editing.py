@@ -267,7 +267,7 @@ def _submission(
         points=best.points,
         queries=list(dict.fromkeys(query for each in drafts for query in each.queries)),
         unread={url: why for each in drafts for url, why in each.unread.items()},
-        speaking=list(dict.fromkeys(url for each in drafts for url in each.speaking)),
+        speaking={url: signals for each in drafts for url, signals in each.speaking.items()},
     )
 
 

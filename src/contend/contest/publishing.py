@@ -5,11 +5,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from contend.checks import en, ja
 from contend.contest.editing import Editing
 from contend.contest.outcomes import TeamOutcome, active_seconds, standings
 from contend.models.options import ResolvedOptions
 from contend.models.record import Language
 from contend.models.research import ResearchReport
+from contend.models.submission import Submission
 from contend.models.task import RunStatus, RunUsage
 from contend.report import PublishedLine, ReportHead, head_markdown, to_html, to_json
 from contend.settings import EXTRACTIVE
@@ -164,12 +166,21 @@ def places_of(lines: Sequence[PublishedLine]) -> list[str]:
     return [f"[{number}] {'; '.join(of_source)}" for number, of_source in sorted(headings.items()) if of_source]
 
 
-def named_sources(
-    report: ResearchReport, urls: Iterable[str], language: Language, *, only_listed: bool = False
-) -> list[str]:
+def speaking_sources(submission: Submission, language: Language) -> list[str]:
+    """The report's sources that speak to AI systems, each with the signals by which it is known."""
+    said = {"en": en.SIGNALS, "ja": ja.SIGNALS}[language]
+    listed = {source.url for source in submission.report.sources}
+    shown = {
+        url: ", ".join(said[name] for name in names) for url, names in submission.speaking.items() if url in listed
+    }
+    names = named_sources(submission.report, shown, language)
+    return [f"{name} ({signals})" if signals else name for name, signals in zip(names, shown.values(), strict=True)]
+
+
+def named_sources(report: ResearchReport, urls: Iterable[str], language: Language) -> list[str]:
     """Each source by its mark and title; one that the report does not list as such, or not at all."""
     known = {source.url: f"[{number}] {source.title}" for number, source in enumerate(report.sources, start=1)}
-    return [known.get(url, _NOT_LISTED[language]) for url in dict.fromkeys(urls) if url in known or not only_listed]
+    return [known.get(url, _NOT_LISTED[language]) for url in dict.fromkeys(urls)]
 
 
 _NOT_LISTED: dict[Language, str] = {"en": "a source that the report does not list", "ja": "参考文献にない資料"}

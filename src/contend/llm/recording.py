@@ -19,7 +19,7 @@ from contend.models.task import CallUsage
 from contend.stores.files import writing
 from contend.text import shorten
 
-PASSAGE_FIELDS = ("sources", "passages", "others")
+PASSAGE_FIELDS = ("sources", "passages", "others", "speaking")
 LESSON_FIELDS = ("lessons", "bullets")
 """The fields of replies that list numbers of passages, and of lessons, as the prompt counted them."""
 

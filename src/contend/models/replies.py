@@ -338,7 +338,7 @@ class InjectionReply(Reply):
     """The numbers of the excerpts that speak to AI systems."""
 
     reason: str = Field(max_length=300)
-    passages: list[int] = Field(max_length=60)
+    speaking: list[int] = Field(max_length=60)
 
 
 class CitationVerdict(Reply):

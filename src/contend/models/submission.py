@@ -9,8 +9,8 @@ from contend.models.research import Draft, Passage, ResearchReport, SearchResult
 class Submission(Record):
     """`content` is the Markdown that is scored and shown; `results` is all that was retrieved for it.
 
-    `unread`: the reason by address for each page of which only the summary was read. `speaking`: the addresses of what
-    was found that holds text addressed to AI systems.
+    `unread`: the reason by address for each page of which only the summary was read. `speaking`: the address of each
+    document found that holds text addressed to AI systems, with the signals by which it is known.
     """
 
     content: Text
@@ -22,4 +22,4 @@ class Submission(Record):
     queries: list[str] = Field(default_factory=list)
     feedback: str = ""
     unread: dict[str, str] = Field(default_factory=dict)
-    speaking: list[str] = Field(default_factory=list)
+    speaking: dict[str, list[str]] = Field(default_factory=dict)

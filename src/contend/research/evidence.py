@@ -22,7 +22,8 @@ class Evidence(TypedDict):
     """A passage by its text's id in the document store. `queries`: its best place in each query's answer, from 1.
 
     `weight`: what its source's hits weigh, 0.0 to 1.0; `tokens`: about as many as its text has. `speaks_to_ai`: whether
-    its document holds text addressed to AI systems; not there before anybody has looked.
+    its document holds text addressed to AI systems; not there before anybody has looked; `signals`: the names of
+    those that this passage gives.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Evidence(TypedDict):
     weight: float
     queries: dict[str, int]
     speaks_to_ai: NotRequired[bool]
+    signals: NotRequired[list[str]]
 
 
 class EvidencePool(TypedDict):

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from contend.checks.injection import excerpt_of, speaks_to_ai, worth_asking
+from contend.checks.injection import BY_MODEL, certain_signals, excerpt_of, worth_asking
 from contend.errors import ModelError
 from contend.models.replies import InjectionReply
 from contend.models.task import CallUsage
@@ -19,9 +19,9 @@ MOST_ASKED = 60
 
 
 class _Screened(NamedTuple):
-    """The addresses that speak to AI systems as far as code can tell, and passages to ask about, with excerpts."""
+    """The signals of passages that speak to AI systems, by id, and passages to ask about, with excerpts."""
 
-    speaking: set[str]
+    signals: dict[str, list[str]]
     doubtful: list[tuple[Evidence, str]]
 
 
@@ -37,16 +37,22 @@ async def screened(
     texts = await services.documents.get_many(each["id"] for each in new)
     found = await asyncio.to_thread(_screen, new, texts)
     named, usage = await _asked(services, state, found.doubtful)
-    urls = found.speaking | named | {each["url"] for each in pool["passages"] if each.get("speaks_to_ai")}
-    passages: list[Evidence] = [{**each, "speaks_to_ai": each["url"] in urls} for each in pool["passages"]]
+    signals = {**found.signals, **{each: [BY_MODEL] for each in named}}
+    known = [each for each in pool["passages"] if each.get("speaks_to_ai") or each["id"] in signals]
+    urls = {each["url"] for each in known}
+    passages: list[Evidence] = [
+        {**each, "speaks_to_ai": each["url"] in urls, "signals": signals.get(each["id"], each.get("signals", []))}
+        for each in pool["passages"]
+    ]
     return {**pool, "passages": passages}, usage
 
 
 def _screen(new: Sequence[Evidence], texts: dict[str, str]) -> _Screened:
     whole = [(each, f"{each['title']}\n\n{each['heading']}\n\n{texts[each['id']]}") for each in new]
-    speaking = {each["url"] for each, text in whole if speaks_to_ai(text)}
+    signals = {each["id"]: found for each, text in whole if (found := certain_signals(text))}
+    speaking = {each["url"] for each in new if each["id"] in signals}
     doubtful = [(each, text) for each, text in whole if each["url"] not in speaking and worth_asking(text)]
-    return _Screened(speaking, [(each, excerpt_of(text)) for each, text in doubtful[:MOST_ASKED]])
+    return _Screened(signals, [(each, excerpt_of(text)) for each, text in doubtful[:MOST_ASKED]])
 
 
 async def _asked(
@@ -69,5 +75,5 @@ async def _asked(
         )
     except ModelError:
         return set(), None
-    numbers = {number for number in answer.value.passages if 1 <= number <= len(doubtful)}
-    return {doubtful[number - 1][0]["url"] for number in numbers}, answer.usage
+    numbers = {number for number in answer.value.speaking if 1 <= number <= len(doubtful)}
+    return {doubtful[number - 1][0]["id"] for number in numbers}, answer.usage

@@ -32,7 +32,15 @@ def submission_of(
         queries=plan.search_queries,
         feedback=state.get("feedback") or "",
         unread=state.get("unread", {}),
-        speaking=list(
-            dict.fromkeys(each["url"] for each in pool_of(state)["passages"] if each.get("speaks_to_ai", False))
-        ),
+        speaking=_speaking(state),
     )
+
+
+def _speaking(state: ResearchState) -> dict[str, list[str]]:
+    """By the address of each document that speaks to AI systems, the signals by which it is known."""
+    found: dict[str, list[str]] = {}
+    for each in pool_of(state)["passages"]:
+        if each.get("speaks_to_ai"):
+            known = found.setdefault(each["url"], [])
+            known += [name for name in each.get("signals", []) if name not in known]
+    return found
