@@ -17,6 +17,7 @@ async def keep_round(services: Services, view: TeamView, number: int) -> None:
     """Which round the team plays from now on."""
     status = TeamStatus(team_id=view.team.team_id, team_name=view.team.name, current_round=number)
     await services.record.save_team_status(view.execution_id, status.to("running"))
+    await services.record.flush()
 
 
 async def keep_submission(
