@@ -7,7 +7,7 @@ from typing import Any
 from langgraph.graph import START
 from langgraph.types import StateSnapshot
 
-from contend.errors import CheckpointError, RunChanged, UnknownThread
+from contend.errors import CheckpointError, InputError, RunChanged, UnknownThread
 from contend.models.options import ResolvedOptions
 from contend.models.questions import Question
 from contend.preflight import config_fingerprint
@@ -47,6 +47,7 @@ async def check_resumable(services: Services, thread_id: str, standing: StateSna
 
     Raises:
         UnknownThread: no run is known under the thread.
+        InputError: the thread was copied from another while that one's run was open.
         CheckpointError: the record calls a run unfinished whose checkpoints are gone.
         RunChanged: config or prompts differ from those it began with, and `force` is not given.
     """
@@ -56,6 +57,7 @@ async def check_resumable(services: Services, thread_id: str, standing: StateSna
         await _check_kept(services, thread_id)
         raise UnknownThread(f"thread {thread_id!r} has no run to go on with: see `contend runs`")
     check_contest(thread_id, standing)
+    await _check_original(services, thread_id, standing.values["execution_id"])
     if not force:
         _check_unchanged(services, thread_id, standing.values)
 
@@ -70,6 +72,16 @@ def check_contest(thread_id: str, standing: StateSnapshot) -> None:
         raise UnknownThread(
             f"thread {thread_id!r} holds a run of another graph, such as `team`: go on with it by that graph, "
             "or give another thread"
+        )
+
+
+async def _check_original(services: Services, thread_id: str, execution_id: str) -> None:
+    """A run is on record once, and a copy of its thread would write into it."""
+    row = await services.record.execution(execution_id)
+    if row is not None and row.thread_id != thread_id:
+        raise InputError(
+            f"thread {thread_id!r} is a copy of thread {row.thread_id!r} in the middle of its run: go on with "
+            f"{row.thread_id!r}, or ask a new question here"
         )
 
 

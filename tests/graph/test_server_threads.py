@@ -131,6 +131,19 @@ def test_a_copied_thread_goes_on_by_itself(server: Server) -> None:
     assert server.client.threads.get_state(thread)["values"] == before["values"]
 
 
+def test_an_open_run_goes_on_in_the_original_and_not_in_a_copy_of_its_thread(server: Server) -> None:
+    thread = server.thread()
+    server.run("contend", {"theme": THEME}, thread_id=thread, context={**OPTIONS, "approve": ["plan"]})
+    copied = server.client.http.post(f"/threads/{thread}/copy", json=None)["thread_id"]
+
+    with pytest.raises(Exception, match=f"InputError: thread '{copied}' is a copy of thread '{thread}'"):
+        server.run("contend", None, thread_id=copied, command={"resume": APPROVED})
+
+    assert server.run("contend", None, thread_id=thread, command={"resume": APPROVED})["status"] == "completed"
+    ended = server.run("contend", {"theme": OTHER}, thread_id=copied, context=OPTIONS)
+    assert ended["report"]["theme"] == OTHER
+
+
 @pytest.mark.parametrize("graph", ["contend", "research"])
 def test_a_chat_keeps_the_checkpoints_of_its_latest_run_only(server: Server, graph: str) -> None:
     thread = server.thread()

@@ -381,6 +381,18 @@ def test_config_shows_where_values_come_from_and_no_secret(
     assert values["workspace"] == (str(terminal.workspace), "--workspace")
 
 
+def test_networks_and_folders_are_shown_in_the_configuration(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CONTEND_FETCH_ALLOW", "10.0.0.0/8, fd00::/8")
+    monkeypatch.setenv("CONTEND_STARTED_IN", str(tmp_path))
+
+    shown = {value["name"]: value["value"] for value in json.loads(terminal("config", "show", "--json").out)}
+
+    assert shown["fetch_allow"] == ["10.0.0.0/8", "fd00::/8"]
+    assert shown["started_in"] == str(tmp_path)
+
+
 def test_config_shows_the_file_behind_each_prompt(terminal: Terminal) -> None:
     own = terminal.workspace / "prompts" / "writer" / "write.md.j2"
     own.parent.mkdir(parents=True)

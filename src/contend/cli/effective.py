@@ -70,12 +70,13 @@ def show_prompts(*, workspace: Path | None, as_json: bool) -> None:
 
 def _process(settings: Settings, workspace: Path | None) -> Iterator[Value]:
     yield Value("workspace", str(settings.folder), _workspace_origin(settings, workspace))
+    plain_values = settings.model_dump(mode="json")
     for name, field in Settings.model_fields.items():
         if name == "workspace":
             continue
         variable = str(field.validation_alias or f"CONTEND_{name.upper()}")
-        value = getattr(settings, name)
-        shown = "(set, hidden)" if isinstance(value, SecretStr) else _without_password(value)
+        is_secret = isinstance(getattr(settings, name), SecretStr)
+        shown = "(set, hidden)" if is_secret else _without_password(plain_values[name])
         yield Value(name, shown, _origin(variable, given=name in settings.model_fields_set))
 
 
