@@ -67,6 +67,8 @@ def test_the_demo_says_that_its_replies_are_recorded_when_and_by_which_model(dem
 
     assert f"model replies: recorded on {recorded.recorded_on} (model {recorded.model})" in demo.out
     assert f"Model replies: recorded on {recorded.recorded_on} (model {recorded.model})" in demo.report
+    page = (demo.folder / "demo" / "report.html").read_text("utf-8").partition("<details>")[0]
+    assert f"Model replies: recorded on {recorded.recorded_on} (model {recorded.model})" in page
 
 
 def test_the_demos_report_answers_what_the_documents_answer_and_says_what_they_do_not(demo: Demo) -> None:

@@ -169,6 +169,17 @@ def shown_outcome(head: ReportHead, language: Language) -> tuple[str, str] | Non
     return words.winner, f"{plain_title(head.winner)} ({shown_score(head.best_score, language)})"
 
 
+def shown_recorded(head: ReportHead, language: Language) -> str | None:
+    """Since when and by which model the replies are that were played; None where a model was asked."""
+    words, recorded = HEAD_WORDS[language], head.recorded
+    if recorded is None:
+        return None
+    told = words.recorded.format(
+        date=recorded.recorded_on, model=recorded.model, calls=recorded.calls, tokens=recorded.tokens
+    )
+    return f"{words.replies}{words.colon}{told}"
+
+
 def _facts(head: ReportHead, language: Language) -> Iterator[str]:
     words = HEAD_WORDS[language]
 
@@ -183,8 +194,8 @@ def _facts(head: ReportHead, language: Language) -> Iterator[str]:
         named = {*head.models.values()}
         each = ", ".join(f"{role} {name}" for role, name in head.models.items())
         yield fact(words.models, named.pop() if len(named) == 1 else each)
-    if head.recorded:
-        yield fact(words.replies, _recorded(head.recorded, words))
+    if recorded := shown_recorded(head, language):
+        yield plain_title(recorded)
     else:
         yield fact(words.usage, _usage(head.usage, words))
     for source, reason in head.sources_off.items():
@@ -215,12 +226,6 @@ def _usage(usage: RunUsage, words: HeadWords) -> str:
     tokens = words.tokens.format(requests=usage.requests, input=usage.input_tokens, output=usage.output_tokens)
     cost = words.cost_unknown if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
     return f"{tokens} ({cost})"
-
-
-def _recorded(recorded: RecordedReplies, words: HeadWords) -> str:
-    return words.recorded.format(
-        date=recorded.recorded_on, model=recorded.model, calls=recorded.calls, tokens=recorded.tokens
-    )
 
 
 def _duration(seconds: float) -> str:

@@ -19,7 +19,7 @@ from contend.checks.injection import Planted
 from contend.models.record import Language
 from contend.models.research import HEADINGS, MARK, Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
-from contend.report.head import HEAD_WORDS, ReportHead, head_markdown, shown_outcome
+from contend.report.head import HEAD_WORDS, ReportHead, head_markdown, shown_outcome, shown_recorded
 from contend.text import clean, shorten, without_sentences
 
 _PHRASES = {"a", "br", "code", "em", "span", "strong"}
@@ -235,7 +235,7 @@ def _run(head: ReportHead, links: _CitationLinks, language: Language) -> str:
     if outcome := shown_outcome(head, language):
         glance += f" {escape(outcome[0])}{words.colon}<strong>{escape(outcome[1])}</strong>"
     off = [f"{words.sources_off}{words.colon}{name} ({reason})" for name, reason in head.sources_off.items()]
-    beware = [*head.notes, *head.warnings, *off]
+    beware = [*filter(None, [shown_recorded(head, language)]), *head.notes, *head.warnings, *off]
     cautions = "".join(f'<p class="caution">{escape(clean(text, single_line=True))}</p>' for text in beware)
     facts = links.render(head_markdown(head, language).split("\n", 1)[1])
     details = f"<details><summary>{escape(words.title)}</summary>{facts}</details>"
