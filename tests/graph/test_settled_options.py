@@ -19,13 +19,20 @@ from fakes.vendors import Vendors
 THEME = "How does resume work after a crash, and what is a team?"
 
 
-async def test_a_run_keeps_the_contexts_that_it_began_with(contest: Contest, vendors: Vendors) -> None:
+@pytest.fixture
+def untold(contest: Contest) -> Contest:
+    """A contest whose workspace does not say how much its models read: the endpoint does."""
+    (contest.workspace / "config" / "models.toml").unlink()
+    return contest
+
+
+async def test_a_run_keeps_the_contexts_that_it_began_with(untold: Contest, vendors: Vendors) -> None:
     vendors.models = [{"id": "alpha", "max_model_len": 9000}, {"id": "beta"}]
-    services = contest.services()
+    services = untold.services()
     graph = build_contest_graph(services).compile(checkpointer=InMemorySaver())
     config: RunnableConfig = {"configurable": {"thread_id": str(uuid4())}}
 
-    await graph.ainvoke({"theme": THEME}, config, context=contest.options(approve=["plan"]))
+    await graph.ainvoke({"theme": THEME}, config, context=untold.options(approve=["plan"]))
     options = (await graph.aget_state(config)).values["options"]
     await services.aclose()
 
