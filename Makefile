@@ -55,7 +55,7 @@ lint: $(VENV)/dev ## ruff, mypy strict, import contract
 
 .PHONY: test
 test: lint $(VENV)/redis ## lint and all tests
-	@$(BIN)/pytest
+	@$(BIN)/pytest --numprocesses 2 --dist worksteal
 
 .PHONY: bench
 bench: $(VENV)/dev ## print the figures, in about five minutes (QUICK=1: in one)
