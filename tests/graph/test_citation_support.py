@@ -79,7 +79,7 @@ def asked_about_citations(vendors: Vendors) -> list[str]:
 @pytest.mark.parametrize(
     ("verdict", "supported"), [("stated", True), ("derived", True), ("contradicted", False), ("absent", False)]
 )
-async def test_a_judge_is_asked_about_the_doubtful_citations_only_and_its_word_decides(
+async def test_a_judge_is_asked_about_all_that_code_does_not_see_supported_and_its_word_decides(
     contest: Contest, vendors: Vendors, verdict: str, *, supported: bool
 ) -> None:
     findings = {"text": TWISTED, "sources": [1]}, {"text": CHEESE, "sources": [1]}
@@ -94,7 +94,6 @@ async def test_a_judge_is_asked_about_the_doubtful_citations_only_and_its_word_d
     to_check = without_marks((outcome.markdown or "").partition("Citations to check")[2])
     assert TWISTED in asked
     assert "The command resume reads this checkpoint" in asked
-    assert CHEESE not in asked
     assert (TWISTED in support.evidence, CHEESE in support.evidence) == (not supported, True)
     assert (TWISTED in to_check, CHEESE in to_check) == (not supported, True)
 

@@ -213,19 +213,6 @@ async def test_what_the_check_finds_of_a_citation_goes_back_to_the_reviewer_and_
         assert "1969" in asked.split("What a check by code and judges found")[1].split("# ")[0]
 
 
-async def test_of_two_drafts_the_one_is_handed_in_of_which_more_holds(
-    contest: Contest, services: Services, vendors: Vendors
-) -> None:
-    worse = [_said("The moon landing of 1969 was filmed by seven cameras.", 1)]
-    changed = {"not_done": [], "summary": worse, "findings": worse, "sections": [], "limits": None, "lessons": []}
-    vendors.reply(json.dumps(changed), prompt="research/revise")
-    vendors.reply(fixes("Change it."), prompt="research/review", times=1)
-
-    state = await researched(services, contest, max_iterations=2)
-
-    assert "moon" not in state["report"]["executive_summary"]
-
-
 async def test_a_long_report_is_written_section_by_section_and_summarized_by_who_has_read_them(
     contest: Contest, services: Services, vendors: Vendors
 ) -> None:

@@ -12,8 +12,6 @@ from contend.checks.strength import Strength, sentence_of, strength
 from contend.text import detect_language, shorten
 
 SUPPORTED, NEAR = 0.8, 0.5
-DOUBTFUL = (0.4, SUPPORTED)
-"""Where code cannot tell, and a language model is asked."""
 _SCALE = ((0.0, 0.1), (0.18, NEAR), (0.85, SUPPORTED), (1.0, 1.0))
 """Lift, and the support that it amounts to."""
 _UNRIVALLED = 0.17

@@ -112,7 +112,7 @@ async def write(
             "draft": draft_value(before, offered),
             "marks": _marks(state),
             "fixes": Untrusted(fixes_for(state), label="fixes"),
-            "new_passages": _new_numbers(state, before),
+            "new_passages": _new_numbers(state),
         },
         scope=scope(state, "writer", step=step, passages=offered),
         faults=lambda reply: faults_of_revision(reply, len(offered), len(before.sections), guard),
@@ -289,9 +289,11 @@ def length_values(length: Length) -> dict[str, int]:
     return {"words": words, "characters": words * CHARACTERS_A_WORD}
 
 
-def _new_numbers(state: ResearchState, before: Draft) -> list[int]:
-    """The passages that joined since the draft was written, by number."""
-    known = set(state.get("written_from", [])) or {each for one in before.sentences() for each in one.passages}
+def _new_numbers(state: ResearchState) -> list[int]:
+    """The passages that joined since this round's draft was written, by number."""
+    known = state.get("written_from", [])
+    if not state.get("draft_report") or not known:
+        return []
     return [number for number, each in enumerate(state["passages"], start=1) if each["id"] not in known]
 
 

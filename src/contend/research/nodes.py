@@ -19,7 +19,7 @@ from contend.research import compact, full
 from contend.research.alone import message
 from contend.research.approval import answered, plan_question, wants_approval
 from contend.research.ask import guard_of, max_iterations, profile, queries_of, searched_sources, spent, team_of
-from contend.research.checking import better_draft
+from contend.research.checking import marks_of
 from contend.research.evidence import EvidencePool
 from contend.research.feedback import without_instructions
 from contend.research.gathering import (
@@ -181,9 +181,7 @@ class ResearchNodes:
             draft, usage = await compact.write(self.services, state, offered, best.content if best else "")
             return {**await self._written(state, draft, offered, marks=[]), **spent(self.services, state, usage)}
         draft, usage = await full.write(self.services, state, offered, _draft_to_mend(state, best))
-        earlier = Draft.model_validate(state["draft_report"]) if state.get("draft_report") else None
-        checked = await better_draft(draft, earlier, offered)
-        written = await self._written(state, checked.draft, offered, marks=checked.marks)
+        written = await self._written(state, draft, offered, marks=await marks_of(draft, offered))
         return {**written, **spent(self.services, state, usage)}
 
     async def write_section(self, task: SectionTask) -> ResearchUpdate:
@@ -209,7 +207,6 @@ class ResearchNodes:
             raise DraftError(f"no section of the report could be written: {sections[0]['failure']}")
         offered = await self._offered(state)
         draft, usage = await full.summarize(self.services, state, offered, written)
-        checked = await better_draft(draft, None, offered)
         missing = [
             {"place": f"section {each['number']}", "text": f"not written: {each['failure']}"}
             for each in sections
@@ -218,7 +215,7 @@ class ResearchNodes:
         calls = [each["usage"] for each in written if each["usage"]]
         known: ResearchState = {**state, "calls": [*state.get("calls", []), *calls]}
         return {
-            **await self._written(state, draft, offered, marks=[*missing, *checked.marks]),
+            **await self._written(state, draft, offered, marks=[*missing, *await marks_of(draft, offered)]),
             "written_sections": Overwrite([]),
             **spent(self.services, known, usage),
         }

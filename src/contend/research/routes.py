@@ -8,6 +8,7 @@ from langgraph.types import Send
 from contend.preflight import is_alone
 from contend.research.ask import max_iterations, profile, queries_of, searched_sources, team_of
 from contend.research.full import outline_of, writes_by_section
+from contend.research.gathering import pool_of
 from contend.research.reading import pages_to_read
 from contend.research.state import ResearchState, SearchTask, SectionTask
 from contend.services import Services
@@ -86,9 +87,14 @@ class ResearchRoutes:
         wanted = [name for name in searched_sources(state) if name not in off]
         # The question as it stands is a query for own documents only: other services take key words.
         limit = HITS_COMPACT if profile(self.services, state).compact else HITS
+        # What a query gave stays in the pool: it is not searched for again.
+        made = pool_of(state)["searches"]
         planned = [*(state.get("more_queries") or []), *(state["task_plan"] or {})["search_queries"]]
         pairs = [
-            (query, source) for query in queries_of(state) for source in wanted if query in planned or source == "local"
+            (query, source)
+            for query in queries_of(state)
+            for source in wanted
+            if (query in planned or source == "local") and query not in made
         ]
         return [
             Send(

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from contend.checks import (
-    DOUBTFUL,
     ClaimCheck,
     DraftClaim,
     Mark,
@@ -69,9 +68,8 @@ class _Checked:
 
     @property
     def doubtful(self) -> bool:
-        """Also where the passages are in another language: code compares no more than names and figures there."""
-        least, most = DOUBTFUL
-        return least <= self.check.support < most or any(mark.rule == "language" for mark in self.check.marks)
+        """All that code does not see supported: it compares words, and a strong model's sentences have their own."""
+        return bool(self.claim.passages) and self.check.level != "supported"
 
     @property
     def value(self) -> float:
