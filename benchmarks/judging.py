@@ -19,7 +19,7 @@ from contend.models.evaluation import MetricScore
 from contend.models.options import ResolvedOptions, Role, RunOptions, TeamConfig
 from contend.models.replies import MetricReply, Reply
 from contend.services import Services
-from contend.settings import EXTRACTIVE, load_settings, resolve_options
+from contend.settings import load_settings, resolve_options
 from contend.team.evaluation import evaluation_of
 from contend.team.metrics import measure, metric_tasks
 from judging_pairs import Pair, kept_submission, pairs
@@ -90,7 +90,7 @@ class Judging(Services):
 
 def options_for(services: Services, pair: Pair, *, by_code: bool) -> ResolvedOptions:
     """The options of a run with expected scores on; by code without the metrics by model."""
-    given = RunOptions(language=pair.language, model=EXTRACTIVE if by_code else None)
+    given = RunOptions(language=pair.language)
     options = resolve_options(services.config, given, theme=pair.theme, has_language_model=not by_code).options
     evaluator = options.evaluator.model_copy(
         update={

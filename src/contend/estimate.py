@@ -14,7 +14,7 @@ from contend.llm.context import ContextProfile
 from contend.models.options import LENGTH_WORDS, ResolvedOptions, Role, TeamConfig
 from contend.preflight import Opening
 from contend.services import profile_of
-from contend.settings import EXTRACTIVE, ModelsConfig
+from contend.settings import ModelsConfig
 from contend.team.metrics import WITH_PASSAGES
 from contend.text import estimate_tokens
 
@@ -69,7 +69,7 @@ _CRITERIA = Span(200, 900)
 
 def estimated(opening: Opening, models: ModelsConfig) -> Estimate:
     """The range of a run; `models` tells prices."""
-    steps = [step for step in _steps(opening) if step.model != EXTRACTIVE]
+    steps = [] if opening.options.gives_quotes else [*_steps(opening)]
     usd: Span | None = Span(0, 0)
     calls = tokens = Span(0, 0)
     for step in steps:
@@ -86,10 +86,9 @@ def estimated(opening: Opening, models: ModelsConfig) -> Estimate:
 
 def _steps(opening: Opening) -> Iterator[_Step]:
     options = opening.options
-    playing = [team for team in opening.teams if team.kind != "extractive"]
     for team in opening.teams:
         yield from _steps_of_team(team, options)
-    pairs = min(MOST_COMPARED, len(playing))
+    pairs = min(MOST_COMPARED, len(opening.teams))
     yield _Step(options.models["evaluator"], Span(0, pairs * (pairs - 1)), _JUDGMENT, draft=True)
     if _judged_together(options):
         yield _Step(options.models["evaluator"], Span(1, 1), _CRITERIA)
@@ -100,9 +99,6 @@ def _steps(opening: Opening) -> Iterator[_Step]:
 
 def _steps_of_team(team: TeamConfig, options: ResolvedOptions) -> Iterator[_Step]:
     """A round: one plan, a draft in each loop, a review of each but the last, the metrics, the round judge."""
-    if team.kind == "extractive":
-        yield from _scoring(options, Span(1, 1))
-        return
 
     def model(role: Role) -> str:
         return team.models.get(role, options.models[role])
@@ -137,7 +133,7 @@ def _scoring(options: ResolvedOptions, rounds: Span) -> Iterator[_Step]:
 
 def _judged_together(options: ResolvedOptions) -> bool:
     judge = options.models["evaluator"]
-    return judge != EXTRACTIVE and not profile_of(judge, options).compact and not options.evaluator.expected_score
+    return not profile_of(judge, options).compact and not options.evaluator.expected_score
 
 
 def _prompt(step: _Step, opening: Opening, profile: ContextProfile) -> Span:

@@ -19,7 +19,7 @@ from contend.report.plain import plain_title
 from contend.services import Services
 from contend.settings import resolve_options
 from contend.team.evaluation import evaluation_of
-from contend.team.metrics import Measured, measure, metric_tasks, notes_for, unscored
+from contend.team.metrics import Measured, measure, metric_tasks, unscored
 from contend.team.state import MetricTask
 from contend.text import clean, shorten, split_sentences
 from contend.theme import checked_theme, title_of
@@ -45,6 +45,8 @@ async def evaluate(
     resolved = resolve_options(
         services.config, given, theme=asked, has_language_model=settings.has_language_model
     ).options
+    if resolved.gives_quotes:
+        raise InputError("no OPENAI_API_KEY or OPENAI_BASE_URL is set: a language model gives the scores; set one")
     contexts = await services.contexts(models_used(resolved, []))
     resolved = resolved.model_copy(update={"contexts": {name: known.tokens for name, known in contexts.items()}})
     submission = submission_of(text, asked)
@@ -64,8 +66,7 @@ async def evaluate(
     await services.documents.delete([document])
     services.forget(execution_id)
     calls = [usage for _, usage in measured if usage is not None]
-    notes = notes_for(submission, resolved)
-    result = evaluation_of([score for score, _ in measured], language=resolved.language, notes=notes)
+    result = evaluation_of([score for score, _ in measured], language=resolved.language)
     return result, RunUsage.of(calls)
 
 

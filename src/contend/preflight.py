@@ -12,12 +12,17 @@ from contend.llm.budget import require_price
 from contend.models.evaluation import CODE_METRIC_NAMES
 from contend.models.options import DEPTHS, EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig
 from contend.models.record import QUESTION_CHARACTERS
-from contend.readiness import models_used
+from contend.readiness import NotReady, models_used
 from contend.services import Services
-from contend.settings import EXTRACTIVE, Resolved, resolve_options
+from contend.settings import Resolved, resolve_options
 from contend.stores.checkpoints import check_checkpointer
 from contend.text import clean, shorten
 from contend.theme import checked_theme
+
+QUOTES = TeamConfig(team_id="quotes", name="Quotes", kind="quotes", sources=["local"])
+"""The team of a run without a language model, where the workspace has none of its kind."""
+
+QUOTES_NEED = "sources: without a language model contend quotes from documents of your own, and there are none"
 
 
 class Opening(NamedTuple):
@@ -92,6 +97,7 @@ async def open_run(
     resolved = resolve_options(
         services.config, given, theme=asked, has_language_model=services.settings.has_language_model
     )
+    resolved = _settled_kind(resolved)
     documents = [str(services.settings.located(path)) for path in resolved.options.documents]
     settled = {"documents": documents, **_recorded(services, given, resolved.options)}
     resolved = resolved._replace(options=resolved.options.model_copy(update=settled))
@@ -184,6 +190,27 @@ def _check_metrics(services: Services, evaluator: EvaluatorConfig) -> None:
             services.function(metric.function)
 
 
+def _settled_kind(resolved: Resolved) -> Resolved:
+    """A contest of teams with a language model, or a run that gives quotes: the one team of that kind, one round.
+
+    Raises:
+        InputError: teams of both kinds are named, or teams that need a language model where there is none.
+    """
+    quoting = [team for team in resolved.teams if team.kind == "quotes"]
+    others = [team for team in resolved.teams if team.kind != "quotes"]
+    named = resolved.teams_named
+    if resolved.options.models and not (named and quoting):
+        return resolved._replace(teams=others)
+    if named and others and quoting:
+        raise InputError(f"teams: {quoting[0].team_id} gives quotes and competes with nobody: name it alone")
+    if named and others:
+        lack = f"no OPENAI_API_KEY or OPENAI_BASE_URL is set, and team {others[0].team_id} needs a language model"
+        raise NotReady(lack, "set one, or name no team for quotes from your documents")
+    once = {"models": {}, "min_rounds": 1, "max_rounds": 1, "learn": False, "synthesis": False}
+    options = resolved.options.model_copy(update=once)
+    return resolved._replace(options=options, teams=quoting[:1] or [QUOTES], teams_named=True)
+
+
 async def _checked_sources(services: Services, resolved: Resolved) -> tuple[list[str], dict[str, str]]:
     wanted = resolved.options.sources or list(services.source_factories)
     used = {name for team in resolved.teams for name in team.sources}
@@ -192,6 +219,9 @@ async def _checked_sources(services: Services, resolved: Resolved) -> tuple[list
     reasons = dict(zip(asked, await asyncio.gather(*(source.check() for source in sources)), strict=True))
     off = {name: reason for name, reason in reasons.items() if reason is not None}
     on = [name for name in asked if name not in off]
+    if not on and resolved.options.gives_quotes:
+        why = off.get("local", "it is not among the run's sources")
+        raise InputError(f"{QUOTES_NEED} ({why}): give some with --docs, or set OPENAI_API_KEY or OPENAI_BASE_URL")
     if not on:
         why = "; ".join(f"{name}: {reason}" for name, reason in off.items()) or "no team uses one of them"
         raise InputError(f"sources: none is on ({why}); give documents with --docs, or see `contend doctor`")
@@ -210,7 +240,7 @@ def _teams_with_sources(teams: Sequence[TeamConfig], on: Sequence[str], *, named
 
 
 def _entering(teams: Sequence[TeamConfig], on: Sequence[str], options: ResolvedOptions) -> list[TeamConfig]:
-    """As many teams as the depth says, best fit first; a control enters beside them, if there is more than one.
+    """As many teams as the depth says, best fit first.
 
     First those made for own documents, where there are some, then those whose other needs are on, then the rest.
     """
@@ -219,9 +249,7 @@ def _entering(teams: Sequence[TeamConfig], on: Sequence[str], options: ResolvedO
         return 0 if "local" in team.needs and "local" in on else 1 if team.needs else 2
 
     most = DEPTHS[options.depth].teams
-    playing = sorted((team for team in teams if team.kind != "extractive"), key=fit)[:most]
-    controls = [team for team in teams if team.kind == "extractive"]
-    return playing if most == 1 and playing and not options.allow_extractive else [*playing, *controls]
+    return sorted(teams, key=fit)[:most]
 
 
 def _has_source(team: TeamConfig, on: Sequence[str], *, named: bool) -> bool:
@@ -231,12 +259,14 @@ def _has_source(team: TeamConfig, on: Sequence[str], *, named: bool) -> bool:
 
 def judges_warning(options: ResolvedOptions, teams: Sequence[TeamConfig]) -> str | None:
     """What to say where a language model judges what it wrote itself; None where none does."""
-    writers = {team.models.get("writer", options.models["writer"]) for team in teams if team.kind != "extractive"}
+    if options.gives_quotes:
+        return None
+    writers = {team.models.get("writer", options.models["writer"]) for team in teams}
     asked = [metric for metric in options.evaluator.metrics if metric.kind == "model"]
     judges = {metric.model or options.models["evaluator"] for metric in asked}
-    if sum(team.kind != "extractive" for team in teams) > 1:
+    if len(teams) > 1:
         judges.add(options.models["evaluator"])  # compares them in a near tie
-    shared = judges & writers - {EXTRACTIVE}
+    shared = judges & writers
     if not shared:
         return None
     return (

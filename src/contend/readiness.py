@@ -15,7 +15,6 @@ from contend.llm.endpoint import OPENAI_URL
 from contend.llm.listing import NoAnswer, SlowAnswer, endpoint_models, missing_models
 from contend.models.options import ResolvedOptions, Role, TeamConfig
 from contend.services import Services
-from contend.settings import EXTRACTIVE
 from contend.text import shorten
 
 LEAST_FREE_BYTES = 20_000_000
@@ -89,12 +88,13 @@ def _check_space(file: int, folder: Path, named: str) -> None:
 
 def models_used(options: ResolvedOptions, teams: Sequence[TeamConfig]) -> list[str]:
     """The names of the language models that a run may call, each once."""
+    if options.gives_quotes:
+        return []
     used = {metric.model for metric in options.evaluator.metrics if metric.model}
     used |= {name for role, name in options.models.items() if role not in _TEAM_ROLES}
     for team in teams:
-        if team.kind != "extractive":
-            used |= {team.models.get(role, options.models[role]) for role in _TEAM_ROLES}
-    return sorted(used - {EXTRACTIVE})
+        used |= {team.models.get(role, options.models[role]) for role in _TEAM_ROLES}
+    return sorted(used)
 
 
 async def check_models(services: Services, wanted: Sequence[str]) -> list[str]:
@@ -109,7 +109,7 @@ async def check_models(services: Services, wanted: Sequence[str]) -> list[str]:
     settings = services.settings
     if not settings.has_language_model:
         lack = f"no OPENAI_API_KEY or OPENAI_BASE_URL is set, and the run would ask {_some(wanted)}"
-        raise NotReady(lack, f"set one, or give --model {EXTRACTIVE}")
+        raise NotReady(lack, "set one, or name no model for quotes from your documents")
     address = services.endpoint.address
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
     try:
@@ -117,7 +117,7 @@ async def check_models(services: Services, wanted: Sequence[str]) -> list[str]:
     except SlowAnswer as why:
         return [f"endpoint {address} {why}: it may be busy, or load a model"]
     except NoAnswer as why:
-        remedy = f"check OPENAI_BASE_URL, OPENAI_API_KEY and that it runs, or give --model {EXTRACTIVE}"
+        remedy = "check OPENAI_BASE_URL, OPENAI_API_KEY and that it runs, or give --team quotes to do without"
         raise NotReady(f"endpoint {address} {why}", remedy) from None
     if missing := missing_models(wanted, listed):
         remedy = "give --model NAME, or set `default` in the workspace's config/models.toml"

@@ -209,21 +209,3 @@ def _ranks(scores: Vectors) -> NDArray[np.intp]:
     import numpy as np  # noqa: PLC0415 - see StaticEmbedder
 
     return np.searchsorted(np.sort(-scores), -scores)
-
-
-def mmr(vectors: Vectors, scores: Sequence[float], k: int, *, diversity: float = 0.3) -> list[int]:
-    """The places of `k` candidates that fit well and differ from each other: maximal marginal relevance.
-
-    `vectors` has one row of unit length or zero per candidate, `scores` are 0.0 to 1.0. `diversity` 0.0 goes by
-    score alone, 1.0 by difference alone (Carbonell and Goldstein 1998).
-    """
-    left = list(range(len(scores)))
-    nearest = [0.0] * len(scores)
-    chosen: list[int] = []
-    while left and len(chosen) < k:
-        best = max(left, key=lambda place: ((1 - diversity) * scores[place] - diversity * nearest[place], -place))
-        chosen.append(best)
-        left.remove(best)
-        nearness = vectors @ vectors[best]
-        nearest = [max(before, float(now)) for before, now in zip(nearest, nearness, strict=True)]
-    return chosen

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from pydantic import SecretStr
 
 from contend.clock import RunClock
-from contend.errors import DraftError, InputError, StoreError
+from contend.errors import DraftError, InputError, ModelError, StoreError
 from contend.functions import Function, load_function
 from contend.learning.curator import CuratorAgent
 from contend.learning.nodes import LearnNodes
@@ -24,7 +24,6 @@ from contend.llm.chat import ChatModel
 from contend.llm.context import (
     COMPACT_PASSAGE_TOKENS,
     DEFAULT_CONTEXT_TOKENS,
-    EXTRACTIVE_PROFILE,
     ContextProfile,
     EndpointSizes,
     ModelContext,
@@ -32,7 +31,6 @@ from contend.llm.context import (
     read_sizes,
 )
 from contend.llm.endpoint import OPENAI_URL, Endpoint
-from contend.llm.extractive import ExtractiveModel
 from contend.llm.model import Answer, Model, R, Scope
 from contend.llm.recording import Recording, RecordingModel, ReplayModel
 from contend.models.events import DocumentsRead, Event
@@ -41,7 +39,7 @@ from contend.models.record import Language
 from contend.models.research import Found, Passage
 from contend.models.submission import Submission
 from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, local_now, mark_of
-from contend.settings import EXTRACTIVE, Config, Settings, environment_options, load_config
+from contend.settings import Config, Settings, environment_options, load_config
 from contend.sources.arxiv import ArxivSource
 from contend.sources.full_text import FullTexts
 from contend.sources.library import CatalogueEntry
@@ -100,7 +98,7 @@ class Services:
         }
         self.recording = Recording.read(settings.located(str(settings.replay))) if settings.replay else None
         self._functions: dict[str, Function] = {}
-        self._models: dict[str, Model] = {EXTRACTIVE: ExtractiveModel()}
+        self._models: dict[str, Model] = {}
         self._options: dict[str, ResolvedOptions] = {}
         self._sizes: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[EndpointSizes]] = WeakKeyDictionary()
         self._endpoint: Endpoint | None = None
@@ -129,6 +127,8 @@ class Services:
         self, role: Role, options: ResolvedOptions, *, team: TeamConfig | None = None, name: str | None = None
     ) -> ContextProfile:
         """What the calls of the model may hold that plays a role, found as `model` finds it."""
+        if options.gives_quotes:
+            return ContextProfile(DEFAULT_CONTEXT_TOKENS)
         return profile_of(_model_name(role, options, team, name), options)
 
     async def contexts(self, names: Collection[str]) -> dict[str, ModelContext]:
@@ -136,7 +136,7 @@ class Services:
 
         The endpoint is asked at most once, and only where `[context]` leaves a model out.
         """
-        wanted = sorted(set(names) - {EXTRACTIVE})
+        wanted = sorted(set(names))
         if recording := self.recording:
             return {name: ModelContext(recording.context(name), "recording") for name in wanted}
         table = self.config.models.context
@@ -168,11 +168,13 @@ class Services:
     def named(self, role: Role, execution_id: str) -> Model:
         """The model that plays a role in an execution; of an execution not seen before, the configured one."""
         models = self.config.models
-        default = models.roles.get(role, models.default) if self.settings.has_language_model else EXTRACTIVE
         options = self._options.get(execution_id)
-        return self._named(options.models[role] if options else default)
+        default = models.roles.get(role, models.default)
+        return self._named(options.models.get(role, default) if options else default)
 
     def _named(self, name: str) -> Model:
+        if not self.settings.has_language_model:
+            raise ModelError(f"no OPENAI_API_KEY or OPENAI_BASE_URL is set, and {name} would be asked: set one")
         if name not in self._models:
             self._models[name] = ReplayModel(name, self.recording) if self.recording else self._asked(name)
         return self._models[name]
@@ -479,8 +481,6 @@ class Services:
 
 def profile_of(name: str, options: ResolvedOptions) -> ContextProfile:
     """What the calls of a model may hold in a run."""
-    if name == EXTRACTIVE:
-        return EXTRACTIVE_PROFILE
     return ContextProfile(options.contexts.get(name, DEFAULT_CONTEXT_TOKENS))
 
 
@@ -488,7 +488,7 @@ def _model_name(role: Role, options: ResolvedOptions, team: TeamConfig | None, n
     wanted = name or options.models[role]
     if team is None:
         return wanted
-    return EXTRACTIVE if team.kind == "extractive" else team.models.get(role, wanted)
+    return team.models.get(role, wanted)
 
 
 def _secret(value: SecretStr | None) -> str | None:

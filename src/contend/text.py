@@ -125,6 +125,7 @@ _STANDS_ALONE = re.compile(r"\s*(#{1,6}\s|\||([-*_=]\s?){3,}$)")
 _ITEM = r"\s*(?:[-*+•‣]\s|\d{1,3}[.)]\s|[>・])"
 _STARTS_BLOCK = re.compile(rf"\s*$|{_ITEM}|{_STANDS_ALONE.pattern}")
 _ITEM_MARK = re.compile(rf"(?:{_ITEM})*\s*")
+_PAIR = re.compile(r"\s*(?=[^\s:：])[^:：.!?,;。！？、|]{1,40}[:：](?!//)[ \t\u3000]*\S")
 _SENTENCE_END = re.compile(
     rf"""
     (?: (?: [。｡！？] | ．(?!\d) | (?<=[{_CJK}])[!?] ) [。｡！？!?]* (?P<closing>[」』）】〉》”’)\]"']*)
@@ -168,7 +169,10 @@ def _split(text: str) -> tuple[str, ...]:
 
 
 def split_blocks(text: str) -> Iterator[str]:
-    """The paragraphs, list items, headings and table rows of Markdown, one line each; a code block keeps its lines."""
+    """The paragraphs, list items, headings and table rows of Markdown, one line each; a code block keeps its lines.
+
+    Lines in a row that all say `Key: value` are blocks of their own.
+    """
     lines: list[str] = []
     fence = ""
     for line in text.split("\n"):
@@ -180,13 +184,25 @@ def split_blocks(text: str) -> Iterator[str]:
                 lines, fence = [], ""
             continue
         if lines and (mark or _STARTS_BLOCK.match(line) or _STANDS_ALONE.match(lines[0])):
-            yield _joined(lines)
+            yield from _blocks_of(lines)
             lines = []
         if mark or line.strip():
             lines.append(line)
         fence = mark[1] if mark else ""
-    if lines:
-        yield "\n".join(lines).strip() if fence else _joined(lines)
+    if lines and fence:
+        yield "\n".join(lines).strip()
+    elif lines:
+        yield from _blocks_of(lines)
+
+
+def _blocks_of(lines: list[str]) -> list[str]:
+    pairs = len(lines) > 1 and all(map(is_pair, lines))
+    return [line.strip() for line in lines] if pairs else [_joined(lines)]
+
+
+def is_pair(line: str) -> bool:
+    """Whether a line says `Key: value`, with a key of a few words."""
+    return _PAIR.match(line) is not None
 
 
 def _joined(lines: list[str]) -> str:

@@ -76,7 +76,7 @@ class Judges(NamedTuple):
     workspace: Path
     vendors: Vendors
 
-    async def score(self, text: str, theme: str, *, model: str = "extractive") -> EvaluationResult:
+    async def score(self, text: str, theme: str, *, model: str = "gpt-5-mini") -> EvaluationResult:
         services = Services(load_settings(workspace=self.workspace, OPENAI_BASE_URL=self.vendors.base_url))
         try:
             result, _ = await evaluate(text, theme, services=services, options=RunOptions(model=model))
@@ -88,35 +88,6 @@ class Judges(NamedTuple):
 @pytest.fixture
 def judges(workspace: Path, vendors: Vendors) -> Judges:
     return Judges(workspace, vendors)
-
-
-def gains(plain: EvaluationResult, other: EvaluationResult) -> list[str]:
-    """The metrics, and the whole, by which the other scores higher."""
-    before = {metric.name: metric.score or 0.0 for metric in plain.metrics} | {"overall": plain.overall or 0.0}
-    after = {metric.name: metric.score or 0.0 for metric in other.metrics} | {"overall": other.overall or 0.0}
-    return [name for name, score in after.items() if score > before[name]]
-
-
-@CASES
-@pytest.mark.parametrize("kind", ["orders", "closers", "keys"])
-@pytest.mark.parametrize("first", [False, True])
-async def test_what_is_added_to_work_on_the_judges_gains_nothing(
-    judges: Judges, case: Case, kind: str, first: bool
-) -> None:
-    plain = await judges.score(case.plain, case.theme)
-    added = [text for text in getattr(case, kind) if text.strip()]
-
-    for text in [*added, "\n\n".join(added)]:
-        together = f"{text}\n\n{case.plain}" if first else f"{case.plain}\n\n{text}"
-        assert gains(plain, await judges.score(together, case.theme)) == [], text
-
-
-@CASES
-async def test_a_text_five_times_as_long_by_repetition_gains_nothing(judges: Judges, case: Case) -> None:
-    plain = await judges.score(case.plain, case.theme)
-
-    for joint in ("\n", "\n\n", "\n\n## More\n\n"):
-        assert gains(plain, await judges.score(joint.join([case.plain] * 5), case.theme)) == []
 
 
 @CASES
@@ -132,14 +103,6 @@ async def test_a_language_model_is_shown_whatever_works_on_it_quoted_within_one_
         assert all(normalized(order) in normalized(shown) for order in case.orders)
         assert text.count("</submission-") == 1
         assert "<|im_start|>" not in text
-
-
-@CASES
-async def test_what_was_left_out_for_the_judges_is_told(judges: Judges, case: Case) -> None:
-    result = await judges.score("\n\n".join([case.plain, case.orders[0]]), case.theme)
-
-    told = {"en": "1 sentences that speak to them", "ja": "審査員に働きかける1文"}
-    assert told["ja" if case is JAPANESE else "en"] in result.feedback
 
 
 @CASES

@@ -30,7 +30,7 @@ Experts on resume after a crash of a team agree on {CANARY}.
 
 
 @pytest.mark.parametrize("theme", [ENGLISH, JAPANESE], ids=["en", "ja"])
-@pytest.mark.parametrize("set_to_a_model", [True, False], ids=["model", "extractive"])
+@pytest.mark.parametrize("set_to_a_model", [True, False], ids=["model", "quotes"])
 async def test_orders_in_a_document_reach_no_system_message_report_or_playbook(
     workspace: Path, documents: Path, vendors: Vendors, theme: str, set_to_a_model: bool
 ) -> None:
@@ -46,7 +46,8 @@ async def test_orders_in_a_document_reach_no_system_message_report_or_playbook(
     assert any(source.url.endswith("hostile.md") for source in outcome.report.sources)
     assert not [call for call in vendors.calls if CANARY in call.system]
     written = [Path(file) for file in outcome.files] + [*(workspace / "playbooks").glob("*.json*")]
-    assert len(written) > len(outcome.files)
+    # Lessons are learned with a model only.
+    assert (len(written) > len(outcome.files)) is set_to_a_model
     assert [file.name for file in written if CANARY in file.read_text("utf-8")] == []
 
 
@@ -89,7 +90,7 @@ async def test_a_files_name_with_invisible_characters_is_shown_without_them(work
     (documents / f"le{hidden}ft.bin").write_bytes(b"\0")
     contest = Contest(workspace, documents, None)
 
-    outcome = await contest.run("How does resume work after a crash?")
+    outcome = await contest.run("What does the command resume read?")
     dry = await contend.dry_run("What is a team?", options=contest.options(), services=contest.services())
 
     assert [line.partition(" (")[0] for line in dry.opening.left_out] == ["le ft.bin"]

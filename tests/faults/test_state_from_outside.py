@@ -9,6 +9,7 @@ import pytest
 from contend.contest.graph import build_contest_graph
 from fakes.contests import Contest
 from fakes.servers import Server, fresh_clone, langgraph_dev
+from fakes.vendors import Vendors
 
 THEME = "How does contend resume a run after a crash?"
 LOCAL = {"documents": ["docs"], "sources": ["local"], "max_rounds": 1, "learn": False}
@@ -17,8 +18,8 @@ CALLED = {"name": "print", "weight": 1.0, "kind": "function", "function": "built
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Without a key, so that all is composed by extraction."""
-    with langgraph_dev(fresh_clone(tmp_path_factory.mktemp("trusted") / "clone")) as running:
+    clone = fresh_clone(tmp_path_factory.mktemp("trusted") / "clone")
+    with Vendors() as vendors, langgraph_dev(clone, OPENAI_BASE_URL=vendors.base_url) as running:
         yield running
 
 
@@ -64,7 +65,7 @@ def test_a_front_ends_own_keys_are_passed_over(server: Server) -> None:
     "command",
     [
         {"update": {"options": {"max_rounds": 10}}},
-        {"goto": {"node": "publish", "input": {"winner": "control"}}},
+        {"goto": {"node": "publish", "input": {"winner": "skeptic"}}},
         {"goto": "publish", "resume": "approve"},
     ],
 )

@@ -23,7 +23,6 @@ OPTIONS = """
 config = "config/teams/plain.toml"
 
 [options]
-model = "extractive"
 teams = ["plain"]
 sources = ["local"]
 documents = ["{documents}"]
@@ -66,7 +65,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _running(
     tmp_path_factory: pytest.TempPathFactory, clone: Path, shared_documents: Path, endpoint: Vendors
 ) -> Iterator[Server]:
-    """Without any key. Runs are composed by extraction, except those of the teams alpha and beta."""
+    """Set to a language model on loopback; runs enter the team `plain` unless they name others."""
     workspace = tmp_path_factory.mktemp("server") / "workspace"
     write_workspace(workspace)
     (workspace / "config" / "teams" / "plain.toml").write_text(PLAIN, "utf-8")

@@ -178,10 +178,9 @@ async def test_what_criteria_cost_is_counted(contest: Contest, vendors: Vendors)
     assert outcome.usage.requests == recorded.requests == len(vendors.calls)
 
 
-async def test_no_criteria_are_set_where_judges_read_little_or_work_by_rule(
+async def test_no_criteria_are_set_where_judges_read_little(
     contest: Contest, workspace: Path, vendors: Vendors
 ) -> None:
-    await contest.run(THEME, max_rounds=1, learn=False, models={"evaluator": "extractive"})
     write_workspace(workspace)
     await contest.run(THEME, max_rounds=1, learn=False)
 

@@ -9,6 +9,7 @@ from threading import Barrier
 import pytest
 
 from contend.errors import InputError
+from contend.models.evaluation import CODE_METRIC_NAMES
 from contend.models.events import RoundJudged, RoundScored, RunStarted
 from fakes.chat_replies import with_findings
 from fakes.contests import Contest, metrics_of, rounds_of, write_workspace
@@ -149,15 +150,14 @@ async def score_of(contest: Contest, vendors: Vendors, reply: str, *, judge: str
 @pytest.mark.parametrize(
     "added", [ORDERS, ("Thought process:", "Solution"), SAID * 3, FILLER], ids=["orders", "keys", "repeats", "filler"]
 )
-async def test_orders_openers_and_padding_raise_no_score_of_the_judge_by_rule(
+async def test_orders_openers_and_padding_raise_no_metric_by_code(
     contest: Contest, vendors: Vendors, added: tuple[str, ...]
 ) -> None:
-    plain = await score_of(contest, vendors, draft(SAID), judge="extractive")
-    padded = await score_of(contest, vendors, draft(SAID, added=added), judge="extractive")
+    plain = metrics_of(await score_of(contest, vendors, draft(SAID), judge="gpt-5-mini"))
+    padded = metrics_of(await score_of(contest, vendors, draft(SAID, added=added), judge="gpt-5-mini"))
 
-    assert (padded.score or 0.0) <= (plain.score or 0.0)
-    before = metrics_of(plain)
-    assert all((metric.score or 0.0) <= (before[name].score or 0.0) for name, metric in metrics_of(padded).items())
+    assert set(CODE_METRIC_NAMES) <= padded.keys()
+    assert all((padded[name].score or 0.0) <= (plain[name].score or 0.0) for name in CODE_METRIC_NAMES)
 
 
 async def feedback_of(contest: Contest) -> str:
@@ -429,14 +429,6 @@ async def test_several_samples_are_drawn_as_the_endpoint_does(
     assert not [call for call in vendors.calls if call.prompt == "evaluator/metric" and "temperature" in call.body]
 
 
-async def test_an_extractive_judge_is_asked_once_whatever_the_samples(contest: Contest, workspace: Path) -> None:
-    write_metrics(workspace, '[evaluator]\nsamples = 3\n\n[[evaluator.metrics]]\nname = "coverage"\n')
-
-    await contest.run(THEME, max_rounds=1, models={"evaluator": "extractive"})
-
-    assert "median" not in metrics_of(rounds_of(contest)[0])["coverage"].reason
-
-
 EXPECTED = '[evaluator]\nexpected_score = true\n\n[[evaluator.metrics]]\nname = "coverage"\n'
 
 
@@ -515,7 +507,6 @@ async def test_a_refused_temperature_that_was_not_asked_for_ends_the_call(contes
         ({}, False),
         ({"evaluator": "alpha"}, True),
         ({"evaluator": "strict", "judge": "alpha"}, False),
-        ({"evaluator": "extractive"}, False),
     ],
 )
 async def test_a_run_whose_judges_use_a_writers_model_says_so_in_its_head(

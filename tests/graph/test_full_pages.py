@@ -71,11 +71,11 @@ def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[Web]:
 
 
 @pytest.fixture
-def contest(workspace: Path, documents: Path, web: Web) -> Contest:
+def contest(workspace: Path, documents: Path, web: Web, vendors: Vendors) -> Contest:
     assert web
     write_workspace(workspace, ("web",))
     (workspace / "config" / "teams" / "web.toml").write_text(TEAM, "utf-8")
-    return Contest(workspace, documents, None)
+    return Contest(workspace, documents, vendors.base_url)
 
 
 async def report_of(contest: Contest, **given: object) -> str:
@@ -84,10 +84,12 @@ async def report_of(contest: Contest, **given: object) -> str:
     return outcome.markdown or ""
 
 
-async def test_a_report_cites_what_only_the_page_itself_says(contest: Contest, web: Web) -> None:
+async def test_a_writer_is_offered_what_only_the_page_itself_says_and_cites_the_page(
+    contest: Contest, web: Web, vendors: Vendors
+) -> None:
     report = await report_of(contest)
 
-    assert f"{FACT[:-1]} [1]." in report
+    assert any(FACT in call.user for call in vendors.calls if call.prompt == "writer/write")
     assert f"1. **Bridges**\n   - Source: tavily\n   - URL: {web.url}/hum\n" in report
     assert "not read in full" not in report
     assert web.read() == ["/hum"]

@@ -11,8 +11,9 @@ from contend.app import dry_run
 from fakes.contests import Contest
 from fakes.files import make_docx, make_pdf
 from fakes.terminal import Terminal
+from fakes.vendors import Vendors
 
-THEME = "How does resume work after a crash, and what is a team?"
+THEME = "What does the command resume read?"
 
 
 @pytest.fixture
@@ -61,8 +62,16 @@ def _all_kinds(folder: Path, said: tuple[str, ...]) -> None:
     ids=["en", "ja"],
 )
 def test_documents_of_every_kind_serve_one_run_and_a_broken_one_is_named(
-    workspace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], theme: str, said: tuple[str, ...]
+    workspace: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    vendors: Vendors,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    theme: str,
+    said: tuple[str, ...],
 ) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
     _all_kinds(tmp_path / "mixed", said)
     terminal = Terminal(workspace, capsys.readouterr)
 
@@ -84,7 +93,8 @@ def test_a_run_on_hundreds_of_documents_tells_how_far_their_reading_is(
     given = ("run", THEME, "--docs", documents, "--source", "local", "--no-learn", "--rounds", "1")
 
     events = [json.loads(line) for line in terminal(*given, "--json").out.splitlines()]
-    lines = terminal(*given).out
+    # What was read is kept in a workspace, and not read again.
+    lines = Terminal(workspace.with_name("another"), capsys.readouterr)(*given).out
 
     told = [(event["read"], event["files"]) for event in events if event["type"] == "documents_read"]
     assert told == [*((read, 304) for read in range(25, 304, 25)), (304, 304)]

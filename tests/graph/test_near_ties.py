@@ -165,20 +165,6 @@ async def test_at_most_four_teams_are_compared(workspace: Path, documents: Path,
     assert order_of(contest)[-1] == "epsilon"
 
 
-async def test_a_control_is_not_compared_in_a_run_set_to_a_language_model(
-    contest: Contest, workspace: Path, vendors: Vendors
-) -> None:
-    team = workspace / "config" / "teams" / "beta.toml"
-    team.write_text(team.read_text("utf-8").replace("sources =", 'kind = "extractive"\nsources ='), "utf-8")
-    verdict = json.dumps({"reason": "Fair.", "evidence": [], "percent": 80})
-    vendors.reply(verdict, prompt="evaluator/metric")
-
-    await played(contest)
-
-    assert order_of(contest) == ["alpha", "beta"]
-    assert "pairwise/compare" not in vendors.prompts()
-
-
 def test_the_commands_that_show_a_ranking_follow(
     contest: Contest, vendors: Vendors, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -268,13 +254,6 @@ async def test_only_the_teams_near_the_best_are_compared(workspace: Path, docume
 
     assert vendors.prompts().count("pairwise/compare") == 2
     assert order_of(contest) == ["alpha", "beta", "gamma"]
-
-
-async def test_an_extractive_judge_compares_nothing(contest: Contest, vendors: Vendors) -> None:
-    outcome = await played(contest, models={"evaluator": "extractive"})
-
-    assert outcome.status == "completed"
-    assert "pairwise/compare" not in vendors.prompts()
 
 
 async def test_a_japanese_pair_is_compared_in_japanese(contest: Contest, vendors: Vendors) -> None:

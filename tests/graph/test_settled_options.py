@@ -58,10 +58,10 @@ async def opening(
         ("quick", True, "key", ["archivist"]),
         ("quick", False, "key", ["scout"]),
         ("quick", False, None, ["scholar"]),
-        ("standard", True, None, ["archivist", "scholar", "skeptic", "control"]),
-        ("standard", True, "key", ["archivist", "scout", "scholar", "control"]),
-        (None, False, None, ["scholar", "skeptic", "control"]),
-        ("deep", True, "key", ["archivist", "scout", "scholar", "skeptic", "control"]),
+        ("standard", True, None, ["archivist", "scholar", "skeptic"]),
+        ("standard", True, "key", ["archivist", "scout", "scholar"]),
+        (None, False, None, ["scholar", "skeptic"]),
+        ("deep", True, "key", ["archivist", "scout", "scholar", "skeptic"]),
     ],
 )
 async def test_the_teams_that_fit_what_is_on_enter_as_many_as_the_depth_says(

@@ -7,13 +7,20 @@ import pytest
 
 from contend.cli.answering import answers_of
 from contend.errors import InputError
+from fakes.contests import write_workspace
 from fakes.terminal import Terminal
+from fakes.vendors import Vendors
 
 QUESTION = "How does resume go on after a crash, and which calls are repeated?"
 
 
 @pytest.fixture
-def terminal(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
+def terminal(
+    workspace: Path, vendors: Vendors, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Terminal:
+    """Three teams on the own documents, set to a language model."""
+    write_workspace(workspace, ("archivist", "skeptic", "scholar"))
+    monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
     return Terminal(workspace, capsys.readouterr)
 
 
@@ -44,7 +51,7 @@ def test_questions_are_answered_by_team_one_approved_one_edited_one_rejected(
         "resume", "asked", "--json",
         "--answer", "archivist=approve",
         "--answer", f"skeptic=edit:{edited}",
-        "--answer", "control=reject:look for the cap on teams",
+        "--answer", "scholar=reject:look for the cap on teams",
     )  # fmt: skip
 
     outcome = json.loads(said.out.splitlines()[-1])
@@ -56,14 +63,14 @@ def test_questions_are_answered_by_team_one_approved_one_edited_one_rejected(
 def test_one_approval_answers_all_questions_and_a_reason_is_refused_in_the_terminals_words(
     terminal: Terminal, documents: Path
 ) -> None:
-    _ask(terminal, documents, "--approve", "plan", "--team", "archivist", "--team", "control")
+    _ask(terminal, documents, "--approve", "plan", "--team", "archivist", "--team", "skeptic")
 
     refused = terminal("resume", "asked", "--reject", "too broad")
     approved = terminal("resume", "asked", "--approve", "--json")
 
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert (
-        '--approve approves all, --answer archivist=approve --answer "control=reject:WHY" answers each' in refused.err
+        '--approve approves all, --answer archivist=approve --answer "skeptic=reject:WHY" answers each' in refused.err
     )
     assert json.loads(approved.out.splitlines()[-1])["status"] == "completed"
 
@@ -80,7 +87,7 @@ def test_one_question_is_answered_without_its_name(terminal: Terminal, documents
 def test_questions_are_answered_by_id_one_after_another_and_a_stale_answer_is_refused(
     terminal: Terminal, documents: Path
 ) -> None:
-    _ask(terminal, documents, "--approve", "plan", "--team", "archivist", "--team", "control")
+    _ask(terminal, documents, "--approve", "plan", "--team", "archivist", "--team", "skeptic")
     waiting = json.loads(terminal("resume", "asked", "--json").out.splitlines()[-1])["questions"]
     first, second = (question["id"] for question in waiting)
 
@@ -96,7 +103,7 @@ def test_questions_are_answered_by_id_one_after_another_and_a_stale_answer_is_re
 
 
 def test_two_answers_to_one_question_are_refused(terminal: Terminal, documents: Path) -> None:
-    _ask(terminal, documents, "--approve", "plan", "--team", "archivist", "--team", "control")
+    _ask(terminal, documents, "--approve", "plan", "--team", "archivist", "--team", "skeptic")
     waiting = json.loads(terminal("resume", "asked", "--json").out.splitlines()[-1])["questions"]
 
     said = terminal("resume", "asked", "--answer", "archivist=approve", "--answer", f"{waiting[0]['id']}=reject:no")

@@ -16,7 +16,11 @@ QUESTION = "How does resume go on after a crash, and which calls are repeated?"
 
 
 @pytest.fixture
-def terminal(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
+def terminal(
+    workspace: Path, vendors: Vendors, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Terminal:
+    """Set to a language model, unless a test takes the address away."""
+    monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
     return Terminal(workspace, capsys.readouterr)
 
 
@@ -69,8 +73,8 @@ def test_a_playbook_is_searched(terminal: Terminal, documents: Path) -> None:
 
 
 def test_any_text_is_scored(terminal: Terminal, documents: Path) -> None:
-    good = terminal("evaluate", documents / "resume.md", "--theme", QUESTION, "--model", "extractive")
-    other = terminal("evaluate", documents / "teams.md", "--theme", QUESTION, "--model", "extractive", "--json")
+    good = terminal("evaluate", documents / "resume.md", "--theme", QUESTION, "--model", "strict")
+    other = terminal("evaluate", documents / "teams.md", "--theme", QUESTION, "--model", "strict", "--json")
 
     assert good.code == 0
     assert re.search(r"point_coverage +– ", good.out)
@@ -83,7 +87,7 @@ def test_a_report_of_contend_is_scored_by_its_own_references(terminal: Terminal,
     report = tmp_path / "report.md"
     report.write_text(f"{finished().to_markdown()}\n\n{head_markdown(run_head(), 'en')}\n", "utf-8")
 
-    said = terminal("evaluate", report, "--theme", QUESTION, "--model", "extractive", "--json")
+    said = terminal("evaluate", report, "--theme", QUESTION, "--model", "strict", "--json")
 
     scores = {metric["name"]: metric["score"] for metric in json.loads(said.out)["metrics"]}
     assert (said.code, scores["citation_validity"]) == (0, 1.0)

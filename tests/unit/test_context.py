@@ -162,7 +162,7 @@ async def test_an_endpoint_is_asked_once_and_only_for_models_that_config_leaves_
 ) -> None:
     with server(VLLM) as (url, asked):
         services = opened(url, '"qwen*" = 9000')
-        known = await services.contexts(["qwen3", "extractive"])
+        known = await services.contexts(["qwen3"])
         before = list(asked)
         for _ in range(2):
             await services.contexts(["qwen3", "other"])
@@ -226,15 +226,12 @@ def test_a_role_has_the_profile_of_the_model_that_plays_it(opened: Callable[...,
     services = opened(None)
     options = resolved(services, model="large", models={"judge": "small", "reviewer": "unknown"})
     team = TeamConfig(team_id="a", name="A", sources=["local"], models={"writer": "small"})
-    control = TeamConfig(team_id="c", name="C", kind="extractive", sources=["local"])
 
     assert services.profile("writer", options).tokens == 128_000
     assert services.profile("judge", options).compact
     assert services.profile("reviewer", options).tokens == 32_000
     assert services.profile("writer", options, team=team).tokens == 8192
     assert services.profile("evaluator", options, name="small").tokens == 8192
-    assert services.profile("writer", options, team=control).compact
-    assert services.profile("writer", options.model_copy(update={"models": {"writer": "extractive"}})).compact
 
 
 def test_config_show_and_doctor_say_how_much_each_model_reads_and_who_says_so(

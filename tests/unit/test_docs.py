@@ -24,6 +24,7 @@ from contend.services import Services
 from contend.settings import Settings, load_config, load_settings
 from contend.sources.readers import READERS, read_document
 from fakes.guide import PAGES, ROOT, blocks, without_blocks
+from fakes.vendors import Vendors
 
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _INLINE = re.compile(r"`([^`\n]+)`")
@@ -186,9 +187,16 @@ def test_every_python_example_compiles(page: Path) -> None:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "asyncio.run(" in page.read_text("utf-8")], ids=_shown)
 def test_every_whole_python_example_ends_with_a_report(
-    page: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    page: Path,
+    *,
+    workspace: Path,
+    vendors: Vendors,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
     _write_config(page, workspace)
+    monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
     (tmp_path / "docs").symlink_to(ROOT / "docs")
     monkeypatch.setenv("CONTEND_WORKSPACE", str(workspace))
     for number, block in enumerate(text for text in blocks(page, "python") if "asyncio.run(" in text):

@@ -27,7 +27,7 @@ def test_without_any_key_the_main_job_can_run_and_each_thing_says_how_it_is(term
     said = terminal("doctor")
 
     assert said.code == 0
-    assert "composes by extraction" in said.out
+    assert "quotes from your documents, without a language model" in said.out
     assert "give --docs PATH to a run" in said.out
     assert "set TAVILY_API_KEY" in said.out
     assert "Ready.\nNext  contend run THEME --docs FOLDER" in said.out
@@ -84,7 +84,7 @@ def test_an_endpoint_that_is_not_there_is_a_fault(terminal: Terminal, monkeypatc
 
     assert code == 2
     assert "cannot be reached" in found["model"]["said"]
-    assert "--model extractive" in found["model"]["remedy"]
+    assert "--team quotes" in found["model"]["remedy"]
 
 
 @pytest.mark.parametrize("body", [b"[]", b'{"data": null}', b'{"data": []}'])

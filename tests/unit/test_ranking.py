@@ -17,7 +17,7 @@ from contend.models.round import LeaderboardEntry, RoundPromptConfig, RoundPromp
 from contend.models.task import TeamStatus
 from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder
 from contend.report import ReportHead, head_markdown
-from contend.settings import EXTRACTIVE, ROLES
+from contend.settings import ROLES
 from contend.stores.leaderboard import LiveLeaderboard
 from contend.stores.record import RecordStore
 from contend.team.rounds import FinishedRound
@@ -28,7 +28,7 @@ from fakes.terminal import Terminal
 NAMES = ("a", "b", "B", "a-1", "_", "c", "d", "e", "f", "g", "h", "i")
 LIBRARY = PromptLibrary(None)
 OPTIONS = ResolvedOptions(
-    models=dict.fromkeys(ROLES, EXTRACTIVE), evaluator=EvaluatorConfig(metrics=[MetricConfig(name="coverage")])
+    models=dict.fromkeys(ROLES, "large"), evaluator=EvaluatorConfig(metrics=[MetricConfig(name="coverage")])
 )
 
 # Few different scores, some apart by less than any rounding shows: ties and near ties are what matters.
@@ -79,7 +79,7 @@ def test_the_outcomes_and_the_winner_follow_the_rule(teams: dict[str, Rounds], k
 
     expected = by_the_rule(teams, keys)
 
-    winner = winner_of(outcomes, OPTIONS)
+    winner = winner_of(outcomes)
     assert places(standings(outcomes)) == expected
     assert (winner.team.team_id if winner else None) == (expected[0].team_id if expected[0].rank else None)
 

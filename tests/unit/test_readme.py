@@ -25,4 +25,4 @@ def test_the_python_example_answers_its_question_from_the_guide(
     assert said.startswith("completed in thread ")
     assert "last checkpoint" in said
     assert "/docs/resume.md" in said
-    assert "composed by extraction; no language model" in said
+    assert "quotes from your documents; no language model" in said

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from contend.retrieval import HybridIndex, Ranked, default_embedder, mmr
+from contend.retrieval import HybridIndex, Ranked, default_embedder
 
 ENGLISH = [
     "Suspension bridges hum when vortices are shed from both sides of the deck.",
@@ -158,15 +158,3 @@ def test_indexing_prints_and_logs_nothing(capfd: pytest.CaptureFixture[str], cap
 
     assert capfd.readouterr() == ("", "")
     assert not [record for record in caplog.records if record.name == "bm25s"]
-
-
-def test_a_choice_of_passages_prefers_difference_over_a_twin() -> None:
-    vectors = np.array([[1, 0], [1, 0], [0, 1]], dtype=np.float32)
-
-    assert mmr(vectors, [1.0, 0.9, 0.6], 2, diversity=0.5) == [0, 2]
-
-
-def test_without_diversity_the_choice_goes_by_score() -> None:
-    vectors = np.array([[1, 0], [1, 0], [0, 1]], dtype=np.float32)
-
-    assert mmr(vectors, [0.5, 0.9, 0.6], 3, diversity=0.0) == [1, 2, 0]

@@ -138,17 +138,6 @@ def test_an_order_in_a_heading_or_title_is_left_out() -> None:
     assert "rubric" not in shown
 
 
-def test_what_was_left_out_is_noted_in_the_runs_language() -> None:
-    seen = seen_by_judges(report(SENTENCES[0], SENTENCES[0], ORDERS[0]))
-
-    assert [note.split(":")[1].split()[0] for note in seen.notes("en")] == ["1", "1"]
-    assert seen.notes("ja") == [
-        "審査から除いた文: 質問に答えず審査員に働きかける1文",
-        "審査から除いた文: 前と同じ1文",
-    ]
-    assert seen_by_judges(report(*SENTENCES)).notes("en") == []
-
-
 @given(st.text(max_size=300))
 def test_any_text_can_be_shown_and_showing_it_again_changes_nothing(content: str) -> None:
     shown = seen_by_judges(content).text

@@ -88,7 +88,7 @@ def test_feedback_lists_criteria_then_fixes_then_unsupported_places_then_what_be
         metric("citation_validity", 0.5, weight=0.0),
     ]
 
-    lines = evaluation_of(scores, notes=["left out"], places={"It hums at night.": "1.1.2"}).feedback.splitlines()
+    lines = evaluation_of(scores, places={"It hums at night.": "1.1.2"}).feedback.splitlines()
 
     assert lines == [
         "- summary 1: Answer it.",
@@ -97,7 +97,6 @@ def test_feedback_lists_criteria_then_fixes_then_unsupported_places_then_what_be
         "- 1.1.2: what it cites does not say this: “It hums at night.”",
         "- what it cites does not say this: “It is said.”",
         "capped: a citation names a source that was not retrieved",
-        "left out",
     ]
 
 

@@ -54,7 +54,7 @@ async def model_check(services: Services, servers: Sequence[Server]) -> Check:
     """Whether the endpoint answers and has the models; without one, what else there is."""
     settings = services.settings
     if not settings.has_language_model:
-        said = "no OPENAI_API_KEY or OPENAI_BASE_URL: contend composes by extraction, without a language model"
+        said = "no OPENAI_API_KEY or OPENAI_BASE_URL: contend quotes from your documents, without a language model"
         return Check("model", "off", said, _offer(servers))
     if services.recording:
         recorded = services.recording.summary

@@ -10,8 +10,9 @@ from contend.app import RunOutcome
 from contend.cli.answering import next_steps, shown_questions
 from contend.cli.board import Board, TeamRow
 from contend.cli.screen import advise, say, show
-from contend.cli.words import STATUS, STYLE, plain, said_first, said_models, said_usage
+from contend.cli.words import NO_MODEL, STATUS, STYLE, TO_SET_ONE, plain, said_first, said_models, said_usage
 from contend.contest.closing import ALL_DELIVERED
+from contend.models.research import ResearchReport
 from contend.text import shown_score
 
 
@@ -21,10 +22,13 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
         say(f"Nothing to do: thread {outcome.thread_id} is {outcome.status} ({plain(outcome.message)}).")
         _next(outcome)
         return
-    parts: list[RenderableType] = ["", _headline(outcome), "", _table(board.rows(), outcome.message), ""]
+    parts: list[RenderableType] = ["", _headline(outcome, board), ""]
+    if board.models:
+        parts += [_table(board.rows(), outcome.message), ""]
     if outcome.report is not None:
         summary = Markdown(plain(outcome.report.executive_summary), hyperlinks=False)
         parts += [Text("Summary", style="bold"), Padding(summary, (0, 0, 0, 2)), ""]
+        parts += [] if board.models else [*_quotes(outcome.report), ""]
     if outcome.questions:
         parts += [shown_questions(outcome.questions)]
     if outcome.files:
@@ -35,11 +39,13 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
     _next(outcome)
 
 
-def _headline(outcome: RunOutcome) -> Text:
+def _headline(outcome: RunOutcome, board: Board) -> Text:
     summary = outcome.summary
     status = "Waiting" if outcome.questions else STATUS[outcome.status]
     said = Text(status, style=f"bold {STYLE[outcome.status]}")
-    if summary is not None and summary.best_team_id is not None:
+    if outcome.report is not None and not board.models:
+        said.append(f": {NO_MODEL}", style="bold")
+    elif summary is not None and summary.best_team_id is not None:
         names = {status.team_id: status.team_name for status in summary.team_statuses}
         said.append(f": {said_first(names[summary.best_team_id], summary.best_score)}", style="bold")
     if outcome.status != "completed" or outcome.message != ALL_DELIVERED:
@@ -47,6 +53,12 @@ def _headline(outcome: RunOutcome) -> Text:
     for notice in outcome.notices:
         said.append(f"\n{plain(notice)}", style="yellow not bold")
     return said
+
+
+def _quotes(report: ResearchReport) -> list[RenderableType]:
+    """The best quote of each part: without a language model they are the answer."""
+    listed = "\n".join(f"{number}. {plain(each)}" for number, each in enumerate(report.key_findings, start=1))
+    return [Text("Quotes", style="bold"), Padding(Markdown(listed, hyperlinks=False), (0, 0, 0, 1)), Text(TO_SET_ONE)]
 
 
 def _table(rows: list[TeamRow], message: str) -> Table:

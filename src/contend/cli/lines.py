@@ -1,6 +1,6 @@
 """A run's events as plain lines: for logs, pipes and terminals that are none."""
 
-from contend.cli.words import counted, plain, said_first
+from contend.cli.words import NO_MODEL, counted, plain, said_first
 from contend.models.events import (
     AnyEvent,
     DocumentsRead,
@@ -49,7 +49,8 @@ def _of_run(
     match event:
         case RunStarted():
             off = "".join(f"; {name} is off ({reason})" for name, reason in event.sources_off.items())
-            return f"{counted(len(event.teams), 'team')} on {', '.join(event.sources)}{off}: {event.theme}"
+            what = f"{counted(len(event.teams), 'team')} on {', '.join(event.sources)}" if event.models else NO_MODEL
+            return f"{what}{off}: {event.theme}"
         case DocumentsRead():
             return f"read {event.read:,} of {counted(event.files, 'document')}"
         case WinnerPicked():
@@ -88,6 +89,8 @@ def _in_round(event: RoundStarted | StepDone | RoundSubmitted | RoundScored | Ro
         case RoundSubmitted():
             return f"submitted {counted(event.characters, 'character')}"
         case RoundScored():
+            if not event.metrics:
+                return "quotes are not scored"
             metrics = ", ".join(f"{metric.name} {shown_score(metric.score)}" for metric in event.metrics)
             return f"scored {shown_score(event.score)} ({metrics}){_unsupported(event)}"
         case RoundJudged():

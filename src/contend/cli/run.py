@@ -54,7 +54,7 @@ def run(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option("--model", metavar="NAME", rich_help_panel=_MODELS, help="Model of every role; or `extractive`."),
+        typer.Option("--model", metavar="NAME", rich_help_panel=_MODELS, help="Model of every role."),
     ] = None,
     approve: Annotated[
         list[str] | None,
@@ -68,14 +68,6 @@ def run(
     ] = False,
     no_learn: Annotated[
         bool, typer.Option("--no-learn", rich_help_panel=_MODELS, help="Write nothing into the playbook.")
-    ] = False,
-    allow_extractive: Annotated[
-        bool,
-        typer.Option(
-            "--allow-extractive",
-            rich_help_panel=_MODELS,
-            help="Publish the control's text if no team with a language model delivers.",
-        ),
     ] = False,
     max_tokens: Annotated[
         int | None, typer.Option("--max-tokens", metavar="N", rich_help_panel=_LIMITS, help="Tokens of the whole run.")
@@ -133,7 +125,6 @@ def run(
         length=length,
         synthesis=False if no_synthesis else None,
         learn=False if no_learn else None,
-        allow_extractive=True if allow_extractive else None,
     )
     if dry_run:
         from contend.cli.dry_run import show_dry_run

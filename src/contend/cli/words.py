@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from contend.models.round import ExitReason
 from contend.models.task import RunStatus, RunUsage
-from contend.settings import EXTRACTIVE
 from contend.text import clean, shown_score
 
 WHY_STOPPED: Mapping[ExitReason, str] = {
@@ -18,7 +17,7 @@ WHY_STOPPED: Mapping[ExitReason, str] = {
     "plateau": "no gain any more",
     "budget_reserve": "the budget's reserve is reached",
     "judge": "the judge sees no gain in another round",
-    "one_round": "a control plays one round",
+    "one_round": "quotes are found in one round",
     "failed": "failed",
 }
 STATUS: Mapping[RunStatus, str] = {
@@ -37,6 +36,8 @@ STYLE: Mapping[str, str] = {
     "interrupted": "yellow",
     "pending": "dim",
 }
+NO_MODEL = "quotes from your documents; no language model"
+TO_SET_ONE = "Set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, and teams compete for a report."
 _MINUTE = 60
 
 
@@ -64,8 +65,8 @@ def said_models(models: Mapping[str, str]) -> str:
     if replies := models.get("replies"):
         return f"model replies: {plain(replies)}"
     names = set(models.values())
-    if names == {EXTRACTIVE}:
-        return "extractive (no language model)"
+    if not names:
+        return NO_MODEL
     if len(names) == 1:
         return plain(names.pop())
     return ", ".join(f"{role} {plain(name)}" for role, name in models.items())

@@ -51,8 +51,7 @@ class ClosingNodes:
         """The first in the one ranking; none if no team delivered."""
         keys = await self._kept_keys(state)
         outcomes = outcomes_of({**state, "pairwise": keys})
-        options = ResolvedOptions.model_validate(state["options"])
-        winner = winner_of(outcomes, options)
+        winner = winner_of(outcomes)
         status, notes = status_of(outcomes, winner, ended_budgets(state))
         texts = {
             outcome.team.team_id: (await self.services.require_submission(outcome.best.submission)).content
@@ -60,14 +59,15 @@ class ClosingNodes:
             if outcome.best is not None
         }
         best = winner.best if winner else None
-        tell(
-            WinnerPicked(
-                execution_id=state["execution_id"],
-                team_id=winner.team.team_id if winner else None,
-                score=best.score if best else None,
-                leaderboard=standings(outcomes),
+        if not _gives_quotes(state):
+            tell(
+                WinnerPicked(
+                    execution_id=state["execution_id"],
+                    team_id=winner.team.team_id if winner else None,
+                    score=best.score if best else None,
+                    leaderboard=standings(outcomes),
+                )
             )
-        )
         return {
             "pairwise": keys,
             "winner": winner.team.team_id if winner else None,
@@ -97,7 +97,8 @@ class ClosingNodes:
         editing = editing_of(state)
         lines = await lines_of(self.services, submission)
         judged = judged_metrics(state, winner)
-        doubtful = await self._doubtful(judged, submission, lines)
+        # Quotes are their passages.
+        doubtful = [] if options.gives_quotes else await self._doubtful(judged, submission, lines)
         head = head_of(
             outcomes,
             winner,
@@ -215,6 +216,10 @@ def judged_metrics(state: ContestState, winner: TeamOutcome) -> list[MetricScore
 def _remarks(state: ContestState) -> list[str]:
     failure = state.get("criteria_failure", "")
     return remarks_of(outcomes_of(state), comparisons_of(state), editing_of(state), criteria_failure=failure)
+
+
+def _gives_quotes(state: ContestState) -> bool:
+    return ResolvedOptions.model_validate(state["options"]).gives_quotes
 
 
 def _answer(state: ContestState, text: str) -> AIMessage:

@@ -27,7 +27,6 @@ from contend.research.drafts import draft_of, faults_of_report
 from contend.research.full import draft_value, head_values, length_values
 from contend.research.planting import Guard, without_planted
 from contend.services import Services, tell
-from contend.settings import EXTRACTIVE
 from contend.team.evaluation import evaluation_of
 from contend.team.metrics import measure, metric_tasks, unscored
 from contend.team.state import MetricTask
@@ -66,7 +65,7 @@ class EditingNodes:
     async def synthesize(self, state: ContestState) -> ContestUpdate:
         """One report of the best parts of all, from the passages that they rest on."""
         options = ResolvedOptions.model_validate(state["options"])
-        outcomes = mergeable(outcomes_of(state), options)
+        outcomes = mergeable(outcomes_of(state))
         drafts = [await self.services.require_submission(_document(outcome)) for outcome in outcomes]
         limits = self.services.profile("writer", options)
         passages = await self._passages(drafts, tokens=limits.offered_tokens)
@@ -210,9 +209,9 @@ class EditingNodes:
         return kept
 
 
-def mergeable(outcomes: Sequence[TeamOutcome], options: ResolvedOptions) -> list[TeamOutcome]:
+def mergeable(outcomes: Sequence[TeamOutcome]) -> list[TeamOutcome]:
     """The teams whose reports an editor may merge, best first."""
-    return [each for each in in_the_running(outcomes, options) if each.best and each.team.kind != "extractive"]
+    return [each for each in in_the_running(outcomes) if each.best]
 
 
 def is_worse(score: float | None, best: float | None, comparisons: Sequence[Comparison]) -> bool:
@@ -234,12 +233,12 @@ def editing_of(state: ContestState) -> Editing:
 def wants_editor(services: Services, state: ContestState) -> bool:
     """Whether there is something to merge, and a model that can: one that reads whole passages, with budget left."""
     options, outcomes = ResolvedOptions.model_validate(state["options"]), outcomes_of(state)
-    if not options.synthesis or options.models["writer"] == EXTRACTIVE or services.profile("writer", options).compact:
+    if not options.synthesis or options.gives_quotes or services.profile("writer", options).compact:
         return False
     if any(outcome.exit_reason in BUDGETS for outcome in outcomes):
         return False
     left = services.ledgers.of(state["execution_id"]).share_left()
-    return len(mergeable(outcomes, options)) >= _SEPARATE and left >= options.judgment.budget_reserve
+    return len(mergeable(outcomes)) >= _SEPARATE and left >= options.judgment.budget_reserve
 
 
 def _submission(

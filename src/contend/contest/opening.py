@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
 
@@ -24,6 +25,7 @@ from contend.team.criteria import made_criteria
 from contend.team.state import TeamInput
 from contend.text import shorten, without_marks
 
+_OF_QUOTES = Path("config/teams/quotes.toml")
 EARLIER_CHARACTERS = 1200
 """What teams see of the thread's last report."""
 
@@ -105,7 +107,7 @@ class OpeningNode:
         task = OrchestratorTask(
             task_id=UUID(execution_id),
             user_prompt=opening.theme,
-            team_configs=[files[team.team_id] for team in opening.teams],
+            team_configs=[files.get(team.team_id, _OF_QUOTES) for team in opening.teams],
             timeout_seconds=opening.options.timeout_per_team_seconds,
         )
         return task.model_dump(mode="json")

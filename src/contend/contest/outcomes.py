@@ -6,18 +6,12 @@ from typing import Any
 from pydantic import Field
 
 from contend.contest.state import ContestState
-from contend.models.options import ResolvedOptions, TeamConfig
+from contend.models.options import TeamConfig
 from contend.models.record import Record
 from contend.models.round import ExitReason, LeaderboardEntry, ranked
 from contend.models.rows import EvaluationRow, SubmissionRow
 from contend.models.task import ExecutionSummary, RoundResult, RunStatus, RunUsage, TeamStatus
-from contend.settings import EXTRACTIVE
 from contend.team.rounds import FinishedRound, best_of
-
-ONLY_CONTROLS = (
-    "only {controls} delivered, to compare others with: publish it with allow_extractive (--allow-extractive)"
-)
-"""Why a run has no report though a team delivered."""
 
 BUDGETS: frozenset[ExitReason] = frozenset({"max_tokens", "max_usd", "max_minutes", "max_calls"})
 
@@ -72,19 +66,15 @@ def outcomes_of(state: ContestState) -> list[TeamOutcome]:
     return [outcome.model_copy(update={"pairwise_key": keys.get(outcome.team.team_id)}) for outcome in ended]
 
 
-def winner_of(outcomes: Sequence[TeamOutcome], options: ResolvedOptions) -> TeamOutcome | None:
+def winner_of(outcomes: Sequence[TeamOutcome]) -> TeamOutcome | None:
     """The first in the ranking of those that may win."""
-    return next(iter(in_the_running(outcomes, options)), None)
+    return next(iter(in_the_running(outcomes)), None)
 
 
-def in_the_running(outcomes: Sequence[TeamOutcome], options: ResolvedOptions) -> list[TeamOutcome]:
-    """The teams that may win, in rank order. In a run set to a language model a control may only where allowed."""
+def in_the_running(outcomes: Sequence[TeamOutcome]) -> list[TeamOutcome]:
+    """The teams that may win, in rank order."""
     by_id = {outcome.team.team_id: outcome for outcome in outcomes}
-    order = [by_id[entry.team_id] for entry in standings(outcomes) if entry.rank is not None]
-    if options.models["writer"] == EXTRACTIVE:
-        return order
-    teams = [outcome for outcome in order if outcome.team.kind != "extractive"]
-    return teams or (order if options.allow_extractive else [])
+    return [by_id[entry.team_id] for entry in standings(outcomes) if entry.rank is not None]
 
 
 def status_of(
@@ -93,10 +83,11 @@ def status_of(
     """The run's status and a line for each thing that keeps it from being complete; `ended` are used-up budgets."""
     notes = _failures(outcomes)
     if winner is None:
-        controls = ", ".join(outcome.team.team_id for outcome in outcomes if outcome.best is not None)
-        return "failed", [*notes, *([ONLY_CONTROLS.format(controls=controls)] if controls else [])]
+        return "failed", notes
     notes += [f"{limit} was reached: the best submission until then is published" for limit in sorted(ended)]
-    if winner.best is not None and winner.best.score is None:
+    if winner.team.kind == "quotes":
+        notes += [winner.best.feedback] if winner.best and winner.best.feedback else []
+    elif winner.best is not None and winner.best.score is None:
         notes.append("unscored: no submission could be scored")
     return ("partial" if notes else "completed"), notes
 

@@ -14,13 +14,14 @@ from contend.models.research import ResearchReport
 from contend.models.submission import Submission
 from contend.models.task import RunStatus, RunUsage
 from contend.report import PublishedLine, ReportHead, head_markdown, to_html, to_json
-from contend.settings import EXTRACTIVE
 from contend.stores.files import write_file
 from contend.text import shown_score
 
-HONEST: dict[str, str] = {
-    "en": "composed by extraction; no language model",
-    "ja": "抽出による構成です。言語モデルは使っていません",
+QUOTES: dict[str, str] = {
+    "en": "quotes from your documents; no language model. With OPENAI_API_KEY set, or OPENAI_BASE_URL for a server of "
+    "your own, teams compete for a report",
+    "ja": "お手元の文書からの引用です。言語モデルは使っていません。OPENAI_API_KEY、または手元のサーバーなら"
+    "OPENAI_BASE_URLを設定すると、チームがレポートを競います",
 }
 
 NEAR_TIE: dict[str, str] = {
@@ -97,13 +98,12 @@ def head_of(
     withheld: Sequence[str] = (),
 ) -> ReportHead:
     """What kind of run made the report."""
-    extractive = options.models["writer"] == EXTRACTIVE or winner.team.kind == "extractive"
     compared = any(outcome.pairwise_key is not None for outcome in outcomes)
     return ReportHead(
         status=status,
-        winner=winner.team.name,
+        winner=None if options.gives_quotes else winner.team.name,
         best_score=winner.best.score if winner.best else None,
-        leaderboard=standings(outcomes),
+        leaderboard=[] if options.gives_quotes else standings(outcomes),
         sources_off=sources_off,
         left_out=list(left_out),
         unread=unread,
@@ -113,7 +113,7 @@ def head_of(
         usage=usage,
         seconds=active_seconds(outcomes),
         notes=[
-            *([HONEST[options.language]] if extractive else []),
+            *([QUOTES[options.language]] if options.gives_quotes else []),
             *([NEAR_TIE[options.language]] if compared else []),
             *notes,
         ],

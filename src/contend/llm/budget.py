@@ -8,7 +8,7 @@ from contend.clock import RunClock
 from contend.errors import BudgetExhausted, InputError, Limit
 from contend.models.options import ResolvedOptions
 from contend.models.task import CallUsage, RunUsage
-from contend.settings import EXTRACTIVE, ModelPrice
+from contend.settings import ModelPrice
 
 _MILLION = 1_000_000
 _ROUNDING = 1e-9
@@ -199,7 +199,7 @@ def require_price(models: Iterable[str], prices: Mapping[str, ModelPrice]) -> No
     Raises:
         InputError: a model has no price; names all of those.
     """
-    unknown = sorted({model for model in models if model != EXTRACTIVE and model not in prices})
+    unknown = sorted({model for model in models if model not in prices})
     if unknown:
         raise InputError(
             f"max_usd needs the price of {', '.join(unknown)}: add it under [prices] in config/models.toml,"

@@ -64,10 +64,6 @@ class ContextProfile:
         return min(_MOST_HISTORY, self.tokens // 16)
 
 
-EXTRACTIVE_PROFILE = ContextProfile(COMPACT_PASSAGE_TOKENS * 2)
-"""The extractive model reads anything, and picks sentences best from few passages."""
-
-
 class ModelContext(NamedTuple):
     """The tokens that a model can read, and who says so."""
 

@@ -1,4 +1,4 @@
-"""The one protocol behind which language models and the extractive model stand: nodes don't know which one answers."""
+"""The one protocol behind which language models stand: nodes don't know which one answers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

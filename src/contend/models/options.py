@@ -71,7 +71,7 @@ class RunOptions(Record):
     documents: list[str] | None = Field(None, description="Files or folders of your own documents.")
     dataset: Identifier | None = Field(None, description="The playbook to start from and to learn into.")
     language: Literal["auto", "en", "ja"] | None = Field(None, description="Language of prompts and report.")
-    model: str | None = Field(None, description="Model for every role, or `extractive`.")
+    model: str | None = Field(None, description="Model for every role.")
     models: dict[Role, str] | None = Field(None, description="Models for single roles.")
     max_tokens: int | None = Field(None, ge=1, description="Tokens the whole run may use.")
     max_usd: float | None = Field(None, gt=0, description="Money the whole run may cost; needs known prices.")
@@ -81,7 +81,6 @@ class RunOptions(Record):
     approve: list[Approval] | None = Field(None, description="What a person approves first: plan, report, playbook.")
     synthesis: bool | None = Field(None, description="An editor merges the teams' best parts into one report.")
     learn: bool | None = Field(None, description="Write lessons into the playbook at the end.")
-    allow_extractive: bool | None = Field(None, description="Publish the control's text if no other team delivers.")
 
 
 class JudgmentConfig(Record):
@@ -163,7 +162,7 @@ class TeamConfig(Record):
 
     team_id: Identifier
     name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64)]
-    kind: Literal["research", "extractive"] = "research"
+    kind: Literal["research", "quotes"] = "research"
     stance: str = Field("", max_length=2000)
     sources: list[str] = Field(min_length=1)
     needs: list[str] = Field(default_factory=list)
@@ -188,6 +187,7 @@ class ResolvedOptions(Record):
     dataset: Identifier = "default"
     language: Language = "en"
     models: dict[Role, str] = Field(default_factory=dict)
+    """Empty in a run without a language model, which gives quotes."""
     contexts: dict[str, int] = Field(default_factory=dict)
     """The tokens that each model can read, by its name."""
     recorded: RecordedReplies | None = None
@@ -197,13 +197,17 @@ class ResolvedOptions(Record):
     max_calls: int | None = None
     approve: list[Approval] = Field(default_factory=list)
     learn: bool = True
-    allow_extractive: bool = False
     timeout_per_team_seconds: int = Field(default=600, gt=0)
     max_retries_per_team: int = Field(default=0, ge=0)
     max_concurrent_teams: int = Field(default=8, ge=1)
     judgment: JudgmentConfig = Field(default_factory=JudgmentConfig)
     evaluator: EvaluatorConfig
     round_prompt: RoundPromptConfig = Field(default_factory=RoundPromptConfig)
+
+    @property
+    def gives_quotes(self) -> bool:
+        """Whether it is a run without a language model: passages word for word, no contest."""
+        return not self.models
 
     @model_validator(mode="after")
     def _rounds_in_order(self) -> "ResolvedOptions":

@@ -21,7 +21,7 @@ ExitReason = Literal[
     "one_round",
     "failed",
 ]
-"""Why a team stopped. `one_round`: a control plays one round; `failed`: it forfeited.
+"""Why a team stopped. `one_round`: quotes are found in one round; `failed`: it forfeited.
 
 A run that is stopped from outside has none: it is interrupted, and its teams go on when it is resumed.
 """

@@ -26,6 +26,8 @@ class ResearchAlone:
         """Theme, options and a plain team."""
         opened = await open_asked(self.services, state, runtime.context)
         team = TeamConfig(team_id="research", name="Research", sources=opened.sources)
+        if opened.options.gives_quotes:
+            team = opened.teams[0]
         question = question_in_chat(state)
         return {
             **FRESH,

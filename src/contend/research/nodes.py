@@ -36,6 +36,7 @@ from contend.research.gathering import (
     working_ids,
 )
 from contend.research.planting import without_planted
+from contend.research.quoting import gives_quotes, hand_in_quotes, plan_quotes
 from contend.research.reading import nearest_passages, pages_to_read, unread_pages
 from contend.research.screening import screened
 from contend.research.state import (
@@ -60,6 +61,8 @@ class ResearchNodes:
 
     async def supervise(self, state: ResearchState) -> ResearchUpdate:
         """Plan first; afterwards decide on `next_action`, without a call."""
+        if gives_quotes(state):
+            return plan_quotes(state)
         if not state.get("task_plan"):
             # A team's round begins with an empty state; each key that is written is a row of every store.
             begun = {} if "next_action" in state else BEGUN
@@ -175,6 +178,8 @@ class ResearchNodes:
 
     async def write(self, state: ResearchState) -> ResearchUpdate:
         """The draft, or what of it changes; the model names sources, code renders the citations."""
+        if gives_quotes(state):
+            return await hand_in_quotes(self.services, state)
         offered = await self._offered(state)
         best = await self.services.submission(state.get("best_submission"))
         if profile(self.services, state).compact:

@@ -9,6 +9,7 @@ from contend.preflight import is_alone
 from contend.research.ask import max_iterations, profile, queries_of, searched_sources, team_of
 from contend.research.full import outline_of, writes_by_section
 from contend.research.gathering import pool_of
+from contend.research.quoting import gives_quotes
 from contend.research.reading import pages_to_read
 from contend.research.state import ResearchState, SearchTask, SectionTask
 from contend.services import Services
@@ -71,6 +72,8 @@ class ResearchRoutes:
 
     async def route_after_write(self, state: ResearchState) -> Literal["review", "supervise"]:
         """The last draft is handed in whatever a reviewer says of it: nobody is asked."""
+        if gives_quotes(state):
+            return "supervise"
         last = state.get("open_searched") or state["iteration_count"] >= max_iterations(state)
         return "supervise" if last else "review"
 

@@ -14,12 +14,11 @@ from contend.settings.files import (
     config_file,
     load_config,
 )
-from contend.settings.options import EXTRACTIVE, ROLES, Resolved, environment_options, resolve_options
+from contend.settings.options import ROLES, Resolved, environment_options, resolve_options
 from contend.settings.process import Settings, is_loopback, load_settings
 
 __all__ = [
     "CONFIG_FILES",
-    "EXTRACTIVE",
     "ROLES",
     "Config",
     "ModelPrice",

@@ -13,9 +13,6 @@ from contend.settings.checking import checked
 from contend.settings.files import Config, OrchestratorSettings
 from contend.text import detect_language
 
-EXTRACTIVE = "extractive"
-"""The name of the built-in model that composes by extraction."""
-
 ROLES: tuple[Role, ...] = ("supervisor", "writer", "reviewer", "evaluator", "judge", "reflector", "curator")
 
 
@@ -103,10 +100,11 @@ def _settle(config: Config, values: dict[str, Any], *, theme: str, has_language_
 
 
 def _models(config: Config, values: dict[str, Any], *, has_language_model: bool) -> dict[Role, str]:
-    default = config.models.default if has_language_model else EXTRACTIVE
-    models: dict[Role, str] = dict.fromkeys(ROLES, default)
-    if has_language_model:
-        models |= config.models.roles
+    """None where no endpoint is set and nobody names a model."""
+    if not has_language_model and not values.keys() & {"model", "models"}:
+        return {}
+    models: dict[Role, str] = dict.fromkeys(ROLES, config.models.default)
+    models |= config.models.roles
     if "model" in values:
         models = dict.fromkeys(ROLES, values["model"])
     models |= values.get("models", {})

@@ -10,7 +10,6 @@ from contend.models.replies import CriteriaReply
 from contend.models.task import CallUsage
 from contend.prompts import Untrusted
 from contend.services import Services
-from contend.settings import EXTRACTIVE
 from contend.text import clean
 
 
@@ -52,7 +51,7 @@ def judged_by_criteria(services: Services, metric: MetricConfig, options: Resolv
 
 def reads_whole_reports(services: Services, metric: MetricConfig, options: ResolvedOptions) -> bool:
     """Whether a metric's judge is the run's own language model, reads much, and has no prompt of the user's own."""
-    if metric.kind != "model" or metric.model is not None or options.models["evaluator"] == EXTRACTIVE:
+    if metric.kind != "model" or metric.model is not None or options.gives_quotes:
         return False
     return not services.profile("evaluator", options).compact and not services.library.is_own(
         "evaluator/metric", options.language

@@ -42,17 +42,16 @@ def evaluation_of(
     metrics: Sequence[MetricScore],
     *,
     language: Language = "en",
-    notes: Sequence[str] = (),
     places: Mapping[str, str] | None = None,
 ) -> EvaluationResult:
     """The weighted mean over scored metrics (re-weighted where some are unscored), None where no judge gave a score.
 
     `places`: where each sentence stands in the submission. The feedback lists what to mend, a line each and nothing
-    cut: by criteria, by the other judges, by code; then what bears on the whole score, and `notes`.
+    cut: by criteria, by the other judges, by code; then what bears on the whole score.
     """
     ordered = medians(metrics, language)
     overall = _overall(ordered, language)
-    lines = [*_fixes(ordered, language), *_marks(ordered, places or {}, language), *overall.notes, *notes]
+    lines = [*_fixes(ordered, language), *_marks(ordered, places or {}, language), *overall.notes]
     return EvaluationResult(overall=overall.score, metrics=ordered, feedback="\n".join(lines))
 
 

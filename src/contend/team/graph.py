@@ -52,7 +52,7 @@ def build_team_graph(services: Services) -> TeamGraph:
     graph.add_edge("set_criteria", "brief")
     graph.add_edge("brief", "research")
     graph.add_edge("research", "submit")
-    graph.add_conditional_edges("submit", nodes.route_to_metrics, ["score_metric"])
+    graph.add_conditional_edges("submit", nodes.route_to_metrics, ["score_metric", "evaluate"])
     graph.add_edge("score_metric", "evaluate")
     graph.add_conditional_edges("evaluate", route_after_evaluate, ["brief", "judge", "finish_run", "__end__"])
     return graph

@@ -20,7 +20,7 @@ from contend.services import Services, tell
 from contend.team.alone import TeamAlone
 from contend.team.evaluation import evaluation_of
 from contend.team.keeping import keep_decision, keep_evaluation, keep_round, keep_submission
-from contend.team.metrics import measure, metric_tasks, notes_for, unscored
+from contend.team.metrics import measure, metric_tasks, unscored
 from contend.team.rounds import Decision, FinishedRound, best_of, decide, judged, lean
 from contend.team.state import MetricTask, TeamState, TeamUpdate
 from contend.team.view import TeamView, prompt_context, standing
@@ -87,8 +87,13 @@ class TeamNodes:
         # The record has it from here on, and no later node of the round reads it.
         return {"brief": "", **self._times(state)}
 
-    async def route_to_metrics(self, state: TeamState) -> list[Send]:
-        """All metrics at the same time. What is sent names neither the team's standing nor its rivals."""
+    async def route_to_metrics(self, state: TeamState) -> list[Send] | Literal["evaluate"]:
+        """All metrics at the same time. What is sent names neither the team's standing nor its rivals.
+
+        Quotes are scored by nobody.
+        """
+        if state["team"]["kind"] == "quotes":
+            return "evaluate"
         tasks = metric_tasks(
             self.services,
             ResolvedOptions.model_validate(state["options"]),
@@ -120,14 +125,13 @@ class TeamNodes:
         result = evaluation_of(
             [MetricScore.model_validate(item["score"]) for item in state["scores"]],
             language=view.options.language,
-            notes=notes_for(submission, view.options),
             places={each.sentence.text: each.place for each in reversed(submission.draft.placed())},
         )
         done = FinishedRound(
             round_number=view.round_number,
             submission=state["submission"] or "",
             score=result.overall,
-            feedback=result.feedback,
+            feedback=submission.feedback if view.team.kind == "quotes" else result.feedback,
             metrics=result.metrics,
             uncovered=uncovered_points(submission.points, submission.content),
             queries=submission.queries,

@@ -66,7 +66,7 @@ def decide(rounds: Sequence[FinishedRound], options: ResolvedOptions, standing: 
     if standing.time_used >= options.timeout_per_team_seconds:
         return _stop("deadline", f"the team's {options.timeout_per_team_seconds} active seconds are used")
     if standing.one_round:
-        return _stop("one_round", "a control plays one round")
+        return _stop("one_round", "quotes are found in one round")
     if played < options.min_rounds:
         return Decision(step="go_on", reasoning=f"round {played} of at least {options.min_rounds}")
     if played >= options.max_rounds:

@@ -80,5 +80,5 @@ def standing(services: Services, view: TeamView) -> Standing:
         hard_stop=ledger.exhausted(),
         share_left=ledger.share_left(),
         time_used=ledger.clock.team_seconds(view.team.team_id),
-        one_round=view.team.kind == "extractive",
+        one_round=view.team.kind == "quotes",
     )

@@ -3,7 +3,6 @@
 from contend.team.metrics.by_model import WITH_PASSAGES, listed
 from contend.team.metrics.measuring import Measured, measure, metric_tasks, unscored
 from contend.team.metrics.pairs import pair_view
-from contend.team.metrics.seen import notes_for
 from contend.team.metrics.support import Doubt, doubts_of, lines_of
 
 __all__ = [
@@ -15,7 +14,6 @@ __all__ = [
     "listed",
     "measure",
     "metric_tasks",
-    "notes_for",
     "pair_view",
     "unscored",
 ]

@@ -12,10 +12,9 @@ from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts import Untrusted
 from contend.services import Services
-from contend.settings import EXTRACTIVE
 from contend.team.criteria import judged_by_criteria
 from contend.team.evaluation import found_evidence
-from contend.team.metrics.seen import seen_by_judges, whole_text
+from contend.team.metrics.seen import whole_text
 from contend.team.metrics.shown import cited_passages, passage_values, reference_numbers, shown_report
 from contend.team.state import MetricTask
 
@@ -50,12 +49,10 @@ async def judged_by_model(
         ModelError: the metric's model failed.
     """
     options = ResolvedOptions.model_validate(task["options"])
-    extractive = (config.model or options.models["evaluator"]) == EXTRACTIVE
-    content = seen_by_judges(submission.content).text if extractive else whole_text(submission.content)
     profile = services.profile("evaluator", options, name=config.model)
     values: Mapping[str, object] = {
         **await _view(services, task, submission, profile, with_passages=config.name == WITH_PASSAGES),
-        "submission": Untrusted(content, label="submission"),
+        "submission": Untrusted(whole_text(submission.content), label="submission"),
         "metric": config.name,
         "rubric": services.rubric(config, options.language),
         "points": [Untrusted(point) for point in submission.points],

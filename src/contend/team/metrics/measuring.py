@@ -9,7 +9,6 @@ from contend.models.options import EvaluatorConfig, MetricConfig, ResolvedOption
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.services import Services
-from contend.settings import EXTRACTIVE
 from contend.team.criteria import judged_by_criteria, reads_whole_reports
 from contend.team.metrics.by_code import CODE_METRICS
 from contend.team.metrics.by_function import judged_by_function
@@ -57,7 +56,7 @@ def metric_tasks(
             round_number=round_number,
         )
         for metrics in [*together.values(), *([metric] for metric in alone)]
-        for sample in range(1, 1 + (options.evaluator.samples if _varies(metrics[0], options) else 1))
+        for sample in range(1, 1 + (options.evaluator.samples if metrics[0].kind == "model" else 1))
     ]
 
 
@@ -117,8 +116,3 @@ async def _found(services: Services, task: MetricTask, config: MetricConfig, sub
     if config.kind == "python":
         return await judged_by_function(services, config, submission, theme=task["theme"])
     return await CODE_METRICS[config.name](services, task, submission)
-
-
-def _varies(metric: MetricConfig, options: ResolvedOptions) -> bool:
-    """Whether asking again may give another score."""
-    return metric.kind == "model" and (metric.model or options.models["evaluator"]) != EXTRACTIVE

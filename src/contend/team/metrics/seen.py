@@ -1,4 +1,4 @@
-"""A submission as judges read it: language models all of it, the judge by rule no begging. What is refused unseen."""
+"""A submission as judges read it, and without what begs: what says nothing then is refused unseen."""
 
 import re
 from collections.abc import Iterator
@@ -6,12 +6,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from contend.models.options import ResolvedOptions
 from contend.models.record import Language
 from contend.models.research import HEADINGS, MARK
-from contend.models.submission import Submission
 from contend.orders import works_on_the_judge
-from contend.settings import EXTRACTIVE
 from contend.text import clean, split_blocks, split_sentences, squeezed, terms, without_item_mark, without_sentences
 
 _FRAME = re.compile(
@@ -28,29 +25,20 @@ _SAID: dict[Language, dict[str, str]] = {
     "en": {
         "empty": "the submission is empty",
         "nothing": "nothing beyond the question",
-        "orders": "left out for the judges: {count} sentences that speak to them instead of answering",
-        "repeats": "left out for the judges: {count} sentences that were said before",
     },
     "ja": {
         "empty": "提出物が空である",
         "nothing": "質問のほかに何も述べていない",
-        "orders": "審査から除いた文: 質問に答えず審査員に働きかける{count}文",
-        "repeats": "審査から除いた文: 前と同じ{count}文",
     },
 }
 
 
 class Seen(NamedTuple):
-    """The text for judges, and how many sentences were left out of it."""
+    """The text without what begs, and how many sentences were left out of it."""
 
     text: str
     orders: int
     repeats: int
-
-    def notes(self, language: Language) -> list[str]:
-        """A line for each kind of sentence that was left out."""
-        counts = {"orders": self.orders, "repeats": self.repeats}
-        return [_SAID[language][kind].format(count=count) for kind, count in counts.items() if count]
 
 
 @lru_cache(maxsize=64)
@@ -64,12 +52,6 @@ def seen_by_judges(content: str) -> Seen:
     reading = _Reading()
     blocks = [kept for block in split_blocks(clean(content)) if (kept := reading.block(block))]
     return Seen(_laid_out(_without_unread(blocks)), reading.orders, reading.repeats)
-
-
-def notes_for(submission: Submission, options: ResolvedOptions) -> list[str]:
-    """What the judge by rule did not read, a line for each kind of sentence; language models read everything."""
-    by_rule = options.models["evaluator"] == EXTRACTIVE
-    return seen_by_judges(submission.content).notes(options.language) if by_rule else []
 
 
 @lru_cache(maxsize=64)

@@ -26,7 +26,6 @@ from contend.models.task import CallUsage
 from contend.prompts import Untrusted
 from contend.report import PublishedLine, published_lines
 from contend.services import Services
-from contend.settings import EXTRACTIVE
 from contend.team.metrics.by_model import scope_of
 from contend.team.metrics.finding import Finding
 from contend.team.state import MetricTask
@@ -158,7 +157,7 @@ async def _asked(
     """The claims, the doubtful ones with the model's word on them, in as few calls as they fit into."""
     options = ResolvedOptions.model_validate(task["options"])
     doubtful = [each for each in claims if each.doubtful]
-    if not doubtful or options.models["evaluator"] == EXTRACTIVE:
+    if not doubtful or options.gives_quotes:
         return list(claims), None
     model = services.model("evaluator", options, task["execution_id"])
     scope = scope_of(task)

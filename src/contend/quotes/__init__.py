@@ -1,0 +1,22 @@
+"""What a run without a language model gives: passages of the user's own documents, word for word.
+
+Pure and deterministic: the peer of `llm/` that needs no key.
+"""
+
+from contend.quotes.answering import CALIBRATION, Answer, answers_of
+from contend.quotes.parts import parts_of
+from contend.quotes.reporting import NOT_ANSWERED, quoted_report
+from contend.quotes.units import SourceText, Unit, said_by, units_of
+
+__all__ = [
+    "CALIBRATION",
+    "NOT_ANSWERED",
+    "Answer",
+    "SourceText",
+    "Unit",
+    "answers_of",
+    "parts_of",
+    "quoted_report",
+    "said_by",
+    "units_of",
+]

@@ -1,0 +1,256 @@
+"""Which passages answer a part of a question: by search, and by how much of what the part asks about they say."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from contend.checks.claims import Calibration
+from contend.quotes.parts import parts_of
+from contend.quotes.units import Unit, said_by
+from contend.retrieval import HybridIndex, StaticEmbedder, default_embedder
+from contend.text import normalized, terms
+
+if TYPE_CHECKING:
+    from contend.retrieval import Vectors
+
+MOST_QUOTES, MOST_OF_A_LIST, MOST_NEAREST = 5, 10, 3
+_CANDIDATES = 200
+_NEAR = 0.75
+"""Further quotes of a part cover at least this share of what the best one does."""
+
+_WORD = re.compile(r"\d+(?:[.,]\d+)*|(?:(?![\u3005-\u30ff\u3400-\u9fff])[^\W\d_])+")
+_JAPANESE = re.compile(r"[\u3005-\u3007\u3400-\u9fff]+|[\u30a1-\u30fa\u30fc]+")
+_CONTEXT = 0.8
+"""A word of a heading counts for less than one of the quote itself."""
+
+_ALIKE = 0.5
+"""Two words whose vectors are as near are taken for one: `cost` and `price` are at 0.67."""
+
+_GAIN = 0.25
+"""A quote that says this share more of what is asked about stands beside the best one."""
+
+_LEAST_LENGTH = 6.0
+"""Vectors of words such as `many` are about as long."""
+
+
+CALIBRATION = Calibration(
+    threshold=0.5,
+    data="tests/data/quotes: 20 questions in English and Japanese on six files",
+    chosen="2026-11-22",
+    false_alarms=0.0,
+)
+"""A passage answers if it covers this share of what is asked about, weighted by how rare and telling the words are."""
+
+
+class Quote(NamedTuple):
+    """A passage, the share of the part that it covers, 0.0 to 1.0, and the words of the part that it has."""
+
+    unit: Unit
+    coverage: float
+    words: frozenset[str]
+
+
+class Answer(NamedTuple):
+    """What the documents say to one part. Without quotes they do not answer it: `nearest` come next to it."""
+
+    part: str
+    quotes: list[Quote]
+    nearest: list[Quote]
+
+
+def answers_of(question: str, units: Sequence[Unit], *, threshold: float = CALIBRATION.threshold) -> list[Answer]:
+    """For each part of the question its quotes, best first."""
+    corpus = _Corpus(units, default_embedder())
+    return [_answer(part, corpus, threshold) for part in parts_of(question)]
+
+
+def content_words(text: str) -> dict[str, str]:
+    """The terms that a question is about, each with the word as it stands there: English stems, Japanese pairs.
+
+    Of Japanese, kanji and katakana count: what stands between them is grammar.
+    """
+    found: dict[str, str] = {}
+    for run in _JAPANESE.findall(normalized(text)):
+        found |= {pair: pair for pair in map("".join, pairwise(run))} or {run: run}
+    return found | _words(text)
+
+
+def words_of(run: str, wanted: frozenset[str]) -> list[tuple[bool, str]]:
+    """A word, or a run of Japanese, in pieces: whether each is one of the wanted terms, and its text."""
+    if not _JAPANESE.search(run):
+        return [(not wanted.isdisjoint(terms(run)), run)]
+    hit = [False] * len(run)
+    for place in range(len(run)):
+        for length in (1, 2):
+            if run[place : place + length] in wanted:
+                hit[place : place + length] = [True] * len(run[place : place + length])
+    return [
+        (strong, "".join(letter for _, letter in each))
+        for strong, each in groupby(zip(hit, run, strict=True), key=lambda pair: pair[0])
+    ]
+
+
+def _all_words(text: str) -> dict[str, str]:
+    """The terms of a passage, each with its word."""
+    return dict.fromkeys(terms(text), "") | _words(text)
+
+
+def _words(text: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for word in _WORD.findall(normalized(text)):
+        for term in terms(word):
+            found.setdefault(term, word.lower())
+    return found
+
+
+@dataclass(frozen=True)
+class _Corpus:
+    """What may be quoted, counted once for all parts of a question."""
+
+    units: Sequence[Unit]
+    embedder: StaticEmbedder
+
+    @cached_property
+    def index(self) -> HybridIndex:
+        return HybridIndex([f"{unit.context()}\n{said_by(unit)}" for unit in self.units], self.embedder)
+
+    @cached_property
+    def own(self) -> list[dict[str, str]]:
+        return [_all_words(f"{unit.lead}\n{said_by(unit)}") for unit in self.units]
+
+    @cached_property
+    def around(self) -> list[dict[str, str]]:
+        return [_all_words(f"{unit.source.title}\n{unit.source.heading}") for unit in self.units]
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """In how many units each term stands."""
+        return Counter(term for own, around in zip(self.own, self.around, strict=True) for term in {*own, *around})
+
+    def weights(self, asked: dict[str, str]) -> dict[str, float]:
+        """How much of the part each of its terms is: rare and telling words most."""
+        lengths = self._lengths([*asked.values()])
+        return {
+            term: math.log(1 + len(self.units) / max(1, self.counts[term])) * length
+            for term, length in zip(asked, lengths, strict=True)
+        }
+
+    def _lengths(self, words: Sequence[str]) -> list[float]:
+        """A word's vector is the longer, the more telling it is."""
+        return [max(0.1, math.sqrt(float(vector @ vector)) - _LEAST_LENGTH) for vector in self.embedder.words(words)]
+
+    def list_of(self, place: int) -> list[int]:
+        """The places of the items of one list, in its order."""
+        unit = self.units[place]
+        return [
+            other
+            for other, each in enumerate(self.units)
+            if each.kind == unit.kind and each.group == unit.group and each.source is unit.source
+        ]
+
+    def likeness(self, asked: dict[str, str]) -> dict[str, dict[str, float]]:
+        """For each English term of the part the corpus's words of like meaning: `cost` and `price`."""
+        import numpy as np  # noqa: PLC0415 - heavy, and not needed by most commands
+
+        known = {term: word for each in (*self.own, *self.around) for term, word in each.items() if word.isascii()}
+        words = {term: word for term, word in asked.items() if word.isascii() and word.isalpha()}
+        known = {term: word for term, word in known.items() if word.isalpha()}
+        if not known or not words:
+            return {}
+        ours, theirs = (_of_unit_length(self.embedder.words([*each.values()])) for each in (words, known))
+        alike = ours @ theirs.T
+        names = [*known]
+        return {
+            term: {names[place]: float(alike[row, place]) for place in np.flatnonzero(alike[row] >= _ALIKE)}
+            for row, term in enumerate(words)
+        }
+
+
+def _of_unit_length(vectors: "Vectors") -> "Vectors":
+    import numpy as np  # noqa: PLC0415 - see above
+
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    shortened: Vectors = (vectors / np.maximum(lengths, 1e-9)).astype(np.float32)
+    return shortened
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """One part, against a corpus."""
+
+    corpus: _Corpus
+    weights: dict[str, float]
+    alike: dict[str, dict[str, float]]
+
+    def shares(self, place: int) -> dict[str, float]:
+        """How much of each term a unit has, 0.0 to 1.0: the term itself, or an English word of like meaning."""
+        own, around = self.corpus.own[place], self.corpus.around[place]
+
+        def worth(term: str) -> float:
+            return 1.0 if term in own else _CONTEXT if term in around else 0.0
+
+        return {
+            term: max(worth(term), *(like * worth(other) for other, like in self.alike.get(term, {}).items()), 0.0)
+            for term in self.weights
+        }
+
+    def coverage(self, shares: dict[str, float]) -> float:
+        total = sum(self.weights.values()) or 1.0
+        return sum(self.weights[term] * share for term, share in shares.items()) / total
+
+    def quote(self, place: int, shares: dict[str, float]) -> Quote:
+        own = self.corpus.own[place]
+        words = {term for term in self.weights if term in own}
+        words |= {other for term in self.weights.keys() - words for other in self.alike.get(term, {}) if other in own}
+        return Quote(self.corpus.units[place], self.coverage(shares), frozenset(words))
+
+
+def _answer(part: str, corpus: _Corpus, threshold: float) -> Answer:
+    words = content_words(part)
+    if not corpus.units or not words:
+        return Answer(part, [], [])
+    asked = _Asked(corpus, corpus.weights(words), corpus.likeness(words))
+    shares = {hit.index: asked.shares(hit.index) for hit in corpus.index.search(part, _CANDIDATES)}
+    order = sorted(shares, key=lambda place: -asked.coverage(shares[place]))
+
+    def quotes(places: Sequence[int]) -> list[Quote]:
+        return [asked.quote(place, shares.get(place) or asked.shares(place)) for place in _with_lists(asked, places)]
+
+    best = asked.coverage(shares[order[0]]) if order else 0.0
+    if best < threshold:
+        return Answer(part, [], quotes(order[:MOST_NEAREST]))
+    alike = [place for place in order if asked.coverage(shares[place]) >= max(threshold, _NEAR * best)]
+    places = list(dict.fromkeys([*_complete(asked, order, shares), *alike]))
+    return Answer(part, quotes(places[:MOST_QUOTES]), [])
+
+
+def _complete(asked: _Asked, order: Sequence[int], shares: dict[int, dict[str, float]]) -> list[int]:
+    """The best unit, and those that say much of what is asked about and is in none before them."""
+    had = dict.fromkeys(asked.weights, 0.0)
+    chosen: list[int] = []
+    while len(chosen) < MOST_QUOTES:
+        best = max(order, key=lambda place: asked.coverage(_gain(shares[place], had)))
+        if asked.coverage(_gain(shares[best], had)) < _GAIN:
+            break
+        chosen.append(best)
+        had = {term: max(share, shares[best][term]) for term, share in had.items()}
+    return chosen
+
+
+def _gain(shares: dict[str, float], had: dict[str, float]) -> dict[str, float]:
+    return {term: max(0.0, share - had[term]) for term, share in shares.items()}
+
+
+def _with_lists(asked: _Asked, places: Sequence[int]) -> list[int]:
+    """The places, and the whole list of each item whose leading line was asked about."""
+    kept: list[int] = []
+    for place in places:
+        unit = asked.corpus.units[place]
+        whole = unit.kind == "item" and not asked.weights.keys().isdisjoint(terms(unit.lead))
+        kept += asked.corpus.list_of(place)[:MOST_OF_A_LIST] if whole else [place]
+    return [*dict.fromkeys(kept)]

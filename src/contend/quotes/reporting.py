@@ -1,0 +1,182 @@
+"""Quotes as a report: word for word, under the part that they answer, with file and heading or page."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from urllib.parse import unquote, urlsplit
+
+from contend.code_spans import split_code
+from contend.models.record import Language
+from contend.models.research import ResearchReport, SearchResult
+from contend.quotes.answering import Answer, Quote, words_of
+from contend.quotes.units import Unit, cells_of, said_by
+from contend.report.plain import plain_title
+from contend.text import clean, shorten, without_item_mark
+from contend.theme import title_of
+
+NOT_ANSWERED: dict[Language, str] = {
+    "en": "your documents don't answer this",
+    "ja": "お手元の文書はこの質問に答えていません",
+}
+"""What a run says that found nothing."""
+
+_SAID: dict[Language, dict[str, str]] = {
+    "en": {
+        "one": "Passages that answer the question were found in: {files}.",
+        "some": "{count} of {parts} parts of the question are answered by passages in: {files}.",
+        "none": "Your documents don't answer this. The passages nearest to it are named below.",
+        "part": "Your documents don't answer this part. Nearest to it:",
+        "nothing": "Your documents don't answer this part, and no passage is near to it.",
+        "limit": "Your documents don't answer this part: {part}",
+    },
+    "ja": {
+        "one": "質問に答える箇所が次の文書に見つかりました: {files}。",
+        "some": "質問の{parts}項目のうち{count}項目に答える箇所が次の文書に見つかりました: {files}。",
+        "none": "お手元の文書はこの質問に答えていません。最も近い箇所を下に示します。",
+        "part": "お手元の文書はこの項目に答えていません。最も近い箇所:",
+        "nothing": "お手元の文書はこの項目に答えておらず、近い箇所もありません。",
+        "limit": "お手元の文書が答えていない項目: {part}",
+    },
+}
+_MARK_UP = re.compile(r"\*\*|__|(?<!!)\[([^\[\]]*)\]\([^()\s]*\)")
+_LIVE = re.compile(r"[\\`*_\[\]<>|~&#]")
+_WORDS = re.compile(r"\d+(?:[.,]\d+)*|[\u3005-\u3007\u3041-\u30ff\u3400-\u9fff]+|[^\W\d_]+")
+_PART_SHOWN = 300
+_SUMMARY = 500
+_MOST_FINDINGS = 20
+
+
+def unanswered(answers: Sequence[Answer]) -> list[str]:
+    """The parts that the documents do not answer."""
+    return [answer.part for answer in answers if not answer.quotes]
+
+
+def quoted_report(question: str, answers: Sequence[Answer], language: Language) -> ResearchReport:
+    """The quotes as a report like any: what was found, the best quote of each part, all quotes, what is missing."""
+    numbers = _numbers(answers)
+    words = _SAID[language]
+    found = [answer for answer in answers if answer.quotes]
+    findings = [f"{_finding(answer.quotes[0])} [{numbers[answer.quotes[0].unit.source.url]}]" for answer in found]
+    limits = [f"- {words['limit'].format(part=_inline(_shown(part), frozenset()))}" for part in unanswered(answers)]
+    return ResearchReport(
+        theme=title_of(question),
+        executive_summary=_summary(found, len(answers), language),
+        key_findings=findings[:_MOST_FINDINGS] or [words["none"]],
+        detailed_analysis="\n\n".join(block for answer in answers for block in _part(answer, numbers, language)),
+        constraints_and_challenges="\n".join(limits),
+        sources=_sources(answers),
+    )
+
+
+def _numbers(answers: Sequence[Answer]) -> dict[str, int]:
+    """The sources in the order of the report's best quotes, then of its others."""
+    best = [answer.quotes[0] for answer in answers if answer.quotes]
+    others = [quote for answer in answers for quote in (*answer.quotes, *answer.nearest)]
+    urls = dict.fromkeys(quote.unit.source.url for quote in (*best, *others))
+    return {url: number for number, url in enumerate(urls, start=1)}
+
+
+def _sources(answers: Sequence[Answer]) -> list[SearchResult]:
+    quotes = [quote for answer in answers for quote in (*answer.quotes, *answer.nearest)]
+    first = {quote.unit.source.url: quote.unit for quote in reversed(quotes)}
+    return [
+        SearchResult(
+            title=plain_title(first[url].source.title) or url[:500],
+            summary=shorten(clean(said_by(first[url]), single_line=True), _SUMMARY) or url[:500],
+            source="local",
+            url=url,
+        )
+        for url in _numbers(answers)
+    ]
+
+
+def _summary(found: Sequence[Answer], parts: int, language: Language) -> str:
+    words = _SAID[language]
+    if not found:
+        return words["none"]
+    urls = dict.fromkeys(quote.unit.source.url for answer in found for quote in answer.quotes)
+    files = ", ".join(_inline(_file(url), frozenset()) for url in urls)
+    return words["one" if parts == 1 else "some"].format(count=len(found), parts=parts, files=files)
+
+
+def _part(answer: Answer, numbers: dict[str, int], language: Language) -> Iterator[str]:
+    words = _SAID[language]
+    yield f"### {plain_title(_shown(answer.part))}"
+    if not answer.quotes:
+        yield words["part"] if answer.nearest else words["nothing"]
+    shown = answer.quotes or answer.nearest
+    for _, group in groupby(shown, key=lambda quote: (quote.unit.source, quote.unit.group, quote.unit.kind)):
+        quotes = list(group)
+        source = quotes[0].unit.source
+        yield "\n".join(f"> {line}".rstrip() for line in _quoted(quotes))
+        place = " › ".join(filter(None, [_file(source.url), source.heading]))
+        yield f"— {_inline(place, frozenset())} [{numbers[source.url]}]"
+
+
+def _quoted(quotes: Sequence[Quote]) -> Iterator[str]:
+    unit = quotes[0].unit
+    words = frozenset(word for quote in quotes for word in quote.words)
+    if unit.kind == "row":
+        names = cells_of(unit.lead)
+        yield _row([_inline(name, words) for name in names])
+        yield _row(["---"] * len(names))
+        for quote in quotes:
+            cells = [*cells_of(quote.unit.text), *[""] * len(names)][: len(names)]
+            yield _row([_inline(cell, words) for cell in cells])
+        return
+    if unit.lead:
+        yield from (_inline(without_item_mark(unit.lead), words), "")
+    for place, quote in enumerate(quotes):
+        if unit.kind == "code":
+            yield from quote.unit.text.splitlines()
+        elif unit.kind == "item":
+            yield f"- {_inline(without_item_mark(quote.unit.text), words)}"
+        else:
+            yield from ([""] if place else [])
+            yield _inline(quote.unit.text, words)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _finding(quote: Quote) -> str:
+    """The best quote on one line: a row with its columns' names, an item with the line that leads into its list."""
+    unit = quote.unit
+    if unit.kind == "code":
+        lines = [line for line in unit.text.splitlines() if not line.startswith(("```", "~~~"))]
+        return " ".join(filter(None, [_inline(unit.lead, quote.words), *(f"`{line}`" for line in lines[:1] if line)]))
+    leads = unit.kind == "item" and unit.lead
+    return f"{_inline(unit.lead, quote.words)} {_text(unit, quote)}" if leads else _text(unit, quote)
+
+
+def _text(unit: Unit, quote: Quote) -> str:
+    return _inline(said_by(unit), quote.words)
+
+
+def _file(url: str) -> str:
+    return clean(unquote(urlsplit(url).path).rpartition("/")[2], single_line=True)
+
+
+def _shown(part: str) -> str:
+    return shorten(clean(part, single_line=True), _PART_SHOWN)
+
+
+def _inline(text: str, words: frozenset[str]) -> str:
+    """The text as its document shows it, inert in Markdown, with the words that were asked for in bold."""
+    pieces = split_code(clean(text, single_line=True))
+    pieces[::2] = [_emphasized(_MARK_UP.sub(lambda found: found[1] or "", piece), words) for piece in pieces[::2]]
+    return "".join(pieces)
+
+
+def _emphasized(text: str, words: frozenset[str]) -> str:
+    shown, end = "", 0
+    for found in _WORDS.finditer(text):
+        shown += _inert(text[end : found.start()])
+        shown += "".join(f"**{run}**" if strong else run for strong, run in words_of(found[0], words))
+        end = found.end()
+    return shown + _inert(text[end:])
+
+
+def _inert(text: str) -> str:
+    return _LIVE.sub(lambda found: f"\\{found[0]}", text)

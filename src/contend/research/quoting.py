@@ -1,0 +1,151 @@
+"""A research without a language model: no plan but the question's own parts, no draft but quotes."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Literal
+
+from contend.models.events import StepDone
+from contend.models.research import (
+    MOST_POINTS,
+    CitedSentence,
+    Draft,
+    Found,
+    ItemList,
+    Passage,
+    ResearchPlan,
+    Section,
+)
+from contend.models.submission import Submission
+from contend.preflight import is_alone
+from contend.quotes import (
+    NOT_ANSWERED,
+    Answer,
+    SourceText,
+    Unit,
+    answers_of,
+    parts_of,
+    quoted_report,
+    said_by,
+    units_of,
+)
+from contend.research.alone import message
+from contend.research.ask import team_of
+from contend.research.state import BEGUN, ResearchState, ResearchUpdate
+from contend.services import Services, tell
+from contend.text import shorten
+from contend.theme import title_of
+
+WHOLE_TOKENS = 200_000
+"""Documents of so many tokens are looked through whole; of more, the sections that a search finds."""
+
+_HITS = 100
+_PLAN = "The parts of the question, as it sets them apart."
+_POINT = 500
+
+
+def gives_quotes(state: ResearchState) -> bool:
+    return team_of(state).kind == "quotes"
+
+
+def plan_quotes(state: ResearchState) -> ResearchUpdate:
+    """The parts of the question to be answered; after they were, the end."""
+    if state.get("task_plan"):
+        return {"next_action": "end"}
+    points = [shorten(part, _POINT) for part in parts_of(state["theme"])]
+    plan = ResearchPlan(
+        theme=title_of(state["theme"]),
+        investigation_points=points[:MOST_POINTS],
+        search_queries=points[:MOST_POINTS],
+        source_priority={"local": 1},
+        plan_text=_PLAN,
+    )
+    _tell(state, "plan", f"{len(points)} parts of the question")
+    return {**BEGUN, "task_plan": plan.model_dump(mode="json"), "next_action": "write", "iteration_count": 1}
+
+
+async def hand_in_quotes(services: Services, state: ResearchState) -> ResearchUpdate:
+    """The passages that answer each part of the question, as a submission."""
+    found = await _found(services, state)
+    answers = await asyncio.to_thread(_answers, state["theme"], found)
+    submission = await _submission(services, state, answers)
+    document = await services.put_submission(submission)
+    _tell(state, "write", f"{sum(len(answer.quotes) for answer in answers)} quotes")
+    if not is_alone(state):
+        return {"submission": document}
+    services.forget(state["execution_id"])
+    return {
+        "submission": document,
+        "report": submission.report.model_dump(mode="json"),
+        "messages": [message(state, submission.content)],
+    }
+
+
+async def _found(services: Services, state: ResearchState) -> list[Found]:
+    documents, execution_id = state["options"]["documents"], state["execution_id"]
+    if whole := await services.whole_documents(documents, execution_id, WHOLE_TOKENS):
+        return whole
+    source = await services.ready_source("local", documents, execution_id)
+    hits = [hit for part in parts_of(state["theme"]) for hit in await source.search(part, limit=_HITS)]
+    return list({(hit.result.url, hit.heading, hit.text): hit for hit in hits}.values())
+
+
+def _answers(question: str, found: Sequence[Found]) -> list[Answer]:
+    sources = [SourceText(hit.result.url, hit.result.title, hit.heading, hit.text) for hit in found]
+    return answers_of(question, units_of(sources))
+
+
+async def _submission(services: Services, state: ResearchState, answers: Sequence[Answer]) -> Submission:
+    language = state["options"]["language"]
+    report = quoted_report(state["theme"], answers, language)
+    units = list(dict.fromkeys(quote.unit for answer in answers for quote in (*answer.quotes, *answer.nearest)))
+    ids = dict(zip(units, await services.documents.put_many([said_by(unit) for unit in units]), strict=True))
+    nothing = not any(answer.quotes for answer in answers)
+    return Submission(
+        content=report.to_markdown(language, folders=services.document_paths(state["options"]["documents"])),
+        report=report,
+        draft=_draft(answers, {unit: [document] for unit, document in ids.items()}, report.executive_summary),
+        passages=[
+            Passage(id=document, url=unit.source.url, title=unit.source.title, heading=unit.source.heading)
+            for unit, document in ids.items()
+        ],
+        results=report.sources,
+        points=(state["task_plan"] or {})["investigation_points"],
+        queries=(state["task_plan"] or {})["search_queries"],
+        feedback=NOT_ANSWERED[language] if nothing else "",
+    )
+
+
+def _draft(answers: Sequence[Answer], ids: dict[Unit, list[str]], summary: str) -> Draft:
+    """The quotes as a draft has them: the best of each part as findings, all of them as sections."""
+    opening = [CitedSentence(text=summary, kind="judgement")]
+    found = [answer.quotes[0].unit for answer in answers if answer.quotes]
+    findings = [CitedSentence(text=said_by(unit), passages=ids[unit]) for unit in found]
+    sections = [
+        Section(
+            heading=answer.part,
+            blocks=[
+                ItemList(
+                    items=[
+                        CitedSentence(text=said_by(quote.unit), passages=ids[quote.unit])
+                        for quote in answer.quotes or answer.nearest
+                    ]
+                )
+            ],
+        )
+        for answer in answers
+        if answer.quotes or answer.nearest
+    ]
+    plain = Section(blocks=[ItemList(items=opening)])
+    return Draft(summary=opening, findings=findings or opening, sections=sections or [plain])
+
+
+def _tell(state: ResearchState, step: Literal["plan", "write"], detail: str) -> None:
+    tell(
+        StepDone(
+            execution_id=state["execution_id"],
+            team_id=team_of(state).team_id,
+            round_number=state["round_number"],
+            step=step,
+            detail=detail,
+        )
+    )

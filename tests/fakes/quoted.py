@@ -1,0 +1,42 @@
+"""The documents and questions on which quotes are measured."""
+
+import tomllib
+from pathlib import Path
+from shutil import copytree
+from typing import NamedTuple
+
+from fakes.files import make_pdf
+
+DATA = Path(__file__).parents[1] / "data" / "quotes"
+
+INSURANCE = [
+    [
+        "# Insurance for members",
+        "The house insures the equipment of its members against fire, water",
+        "and theft. A stolen laptop is insured up to 2,000 euros. Cash,",
+        "jewellery and works of art are not covered by the insurance.",
+    ],
+    [
+        "Claims are made in writing. Any damage must be reported to the",
+        "insurer within seven days. The report of the police is attached",
+        "to the claim.",
+    ],
+]
+
+
+class Asked(NamedTuple):
+    """A question, and for each of its parts what a right quote holds; nothing for a part without an answer."""
+
+    question: str
+    parts: list[list[str]]
+
+
+def asked(name: str) -> list[Asked]:
+    content = tomllib.loads((DATA / f"{name}.toml").read_text("utf-8"))
+    return [Asked(each["asked"], each["parts"]) for each in content["question"]]
+
+
+def write_documents(folder: Path) -> Path:
+    copytree(DATA / "documents", folder)
+    (folder / "insurance.pdf").write_bytes(make_pdf(INSURANCE, title="Insurance for members"))
+    return folder
