@@ -45,7 +45,7 @@ async def test_of_twenty_questions_nineteen_are_answered_and_those_without_an_an
     assert not wrong.keys() & set(unanswerable)
 
 
-async def test_of_ten_questions_that_nothing_was_chosen_on_eight_are_answered_or_refused_rightly(
+async def test_of_ten_further_questions_eight_are_answered_or_refused_rightly(
     tmp_path: Path,
 ) -> None:
     units = await units_in(write_documents(tmp_path / "documents"))
