@@ -62,7 +62,7 @@ bench: $(VENV)/dev ## print the figures, in about five minutes (QUICK=1: in one)
 	@for bench in start search prompts depths contest sharing; do $(BIN)/python benchmarks/$$bench.py $(if $(QUICK),--quick) || exit 1; done
 
 .PHONY: judging
-judging: $(VENV)/dev ## print whether your model tells good submissions from damaged ones (80 calls)
+judging: $(VENV)/dev ## print whether your model tells good reports from damaged ones (160 calls)
 	@$(BIN)/python benchmarks/judging.py
 
 .PHONY: clean
