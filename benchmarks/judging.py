@@ -1,8 +1,8 @@
 """Whether judges tell a good report from a damaged one: by criteria and scores, by code alone, side by side.
 
-`python benchmarks/judging.py` judges the twenty pairs of `judging.toml` and `judging_fresh.toml` as a contest does, with
-the endpoint that the environment names: criteria from the question alone, each report scored by itself, both compared
-in either order. `--why` prints the feedback that each report would get. `--code` asks no model.
+`python benchmarks/judging.py` judges the twenty pairs of `judging.toml` and `judging_fresh.toml` as a contest does,
+with the endpoint that the environment names: criteria from the question alone, each report scored by itself, both
+compared in either order. `--why` prints the feedback that each report would get. `--code` asks no model.
 """
 
 import argparse
