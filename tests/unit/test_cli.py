@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from contend.cli.failing import keep_details
+from contend.cli.main import keep_details
 from contend.models.events import ANY_EVENT, AnyEvent
 from contend.models.playbook import Playbook
 from contend.models.research import ResearchReport
@@ -260,7 +260,7 @@ def test_a_run_at_work_is_shown_as_running_and_not_taken_over(
 def test_a_second_signal_ends_a_stubborn_process_at_once(tmp_path: Path) -> None:
     script = """
 import asyncio
-from contend.cli.stopping import until_stopped
+from contend.cli.run import until_stopped
 
 async def stubborn():
     while True:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from contend.cli.answering import answers_of
+from contend.cli.options import answers_of
 from contend.errors import InputError
 from fakes.contests import write_workspace
 from fakes.terminal import Terminal

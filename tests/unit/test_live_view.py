@@ -9,8 +9,7 @@ from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 from contend.cli.board import Board
-from contend.cli.lines import line_of
-from contend.cli.live import LiveView
+from contend.cli.live import LiveView, line_of
 from contend.models.events import (
     AnyEvent,
     DocumentsRead,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from contend.cli.words import WHY_STOPPED, counted
+from contend.cli.text import WHY_STOPPED, counted
 from contend.models.events import (
     AnyEvent,
     DocumentsRead,

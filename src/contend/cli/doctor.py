@@ -1,15 +1,274 @@
-"""`contend doctor`."""
+"""What `contend doctor` looks at. Each check says how it is, and what to do where something is amiss."""
 
-import typer
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal, NamedTuple
 
-from contend.cli.options import JSON, WORKSPACE
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from contend.cli.screen import advise, say, say_json, show
+from contend.cli.text import counted, plain
+from contend.errors import ContendError, InputError, StoreError
+from contend.llm.listing import NoAnswer, listed_models
+from contend.models.options import RunOptions
+from contend.preflight import judges_warning
+from contend.prompts.library import LANGUAGES
+from contend.readiness import NotReady, check_folder, check_models, models_used
+from contend.services import Services
+from contend.settings import Settings, load_settings, resolve_options
+from contend.stores.checkpoints import check_checkpointer, has_checkpoints, open_checkpointer
+
+State = Literal["ok", "off", "warning", "fault"]
+_MODELS_SHOWN = 5
+_LOCAL_SECONDS = 1.0
+_USUAL_PORTS = {11434: "Ollama", 8080: "llama.cpp", 1234: "LM Studio", 8000: "vLLM"}
+_STYLES = {"ok": "green", "off": "dim", "warning": "yellow", "fault": "bold red"}
+_NOT_READY = 2
 
 
-def doctor(*, as_json: JSON = False, workspace: WORKSPACE = None) -> None:
-    """Check keys, endpoint, sources, workspace, config and prompts, and say what to do.
+class Check(NamedTuple):
+    """One thing looked at. `off` is fine, only less; with a `fault` the main job can't run."""
 
-    Exit code 2 if `contend run` can't do its job.
+    name: str
+    state: State
+    said: str
+    remedy: str = ""
+
+
+class Server(NamedTuple):
+    """A local server that answered. `kind` is whose usual port it is."""
+
+    url: str
+    kind: str
+    models: list[str]
+
+
+def show_checkup(*, workspace: Path | None, as_json: bool) -> int:
+    """Print all checks; the exit code.
+
+    Raises:
+        InputError: an environment variable of contend's own is not usable.
     """
-    from contend.cli.checkup import show_checkup
+    checks = asyncio.run(_checks(load_settings(workspace=workspace)))
+    faults = [check for check in checks if check.state == "fault"]
+    if as_json:
+        say_json({"ready": not faults, "checks": [check._asdict() for check in checks]})
+    else:
+        show(Group(_table(checks), ""))
+        _advise(faults)
+    return _NOT_READY if faults else 0
 
-    raise typer.Exit(show_checkup(workspace=workspace, as_json=as_json))
+
+async def _checks(settings: Settings) -> list[Check]:
+    checks = [_workspace_check(settings)]
+    try:
+        services = await asyncio.to_thread(Services, settings)
+    except InputError as error:
+        return [*checks, Check("config", "fault", str(error), "see `contend config show` once it is mended")]
+    servers = await _local_servers()
+    checks += [
+        Check("config", "ok", f"{counted(len(services.config.teams), 'team')}: {', '.join(services.config.teams)}"),
+        await asyncio.to_thread(_prompts_check, services),
+        await _model_check(services, servers),
+        *([await _context_check(services), _judges_check(services)] if settings.has_language_model else []),
+        *await _source_checks(services),
+        *await _store_checks(services),
+        *_extra_checks(servers),
+    ]
+    with suppress(StoreError):
+        await services.aclose()
+    return checks
+
+
+def _workspace_check(settings: Settings) -> Check:
+    """Whether the workspace, or the folder it would be made in, can be written; leaves nothing there."""
+    try:
+        check_folder(settings.folder, "workspace")
+    except NotReady as error:
+        return Check("workspace", "fault", error.lack, error.remedy)
+    return Check(
+        "workspace", "ok", f"{settings.folder}{'' if settings.folder.exists() else ' (made by the first run)'}"
+    )
+
+
+def _prompts_check(services: Services) -> Check:
+    try:
+        for language in LANGUAGES:
+            services.library.check(language)
+    except InputError as error:
+        return Check("prompts", "fault", str(error), "mend the file, or delete it to have the shipped prompt back")
+    count = counted(len(services.library.names()), "prompt")
+    return Check("prompts", "ok", f"{count} render in {' and '.join(LANGUAGES)}")
+
+
+async def _model_check(services: Services, servers: Sequence[Server]) -> Check:
+    """Whether the endpoint answers and has the models; without one, what else there is."""
+    settings = services.settings
+    if not settings.has_language_model:
+        said = "no OPENAI_API_KEY or OPENAI_BASE_URL: contend quotes from your documents, without a language model"
+        return Check("model", "off", said, _offer(servers))
+    if services.recording:
+        recorded = services.recording.summary
+        said = f"replies recorded on {recorded.recorded_on} (model {recorded.model}) are played; no model is asked"
+        return Check("model", "ok", said)
+    wanted = _wanted_models(services)
+    try:
+        warnings = await check_models(services, wanted)
+    except NotReady as error:
+        return Check("model", "fault", error.lack, error.remedy)
+    except InputError as error:
+        return Check("model", "fault", str(error))
+    if warnings:
+        return Check("model", "warning", "; ".join(warnings))
+    return Check("model", "ok", f"{services.endpoint.address} has {', '.join(wanted)}")
+
+
+def _wanted_models(services: Services) -> list[str]:
+    """The models that a run would call if nothing else is asked for."""
+    resolved = resolve_options(services.config, RunOptions(), theme="", has_language_model=True)
+    return models_used(resolved.options, resolved.teams)
+
+
+async def _context_check(services: Services) -> Check:
+    """How much each model can read, and who says so."""
+    contexts = await services.contexts(_wanted_models(services))
+    said = "; ".join(f"{name} {tokens:,} tokens ({origin})" for name, (tokens, origin) in contexts.items())
+    unknown = [name for name, context in contexts.items() if context.origin == "default"]
+    if unknown:
+        remedy = f"say how much {', '.join(unknown)} can read: [context] in the workspace's config/models.toml"
+        return Check("context", "warning", said, remedy)
+    return Check("context", "ok", said)
+
+
+def _judges_check(services: Services) -> Check:
+    """Whether anybody judges what the same model wrote."""
+    settings = services.settings
+    resolved = resolve_options(services.config, RunOptions(), theme="", has_language_model=settings.has_language_model)
+    warning = judges_warning(resolved.options, resolved.teams)
+    judge = resolved.options.models["evaluator"]
+    return Check("judges", "warning", warning) if warning else Check("judges", "ok", f"{judge}, not the writer's model")
+
+
+def _found(server: Server) -> str:
+    return f"{server.kind}'s usual port: {', '.join(server.models[:_MODELS_SHOWN]) or 'no models'}"
+
+
+def _offer(servers: Sequence[Server]) -> str:
+    if not servers:
+        return "set OPENAI_API_KEY, or OPENAI_BASE_URL for any OpenAI-compatible server"
+    return "; ".join(
+        f"export OPENAI_BASE_URL={server.url} to use the server found there ({_found(server)})" for server in servers
+    )
+
+
+async def _source_checks(services: Services) -> list[Check]:
+    """Each source: on, or why not."""
+    config = services.config
+    resolved = resolve_options(config, RunOptions(), theme="", has_language_model=services.settings.has_language_model)
+    names = list(services.source_factories)
+    return list(await asyncio.gather(*(_source(services, name, resolved.options.documents) for name in names)))
+
+
+async def _source(services: Services, name: str, documents: Sequence[str]) -> Check:
+    try:
+        reason = await services.source(name, documents).check()
+    except InputError as error:
+        return Check(f"source {name}", "fault", str(error), "mend `documents` in config/orchestrator.toml [options]")
+    if reason is None:
+        return Check(f"source {name}", "ok", "on")
+    remedies = {"local": "give --docs PATH to a run", "tavily": "set TAVILY_API_KEY to search the web"}
+    return Check(f"source {name}", "off", reason, remedies.get(name, "runs go on without it"))
+
+
+async def _store_checks(services: Services) -> list[Check]:
+    """Record and checkpointer, read where they exist; neither is made."""
+    return [await _record(services), await _checkpointer(services)]
+
+
+async def _record(services: Services) -> Check:
+    try:
+        count = len(await services.record.executions(limit=1000))
+    except ContendError as error:
+        return Check("record", "fault", str(error))
+    return Check("record", "ok", counted(count, "run") if count else "no runs yet")
+
+
+async def _checkpointer(services: Services) -> Check:
+    kind = services.settings.checkpointer
+    if kind == "memory":
+        remedy = "unset CONTEND_CHECKPOINTER to keep them in SQLite"
+        return Check("checkpointer", "warning", "memory: a run that is stopped cannot go on", remedy)
+    if kind == "redis":
+        return await _redis(services)
+    if not has_checkpoints(services.settings):
+        return Check("checkpointer", "ok", "SQLite, made by the first run")
+    try:
+        async with open_checkpointer(services.settings) as saver:
+            await saver.aget_tuple({"configurable": {"thread_id": "doctor", "checkpoint_ns": ""}})
+    except StoreError as error:
+        return Check("checkpointer", "fault", str(error))
+    return Check("checkpointer", "ok", "SQLite answers")
+
+
+async def _redis(services: Services) -> Check:
+    settings = services.settings
+    try:
+        warnings = await check_checkpointer(settings)
+    except StoreError as error:
+        return Check("checkpointer", "fault", str(error))
+    if warnings:
+        return Check("checkpointer", "warning", "; ".join(warnings))
+    return Check("checkpointer", "ok", f"Redis at {settings.redis_address} answers, with search and JSON")
+
+
+def _extra_checks(servers: Sequence[Server]) -> Iterator[Check]:
+    """What is not needed for the main job."""
+    served = find_spec("langgraph_cli") is not None and find_spec("langgraph_api") is not None
+    if served:
+        yield Check("serve", "ok", "`contend serve` opens the graphs in Studio")
+    else:
+        yield Check("serve", "off", "the extra `serve` is not installed", "pip install 'contend[serve]'")
+    for server in servers:
+        yield Check("local server", "ok", f"{server.url} ({_found(server)})")
+
+
+async def _local_servers() -> list[Server]:
+    """The OpenAI-compatible servers on the usual ports of this machine; all are asked at once."""
+    servers = [_local(port, kind) for port, kind in _USUAL_PORTS.items()]
+    return [server for server in await asyncio.gather(*servers) if server is not None]
+
+
+async def _local(port: int, kind: str) -> Server | None:
+    url = f"http://127.0.0.1:{port}/v1"
+    try:
+        models = await listed_models(url, None, seconds=_LOCAL_SECONDS, direct=True)
+    except NoAnswer:
+        return None
+    return Server(url, kind, [model["id"] for model in models])
+
+
+def _table(checks: Sequence[Check]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for check in checks:
+        said = Text(plain(check.said))
+        if check.remedy:
+            said.append(f"\n→ {plain(check.remedy)}", style="cyan")
+        table.add_row(Text(check.state, style=_STYLES[check.state]), check.name, said)
+    return table
+
+
+def _advise(faults: Sequence[Check]) -> None:
+    if faults:
+        say(f"Not ready: mend {', '.join(check.name for check in faults)}.")
+        advise("contend doctor")
+    else:
+        say("Ready.")
+        advise("contend run THEME --docs FOLDER")

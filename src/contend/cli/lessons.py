@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from contend.cli.screen import advise, say, say_json, show
-from contend.cli.words import counted, plain
+from contend.cli.text import counted, plain
 from contend.errors import InputError
 from contend.models.playbook import Bullet, Playbook
 from contend.settings import load_settings

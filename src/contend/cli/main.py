@@ -4,19 +4,24 @@ import logging
 import os
 import signal
 import sys
+import traceback
 import warnings
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 from types import FrameType
 from typing import Annotated
 
 import typer
 
-from contend.cli import doctor, run, serve, show, upkeep
-from contend.cli.options import ROOT_WORKSPACE
+from contend.cli import commands, playbook
+from contend.cli.commands import ROOT_WORKSPACE
 from contend.errors import ContendError
 
 BAD_INPUT = 2
 STOPPED = 130
+_SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
+_SHORTEST_SECRET = 8
 _DEFAULTS = {
     "LANGSMITH_TRACING": "false",  # nothing leaves the machine unasked
     "LANGGRAPH_STRICT_MSGPACK": "true",  # checkpoints hold plain data only
@@ -29,29 +34,24 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-playbook = typer.Typer(help="What the runs of a dataset taught.")
 config = typer.Typer(help="The values in effect.")
 for command in (
-    upkeep.init,
-    doctor.doctor,
-    run.run,
-    run.resume,
-    show.status,
-    show.runs,
-    show.leaderboard,
-    show.report,
-    upkeep.evaluate,
-    upkeep.delete,
+    commands.init,
+    commands.doctor,
+    commands.run,
+    commands.resume,
+    commands.status,
+    commands.runs,
+    commands.leaderboard,
+    commands.report,
+    commands.evaluate,
+    commands.delete,
 ):
     app.command()(command)
-playbook.command("show")(show.playbook)
-playbook.command("search")(show.search)
-playbook.command("history")(show.history)
-playbook.command("rollback")(show.rollback)
-config.command("show")(show.config)
-app.add_typer(playbook, name="playbook")
+config.command("show")(commands.config)
+app.add_typer(playbook.app, name="playbook")
 app.add_typer(config, name="config")
-app.command()(serve.serve)
+app.command()(commands.serve)
 
 
 def _version(wanted: bool) -> None:
@@ -76,7 +76,7 @@ def _globals(
     _help_without_command(context)
 
 
-@playbook.callback(invoke_without_command=True)
+@playbook.app.callback(invoke_without_command=True)
 @config.callback(invoke_without_command=True)
 def _help_without_command(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
@@ -105,13 +105,39 @@ def run_command(arguments: Sequence[str]) -> int:
     except typer.TyperException as error:
         return _refuse(f"{error.format_message()} See `{_command(error)} --help`.")
     except OSError as error:
-        from contend.cli.failing import system_fault
+        from contend.cli.text import system_fault
 
         return _refuse(system_fault(error))
     except Exception as error:  # noqa: BLE001 - the top: a defect ends in one line too
-        from contend.cli.failing import defect
-
         return _refuse(defect(error))
+
+
+def defect(error: Exception) -> str:
+    """What a defect is called, and where its details are where they could be kept."""
+    said = f"{type(error).__name__}: {error}; a defect of contend's"
+    try:
+        return f"{said}, details in {keep_details(error)}"
+    except OSError:
+        return f"{said}; its details could not be kept"
+
+
+def keep_details(error: Exception) -> Path:
+    """Append the traceback, without secrets, to a log outside any workspace."""
+    from platformdirs import user_log_path
+
+    path = user_log_path("contend", appauthor=False, ensure_exists=True) / "errors.log"
+    text = "".join(traceback.format_exception(error))
+    with path.open("a", encoding="utf-8") as log:
+        log.write(f"{datetime.now(UTC).isoformat(timespec='seconds')}\n{without_secrets(text)}\n")
+    return path
+
+
+def without_secrets(text: str) -> str:
+    """The text without the values of this process's secret variables."""
+    for name, value in os.environ.items():
+        if len(value) >= _SHORTEST_SECRET and any(word in name.upper() for word in _SECRET_NAMES):
+            text = text.replace(value, "***")
+    return text
 
 
 def _refuse(message: str) -> int:
@@ -127,7 +153,7 @@ def _command(error: typer.TyperException) -> str:
 
 
 def _stop(*_: int | FrameType | None) -> None:
-    """Before and after a run; while one goes, `stopping` listens instead."""
+    """Before and after a run; while one goes, `until_stopped` listens instead."""
     os.write(2, b"stopped\n")
     os._exit(STOPPED)
 

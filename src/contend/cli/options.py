@@ -1,28 +1,130 @@
-"""Options that several commands share."""
+"""What the options of `contend run` and `contend resume` say: a run's options, answers to its questions."""
 
-from contextvars import ContextVar
+import json
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Any, NamedTuple
 
-import typer
-
-WORKSPACE_TOLD: ContextVar[Path | None] = ContextVar("workspace_told", default=None)
-"""The workspace that the command was given, so that the commands it advises can repeat it."""
-
-
-def _given_or_global(context: typer.Context, workspace: Path | None) -> Path | None:
-    """A command's own `--workspace`, else the one given before the command."""
-    given: Path | None = workspace or context.find_root().params.get("workspace")
-    WORKSPACE_TOLD.set(given)
-    return given
+from contend.errors import InputError, SeveralQuestions
+from contend.models.options import RunOptions
+from contend.settings import checked
 
 
-_HELP = "Folder of config, prompts, playbooks and results (env CONTEND_WORKSPACE)"
-ROOT_WORKSPACE = Annotated[Path | None, typer.Option("--workspace", metavar="DIR", help=_HELP)]
-WORKSPACE = Annotated[Path | None, typer.Option("--workspace", metavar="DIR", help=_HELP, callback=_given_or_global)]
-JSON = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-JSON_LINES = Annotated[bool, typer.Option("--json", help="Print each event as a line of JSON, the outcome last.")]
-THREAD = Annotated[str, typer.Argument(metavar="THREAD", help="The thread's id, as `contend runs` lists it.")]
-OUT = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="Copy report.md, report.html and report.json there.")
-]
+def run_options(
+    *,
+    docs: Sequence[Path] | None,
+    instructions: Path | None,
+    rounds: str | None,
+    teams: Sequence[str] | None,
+    sources: Sequence[str] | None,
+    approve: Sequence[str] | None,
+    **plain: str | float | bool | None,
+) -> RunOptions:
+    """What was given; document paths absolute, names also separated by commas.
+
+    Raises:
+        InputError: a value is not usable.
+    """
+    least, most = _rounds(rounds)
+    values = {
+        "documents": [str(path.expanduser().absolute()) for path in docs or []] or None,
+        "instructions": None if instructions is None else _text(instructions),
+        "teams": _names(teams),
+        "sources": _names(sources),
+        "approve": _names(approve),
+        "min_rounds": least,
+        "max_rounds": most,
+        **plain,
+    }
+    return checked(RunOptions, {name: value for name, value in values.items() if value is not None}, "run")
+
+
+def _rounds(given: str | None) -> tuple[int | None, int | None]:
+    if given is None:
+        return None, None
+    least, colon, most = given.partition(":")
+    try:
+        return int(least), int(most if colon else least)
+    except ValueError:
+        raise InputError(f"--rounds {given!r}: give MIN:MAX, such as 1:3, or one number") from None
+
+
+def _names(given: Sequence[str] | None) -> list[str] | None:
+    names = [name.strip() for text in given or [] for name in text.split(",")]
+    return [name for name in names if name] or None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.expanduser().read_text("utf-8")
+    except OSError as error:
+        raise InputError(f"--instructions {path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"--instructions {path}: not UTF-8 text: save it as UTF-8") from error
+
+
+class Answers(NamedTuple):
+    """A decision for the one open question, or decisions by question."""
+
+    decision: object
+    by_question: dict[str, object]
+
+
+def answers_of(*, approve: bool, edit: Path | None, reject: str | None, answer: Sequence[str]) -> Answers:
+    """What the options say. `answer` holds `QUESTION=approve`, `QUESTION=reject:WHY` or `QUESTION=edit:FILE`.
+
+    Raises:
+        InputError: two options answer the same question, or one can't be read.
+    """
+    given: list[object] = ["approve"] if approve else []
+    given += [] if edit is None else [_edit(edit)]
+    given += [] if reject is None else [_reject(reject)]
+    if len(given) > 1 or (given and answer):
+        raise InputError("give one of --approve, --edit, --reject; where several questions wait, --answer for each")
+    named = [_named(text) for text in answer]
+    twice = [name for name, times in Counter(name for name, _ in named).items() if times > 1]
+    if twice:
+        raise InputError(f"--answer: {', '.join(twice)} has two answers: give one")
+    return Answers(given[0] if given else None, dict(named))
+
+
+def _named(text: str) -> tuple[str, object]:
+    question, equals, word = text.partition("=")
+    kind, _, rest = word.partition(":")
+    match kind:
+        case "approve" if question and equals:
+            return question, "approve"
+        case "reject" if question:
+            return question, _reject(rest)
+        case "edit" if question and rest:
+            return question, _edit(Path(rest))
+    raise InputError(f"--answer {text!r}: give QUESTION=approve, QUESTION=reject:WHY or QUESTION=edit:FILE")
+
+
+def _reject(why: str) -> dict[str, object]:
+    return {"type": "reject", "reason": why}
+
+
+def _edit(path: Path) -> dict[str, object]:
+    """The edited values of a JSON or TOML file; names left out keep their values."""
+    try:
+        text = path.expanduser().read_text("utf-8")
+        values: Any = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except OSError as error:
+        raise InputError(f"--edit {path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"--edit {path}: neither JSON nor, as .toml, TOML: {error}") from error
+    if not isinstance(values, Mapping):
+        raise InputError(f"--edit {path}: give an object with the edited values")
+    return {"type": "edit", "args": dict(values)}
+
+
+def several_questions(several: SeveralQuestions) -> str:
+    """What a person does about it at the terminal."""
+    first, second, *_ = several.names
+    return (
+        f"{len(several.names)} questions are open, and an edit or a reason fits one of them: "
+        f'--approve approves all, --answer {first}=approve --answer "{second}=reject:WHY" answers each'
+    )

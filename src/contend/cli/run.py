@@ -1,173 +1,265 @@
-"""`contend run` and `contend resume`."""
+"""`contend run` and `contend resume`: events go to a view, signals stop it, its end is an exit code."""
 
+import asyncio
+import os
+import shutil
+import signal
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from types import FrameType
+from typing import TypeVar
+from uuid import uuid4
 
-import typer
+from rich.console import Group
+from rich.text import Text
 
-from contend.cli.loading import without_collection
-from contend.cli.options import JSON_LINES, OUT, THREAD, WORKSPACE
+from contend import app
+from contend.cli.board import Board
+from contend.cli.live import view_on
+from contend.cli.options import Answers, several_questions
+from contend.cli.outcome import show_outcome
+from contend.cli.screen import advise, facts_table, in_workspace, note, say_json, show
+from contend.cli.text import models_text, plain, system_fault
+from contend.errors import ContendError, InputError, SeveralQuestions
+from contend.estimate import Estimate
+from contend.llm.budget import Limits
+from contend.models.options import RunOptions
+from contend.readiness import check_folder
+from contend.settings import Settings, load_settings
+from contend.stores.record import RecordStore
 
-_LIMITS = "Limits"
-_MODELS = "Models and learning"
+STOPPED = 130
+Work = Callable[[app.OnEvent], Awaitable[app.RunOutcome]]
+_T = TypeVar("_T")
 
 
-def run(
-    theme: Annotated[str, typer.Argument(metavar="THEME", help="The question, 1 to 8,000 characters.")],
+def run_theme(
+    theme: str,
+    options: RunOptions,
     *,
-    docs: Annotated[
-        list[Path] | None,
-        typer.Option("--docs", metavar="PATH", help="A file or folder of your own documents; may be repeated."),
-    ] = None,
-    instructions: Annotated[
-        Path | None, typer.Option("--instructions", metavar="FILE", help="A text file with further instructions.")
-    ] = None,
-    team: Annotated[
-        list[str] | None,
-        typer.Option("--team", metavar="NAME", help="A team to enter; may be repeated. Default: as --depth says."),
-    ] = None,
-    source: Annotated[
-        list[str] | None,
-        typer.Option("--source", metavar="NAME", help="A source to use; may be repeated. Default: all that are on."),
-    ] = None,
-    depth: Annotated[
-        Literal["quick", "standard", "deep"] | None,
-        typer.Option(
-            "--depth", help="One team and round, three teams and up to two rounds (default), or all and up to three."
-        ),
-    ] = None,
-    length: Annotated[
-        Literal["brief", "standard", "long"] | None,
-        typer.Option("--length", help="About 500, 1,500 or 3,500 words. Default: standard, long for deep."),
-    ] = None,
-    rounds: Annotated[
-        str | None, typer.Option("--rounds", metavar="MIN:MAX", help="Rounds per team, 1 to 10; `2` for exactly two.")
-    ] = None,
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", metavar="NAME", help="The playbook to start from and to learn into.")
-    ] = None,
-    thread: Annotated[
-        str | None, typer.Option("--thread", metavar="ID", help="The run's thread. Default: a new one.")
-    ] = None,
-    language: Annotated[
-        Literal["auto", "en", "ja"] | None, typer.Option("--language", help="Language of prompts and report.")
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option("--model", metavar="NAME", rich_help_panel=_MODELS, help="Model of every role."),
-    ] = None,
-    approve: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--approve", metavar="WHAT", help="Wait for a person before it: plan, report, playbook; may be repeated."
-        ),
-    ] = None,
-    no_synthesis: Annotated[
-        bool,
-        typer.Option("--no-synthesis", help="Publish the winner's report; no editor merges the best parts."),
-    ] = False,
-    no_learn: Annotated[
-        bool, typer.Option("--no-learn", rich_help_panel=_MODELS, help="Write nothing into the playbook.")
-    ] = False,
-    max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", metavar="N", rich_help_panel=_LIMITS, help="Tokens of the whole run.")
-    ] = None,
-    max_usd: Annotated[
-        float | None,
-        typer.Option("--max-usd", metavar="N", rich_help_panel=_LIMITS, help="Money of the whole run; needs prices."),
-    ] = None,
-    max_minutes: Annotated[
-        float | None,
-        typer.Option("--max-minutes", metavar="N", rich_help_panel=_LIMITS, help="Active minutes of the whole run."),
-    ] = None,
-    max_calls: Annotated[
-        int | None,
-        typer.Option("--max-calls", metavar="N", rich_help_panel=_LIMITS, help="Model calls of the whole run."),
-    ] = None,
-    replay: Annotated[
-        Path | None,
-        typer.Option(
-            "--replay",
-            metavar="FILE",
-            rich_help_panel=_MODELS,
-            help="Play recorded model replies; no model is asked (env CONTEND_REPLAY).",
-        ),
-    ] = None,
-    out: OUT = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would happen and might cost; spend and write nothing.")
-    ] = False,
-    as_json: JSON_LINES = False,
-    workspace: WORKSPACE = None,
-) -> None:
-    """Let teams compete for the best answer to THEME.
+    thread: str | None,
+    workspace: Path | None,
+    replay: Path | None,
+    as_json: bool,
+    out: Path | None,
+) -> int:
+    """Run a contest and show it; the exit code.
 
-    Exit codes: 0 done, 1 done but partial, 2 no report or bad input, 3 waiting for a person, 130 stopped (go on with
-    `contend resume`).
+    Raises:
+        ContendError: nothing was begun, or a store failed.
     """
-    from contend.cli.asking import run_options
+    settings = load_settings(workspace=workspace, replay=replay)
+    named = str(uuid4()) if thread is None else thread
 
-    options = run_options(
-        docs=docs,
-        instructions=instructions,
-        rounds=rounds,
-        teams=team,
-        sources=source,
-        approve=approve,
-        dataset=dataset,
-        language=language,
-        model=model,
-        max_tokens=max_tokens,
-        max_usd=max_usd,
-        max_minutes=max_minutes,
-        max_calls=max_calls,
-        depth=depth,
-        length=length,
-        synthesis=False if no_synthesis else None,
-        learn=False if no_learn else None,
-    )
-    if dry_run:
-        from contend.cli.dry_run import show_dry_run
+    def work(on_event: app.OnEvent) -> Awaitable[app.RunOutcome]:
+        return app.run(theme, thread_id=named, options=options, settings=settings, on_event=on_event)
 
-        show_dry_run(theme, options, workspace=workspace, replay=replay, as_json=as_json, out=out)
-        return
-    with without_collection():
-        from contend.cli.driving import run_theme
-
-    raise typer.Exit(
-        run_theme(theme, options, thread=thread, workspace=workspace, replay=replay, as_json=as_json, out=out)
-    )
+    return _drive(named, work, Board(theme=theme), as_json=as_json, out=_writable(out))
 
 
-def resume(
-    thread: THREAD,
-    *,
-    approve: Annotated[bool, typer.Option("--approve", help="Approve the open question, or all of them.")] = False,
-    edit: Annotated[
-        Path | None,
-        typer.Option("--edit", metavar="FILE", help="Answer it with edited values: a JSON or TOML file."),
-    ] = None,
-    reject: Annotated[str | None, typer.Option("--reject", metavar="WHY", help="Reject it with a reason.")] = None,
-    answer: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--answer",
-            metavar="QUESTION=…",
-            help="Where several wait: TEAM or ID=approve, =reject:WHY or =edit:FILE; may be repeated.",
-        ),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Go on although config or prompts changed since the run began.")
-    ] = False,
-    out: OUT = None,
-    as_json: JSON_LINES = False,
-    workspace: WORKSPACE = None,
+def resume_thread(
+    thread: str, answers: Answers, *, force: bool, workspace: Path | None, as_json: bool, out: Path | None
+) -> int:
+    """Go on with a thread's run and show it; the exit code.
+
+    Raises:
+        ContendError: there is nothing to go on with, or a store failed.
+    """
+    settings = load_settings(workspace=workspace)
+
+    async def work(on_event: app.OnEvent) -> app.RunOutcome:
+        try:
+            return await app.resume(
+                thread,
+                answers.decision,
+                answers=answers.by_question,
+                force=force,
+                settings=settings,
+                on_event=on_event,
+            )
+        except SeveralQuestions as several:
+            raise InputError(several_questions(several)) from several
+
+    board = asyncio.run(_board_of(settings, thread))
+    return _drive(thread, work, board, as_json=as_json, out=_writable(out))
+
+
+def _drive(thread: str, work: Work, board: Board, *, as_json: bool, out: Path | None) -> int:
+    with view_on(board, as_json=as_json) as view:
+        run = until_stopped(work(view.show), on_stop=view.stopping, at_once=view.close)
+        try:
+            outcome = asyncio.run(run)
+        except (ContendError, OSError) as error:
+            if isinstance(error, InputError | BrokenPipeError) or not board.began:
+                raise
+            reason = system_fault(error) if isinstance(error, OSError) else str(error)
+            raise ContendError(_with_resume(reason, thread)) from error
+    if outcome is None:
+        return _stopped(thread, began=board.began, as_json=as_json)
+    if out is not None:
+        outcome = outcome.model_copy(update={"files": _copied(outcome.files, out)})
+    if as_json:
+        say_json({"type": "outcome", "exit_code": outcome.exit_code, **outcome.model_dump(mode="json")}, indent=None)
+    else:
+        show_outcome(outcome, board)
+    return outcome.exit_code
+
+
+def _with_resume(reason: str, thread: str) -> str:
+    """What stopped a run, and how it goes on where that is not said yet."""
+    if f"contend resume {thread}" in reason:
+        return reason
+    return f"{reason}; then go on with `{in_workspace(f'contend resume {thread}')}`"
+
+
+def _stopped(thread: str, *, began: bool, as_json: bool) -> int:
+    going_on = in_workspace(f"contend resume {thread}")
+    message = f"stopped; go on with `{going_on}`" if began else "stopped before the run began"
+    if as_json:
+        outcome = {"type": "outcome", "exit_code": STOPPED, "thread_id": thread, "status": "interrupted"}
+        say_json({**outcome, "message": message}, indent=None)
+    note(message)
+    return STOPPED
+
+
+async def _board_of(settings: Settings, thread: str) -> Board:
+    """What the record knows of a run that goes on: events tell only what comes from now on."""
+    record = RecordStore(settings.folder / "contend.duckdb", lock_seconds=settings.record_lock_seconds)
+    latest = await record.latest_execution(thread)
+    board = Board(stage="Going on")
+    if latest is not None:
+        board.theme, board.models, board.began = latest.theme, latest.models, True
+        for status in await record.team_statuses(latest.execution_id):
+            row = board.team(status.team_id)
+            row.name, row.state, row.doing = status.team_name, status.status, status.error_message or status.status
+        board.rank(await record.leaderboard(latest.execution_id))
+        board.usage = await record.usage(latest.execution_id)
+    await record.close()
+    return board
+
+
+def _copied(files: list[str], folder: Path) -> list[str]:
+    if not files:
+        return []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return [str(shutil.copy2(file, folder)) for file in files]
+    except OSError as error:
+        raise InputError(f"--out {folder}: {error.strerror}; the report is in {Path(files[0]).parent}") from error
+
+
+def _writable(folder: Path | None) -> Path | None:
+    """The folder for copies, made sure of before anything is spent.
+
+    Raises:
+        NotReady: it cannot be written or made.
+    """
+    if folder is None:
+        return None
+    path = folder.expanduser().absolute()
+    check_folder(path, "--out")
+    return path
+
+
+async def until_stopped(work: Awaitable[_T], *, on_stop: Callable[[], None], at_once: Callable[[], None]) -> _T | None:
+    """The work's result; None where SIGINT or SIGTERM stopped it.
+
+    `on_stop` is called at the first signal; `at_once` at the second, just before the process ends.
+    """
+    loop = asyncio.get_running_loop()
+    task = asyncio.ensure_future(work)
+    stopped = False
+
+    def stop(*_: int | FrameType | None) -> None:
+        nonlocal stopped
+        if stopped:
+            at_once()
+            os._exit(STOPPED)
+        stopped = True
+        # The write to the loop's own pipe wakes it: a signal handler alone would wait for the next event.
+        loop.call_soon_threadsafe(on_stop)
+        loop.call_soon_threadsafe(task.cancel)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if not stopped:
+            raise
+        return None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def dry_run_theme(
+    theme: str, options: RunOptions, *, workspace: Path | None, replay: Path | None, as_json: bool, out: Path | None
 ) -> None:
-    """Go on with THREAD's run after a crash, a stop or a question; calls that were finished are not made again."""
-    from contend.cli.answering import answers_of
+    """Check what a run would check and print what it would do.
 
-    with without_collection():
-        from contend.cli.driving import resume_thread
+    Raises:
+        InputError: the run would be refused.
+    """
+    settings = load_settings(workspace=workspace, replay=replay)
+    _writable(out)
+    planned = asyncio.run(app.dry_run(theme, options=options, settings=settings))
+    if as_json:
+        say_json(_as_json(planned))
+        return
+    title = Text(plain(planned.opening.theme), style="bold")
+    done = Text("Dry run: nothing was spent or written.", style="cyan")
+    show(Group(title, done, "", facts_table(_facts(planned)), ""))
+    advise("the same command without --dry-run")
 
-    answers = answers_of(approve=approve, edit=edit, reject=reject, answer=answer or [])
-    raise typer.Exit(resume_thread(thread, answers, force=force, workspace=workspace, as_json=as_json, out=out))
+
+def _facts(planned: app.DryRun) -> Iterator[tuple[str, str]]:
+    opening, options = planned.opening, planned.opening.options
+    yield "Depth", f"{options.depth}, length {options.length}"
+    yield "Teams", ", ".join(team.name for team in opening.teams)
+    yield "Rounds", f"{options.min_rounds} to {options.max_rounds}"
+    yield "Sources", ", ".join(opening.sources)
+    for name, reason in opening.sources_off.items():
+        yield "Off", f"{name}: {reason}"
+    for line in opening.left_out:
+        yield "Left out", line
+    yield "Model", models_text(options.models_told)
+    yield "Playbook", options.dataset + ("" if options.learn else " (read only)")
+    if options.recorded is None:
+        yield from _costs(planned.estimate)
+    else:
+        yield "Cost", "nothing: no model is asked"
+    if limits := Limits.of(options).given():
+        yield "Limits", ", ".join(f"{name} {limit:,g}" for name, limit in limits.items())
+    for warning in opening.warnings:
+        yield "Warning", warning
+
+
+def _costs(estimate: Estimate) -> Iterator[tuple[str, str]]:
+    if not estimate.calls[1]:
+        yield "Cost", "nothing: no model calls"
+        return
+    yield "Calls", "{:,} to {:,} model calls".format(*estimate.calls)
+    yield "Tokens", "roughly {:,.0f} to {:,.0f}".format(*map(_rough, estimate.tokens))
+    if estimate.usd is None:
+        yield "Cost", "unknown: add the model's price under [prices] in config/models.toml"
+    else:
+        yield "Cost", "roughly ${:,.2f} to ${:,.2f}".format(*estimate.usd)
+
+
+def _rough(number: float) -> float:
+    """Two digits say all that an estimate knows."""
+    return float(f"{number:.1e}")
+
+
+def _as_json(planned: app.DryRun) -> dict[str, object]:
+    opening = planned.opening
+    return {
+        "theme": opening.theme,
+        "teams": [team.team_id for team in opening.teams],
+        "sources": opening.sources,
+        "sources_off": opening.sources_off,
+        "left_out": opening.left_out,
+        "warnings": opening.warnings,
+        "options": opening.options.model_dump(mode="json"),
+        **planned.estimate._asdict(),
+    }

@@ -11,8 +11,8 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from contend.cli.options import WORKSPACE_TOLD
-from contend.cli.words import plain
+from contend.cli.commands import GIVEN_WORKSPACE
+from contend.cli.text import plain
 
 _PIPED_WIDTH = 160
 _WIDEST = 120
@@ -47,7 +47,7 @@ def advise(*commands: str) -> None:
 
 def in_workspace(command: str) -> str:
     """The command with the workspace that was given, so that it finds the same runs when it is typed."""
-    folder = WORKSPACE_TOLD.get() or os.environ.get("CONTEND_WORKSPACE")
+    folder = GIVEN_WORKSPACE.get() or os.environ.get("CONTEND_WORKSPACE")
     if not folder or not command.startswith("contend "):
         return command
     return f"{command} --workspace {shlex.quote(str(folder))}"

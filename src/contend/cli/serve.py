@@ -1,22 +1,75 @@
-"""`contend serve`."""
+"""Starting LangGraph's development server on contend's graphs."""
 
-from typing import Annotated
+import json
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NoReturn
 
-import typer
+from dotenv import dotenv_values
 
-from contend.cli.options import WORKSPACE
+from contend.cli.screen import note
+from contend.errors import InputError
+from contend.resources import resource
+from contend.settings import Settings, is_loopback, load_config, load_settings
+from contend.stores.files import write_file
+
+_ENVIRONMENT = {
+    "LANGSMITH_TRACING": "false",
+    "LANGGRAPH_CLI_NO_ANALYTICS": "1",
+    "LANGGRAPH_STRICT_MSGPACK": "true",
+}
 
 
-def serve(
-    *,
-    port: Annotated[int, typer.Option("--port", min=1, max=65_535, metavar="N", help="The port to listen on.")] = 2024,
-    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1",
-    expose: Annotated[
-        bool, typer.Option("--expose", help="Listen beyond this machine; needs CONTEND_SERVER_TOKEN.")
-    ] = False,
-    workspace: WORKSPACE = None,
-) -> None:
-    """Open the graphs in LangGraph's development server, for Studio, the SDK and agent-chat-ui."""
-    from contend.cli.serving import serve_graphs
+def serve_graphs(host: str, port: int, *, expose: bool, workspace: Path | None) -> NoReturn:
+    """Become the server's process.
 
-    serve_graphs(host, port, expose=expose, workspace=workspace)
+    Raises:
+        InputError: the extra is not installed, others could reach the address, or a config file is not usable.
+    """
+    if not expose and not is_loopback(host):
+        raise InputError(f"--host {host}: others could reach it; --expose allows it, with CONTEND_SERVER_TOKEN set")
+    if find_spec("langgraph_cli") is None or find_spec("langgraph_api") is None:
+        raise InputError("the extra `serve` is not installed: pip install 'contend[serve]'")
+    settings = load_settings(workspace=workspace)
+    if expose and settings.server_token is None:
+        raise InputError(
+            "--expose: set CONTEND_SERVER_TOKEN to a secret that clients send, such as `openssl rand -hex 32` prints"
+        )
+    folder = settings.folder
+    load_config(folder)
+    config = folder / ".langgraph_api" / "contend.json"
+    write_file(config, json.dumps(_absolute(resource("langgraph.json")), indent=2))
+    note(f"Serving the workspace {folder} on http://{host}:{port}; Ctrl-C stops it.")
+    sys.stderr.flush()
+    arguments = ["dev", "--no-browser", "--no-reload", "--config", str(config), "--host", host, "--port", str(port)]
+    folders = {"CONTEND_WORKSPACE": str(folder), "CONTEND_STARTED_IN": str(settings.located("."))}
+    environment = {**_ENVIRONMENT, **_from_env_file(), **os.environ, **folders}
+    # The server keeps its queue below the folder it is started in: it belongs to the workspace.
+    os.chdir(folder)
+    os.execve(sys.executable, [sys.executable, "-m", "langgraph_cli", *arguments], environment)  # noqa: S606 - ours
+
+
+def _absolute(path: Path) -> dict[str, Any]:
+    """The server's config with the paths in it made absolute: it reads them from the folder it is started in."""
+
+    def settled(value: Any) -> Any:  # noqa: ANN401 - JSON
+        if isinstance(value, dict):
+            return {key: settled(inner) for key, inner in value.items()}
+        if isinstance(value, str) and value.startswith("./"):
+            return str(path.parent / value)
+        return value
+
+    config: dict[str, Any] = settled(json.loads(path.read_text("utf-8")))
+    return config
+
+
+def _from_env_file() -> dict[str, str]:
+    """What a `.env` file sets for contend, as it stands there: the server runs in another folder and finds none."""
+    own = {str(field.validation_alias) for field in Settings.model_fields.values() if field.validation_alias}
+    return {
+        name: value
+        for name, value in dotenv_values(".env").items()
+        if value is not None and (name.upper() in own or name.upper().startswith("CONTEND_"))
+    }

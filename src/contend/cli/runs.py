@@ -1,31 +1,35 @@
-"""Runs as the record has them: where one stands, all of them, their rankings."""
+"""Runs as the record has them: where one stands, all of them, their rankings and reports; and their deletion."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
+import typer
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from contend.cli.screen import advise, say, say_json, show
-from contend.cli.words import STATUS, STYLE, WHY_STOPPED, plain, said_models, said_usage
-from contend.errors import UnknownThread
+from contend.cli.text import STATUS, STYLE, WHY_STOPPED, counted, models_text, plain, usage_text
+from contend.errors import InputError, UnknownThread
 from contend.models.record import Record
+from contend.models.research import ResearchReport
 from contend.models.round import ExitReason, LeaderboardEntry
 from contend.models.rows import ExecutionRow, RoundRow
 from contend.models.task import RunStatus, RunUsage, TeamStatus
 from contend.settings import Settings, load_settings
+from contend.stores.files import write_file
 from contend.stores.leases import checked_thread, is_leased
 from contend.stores.record import RecordStore
 from contend.text import shorten, shown_score
 
+Format = Literal["md", "html", "json", "bibtex"]
 _T = TypeVar("_T")
 _THEME_SHOWN = 200
 
 
-class Standing(Record):
+class StoredRun(Record):
     """A run as it stands. `status` is `interrupted` where the record says running and nobody works on it."""
 
     execution: ExecutionRow
@@ -40,24 +44,24 @@ class Standing(Record):
 
 def show_status(thread: str, *, workspace: Path | None, as_json: bool) -> None:
     """Raises: UnknownThread where the record has no run of the thread."""
-    standing = _standing(thread, workspace)
+    run = _stored_run(thread, workspace)
     if as_json:
-        say_json(standing.model_dump(mode="json", exclude={"rounds": {"__all__": {"submission"}}}))
+        say_json(run.model_dump(mode="json", exclude={"rounds": {"__all__": {"submission"}}}))
         return
-    execution = standing.execution
+    execution = run.execution
     head = Text(plain(execution.theme), style="bold")
-    head.append(f"\n{STATUS[standing.status]}", style=f"bold {STYLE[standing.status]}")
-    if standing.message and "contend resume" not in standing.message:
-        head.append(f" · {plain(standing.message)}", style="not bold")
-    facts = f"{said_models(execution.models)} · {said_usage(standing.usage)} · playbook {execution.dataset}"
-    show(Group(head, Text(facts, style="dim"), "", _teams(standing), ""))
-    _advise(standing)
+    head.append(f"\n{STATUS[run.status]}", style=f"bold {STYLE[run.status]}")
+    if run.message and "contend resume" not in run.message:
+        head.append(f" · {plain(run.message)}", style="not bold")
+    facts = f"{models_text(execution.models)} · {usage_text(run.usage)} · playbook {execution.dataset}"
+    show(Group(head, Text(facts, style="dim"), "", _teams(run), ""))
+    _advise(run)
 
 
 def show_runs(limit: int, *, workspace: Path | None, as_json: bool) -> None:
     """The newest first."""
     settings = load_settings(workspace=workspace)
-    current = _asked(settings, lambda record: _current(record, settings, limit))
+    current = _from_record(settings, lambda record: _current(record, settings, limit))
     if as_json:
         say_json([row.model_dump(mode="json") for row in current])
         return
@@ -78,33 +82,73 @@ def show_runs(limit: int, *, workspace: Path | None, as_json: bool) -> None:
 
 def show_leaderboard(thread: str | None, *, workspace: Path | None, as_json: bool) -> None:
     """Of the latest run where no thread is given. Raises: UnknownThread."""
-    standing = _standing(thread, workspace)
+    run = _stored_run(thread, workspace)
     if as_json:
-        rounds = [row.model_dump(mode="json", exclude={"submission"}) for row in standing.rounds]
-        entries = [entry.model_dump(mode="json") for entry in standing.leaderboard]
-        say_json({"thread_id": standing.execution.thread_id, "leaderboard": entries, "rounds": rounds})
+        rounds = [row.model_dump(mode="json", exclude={"submission"}) for row in run.rounds]
+        entries = [entry.model_dump(mode="json") for entry in run.leaderboard]
+        say_json({"thread_id": run.execution.thread_id, "leaderboard": entries, "rounds": rounds})
         return
-    show(Group(Text(plain(standing.execution.theme), style="bold"), "", _ranking(standing), ""))
-    _advise(standing)
+    show(Group(Text(plain(run.execution.theme), style="bold"), "", _ranking(run), ""))
+    _advise(run)
 
 
-def _standing(thread: str | None, workspace: Path | None) -> Standing:
+def export_report(thread: str, *, kind: Format, out: Path | None, workspace: Path | None) -> None:
+    """Print or write the report of a thread's latest run.
+
+    Raises:
+        UnknownThread: there is no such thread.
+        InputError: its latest run has no report, or the file can't be written.
+    """
+    settings = load_settings(workspace=workspace)
+    text = _report_text(settings, checked_thread(thread), kind)
+    if out is None:
+        typer.echo(text, nl=not text.endswith("\n"))
+        return
+    try:
+        write_file(out.expanduser(), text)
+    except OSError as error:
+        raise InputError(f"--out {out}: cannot be written: {error.strerror}") from error
+    typer.echo(f"Wrote {out}.")
+
+
+def delete_thread(thread: str, *, workspace: Path | None, as_json: bool) -> None:
+    """Raises: UnknownThread, ThreadBusy, StoreError."""
+    from contend.deletion import Deleted, delete
+    from contend.services import Services
+
+    async def work() -> Deleted:
+        services = await asyncio.to_thread(Services, load_settings(workspace=workspace))
+        try:
+            return await delete(thread, services=services)
+        finally:
+            await services.aclose()
+
+    deleted = asyncio.run(work())
+    if as_json:
+        say_json(deleted._asdict())
+        return
+    runs, texts = counted(deleted.executions, "run"), counted(deleted.documents, "text")
+    say(f"Deleted thread {deleted.thread_id}: {runs}, {texts}, its checkpoints and its report.")
+    say("Files that `--out` copied elsewhere and lessons in the playbook are left.")
+
+
+def _stored_run(thread: str | None, workspace: Path | None) -> StoredRun:
     settings = load_settings(workspace=workspace)
     named = None if thread is None else checked_thread(thread)
-    standing = _asked(settings, lambda record: _read(record, settings, named))
-    if standing is None:
+    run = _from_record(settings, lambda record: _read(record, settings, named))
+    if run is None:
         what = "no runs yet" if named is None else f"thread {named!r} has no run"
         raise UnknownThread(f"{what} in {settings.folder}: see `contend runs`, or give another --workspace")
-    return standing
+    return run
 
 
-async def _read(record: RecordStore, settings: Settings, thread: str | None) -> Standing | None:
+async def _read(record: RecordStore, settings: Settings, thread: str | None) -> StoredRun | None:
     latest = await record.executions(limit=1) if thread is None else [await record.latest_execution(thread)]
     execution = next(iter(latest), None)
     if execution is None:
         return None
     status = await _status(settings, execution)
-    return Standing(
+    return StoredRun(
         execution=execution,
         status=status,
         message=execution.message if status == execution.status else "nobody works on it: the process ended",
@@ -127,29 +171,29 @@ async def _status(settings: Settings, execution: ExecutionRow) -> RunStatus:
     return execution.status
 
 
-def _asked(settings: Settings, ask: Callable[[RecordStore], Awaitable[_T]]) -> _T:
-    async def asked() -> _T:
+def _from_record(settings: Settings, ask: Callable[[RecordStore], Awaitable[_T]]) -> _T:
+    async def read() -> _T:
         record = RecordStore(settings.folder / "contend.duckdb", lock_seconds=settings.record_lock_seconds)
         try:
             return await ask(record)
         finally:
             await record.close()
 
-    return asyncio.run(asked())
+    return asyncio.run(read())
 
 
-def _teams(standing: Standing) -> Table:
-    entries = {entry.team_id: entry for entry in standing.leaderboard}
+def _teams(run: StoredRun) -> Table:
+    entries = {entry.team_id: entry for entry in run.leaderboard}
     table = _plain_table("#", "Team", "Status", "Rounds", "Best", "Why")
-    for status in sorted(standing.teams, key=lambda team: _place(entries.get(team.team_id))):
-        entry, rounds = entries.get(status.team_id), [row for row in standing.rounds if row.team_id == status.team_id]
+    for status in sorted(run.teams, key=lambda team: _place(entries.get(team.team_id))):
+        entry, rounds = entries.get(status.team_id), [row for row in run.rounds if row.team_id == status.team_id]
         table.add_row(
             str(entry.rank or "–") if entry else "–",
             Text(plain(status.team_name)),
-            Text(*_state(status, standing.status)),
+            Text(*_state(status, run.status)),
             str(len(rounds)),
             shown_score(entry.best_score) if entry and entry.rank else "–",
-            Text(plain(_why(status, standing.exit_reasons.get(status.team_id), standing.message))),
+            Text(plain(_why(status, run.exit_reasons.get(status.team_id), run.message))),
         )
     return table
 
@@ -172,12 +216,12 @@ def _why(status: TeamStatus, reason: ExitReason | None, message: str) -> str:
     return "" if reason is None else WHY_STOPPED[reason]
 
 
-def _ranking(standing: Standing) -> Table:
-    most = max((row.round_number for row in standing.rounds), default=0)
+def _ranking(run: StoredRun) -> Table:
+    most = max((row.round_number for row in run.rounds), default=0)
     table = _plain_table("#", "Team", "Best", *(f"Round {number}" for number in range(1, most + 1)))
-    for entry in standing.leaderboard:
+    for entry in run.leaderboard:
         scores: dict[int, Any] = {
-            row.round_number: shown_score(row.score) for row in standing.rounds if row.team_id == entry.team_id
+            row.round_number: shown_score(row.score) for row in run.rounds if row.team_id == entry.team_id
         }
         cells = [scores.get(number, "") for number in range(1, most + 1)]
         best = shown_score(entry.best_score) if entry.rank else "–"
@@ -193,9 +237,9 @@ def _plain_table(*names: str) -> Table:
     return table
 
 
-def _advise(standing: Standing) -> None:
-    thread = standing.execution.thread_id
-    match standing.status:
+def _advise(run: StoredRun) -> None:
+    thread = run.execution.thread_id
+    match run.status:
         case "running":
             say("A process works on it.")
         case "interrupted":
@@ -204,3 +248,27 @@ def _advise(standing: Standing) -> None:
             advise("contend doctor")
         case _:
             advise(f"contend report {thread}")
+
+
+def _report_text(settings: Settings, thread: str, kind: Format) -> str:
+    folder = settings.folder / "results" / thread
+    execution = _from_record(settings, lambda record: record.latest_execution(thread))
+    try:
+        report = ResearchReport.model_validate_json((folder / "report.json").read_text("utf-8"))
+    except FileNotFoundError:
+        raise _missing(thread, execution, settings) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder / 'report.json'} cannot be read: it was changed or damaged") from error
+    if execution is not None and report.generated_at < execution.created_at:
+        raise _missing(thread, execution, settings)
+    if kind != "bibtex":
+        return (folder / f"report.{kind}").read_text("utf-8")
+    from contend.report import to_bibtex
+
+    return to_bibtex(report)
+
+
+def _missing(thread: str, execution: ExecutionRow | None, settings: Settings) -> InputError:
+    if execution is None:
+        return UnknownThread(f"thread {thread!r} has no run in {settings.folder}: see `contend runs`")
+    return InputError(f"thread {thread!r} has no report, its run is {execution.status}: see `contend status {thread}`")

@@ -1,5 +1,7 @@
 """What a run leaves on the terminal: how it ended, who won, the summary, the files, what to do next."""
 
+from collections.abc import Mapping, Sequence
+
 from rich.console import Group, RenderableType
 from rich.markdown import Markdown
 from rich.padding import Padding
@@ -7,13 +9,16 @@ from rich.table import Table
 from rich.text import Text
 
 from contend.app import RunOutcome
-from contend.cli.answering import next_steps, shown_questions
 from contend.cli.board import Board, TeamRow
 from contend.cli.screen import advise, say, show
-from contend.cli.words import NO_MODEL, STATUS, STYLE, TO_SET_ONE, plain, said_first, said_models, said_usage
+from contend.cli.text import NO_MODEL, STATUS, STYLE, TO_SET_ONE, models_text, plain, usage_text, winner_text
 from contend.contest.closing import ALL_DELIVERED
+from contend.models.questions import Question
 from contend.models.research import ResearchReport
 from contend.text import shown_score
+
+ID_SHOWN = 8
+"""Characters of a question's id: enough to name it."""
 
 
 def show_outcome(outcome: RunOutcome, board: Board) -> None:
@@ -33,7 +38,7 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
         parts += [shown_questions(outcome.questions)]
     if outcome.files:
         parts += [Text("Files", style="bold"), *(_indented(plain(file)) for file in outcome.files), ""]
-    used = f"{said_models(board.models)} · {said_usage(outcome.usage)}"
+    used = f"{models_text(board.models)} · {usage_text(outcome.usage)}"
     parts.append(Text("\n".join(filter(None, [used, plain(board.lesson)])), style="dim"))
     show(Group(*parts))
     _next(outcome)
@@ -47,7 +52,7 @@ def _headline(outcome: RunOutcome, board: Board) -> Text:
         said.append(f": {NO_MODEL}", style="bold")
     elif summary is not None and summary.best_team_id is not None:
         names = {status.team_id: status.team_name for status in summary.team_statuses}
-        said.append(f": {said_first(names[summary.best_team_id], summary.best_score)}", style="bold")
+        said.append(f": {winner_text(names[summary.best_team_id], summary.best_score)}", style="bold")
     if outcome.status != "completed" or outcome.message != ALL_DELIVERED:
         said.append(f"\n{plain(outcome.message)}", style="default not bold")
     for notice in outcome.notices:
@@ -89,3 +94,40 @@ def _next(outcome: RunOutcome) -> None:
         advise(f"contend status {outcome.thread_id}", "contend doctor")
     else:
         advise(f"contend resume {outcome.thread_id}")
+
+
+def shown_questions(questions: Sequence[Question]) -> RenderableType:
+    """Each question with what it asks about."""
+    return Group(*(part for question in questions for part in _shown(question)))
+
+
+def next_steps(thread_id: str, questions: Sequence[Question]) -> list[str]:
+    """The commands that answer."""
+    if len(questions) == 1:
+        return [f"contend resume {thread_id} {option}" for option in ("--approve", "--edit FILE", '--reject "WHY"')]
+    named = " ".join(f"--answer {_name(question, questions)}=approve" for question in questions)
+    return [f"contend resume {thread_id} --approve", f"contend resume {thread_id} {named}"]
+
+
+def _shown(question: Question) -> list[RenderableType]:
+    name = question.id[:ID_SHOWN]
+    head = Text(f"{name}  {plain(question.description)}", style="bold")
+    parts: list[RenderableType] = [head]
+    for field, value in question.args.items():
+        if not value:
+            continue
+        lines = [f"- {plain(_line(item))}" for item in value] if isinstance(value, list) else [plain(str(value))]
+        parts.append(Padding(Text("\n".join([f"{field}:", *lines]), overflow="fold"), (0, 0, 0, 2)))
+    return [*parts, ""]
+
+
+def _line(item: object) -> str:
+    if isinstance(item, Mapping):
+        return "; ".join(f"{name}: {value}" for name, value in item.items() if value)
+    return str(item)
+
+
+def _name(question: Question, questions: Sequence[Question]) -> str:
+    """The team's id where it asks one question, else the beginning of the question's id."""
+    alone = sum(other.team_id == question.team_id for other in questions) == 1
+    return question.team_id if question.team_id and alone else question.id[:ID_SHOWN]

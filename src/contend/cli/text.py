@@ -1,5 +1,6 @@
 """How things are said on a terminal: scores, money, times; outside text on one line and without control characters."""
 
+import errno
 from collections.abc import Mapping
 
 from contend.models.round import ExitReason
@@ -39,6 +40,13 @@ STYLE: Mapping[str, str] = {
 NO_MODEL = "quotes from your documents; no language model"
 TO_SET_ONE = "Set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, and teams compete for a report."
 _MINUTE = 60
+_REMEDIES = {
+    errno.ENOSPC: "free disk space",
+    errno.EDQUOT: "free disk space",
+    errno.EFBIG: "raise the limit on file sizes (ulimit -f)",
+    errno.EMFILE: "raise the limit on open files (ulimit -n)",
+    errno.EROFS: "name another folder, or make it writable",
+}
 
 
 def plain(text: str) -> str:
@@ -46,12 +54,12 @@ def plain(text: str) -> str:
     return clean(text, single_line=True)
 
 
-def said_first(name: str, score: float | None) -> str:
+def winner_text(name: str, score: float | None) -> str:
     """Who comes first; without a score nobody has won."""
     return f"{plain(name)} comes first, unscored" if score is None else f"{plain(name)} wins with {shown_score(score)}"
 
 
-def said_usage(usage: RunUsage) -> str:
+def usage_text(usage: RunUsage) -> str:
     """Calls, tokens and cost."""
     if not usage.requests:
         return "no model calls"
@@ -60,7 +68,7 @@ def said_usage(usage: RunUsage) -> str:
     return f"{counted(usage.requests, 'model call')} · {tokens:,} tokens · {cost}"
 
 
-def said_models(models: Mapping[str, str]) -> str:
+def models_text(models: Mapping[str, str]) -> str:
     """The models by role; one word where all roles share one; where their replies are recorded ones, since when."""
     if replies := models.get("replies"):
         return f"model replies: {plain(replies)}"
@@ -79,3 +87,9 @@ def duration(seconds: float) -> str:
 
 def counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def system_fault(error: OSError) -> str:
+    """What the operating system refused, of which file where it says so, and what to do."""
+    what = f"{error.filename}: " if error.filename else "an output or file: "
+    return f"{what}{error.strerror or error}: {_REMEDIES.get(error.errno or 0, 'mend its rights or its path')}"

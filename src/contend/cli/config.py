@@ -1,4 +1,4 @@
-"""Every value in effect and where it came from."""
+"""A workspace's config: every value in effect and where it came from, and a new one from the shipped files."""
 
 import asyncio
 import os
@@ -11,15 +11,19 @@ from rich.table import Table
 from rich.text import Text
 
 from contend.cli.screen import advise, say, say_json, show
-from contend.cli.words import plain
+from contend.cli.text import counted, plain
+from contend.errors import InputError, StoreError
 from contend.models.options import DEPTHS, RunOptions
 from contend.prompts import PromptBuilderSettings, PromptLibrary
 from contend.readiness import models_used
 from contend.resources import resource
 from contend.services import Services
 from contend.settings import Config, Settings, load_settings, resolve_options
+from contend.stores.files import write_file
 
 _FROM_THEME = "auto"
+_SHIPPED = ("config", "prompts")
+_EXAMPLE = ".env.example"
 
 
 class Value(NamedTuple):
@@ -206,3 +210,36 @@ def _table(*names: str) -> Table:
     for name in names:
         table.add_column(name, overflow="fold")
     return table
+
+
+def write_workspace(folder: Path, *, force: bool) -> None:
+    """Copy config, prompts and `.env.example`; all of them, or none.
+
+    Raises:
+        InputError: files are there, and `force` is not given; names the first.
+        StoreError: the folder cannot be written.
+    """
+    target = folder.expanduser().absolute()
+    if target.is_file():
+        raise InputError(f"{target} is a file: name a folder")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise StoreError(f"{target} cannot be written: mend its rights or choose another folder")
+    files = _shipped_files(target)
+    present = [path for path in files if path.exists()]
+    if present and not force:
+        more = f" and {len(present) - 1} more" if len(present) > 1 else ""
+        raise InputError(f"{present[0]}{more} is there already: choose another folder, or overwrite with --force")
+    for path, text in files.items():
+        write_file(path, text)
+    say(f"Wrote {counted(len(files), 'file')} into {plain(str(target))}: config/, prompts/ and {_EXAMPLE}.")
+    advise(f"contend doctor --workspace {target}", f"contend run THEME --docs FOLDER --workspace {target}")
+
+
+def _shipped_files(target: Path) -> dict[Path, str]:
+    """What is written where."""
+    files = {target / _EXAMPLE: resource(_EXAMPLE).read_text("utf-8")}
+    for name in _SHIPPED:
+        shipped = resource(name)
+        paths = (path for path in sorted(shipped.rglob("*")) if path.is_file())
+        files |= {target / name / path.relative_to(shipped): path.read_text("utf-8") for path in paths}
+    return files

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from contend.cli.screen import say_json, show
-from contend.cli.words import plain, said_usage
+from contend.cli.text import plain, usage_text
 from contend.errors import InputError
 from contend.evaluating import evaluate
 from contend.models.evaluation import EvaluationResult, MetricScore
@@ -45,7 +45,7 @@ def _show(result: EvaluationResult, usage: RunUsage) -> None:
             Text(plain(metric.reason) + _on_quotes(metric)),
         )
     overall = Text(f"Overall {shown_score(result.overall)}", style="bold")
-    show(Group(table, "", overall, Text(said_usage(usage), style="dim")))
+    show(Group(table, "", overall, Text(usage_text(usage), style="dim")))
 
 
 def _on_quotes(metric: MetricScore) -> str:
