@@ -257,6 +257,7 @@ def test_a_criterion_without_a_verdict_takes_no_part_and_none_at_all_leaves_cove
     fix = FixReply(where="summary 1", what="Say why.")
     partly = CriterionVerdict(number=1, evidence="", verdict="partly", fix=fix)
 
-    assert coverage_of(two, [partly], 0.4, "en").score == 0.5
+    half = coverage_of(two, [partly], 0.4, "en")
+    assert (half.score, half.verdicts) == (0.5, {str(partly.number): "partly"})
     assert coverage_of(two, [], 0.4, "en").score is None
     assert coverage_of(two, [partly.model_copy(update={"fix": None})], 0.4, "ja").fixes[0].where == "レポート全体"

@@ -1,12 +1,13 @@
 """What judges say of a submission."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from contend.models.record import Record, Score, Text
 
+Verdict = Literal["met", "partly", "unmet"]
 Weight = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 
 
@@ -30,6 +31,7 @@ class MetricScore(Record):
     `evidence` stands in the submission; `dropped`: how many quotes of the judge do not.
     `fixes`: what the judge wants changed. `applies` is false where
     there is nothing to measure, such as points without a plan.
+    `verdicts`: of coverage by criteria, what the judge said of each, by its number from "1".
     """
 
     name: Text
@@ -40,6 +42,7 @@ class MetricScore(Record):
     dropped: Annotated[int, Field(ge=0)] = 0
     fixes: list[Fix] = Field(default_factory=list)
     applies: bool = True
+    verdicts: dict[str, Verdict] = Field(default_factory=dict)
 
 
 class EvaluationResult(Record):

@@ -145,6 +145,7 @@ def coverage_of(
         weight=weight,
         evidence=[each.evidence for _, each in by_number if each.verdict == "met" and each.evidence.strip()],
         fixes=[_unmet(criteria[number - 1], each, language) for number, each in by_number if each.verdict != "met"],
+        verdicts={str(number): each.verdict for number, each in by_number},
     )
 
 
