@@ -10,7 +10,7 @@ import pytest
 
 from contend.text import without_marks
 from fakes.chat_replies import with_findings
-from fakes.contests import Contest, metrics_of, rounds_of, write_workspace
+from fakes.contests import LARGE_CONTEXT, Contest, metrics_of, rounds_of, write_workspace
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
@@ -209,3 +209,23 @@ async def test_a_sentence_that_cites_nothing_and_that_no_passage_says_costs_supp
     plain, limited, padded = (metrics_of(event)["citation_support"] for event in rounds_of(contest))
     assert limited.score == plain.score
     assert (padded.score or 0.0) < (plain.score or 0.0)
+
+
+async def test_a_doubtful_row_is_signed_in_its_table_and_listed_by_its_cells(
+    workspace: Path, documents: Path, vendors: Vendors
+) -> None:
+    write_workspace(workspace, reads=LARGE_CONTEXT)
+    contest = Contest(workspace, documents, vendors.base_url)
+    row = {"cells": ["The moon", "Green cheese from Gouda"], "sources": [1], "kind": "stated", "basis": ""}
+    table = {"type": "table", "columns": ["Body", "Made of"], "rows": [row]}
+    sections = [{"heading": "Bodies", "blocks": [table]}]
+    vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"sections": sections}), prompt="research/write")
+    said = {"number": 1, "reason": "Nothing of cheese.", "verdict": "absent"}
+    vendors.reply(json.dumps({"verdicts": [said]}), prompt="citation/check")
+
+    outcome = await contest.run(THEME, max_rounds=1, learn=False, synthesis=False)
+
+    report, _, to_check = (outcome.markdown or "").partition("Citations to check")
+    assert re.search(r"^\| The moon \| Green cheese from Gouda \[\d+\] ⚠ \|$", report, re.MULTILINE)
+    assert re.search(r"^- The moon \| Green cheese from Gouda \[\d+\]", to_check, re.MULTILINE)
+    assert "Body: The moon" not in to_check

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.checks import RULES, Claim, ClaimCheck, PassageText, calculate, check_claim
+from contend.checks import RULES, Claim, ClaimCheck, PassageText, calculate, check_claim, claims_of
 from contend.checks.arithmetic import CalculationError
+from contend.models.research import CitedSentence, Draft, Passage, Section, Table, TableRow
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import citations
@@ -73,15 +74,11 @@ def test_a_paraphrase_is_at_least_near(text: str, passage: PassageText) -> None:
         ("The slats on the west railing sing at 280 kHz in winds above 9 m/s.", SLATS, "unit", "280 kHz"),
         ("Rubber sleeves cost $4 billion.", SLATS, "figure", "$4 billion"),
         ("Rubber sleeves cost €4 million.", SLATS, "unit", "€4 million"),
-        ("Rubber sleeves were tested in winter.", SLATS, "negation", "tested"),
-        ("Ada Brandt measured 35.9 % more noise.", SLATS, "direction", "more"),
         ("Neighbours complained for two months.", SLATS, "unit", "two months"),
         ("住民は2018年から二年間苦情を述べた。", JAPANESE, "year", "2018"),
         ("板は風速9 m/sを超えると340 Hzで鳴る。", JAPANESE, "figure", "340 Hz"),
         ("ゴム管の費用は54億円であった。", JAPANESE, "figure", "54億円"),
         ("ゴム管の費用は54万ドルであった。", JAPANESE, "unit", "54万ドル"),
-        ("ゴム管の冬の試験は行われた。", JAPANESE, "negation", "行"),
-        ("騒音は36%増加した。", JAPANESE, "direction", "増"),
     ],
 )
 def test_what_differs_from_the_passage_is_named_and_not_supported(
@@ -100,10 +97,14 @@ def test_what_differs_from_the_passage_is_named_and_not_supported(
         ("Ida Brandt measured 35.9 % less noise.", "name"),
         ("Neighbours complained for two years, from 2021 to 2019.", "place"),
         ("The slats on the west railing sing at -280 Hz in winds above 9 m/s.", "sign"),
+        ("Rubber sleeves were tested in winter.", "negation"),
+        ("Ada Brandt measured 35.9 % more noise.", "direction"),
+        ("ゴム管の冬の試験は行われた。", "negation"),
+        ("騒音は36%増加した。", "direction"),
     ],
 )
-def test_another_name_order_or_sign_leaves_a_sentence_near_at_most(text: str, rule: str) -> None:
-    found = check(text, SLATS)
+def test_what_only_compares_words_leaves_a_sentence_near_at_most_for_a_model_to_decide(text: str, rule: str) -> None:
+    found = check(text, SLATS if text.isascii() else JAPANESE)
 
     assert rule in rules(found)
     assert found.level == "near"
@@ -128,7 +129,7 @@ def test_a_figure_is_found_when_rounded_or_written_otherwise(said: str, written:
 
     found = check(f"The slats on the west railing sing, say {said} of all.", passage)
 
-    assert not rules(found) & {"figure", "count", "unit"}
+    assert not rules(found) & {"figure", "unit"}
 
 
 @pytest.mark.parametrize(
@@ -138,11 +139,11 @@ def test_a_figure_is_found_when_rounded_or_written_otherwise(said: str, written:
 def test_a_japanese_figure_is_found_in_another_writing(said: str, written: str) -> None:
     found = check(f"住民の記録は{said}である。", PassageText("a", "", f"住民の記録は{written}である。"))
 
-    assert not rules(found) & {"figure", "count", "unit", "year"}
+    assert not rules(found) & {"figure", "unit", "year"}
 
 
 def test_list_numbers_and_digits_in_names_need_no_counterpart() -> None:
-    assert not rules(check("2. The slats of GPT-4 on the west railing sing.", SLATS)) & {"figure", "count"}
+    assert not rules(check("2. The slats of GPT-4 on the west railing sing.", SLATS)) & {"figure"}
 
 
 def test_a_sentence_on_something_else_is_not_supported() -> None:
@@ -198,12 +199,64 @@ def test_a_derived_figure_is_computed_anew() -> None:
 
     right = check(text.format("85.6"), HALDEN, kind="derived", expression="21.4 * 4")
     wrong = check(text.format("95.6"), HALDEN, kind="derived", expression="21.4 * 4")
-    foreign = check(text.format("107"), HALDEN, kind="derived", expression="21.4 * 5")
 
-    assert right.level in {"supported", "near"}
+    assert (right.level, right.marks) == ("near", [])
     assert (wrong.level, rules(wrong)) == ("unsupported", {"arithmetic"})
-    assert (foreign.level, rules(foreign)) == ("unsupported", {"operand"})
-    assert "85.6" in wrong.marks[0].line
+    assert wrong.marks[0].detail == "21.4 * 4 = 85.6"
+
+
+# From reports that a strong model wrote: all of them are right.
+DEPOT = PassageText(
+    "d",
+    "Tarn depot",
+    "The study saves 18 % of 3,840 MWh at EUR 0.112 a kWh. The grant is EUR 310,000 of EUR 2,460,000. Fourteen sensors "
+    "are needed and 9 are ordered. Notice is given 60 days before work starts on 5 October.",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "basis"),
+    [
+        ("Five sensors are not ordered.", "14 - 9"),
+        ("After the grant EUR 2.15 million remain.", "2.46 - 0.31"),
+        ("The saving is 691 MWh, or EUR 77,414.", "3840 * 0.18; 691.2 * 112"),
+        ("Notice must be given by 6 August.", "5 October - 60 days"),
+        ("Payback takes 18.1 years, though nobody states it and the board never asked.", "2150000 / 118726"),
+        ("All in all EUR 118,726 a year.", "77414 + 35700 + 5612"),
+    ],
+)
+def test_what_is_derived_is_near_whatever_its_words_and_figures_are(text: str, basis: str) -> None:
+    found = check(text, DEPOT, kind="derived", expression=basis)
+
+    assert (found.level, found.marks) == ("near", [])
+
+
+COSTS = PassageText("c", "Costs (EUR million)", "Item | Cost\nRack | 1.18\nPiping | 0.34\nTotal | 2.46")
+
+
+@pytest.mark.parametrize(("said", "found"), [("2.46 million", True), ("2,460,000", True), ("2.64 million", False)])
+def test_a_figure_is_found_in_a_table_whose_heading_has_the_scale(said: str, *, found: bool) -> None:
+    assert ("figure" not in rules(check(f"The rack and its piping are part of EUR {said}.", COSTS))) == found
+
+
+def test_a_passage_in_another_language_leaves_a_sentence_near_and_its_names_unmarked() -> None:
+    claim = "Marutoku's chamber sings at 280 Hz in winds above 9 m/s; the penalty is JPY 180,000 an hour."
+    contract = PassageText("m", "保管契約書", "マルトクの第四室の中断には一時間あたり180,000円の違約金を課す。")
+
+    found = check(claim, SLATS, contract)
+
+    assert (found.level, rules(found)) == ("near", {"language"})
+
+
+def test_a_row_is_held_against_its_passages_without_the_headings_of_its_columns() -> None:
+    row = TableRow(cells=["280 Hz", "winds above 9 m/s"], passages=["p1"])
+    table = Table(columns=["Frequency By Our Reading", "Required Wind"], rows=[row])
+    said = CitedSentence(text="The slats sing.", passages=["p1"])
+    draft = Draft(summary=[said], findings=[said], sections=[Section(blocks=[table])])
+
+    claim = claims_of(draft, [Passage(id="p1", url="https://a.example", title=SLATS.title, text=SLATS.text)])[2]
+
+    assert check_claim(claim.claim, claim.passages).marks == []
 
 
 @pytest.mark.parametrize(

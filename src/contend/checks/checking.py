@@ -5,9 +5,9 @@ from functools import lru_cache
 from itertools import pairwise
 
 from contend.checks import en, ja
-from contend.checks.arithmetic import CalculationError, operands_missing, result_of
+from contend.checks.arithmetic import not_shown
 from contend.checks.claims import Claim, ClaimCheck, Level, Mark, PassageText
-from contend.checks.rules import NOT_SUPPORTED, RULES
+from contend.checks.rules import DOUBTED, NOT_SUPPORTED, RULES, figure_differs
 from contend.checks.strength import Strength, sentence_of, strength
 from contend.text import detect_language, shorten
 
@@ -17,7 +17,6 @@ _SCALE = ((0.0, 0.1), (0.18, NEAR), (0.85, SUPPORTED), (1.0, 1.0))
 _UNRIVALLED = 0.17
 """What lift gains where no other passage at hand says the claim clearly better."""
 _CLEARLY_BETTER = 0.135
-_ARITHMETIC_HOLDS = 0.6
 _LONGEST_EXCERPT = 300
 
 
@@ -40,19 +39,13 @@ def _checked(claim: Claim, passages: tuple[PassageText, ...], others: tuple[Pass
         return ClaimCheck(level="not_needed", support=1.0)
     if not passages:
         return ClaimCheck(level="unsupported", support=0.0, marks=[_mark(claim, "no_passage")])
-    found = strength(claim.text, passages)
-    marks = list(_marks(claim, passages))
-    support, better = _weighed(claim, found, passages, others)
-    if better:
-        marks.append((_mark(claim, "elsewhere", better), NOT_SUPPORTED))
-    if claim.expression and not any(mark.rule in _CALCULATED for mark, _ in marks):
-        support = max(support, _ARITHMETIC_HOLDS)
-    support = round(min([support, *(cap for _, cap in marks)]), 3)
+    found = strength(claim.compared, passages)
+    support, marks = (_derived if claim.kind == "derived" else _stated)(claim, found, passages, others)
     place, sentence = found.nearest or (0, 0)
     return ClaimCheck(
         level=level_of(support),
-        support=support,
-        marks=[mark for mark, _ in marks],
+        support=round(support, 3),
+        marks=marks,
         nearest=passages[place].id,
         excerpt=shorten(sentence_of(passages[place], sentence), _LONGEST_EXCERPT),
     )
@@ -62,17 +55,39 @@ def level_of(support: float) -> Level:
     return "supported" if support >= SUPPORTED else "near" if support >= NEAR else "unsupported"
 
 
+def _derived(
+    claim: Claim, found: Strength, passages: Sequence[PassageText], _others: object
+) -> tuple[float, list[Mark]]:
+    """It has other words than its passages: code only computes, and whether it follows is for a language model."""
+    foreign = claim.expression and any(figure_differs(claim, passages))
+    wrong = [_mark(claim, "arithmetic", each) for each in not_shown(claim)] if foreign else []
+    return NOT_SUPPORTED if wrong else min(DOUBTED, max(NEAR, _scaled(found.lift))), wrong
+
+
+def _stated(
+    claim: Claim, found: Strength, passages: Sequence[PassageText], others: Sequence[PassageText]
+) -> tuple[float, list[Mark]]:
+    marks = list(_marks(claim, passages))
+    support, better = _weighed(claim, found, passages, others)
+    if any(mark.rule == "language" for mark, _ in marks):
+        support, better = max(support, NEAR), ""
+    if better:
+        marks.append((_mark(claim, "elsewhere", better), NOT_SUPPORTED))
+    return min([support, *(cap for _, cap in marks)]), [mark for mark, _ in marks]
+
+
 def _weighed(
     claim: Claim, found: Strength, passages: Sequence[PassageText], others: Sequence[PassageText]
 ) -> tuple[float, str]:
     """The support by strength alone, and the title of another passage that says it clearly better."""
     cited = {passage.id for passage in passages}
-    rivals = [(strength(claim.text, (other,)).share, other.title) for other in others if other.id not in cited]
+    rivals = [other for other in others if other.id not in cited]
     if not rivals:
         return _scaled(found.lift), ""
-    best, title = max(rivals)
-    if best - found.share > _CLEARLY_BETTER:
-        return _scaled(found.lift), title
+    if found.share + _CLEARLY_BETTER < 1:
+        best, title = max((strength(claim.compared, (other,)).share, other.title) for other in rivals)
+        if best - found.share > _CLEARLY_BETTER:
+            return _scaled(found.lift), title
     return _scaled(found.lift + _UNRIVALLED if found.lift else 0.0), ""
 
 
@@ -82,30 +97,11 @@ def _scaled(lift: float) -> float:
     return least + (most - least) * (within - low) / (high - low)
 
 
-_CALCULATED = frozenset({"arithmetic", "operand"})
-
-
 def _marks(claim: Claim, passages: Sequence[PassageText]) -> Iterator[tuple[Mark, float]]:
     for rule in RULES:
         details = list(dict.fromkeys(rule.find(claim, passages)))
         if details:
             yield _mark(claim, rule.name, ", ".join(details)), rule.cap
-    if claim.expression:
-        for name, detail in _miscalculated(claim, passages):
-            yield _mark(claim, name, detail), NOT_SUPPORTED
-
-
-def _miscalculated(claim: Claim, passages: Sequence[PassageText]) -> Iterator[tuple[str, str]]:
-    try:
-        value, shown = result_of(claim)
-        missing = operands_missing(claim, "\n\n".join(passage.whole for passage in passages))
-    except CalculationError as error:
-        yield "arithmetic", str(error)
-        return
-    if shown is None:
-        yield "arithmetic", f"{claim.expression} = {value}"
-    if missing:
-        yield "operand", ", ".join(missing)
 
 
 def _mark(claim: Claim, rule: str, detail: str = "") -> Mark:

@@ -1,5 +1,6 @@
 """What is checked and what a check says."""
 
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from pydantic import Field
@@ -11,11 +12,20 @@ Level = Literal["supported", "near", "unsupported", "not_needed"]
 
 
 class Claim(Record, frozen=True):
-    """A sentence without its citation marks. `expression`: the arithmetic behind a derived figure, as `21.4 * 4`."""
+    """A sentence without its citation marks. `expression`: the arithmetic behind a derived figure, as `21.4 * 4`.
+
+    `cells`: of a table's row what its cells say; "" for a sentence.
+    """
 
     text: Text
     kind: ClaimKind = "stated"
     expression: str = ""
+    cells: str = ""
+
+    @property
+    def compared(self) -> str:
+        """What is held against passages: the headings of a table's columns are the writer's own."""
+        return self.cells or self.text
 
 
 class PassageText(NamedTuple):
@@ -29,7 +39,13 @@ class PassageText(NamedTuple):
     @property
     def whole(self) -> str:
         """What a citation of the passage rests on."""
-        return f"{self.title}\n\n{self.text}"
+        return _whole(self)
+
+
+# One string a passage, whose hash Python keeps: what is read of it is kept by it.
+@lru_cache(maxsize=1024)
+def _whole(passage: PassageText) -> str:
+    return f"{passage.title}\n\n{passage.text}"
 
 
 class Mark(Record):

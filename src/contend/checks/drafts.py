@@ -18,9 +18,15 @@ class DraftClaim(NamedTuple):
 def claims_of(draft: Draft, passages: Sequence[Passage]) -> list[DraftClaim]:
     """The draft's statements in reading order; `passages` carry their texts."""
     texts = {passage.id: passage_text(passage) for passage in passages}
+    cells = {place: "; ".join(filter(None, row.cells)) for place, row in draft.rows().items()}
     return [
         DraftClaim(
-            Claim(text=each.text, kind=each.kind, expression=each.basis if each.kind == "derived" else ""),
+            Claim(
+                text=each.text,
+                kind=each.kind,
+                expression=each.basis if each.kind == "derived" else "",
+                cells=cells.get(place, ""),
+            ),
             tuple(texts[name] for name in dict.fromkeys(each.passages) if name in texts),
             place.startswith("limit "),
         )

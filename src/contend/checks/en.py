@@ -62,11 +62,9 @@ ABOUT = r"\b(?:about|around|nearly|almost|roughly|approximately|some|over|more t
 LINES = {
     "year": "the cited passages do not name the year {detail}",
     "figure": "the figure {detail} is not in the cited passages",
-    "count": "the figure {detail} is not in the cited passages",
     "unit": "the cited passages give {detail} in another unit",
     "sign": "the cited passages give {detail} with another sign",
     "negation": "the cited passages say the opposite about “{detail}”",
-    "denial": "one of the two denies what the other does not: “{detail}”",
     "direction": "the cited passages say the opposite of “{detail}”",
     "name": "the name {detail} is not in the cited passages",
     "language": "the cited passages are in another language, in which only names and figures were compared",
@@ -74,7 +72,6 @@ LINES = {
     "place": "in the cited passages {detail} belongs to something else",
     "elsewhere": "another passage says it clearly better: {detail}",
     "arithmetic": "{detail}",
-    "operand": "{detail}, which the calculation uses, is not in the cited passages",
     "no_passage": "no passage is named",
     "speaks_to_ai": "it rests on nothing but a source that holds text addressed to AI systems",
 }

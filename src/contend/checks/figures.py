@@ -40,6 +40,9 @@ _SPELT = re.compile(rf"\b({'|'.join(en.SPELT)})\b(?:[\s-](?P<unit>[a-z]+))?", re
 # More digits than any figure in prose; it keeps rounding within the precision of decimals.
 _LONGEST = 18
 _NEAR = Decimal("0.05")
+# Tables say "thousand" or "million" once, above their columns. One digit alone is met by chance.
+_TABLE_SCALES = tuple(Decimal(10) ** power for power in (-6, -3, 3, 6))
+_TELLING = 2
 
 
 class Figure(NamedTuple):
@@ -75,13 +78,24 @@ class Figure(NamedTuple):
             return False
         return self._holds(other.value * Decimal(str(other.factor)) / Decimal(str(self.factor)))
 
+    def is_in_other_words(self, other: "Figure") -> bool:
+        """Whether the other, without a scale beside it, stands in thousands or millions of this, or this in its."""
+        if other.value != other.number or len(self.number.normalize().as_tuple().digits) < _TELLING:
+            return False
+        agree = not self.measure or not other.measure or self.measure == other.measure
+        return agree and any(self._holds(other.value * scale) for scale in _TABLE_SCALES)
+
     def _holds(self, value: Decimal) -> bool:
-        if self.about and abs(self.value - value) <= _NEAR * abs(value):
+        gap = abs(self.value - value)
+        if self.about and gap <= _NEAR * abs(value):
             return True
+        if gap >= self.step:
+            return False
         steps = value / self.step
         return self.value / self.step in {steps, *(steps.quantize(1, way) for way in (ROUND_DOWN, ROUND_HALF_UP))}
 
 
+@lru_cache(maxsize=1024)
 def years(text: str) -> frozenset[str]:
     """The years that a text names, Japanese eras counted as the years they are."""
     plain = _plain(text)
@@ -183,7 +197,10 @@ def missing(figures: Iterable[Figure], stated: Iterable[Figure]) -> list[Figure]
     return [
         figure
         for figure in figures
-        if not any(figure.is_number_of(other) or figure.is_amount_of(other) for other in known)
+        if not any(
+            figure.is_number_of(other) or figure.is_amount_of(other) or figure.is_in_other_words(other)
+            for other in known
+        )
     ]
 
 

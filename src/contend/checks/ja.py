@@ -50,11 +50,9 @@ ABOUT = r"(?:約|およそ|おおよそ|ほぼ|最大|少なくとも)\s*$"
 LINES = {
     "year": "引用元に{detail}年は出てこない",
     "figure": "数値{detail}は引用元にない",
-    "count": "数値{detail}は引用元にない",
     "unit": "引用元では{detail}の単位が違う",
     "sign": "引用元では{detail}の符号が違う",
     "negation": "「{detail}」について、引用元は逆のことを述べている",
-    "denial": "「{detail}」と引用元とでは、否定の有無が違う",
     "direction": "引用元は「{detail}」の逆を述べている",
     "name": "{detail}という名前は引用元にない",
     "language": "引用元は別の言語で書かれており、名前と数値だけを比べた",
@@ -62,7 +60,6 @@ LINES = {
     "place": "引用元では、{detail}は別のことについて述べられている",
     "elsewhere": "別の抜粋のほうがはっきり述べている: {detail}",
     "arithmetic": "{detail}",
-    "operand": "計算に使われた{detail}は引用元にない",
     "no_passage": "抜粋が一つも示されていない",
     "speaks_to_ai": "AIに向けた文章を含む資料だけに基づいている",
 }

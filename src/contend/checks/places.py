@@ -34,6 +34,7 @@ class Token(NamedTuple):
     clause: int
 
 
+@lru_cache(maxsize=1024)
 def names_in(text: str) -> frozenset[str]:
     return frozenset(
         name.lower().removesuffix("’s").removesuffix("'s") for name in NAME.findall(unicodedata.normalize("NFKC", text))

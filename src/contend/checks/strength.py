@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Sequence
-from functools import lru_cache
-from itertools import pairwise
+from functools import lru_cache, reduce
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from contend.checks import en
@@ -43,11 +43,30 @@ class Strength(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """A text's terms with the words they come from, one dictionary a sentence. The first sentence is the title."""
+    """A text's sentences, of which the first is the title, and what a claim is held against.
+
+    `places`: the sentences of each term; `words`: those that may mean a claim's, as the directions of their vectors;
+    `order`: the words of one sentence after the other; `starts`: where the words of each sentence begin that has any,
+    and `filled`: which sentences these are; `terms`: how many there are.
+    """
 
     japanese: bool
     sentences: list[str]
-    terms: list[dict[str, str]]
+    places: dict[str, list[int]]
+    words: Vectors
+    order: list[int]
+    starts: list[int]
+    filled: list[int]
+    terms: int
+
+
+class _Wanted(NamedTuple):
+    """What of a claim is looked for: its terms, their shares of it, and those that other words may mean."""
+
+    terms: list[str]
+    shares: Vectors
+    soft: list[int]
+    vectors: Vectors
 
 
 @lru_cache(maxsize=4096)
@@ -58,30 +77,31 @@ def strength(claim: str, passages: tuple[PassageText, ...]) -> Strength:
     word means the same; figures, names and numerals are met by themselves only. Japanese is compared by pairs of
     characters. Across languages only what stands in Latin letters or digits is compared.
     """
+    japanese, cited = detect_language(claim) == "ja", [_read(passage.title, passage.text) for passage in passages]
+    wanted = _wanted(claim, across=bool(cited) and all(read.japanese != japanese for read in cited))
+    if not wanted.terms or not cited:
+        return Strength(0.0, 0.0, None)
+    met = [_met(wanted, read) for read in cited]
+    whole = float(wanted.shares @ reduce(_most, (each.max(axis=1) for each in met)))
+    share = (whole + max(float((wanted.shares @ _windows(each)).max()) for each in met)) / 2
+    floor = _floor(max(read.terms for read in cited), japanese=japanese)
+    by_sentence = [wanted.shares @ each for each in met]
+    place = max(range(len(cited)), key=lambda place: float(by_sentence[place].max()))
+    nearest = place, int(by_sentence[place].argmax())
+    unmet = _unmet(claim, cited) if japanese else ()
+    return Strength(share, max(0.0, (share - floor) / (1 - floor)), nearest, unmet)
+
+
+def _most(one: Vectors, other: Vectors) -> Vectors:
     import numpy as np  # noqa: PLC0415 - heavy, and not needed by most commands
 
-    own, cited = _read("", claim), [_read(passage.title, passage.text) for passage in passages]
-    weights = _weights(own, across=bool(cited) and all(read.japanese != own.japanese for read in cited))
-    if not weights or not cited:
-        return Strength(0.0, 0.0, None)
-    scale = np.array(list(weights.values())) / sum(weights.values())
-    met = [_met(own, list(weights), read) for read in cited]
-    whole = float(scale @ np.max([each.max(axis=1) for each in met], axis=0))
-    window = max(float((scale @ _windows(each)).max()) for each in met)
-    share = (whole + window) / 2
-    floor = _floor(max(sum(map(len, read.terms)) for read in cited), japanese=own.japanese)
-    by_sentence = [scale @ each for each in met]
-    place = max(range(len(cited)), key=lambda place: float(by_sentence[place].max()))
-    return Strength(
-        share, max(0.0, (share - floor) / (1 - floor)), (place, int(by_sentence[place].argmax())), _unmet(own, cited)
-    )
+    larger: Vectors = np.maximum(one, other)
+    return larger
 
 
-def _unmet(own: _Read, cited: Sequence[_Read]) -> tuple[str, ...]:
-    if not own.japanese:
-        return ()
-    known = {term for read in cited for sentence in read.terms for term in sentence}
-    runs = dict.fromkeys(run for sentence in own.sentences for run in _JAPANESE_NAME.findall(sentence))
+def _unmet(claim: str, cited: Sequence[_Read]) -> tuple[str, ...]:
+    known = {term for read in cited for term in read.places}
+    runs = dict.fromkeys(_JAPANESE_NAME.findall(claim))
     return tuple(run for run in runs if _unknown_share(run, known) > _UNMET_PAIRS)
 
 
@@ -107,13 +127,20 @@ def _floor(count: int, *, japanese: bool) -> float:
     return min(_HIGHEST_FLOOR, max(0.0, _FLOOR[japanese] + _FLOOR_GROWTH * math.log(max(1, count) / _FLOOR_TERMS)))
 
 
-def _weights(own: _Read, *, across: bool) -> dict[str, float]:
-    every = {term: word for sentence in own.terms for term, word in sentence.items()}
+@lru_cache(maxsize=1024)
+def _wanted(claim: str, *, across: bool) -> _Wanted:
+    import numpy as np  # noqa: PLC0415 - see above
+
+    words = {term: word for sentence in split_sentences(claim) for term, word in _terms_of(sentence).items()}
+    japanese = detect_language(claim) == "ja"
     if across:
-        every = {term: word for term, word in every.items() if term.isascii()}
-    if own.japanese:
-        return {term: _japanese_weight(term) for term in every}
-    return {term: _length(word.lower()) for term, word in every.items()}
+        words = {term: word for term, word in words.items() if term.isascii()}
+    weights = [_japanese_weight(term) if japanese else _length(word.lower()) for term, word in words.items()]
+    soft = [] if japanese else [place for place, word in enumerate(words.values()) if _may_be_reworded(word)]
+    means = list(words.values())
+    vectors = [_direction(means[place].lower()) for place in soft]
+    shares = np.array(weights, dtype=np.float32) / (sum(weights) or 1.0)
+    return _Wanted(list(words), shares, soft, np.array(vectors, dtype=np.float32))
 
 
 def _japanese_weight(term: str) -> float:
@@ -122,22 +149,18 @@ def _japanese_weight(term: str) -> float:
     return (1.0, _MIXED_WEIGHT, _HIRAGANA_WEIGHT)[min(2, len(_HIRAGANA.findall(term)))]
 
 
-def _met(own: _Read, wanted: Sequence[str], cited: _Read) -> Vectors:
+def _met(wanted: _Wanted, cited: _Read) -> Vectors:
     """How far each sentence of a text meets each wanted term: a row a term, a column a sentence."""
     import numpy as np  # noqa: PLC0415 - see above
 
-    words = {term: word for sentence in own.terms for term, word in sentence.items()}
-    met: Vectors = np.array(
-        [[float(term in sentence) for sentence in cited.terms] for term in wanted], dtype=np.float32
-    )
-    soft = [place for place, term in enumerate(wanted) if _may_be_reworded(words[term])]
-    if own.japanese or not soft:
-        return met
-    vectors = np.array([_direction(words[wanted[place]].lower()) for place in soft])
-    for column, sentence in enumerate(cited.terms):
-        if sentence:
-            others = np.array([_direction(word.lower()) for word in sentence.values()])
-            met[soft, column] = np.maximum(met[soft, column], (vectors @ others.T).max(axis=1))
+    met: Vectors = np.zeros((len(wanted.terms), len(cited.sentences)), dtype=np.float32)
+    for row, term in enumerate(wanted.terms):
+        if term in cited.places:
+            met[row, cited.places[term]] = 1.0
+    if wanted.soft and cited.starts:
+        alike = (wanted.vectors @ cited.words.T)[:, cited.order]
+        rows = np.ix_(wanted.soft, cited.filled)
+        met[rows] = np.maximum(met[rows], np.maximum.reduceat(alike, cited.starts, axis=1))
     return met
 
 
@@ -147,14 +170,12 @@ def _may_be_reworded(word: str) -> bool:
 
 def _windows(met: Vectors) -> Vectors:
     """The best of each run of neighbouring sentences; the title stands beside each."""
-    import numpy as np  # noqa: PLC0415 - see above
-
     title, rest = met[:, :1], met[:, 1:]
     if not rest.shape[1]:
         return title
-    runs = [rest[:, start : start + _WINDOW].max(axis=1) for start in range(max(1, rest.shape[1] - _WINDOW + 1))]
-    windows: Vectors = np.maximum(np.array(runs).T, title)
-    return windows
+    last = max(1, rest.shape[1] - _WINDOW + 1)
+    runs = reduce(_most, (rest[:, start : start + last] for start in range(min(_WINDOW, rest.shape[1]))))
+    return _most(runs, title)
 
 
 @lru_cache(maxsize=50_000)
@@ -176,12 +197,24 @@ def _direction(word: str) -> Vectors:
     return direction
 
 
-@lru_cache(maxsize=1024)
+# A passage's vectors take some hundred kilobytes.
+@lru_cache(maxsize=256)
 def _read(title: str, text: str) -> _Read:
     """Kept, because the teams of a run and their rounds cite the same passages."""
+    import numpy as np  # noqa: PLC0415 - see above
+
     sentences = [title, *split_sentences(text)]
-    japanese = detect_language(text) == "ja"
-    return _Read(japanese, sentences, [_terms_of(sentence) for sentence in sentences])
+    japanese, said = detect_language(text) == "ja", [_terms_of(sentence) for sentence in sentences]
+    places: dict[str, list[int]] = {}
+    for place, terms_of_one in enumerate(said):
+        for term in terms_of_one:
+            places.setdefault(term, []).append(place)
+    words: dict[str, int] = {}
+    order = [words.setdefault(word.lower(), len(words)) for each in said for word in each.values()]
+    starts = [0, *accumulate(len(each) for each in said if each)][:-1]
+    filled = [place for place, each in enumerate(said) if each]
+    directions = np.array([_direction(word) for word in words], dtype=np.float32)
+    return _Read(japanese, sentences, places, directions, order, starts, filled, len(order))
 
 
 def _terms_of(sentence: str) -> dict[str, str]:

@@ -16,7 +16,6 @@ from contend.contest.outcomes import BUDGETS, TeamOutcome, outcomes_of, standing
 from contend.contest.publishing import (
     DoubtfulLine,
     head_of,
-    is_published,
     marked,
     named_sources,
     places_of,
@@ -201,7 +200,7 @@ class ClosingNodes:
                 without_sentences(doubts.get(text, Doubt()).excerpt, planted.in_sentence),
             )
             for text in written
-            if text in shown and is_published(shown[text], submission.content)
+            if text in shown and shown[text] in submission.content
         ]
 
 

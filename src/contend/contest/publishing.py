@@ -40,21 +40,16 @@ DOUBTFUL_SIGN = "⚠"
 
 
 class DoubtfulLine(NamedTuple):
-    """A published sentence that its source was not seen to say, with the reason and the nearest text of the source."""
+    """A published sentence or row that its source was not seen to say, why, and the nearest text of the source."""
 
     shown: str
     reason: str
     excerpt: str
 
     def told(self, language: Language) -> str:
-        words = _DOUBT[language]
-        line = words["reason"].format(shown=self.shown, reason=self.reason) if self.reason else self.shown
+        words, shown = _DOUBT[language], self.shown.strip("| ")
+        line = words["reason"].format(shown=shown, reason=self.reason) if self.reason else shown
         return line + (words["excerpt"].format(excerpt=self.excerpt) if self.excerpt else "")
-
-
-def is_published(shown: str, content: str) -> bool:
-    """Whether a line stands in a report; a table's row as its cells."""
-    return shown in content or all(cell.partition(": ")[2].rstrip(" .。")[:40] in content for cell in shown.split("; "))
 
 
 def marked(report: ResearchReport, doubtful: Sequence[DoubtfulLine]) -> ResearchReport:
@@ -62,7 +57,8 @@ def marked(report: ResearchReport, doubtful: Sequence[DoubtfulLine]) -> Research
 
     def signed(text: str) -> str:
         for line in doubtful:
-            text = text.replace(line.shown, f"{line.shown} {DOUBTFUL_SIGN}")
+            said, bar = (line.shown[:-2], " |") if line.shown.startswith("| ") else (line.shown, "")
+            text = text.replace(line.shown, f"{said} {DOUBTFUL_SIGN}{bar}")
         return text
 
     return report.model_copy(

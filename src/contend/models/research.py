@@ -200,6 +200,16 @@ class Draft(Record):
         placed += [PlacedSentence(f"limit {number}", each) for number, each in enumerate(self.limits, start=1)]
         return placed
 
+    def rows(self) -> dict[str, TableRow]:
+        """Every row of a table, by its place."""
+        return {
+            f"{number}.{at}.{item}": row
+            for number, section in enumerate(self.sections, start=1)
+            for at, block in enumerate(section.blocks, start=1)
+            if isinstance(block, Table)
+            for item, row in enumerate(block.rows, start=1)
+        }
+
     def sentences(self) -> list[CitedSentence]:
         """Every sentence, item and row in reading order."""
         return [each.sentence for each in self.placed()]

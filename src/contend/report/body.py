@@ -56,7 +56,12 @@ def _block(block: Block, shown: Shown, language: Language) -> str:
 
 def _table(table: Table, shown: Shown) -> str:
     lines = [_row([_cell(column, shown) for column in table.columns]), _row(["---"] * len(table.columns))]
-    return "\n".join([*lines, *(_row(_cells(row, shown)) for row in table.rows)])
+    return "\n".join([*lines, *(row_markdown(row, shown) for row in table.rows)])
+
+
+def row_markdown(row: TableRow, shown: Shown) -> str:
+    """A table's row as its line in the report."""
+    return _row(_cells(row, shown))
 
 
 def _cells(row: TableRow, shown: Shown) -> list[str]:

@@ -12,7 +12,7 @@ from contend.checks.injection import Planted
 from contend.errors import DraftError
 from contend.models.record import Language, utc_now
 from contend.models.research import CitedSentence, Draft, Passage, ResearchReport, SearchResult
-from contend.report.body import body_markdown, joined
+from contend.report.body import body_markdown, joined, row_markdown
 from contend.report.plain import plain_sentence, plain_title
 from contend.text import detect_language, without_sentences
 from contend.theme import title_of
@@ -113,16 +113,16 @@ def build_report(
 
 
 def published_lines(draft: Draft, passages: Sequence[Passage], results: Sequence[SearchResult]) -> list[PublishedLine]:
-    """The lines of the draft's report in its order, a table's row as one."""
-    known = {passage.id: passage for passage in passages}
+    """The lines of the draft's report in its order; of a table each row, as it stands there: `| cell | cell [1] |`."""
+    rows, known = draft.rows(), {passage.id: passage for passage in passages}
     citations = _Citations(_Sources.of(draft, passages, results))
     lines = []
-    for sentence in draft.sentences():
+    for place, sentence in draft.placed():
         behind: dict[int, list[Passage]] = {number: [] for number in citations.numbers_of(sentence.passages)}
         for passage in (known[each] for each in sentence.passages if each in known):
             if number := citations.numbers.get(passage.url):
                 behind[number].append(passage)
-        if shown := citations.sentence(sentence):
+        if shown := row_markdown(rows[place], citations) if place in rows else citations.sentence(sentence):
             lines.append(PublishedLine(sentence.text, shown, behind))
     return lines
 
