@@ -187,7 +187,7 @@ class ServedGraph(Compiled):
             return
         with suppress(StoreError):  # where it can't be read, nobody works on the run any more
             standing = await self.aget_state({"configurable": {"thread_id": thread_id}})
-            self.services.forget(standing.values.get("execution_id", ""))
+            self.services.close_run(standing.values.get("execution_id", ""))
             if is_finished(standing) if self._is_contest else not standing.next:
                 await keep_latest_run(self.checkpointer, thread_id)
             if questions := open_questions(standing.interrupts):

@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 from contend.contest.comparing import MOST_COMPARED
 from contend.llm.budget import cost_usd
-from contend.llm.context import ContextProfile
+from contend.llm.context import ContextProfile, profile_of
 from contend.models.options import LENGTH_WORDS, ResolvedOptions, Role, TeamConfig
 from contend.preflight import Opening
-from contend.services import profile_of
 from contend.settings import ModelsConfig
 from contend.team.metrics import WITH_PASSAGES
 from contend.text import estimate_tokens

@@ -47,24 +47,24 @@ async def evaluate(
     ).options
     if resolved.gives_quotes:
         raise InputError("no OPENAI_API_KEY or OPENAI_BASE_URL is set: a language model gives the scores; set one")
-    contexts = await services.contexts(models_used(resolved, []))
+    contexts = await services.models.contexts(models_used(resolved, []))
     resolved = resolved.model_copy(update={"contexts": {name: known.tokens for name, known in contexts.items()}})
     submission = submission_of(text, asked)
     document = await services.put_submission(submission)
-    execution_id = str(uuid4())
+    run = services.open_run(str(uuid4()), resolved)
     tasks = metric_tasks(
         services,
         resolved,
         submission=document,
         theme=asked,
-        execution_id=execution_id,
+        execution_id=run.execution_id,
         team_id="",
         round_number=1,
     )
     found = await asyncio.gather(*(_measured(services, task) for task in tasks))
     measured = [each for of_task in found for each in of_task]
     await services.documents.delete([document])
-    services.forget(execution_id)
+    services.close_run(run.execution_id)
     calls = [usage for _, usage in measured if usage is not None]
     result = evaluation_of([score for score, _ in measured], language=resolved.language)
     return result, RunUsage.of(calls)

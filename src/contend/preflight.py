@@ -107,7 +107,7 @@ async def open_run(
     teams = _teams_with_sources(resolved.teams, on, named=given.teams is not None)
     if not resolved.teams_named:
         teams = _entering(teams, on, resolved.options)
-    contexts = await services.contexts(models_used(resolved.options, teams))
+    contexts = await services.models.contexts(models_used(resolved.options, teams))
     options = resolved.options.model_copy(
         update={
             "sources": on,
@@ -130,16 +130,16 @@ async def open_run(
 
 def _recorded(services: Services, given: RunOptions, options: ResolvedOptions) -> dict[str, object]:
     """What follows for the options from the recording that is played, if one is: its models play all roles."""
-    if services.recording is None:
+    if services.models.recording is None:
         return {}
     if given.model or given.models:
         raise InputError(
-            f"model {given.model or given.models}: the replies of {services.recording.file} are played, and no model "
-            "is asked: leave --model or the replay out"
+            f"model {given.model or given.models}: the replies of {services.models.recording.file} are played, and no "
+            "model is asked: leave --model or the replay out"
         )
-    summary = services.recording.summary
+    summary = services.models.recording.summary
     return {
-        "models": {**dict.fromkeys(options.models, summary.model), **services.recording.models},
+        "models": {**dict.fromkeys(options.models, summary.model), **services.models.recording.models},
         "recorded": summary,
     }
 

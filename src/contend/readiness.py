@@ -42,7 +42,7 @@ async def check_ready(services: Services, options: ResolvedOptions, teams: Seque
     """
     await asyncio.to_thread(check_folder, services.folder, "workspace")
     _check_recording(services, options)
-    return [] if services.recording else await check_models(services, models_used(options, teams))
+    return [] if services.models.recording else await check_models(services, models_used(options, teams))
 
 
 def _check_recording(services: Services, options: ResolvedOptions) -> None:
@@ -50,10 +50,10 @@ def _check_recording(services: Services, options: ResolvedOptions) -> None:
     file = services.settings.record
     if file is not None and services.settings.located(str(file)).is_dir():
         raise NotReady(f"CONTEND_RECORD {file} is a folder", "name a file")
-    if options.recorded and services.recording is None:
+    if options.recorded and services.models.recording is None:
         recorded = f"{options.recorded.recorded_on} (model {options.recorded.model})"
         raise NotReady(f"the run plays replies recorded on {recorded}", "set CONTEND_REPLAY to that recording")
-    if services.recording and not options.recorded:
+    if services.models.recording and not options.recorded:
         raise NotReady("the run began with a model's own replies", "leave CONTEND_REPLAY out")
 
 
@@ -110,10 +110,9 @@ async def check_models(services: Services, wanted: Sequence[str]) -> list[str]:
     if not settings.has_language_model:
         lack = f"no OPENAI_API_KEY or OPENAI_BASE_URL is set, and the run would ask {_some(wanted)}"
         raise NotReady(lack, "set one, or name no model for quotes from your documents")
-    address = services.endpoint.address
-    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
+    address = services.models.endpoint.address
     try:
-        listed = await endpoint_models((settings.openai_base_url or OPENAI_URL).strip(), key)
+        listed = await endpoint_models((settings.openai_base_url or OPENAI_URL).strip(), settings.openai_key)
     except SlowAnswer as why:
         return [f"endpoint {address} {why}: it may be busy, or load a model"]
     except NoAnswer as why:

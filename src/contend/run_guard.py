@@ -118,11 +118,11 @@ async def note_stopped(services: Services, thread_id: str, *, going_on: str = ""
     if latest is not None and latest.status == "running":
         message = f"stopped; go on with {going_on or f'`contend resume {thread_id}`'}"
         await services.record.set_execution_status(latest.execution_id, "interrupted", message)
-        services.forget(latest.execution_id)
+        services.close_run(latest.execution_id)
 
 
 async def note_waiting(services: Services, questions: Sequence[Question]) -> None:
     """A run that waits for a person pauses: its clocks stop."""
     execution_id = questions[0].execution_id
     await services.record.set_execution_status(execution_id, "interrupted", waiting_line(questions))
-    services.forget(execution_id)
+    services.close_run(execution_id)

@@ -1,44 +1,31 @@
 """Services: the container. It builds each live thing once, from settings; tests swap any part."""
 
-import asyncio
 import re
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
 
-from pydantic import SecretStr
-
-from contend.clock import RunClock
-from contend.errors import DraftError, InputError, ModelError, StoreError
+from contend.errors import DraftError, InputError
 from contend.functions import Function, load_function
 from contend.learning.curator import CuratorAgent
 from contend.learning.nodes import LearnNodes
 from contend.learning.reflector import ReflectorAgent
 from contend.learning.sections import SectionFile
-from contend.llm.budget import Ledgers, Limits
-from contend.llm.chat import ChatModel
-from contend.llm.context import (
-    COMPACT_PASSAGE_TOKENS,
-    DEFAULT_CONTEXT_TOKENS,
-    ContextProfile,
-    EndpointSizes,
-    ModelContext,
-    configured_context,
-    read_sizes,
-)
-from contend.llm.endpoint import OPENAI_URL, Endpoint
+from contend.llm.budget import Ledger
+from contend.llm.context import COMPACT_PASSAGE_TOKENS, DEFAULT_CONTEXT_TOKENS, profile_of
 from contend.llm.model import Answer, Model, R, Scope
-from contend.llm.recording import Recording, RecordingModel, ReplayModel
+from contend.llm.models import LanguageModels
 from contend.models.events import DocumentsRead, Event
 from contend.models.options import MetricConfig, ResolvedOptions, Role, TeamConfig
 from contend.models.record import Language
 from contend.models.research import Found, Passage
 from contend.models.submission import Submission
-from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, local_now, mark_of
+from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, local_now
+from contend.run_context import RunContext
 from contend.settings import Config, Settings, environment_options, load_config
 from contend.sources.arxiv import ArxivSource
 from contend.sources.full_text import FullTexts
@@ -47,7 +34,6 @@ from contend.sources.local import LocalDocuments
 from contend.sources.source import Source
 from contend.sources.tavily import TavilySource
 from contend.stores.documents import DocumentStore
-from contend.stores.leaderboard import LiveLeaderboard
 from contend.stores.playbooks import PlaybookStore
 from contend.stores.record import RecordStore
 from contend.text import clean, estimate_tokens, shorten
@@ -89,135 +75,69 @@ class Services:
         self.record = RecordStore(folder / "contend.duckdb", lock_seconds=settings.record_lock_seconds)
         self.documents = DocumentStore(folder / "documents")
         self.playbooks = PlaybookStore(folder / "playbooks")
-        self.board = LiveLeaderboard()
-        self.ledgers = Ledgers()
+        self.models = LanguageModels(
+            settings, self.config.models, self.library, ledger_of=self._ledger, context_of=self._context
+        )
+        self.runs: dict[str, RunContext] = {}
+        """The executions that run in this process, by id."""
+        self.now: Callable[[], float] = time.monotonic
         self.source_factories: dict[str, SourceFactory] = {
             "local": self._local_documents,
             "arxiv": lambda _: ArxivSource(settings.arxiv_base_url),
-            "tavily": lambda _: TavilySource(_secret(settings.tavily_api_key), settings.tavily_base_url),
+            "tavily": lambda _: TavilySource(settings.tavily_key, settings.tavily_base_url),
         }
-        self.recording = Recording.read(settings.located(str(settings.replay))) if settings.replay else None
         self._functions: dict[str, Function] = {}
-        self._models: dict[str, Model] = {}
-        self._options: dict[str, ResolvedOptions] = {}
-        self._sizes: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[EndpointSizes]] = WeakKeyDictionary()
-        self._endpoint: Endpoint | None = None
         self._sources: dict[tuple[str, tuple[str, ...]], Source] = {}
-        self._off: dict[str, dict[str, str]] = {}
         self._submissions: OrderedDict[str, Submission] = OrderedDict()
-        self._slots: dict[str, asyncio.Semaphore] = {}
-        self._recalls: dict[str, asyncio.Future[None]] = {}
 
-    # Models
+    # Runs
 
-    def model(
-        self,
-        role: Role,
-        options: ResolvedOptions,
-        execution_id: str,
-        *,
-        team: TeamConfig | None = None,
-        name: str | None = None,
-    ) -> Model:
-        """The model that plays a role: `name`, else the team's own, else the run's."""
-        self.remember(execution_id, options)
-        return self._named(_model_name(role, options, team, name))
-
-    def profile(
-        self, role: Role, options: ResolvedOptions, *, team: TeamConfig | None = None, name: str | None = None
-    ) -> ContextProfile:
-        """What the calls of the model may hold that plays a role, found as `model` finds it."""
-        if options.gives_quotes:
-            return ContextProfile(DEFAULT_CONTEXT_TOKENS)
-        return profile_of(_model_name(role, options, team, name), options)
-
-    async def contexts(self, names: Collection[str]) -> dict[str, ModelContext]:
-        """How much each language model can read, and who says so.
-
-        The endpoint is asked at most once, and only where `[context]` leaves a model out.
-        """
-        wanted = sorted(set(names))
-        if recording := self.recording:
-            return {name: ModelContext(recording.context(name), "recording") for name in wanted}
-        table = self.config.models.context
-        known = {name: context for name in wanted if (context := configured_context(name, table))}
-        sizes = await self._endpoint_sizes() if len(known) < len(wanted) else EndpointSizes()
-        return {name: known.get(name) or self._told_context(sizes.of(name)) for name in wanted}
-
-    def _told_context(self, tokens: int | None) -> ModelContext:
-        if tokens is None:
-            return ModelContext(DEFAULT_CONTEXT_TOKENS, "default")
-        return ModelContext(tokens, self.endpoint.address)
-
-    async def _endpoint_sizes(self) -> EndpointSizes:
-        if not self.settings.has_language_model:
-            return EndpointSizes()
-        loop = asyncio.get_running_loop()
-        if loop not in self._sizes:
-            url = self.settings.openai_base_url or OPENAI_URL
-            self._sizes[loop] = asyncio.ensure_future(read_sizes(url, _secret(self.settings.openai_api_key)))
-        # Shielded: a run that is cancelled while it waits does not take the answer from the others.
-        return await asyncio.shield(self._sizes[loop])
-
-    def remember(self, execution_id: str, options: ResolvedOptions) -> None:
-        """Whose options and budget an execution has; agents that are wired once look them up."""
-        if execution_id not in self._options:
-            self._options[execution_id] = options
-            self.ledgers.of(execution_id, Limits.of(options))
-
-    def named(self, role: Role, execution_id: str) -> Model:
-        """The model that plays a role in an execution; of an execution not seen before, the configured one."""
-        models = self.config.models
-        options = self._options.get(execution_id)
-        default = models.roles.get(role, models.default)
-        return self._named(options.models.get(role, default) if options else default)
-
-    def _named(self, name: str) -> Model:
-        if not self.settings.has_language_model:
-            raise ModelError(f"no OPENAI_API_KEY or OPENAI_BASE_URL is set, and {name} would be asked: set one")
-        if name not in self._models:
-            self._models[name] = ReplayModel(name, self.recording) if self.recording else self._asked(name)
-        return self._models[name]
-
-    def _asked(self, name: str) -> Model:
-        """A model to ask; its replies are kept where the settings say so."""
-        file = self.settings.record
-        if file is None:
-            return self._chat(name)
-        return RecordingModel(
-            self._chat(name),
-            self.settings.located(str(file)),
-            context=lambda execution_id: self._context(name, execution_id),
+    def open_run(self, execution_id: str, options: ResolvedOptions, *, goes_on: bool = False) -> RunContext:
+        """An execution that begins, or goes on in this process."""
+        run = RunContext(
+            execution_id,
+            options,
+            record=self.record,
+            templates=self.templates,
+            library=self.library,
+            language_model=self.models.named,
+            now=self.now,
+            goes_on=goes_on,
         )
+        self.runs[execution_id] = run
+        return run
+
+    async def run(self, state: Mapping[str, Any]) -> RunContext:
+        """The execution that a node works for, by its state.
+
+        Raises:
+            StoreError: this process goes on with it, and the record can't be read.
+        """
+        run = self.runs.get(state["execution_id"])
+        if run is None:
+            options = ResolvedOptions.model_validate(state["options"])
+            run = self.open_run(state["execution_id"], options, goes_on=True)
+        await run.recalled()
+        return run
+
+    def close_run(self, execution_id: str) -> None:
+        """Let go of an execution that ended or waits; an unknown one is no error."""
+        self.runs.pop(execution_id, None)
+
+    def _ledger(self, execution_id: str) -> Ledger:
+        """What is learned from rounds that no run of this process played has no budget."""
+        run = self.runs.get(execution_id)
+        return run.ledger if run else Ledger()
 
     def _context(self, name: str, execution_id: str) -> int:
-        options = self._options.get(execution_id)
-        return profile_of(name, options).tokens if options else DEFAULT_CONTEXT_TOKENS
+        run = self.runs.get(execution_id)
+        return profile_of(name, run.options).tokens if run else DEFAULT_CONTEXT_TOKENS
 
-    def _chat(self, name: str) -> ChatModel:
-        models = self.config.models
-        return ChatModel(
-            name,
-            self.endpoint,
-            self.library,
-            self.ledgers,
-            max_output_tokens=models.max_output_tokens,
-            temperatures=models.temperature,
-            price=models.prices.get(name),
-        )
-
-    @property
-    def endpoint(self) -> Endpoint:
-        if self._endpoint is None:
-            settings = self.settings
-            self._endpoint = Endpoint(
-                settings.openai_base_url,
-                _secret(settings.openai_api_key),
-                call_deadline_seconds=settings.call_deadline_seconds,
-                max_calls_in_flight=settings.max_calls_in_flight,
-                max_retries=settings.max_retries,
-            )
-        return self._endpoint
+    def named(self, role: Role, execution_id: str) -> Model:
+        """The model that plays a role in an execution; in one that no run of this process opened, the configured."""
+        run, models = self.runs.get(execution_id), self.config.models
+        default = models.roles.get(role, models.default)
+        return self.models.named(run.options.models.get(role, default) if run else default)
 
     # Learning
 
@@ -227,34 +147,15 @@ class Services:
 
     @cached_property
     def curator(self) -> CuratorAgent:
-        builder = UserPromptBuilder(self.templates, self.board, library=self.library)
+        builder = UserPromptBuilder(self.templates, library=self.library)
         sections = SectionFile(self.config.files["config/sections.yaml"])
         return CuratorAgent(_RoleModel("curator", self), builder, self.playbooks, sections=sections)
 
     @cached_property
     def learn_nodes(self) -> LearnNodes:
-        return LearnNodes(self.reflector, self.curator, self.playbooks, self.documents, self.forget)
+        return LearnNodes(self.reflector, self.curator, self.playbooks, self.documents, self.close_run)
 
     # Prompts
-
-    def builder(self, options: ResolvedOptions, execution_id: str) -> UserPromptBuilder:
-        """The prompt builder of one execution, in its language and with its mark."""
-        return UserPromptBuilder(
-            self.templates,
-            self.board,
-            library=self.library,
-            config=options.round_prompt,
-            language=options.language,
-            mark=mark_of(execution_id),
-        )
-
-    def render(self, name: str, values: Mapping[str, object], language: Language, execution_id: str) -> str:
-        """A prompt's text for one execution, what is untrusted in it delimited by the execution's mark.
-
-        Raises:
-            PromptError: it does not render.
-        """
-        return self.library.render(name, values, language=language, mark=mark_of(execution_id))
 
     def stance(self, team: TeamConfig, language: Language) -> str:
         """How a team goes about it: the words in its config, else its prompt file, else none."""
@@ -376,16 +277,6 @@ class Services:
             await source.read_all()
         return source.told_left_out()
 
-    def turn_off(self, execution_id: str, source: str, reason: str) -> bool:
-        """A source is off for the rest of a run; True the first time."""
-        off = self._off.setdefault(execution_id, {})
-        first = source not in off
-        off.setdefault(source, reason)
-        return first
-
-    def sources_off(self, execution_id: str) -> dict[str, str]:
-        return dict(self._off.get(execution_id, {}))
-
     # Documents
 
     async def passages(
@@ -435,64 +326,10 @@ class Services:
             self._submissions.popitem(last=False)
         return submission
 
-    # Runs
-
-    async def recall(self, execution_id: str) -> None:
-        """In a process that goes on with a run: leaderboard and budget as the record has them. Once a run."""
-        if execution_id not in self._recalls:
-            self._recalls[execution_id] = asyncio.ensure_future(self._recalled(execution_id))
-        try:
-            # Shielded: a team that is cancelled while it waits does not take the answer from the others.
-            await asyncio.shield(self._recalls[execution_id])
-        except StoreError:
-            self._recalls.pop(execution_id, None)
-            raise
-
-    async def _recalled(self, execution_id: str) -> None:
-        if self.board.leaderboard(execution_id):
-            return
-        self.board.load(execution_id, await self.record.leaderboard(execution_id))
-        calls, seconds = await self.record.calls(execution_id), await self.record.active_seconds(execution_id)
-        self.ledgers.of(execution_id).seed(calls, seconds)
-
-    def clock(self, execution_id: str) -> RunClock:
-        """The run's one clock: all its limits in seconds and minutes read it."""
-        return self.ledgers.of(execution_id).clock
-
-    def slots(self, execution_id: str, limit: int) -> asyncio.Semaphore:
-        """The run's cap on teams in flight."""
-        return self._slots.setdefault(execution_id, asyncio.Semaphore(limit))
-
-    def forget(self, execution_id: str) -> None:
-        """Let go of what was kept in memory for a run that ended or waits."""
-        self.ledgers.drop(execution_id)
-        self.board.drop(execution_id)
-        self._off.pop(execution_id, None)
-        self._slots.pop(execution_id, None)
-        self._recalls.pop(execution_id, None)
-        self._options.pop(execution_id, None)
-
     async def aclose(self) -> None:
         """Close stores and connections; queued rows are written first."""
         await self.record.close()
-        if self._endpoint is not None:
-            await self._endpoint.aclose()
-
-
-def profile_of(name: str, options: ResolvedOptions) -> ContextProfile:
-    """What the calls of a model may hold in a run."""
-    return ContextProfile(options.contexts.get(name, DEFAULT_CONTEXT_TOKENS))
-
-
-def _model_name(role: Role, options: ResolvedOptions, team: TeamConfig | None, name: str | None) -> str:
-    wanted = name or options.models[role]
-    if team is None:
-        return wanted
-    return team.models.get(role, wanted)
-
-
-def _secret(value: SecretStr | None) -> str | None:
-    return value.get_secret_value() if value else None
+        await self.models.aclose()
 
 
 class _RoleModel:

@@ -99,7 +99,7 @@ async def test_minutes_of_an_unfinished_round_are_counted_over_a_resume(contest:
 
     def read(event: AnyEvent) -> None:
         if event.type == "step_done":
-            counted.append(services.clock(event.execution_id).seconds)
+            counted.append(services.runs[event.execution_id].clock.seconds)
 
     await contend.resume("stopped", services=services, on_event=read)
 

@@ -11,7 +11,6 @@ import contend
 from contend.contest.graph import build_contest_graph
 from contend.deletion import delete
 from contend.errors import UnknownThread
-from contend.llm.budget import Ledgers
 from contend.models.rows import ExecutionRow
 from contend.services import Services
 from contend.stores.checkpoints import open_checkpointer
@@ -65,7 +64,7 @@ async def test_a_team_over_its_time_ends_by_its_deadline(
     contest: Contest, services: Services, vendors: Vendors
 ) -> None:
     now = Now(takes=100)
-    services.ledgers = Ledgers(now=now)
+    services.now = now
     vendors.malform(now.slow, prompt="supervisor/plan", model="beta")
 
     outcome = await contend.run(THEME, options=contest.options(teams=["beta"], learn=False), services=services)

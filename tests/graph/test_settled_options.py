@@ -9,6 +9,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 import contend
 from contend.contest.graph import build_contest_graph
+from contend.llm.context import role_profile
 from contend.models.options import ResolvedOptions, RunOptions
 from contend.preflight import open_run
 from contend.services import Services
@@ -38,7 +39,7 @@ async def test_a_run_keeps_the_contexts_that_it_began_with(untold: Contest, vend
 
     assert options["contexts"]["alpha"] == 9000
     assert options["contexts"]["beta"] == 32_000
-    assert services.profile("writer", ResolvedOptions.model_validate(options), name="alpha").compact
+    assert role_profile(ResolvedOptions.model_validate(options), "writer", name="alpha").compact
 
 
 async def opening(

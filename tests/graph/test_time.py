@@ -10,7 +10,6 @@ from langgraph.types import Command
 
 import contend
 from contend.learning.graph import build_learn_graph
-from contend.llm.budget import Ledgers
 from contend.research.graph import build_research_graph
 from contend.services import Services
 from contend.team.graph import build_team_graph
@@ -38,7 +37,7 @@ def contest(workspace: Path, documents: Path, vendors: Vendors, now: Now) -> Con
 
 @pytest.fixture
 def services(services: Services, now: Now) -> Services:
-    services.ledgers = Ledgers(now=now)
+    services.now = now
     return services
 
 
@@ -58,7 +57,7 @@ async def test_a_plan_approved_after_a_while_costs_no_round(contest: Contest, se
 
 async def test_a_team_has_after_a_wait_the_time_that_it_had_left_before(contest: Contest, now: Now) -> None:
     before, after = contest.services(), contest.services()
-    before.ledgers, after.ledgers = Ledgers(now=now), Ledgers(now=now)
+    before.now = after.now = now
     now.takes = 10
     options = contest.options(teams=["alpha"], approve=["plan"], min_rounds=2, max_rounds=2, learn=False)
     await contend.run(THEME, thread_id="timed", options=options, services=before)
@@ -122,13 +121,11 @@ async def test_a_part_alone_leaves_nothing_in_memory(
     await build(services).compile().ainvoke(asked, context=options)
 
     assert vendors.calls
-    kept = (services.ledgers._ledgers, services._options, services._off, services._slots, services._recalls)
-    assert kept == ({}, {}, {}, {}, {})
-    assert services.board._executions == {}
+    assert services.runs == {}
 
 
 async def test_a_run_leaves_nothing_in_memory(contest: Contest, services: Services) -> None:
     outcome = await contend.run(THEME, options=contest.options(), services=services)
 
     assert outcome.status == "completed"
-    assert (services.ledgers._ledgers, services._options, services._slots, services._recalls) == ({}, {}, {}, {})
+    assert services.runs == {}

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from contend.clock import RunClock
 from contend.errors import BudgetExhausted, InputError
-from contend.llm.budget import Ledger, Ledgers, Limits, require_price
+from contend.llm.budget import Ledger, Limits, require_price
 from contend.models.task import CallUsage, RunUsage
 from contend.settings import ModelPrice
 from fakes.now import Now
@@ -118,26 +118,6 @@ def test_an_unknown_price_is_refused_under_a_limit_in_dollars() -> None:
 def test_models_without_a_price_are_named_before_anything_is_spent() -> None:
     with pytest.raises(InputError, match="large, small"):
         require_price(["small", "large", "known"], {"known": ModelPrice(input=1, output=1)})
-
-
-def test_executions_have_ledgers_of_their_own() -> None:
-    ledgers = Ledgers()
-    first = ledgers.of("one", Limits(max_calls=1))
-    first.reserve(input_tokens=1, output_tokens=1)
-
-    assert ledgers.of("one") is first
-    ledgers.of("two", Limits(max_calls=1)).reserve(input_tokens=1, output_tokens=1)
-    ledgers.drop("one")
-    assert ledgers.of("one") is not first
-
-
-def test_limits_given_later_hold_for_a_ledger_that_a_call_made() -> None:
-    ledgers = Ledgers()
-    ledger = ledgers.of("one")
-
-    ledgers.of("one", Limits(max_calls=1))
-
-    assert ledger.limits.max_calls == 1
 
 
 @given(

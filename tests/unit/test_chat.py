@@ -7,6 +7,7 @@ import sys
 import time
 import traceback
 from base64 import b64encode
+from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any, TypedDict, Unpack
 import pytest
 
 from contend.errors import BudgetExhausted, InputError, ModelError, ReplyError
-from contend.llm.budget import Ledgers, Limits
+from contend.llm.budget import Ledger, Limits
 from contend.llm.chat import ChatModel
 from contend.llm.endpoint import Endpoint
 from contend.llm.model import Answer, Scope
@@ -69,13 +70,18 @@ class Caller:
 
     def __init__(self, url: str, prompts: PromptLibrary, **settings: Unpack[Settings]) -> None:
         self.prompts = prompts
-        self.ledgers = Ledgers()
+        self.ledgers = defaultdict[str, Ledger](Ledger)
         defaults: Settings = {"call_deadline_seconds": 20.0, "max_retries": 1}
         self.endpoint = Endpoint(url, KEY, **{**defaults, **settings})
 
     def model(self, name: str = "judge-1", *, price: ModelPrice | None = None, room: int = 300) -> ChatModel:
         return ChatModel(
-            name, self.endpoint, self.prompts, self.ledgers, max_output_tokens={"evaluator": room}, price=price
+            name,
+            self.endpoint,
+            self.prompts,
+            self.ledgers.__getitem__,
+            max_output_tokens={"evaluator": room},
+            price=price,
         )
 
     async def score(
@@ -110,7 +116,7 @@ async def test_a_reply_comes_back_in_the_agreed_shape_with_its_usage(vendors: Ve
     assert usage.call_key == "scout/2/evaluator/evaluator/metric/coverage"
     assert (usage.model, usage.role, usage.requests) == ("judge-1", "evaluator", 1)
     assert usage.cost_usd == pytest.approx((usage.input_tokens * 2 + usage.output_tokens * 10) / 1e6)
-    assert caller.ledgers.of("run-1").used.input_tokens == usage.input_tokens
+    assert caller.ledgers["run-1"].used.input_tokens == usage.input_tokens
 
 
 async def test_delimiters_that_a_model_copies_are_taken_out(vendors: Vendors, prompts: PromptLibrary) -> None:
@@ -200,7 +206,7 @@ async def test_an_unusable_reply_is_repaired_once_with_its_fault_shown(
     assert second.body["messages"][:2] == first.body["messages"]
     assert shown in second.body["messages"][-1]["content"]
     assert usage.requests == 2
-    assert usage.input_tokens == caller.ledgers.of("run-1").used.input_tokens
+    assert usage.input_tokens == caller.ledgers["run-1"].used.input_tokens
     assert value.reason
 
 
@@ -214,7 +220,7 @@ async def test_a_reply_that_is_unusable_twice_is_an_error_and_was_paid_for(
             await caller.score()
 
     assert len(vendors.calls) == 2
-    assert caller.ledgers.of("run-1").used.requests == 2
+    assert caller.ledgers["run-1"].used.requests == 2
     assert not caught.value.transient
 
 
@@ -544,7 +550,7 @@ def test_an_endpoint_serves_one_event_loop_after_another(vendors: Vendors, promp
 
 async def test_a_call_over_the_budget_is_not_made(vendors: Vendors, prompts: PromptLibrary) -> None:
     async with calling(vendors, prompts) as caller:
-        caller.ledgers.of("run-1", Limits(max_tokens=100))
+        caller.ledgers["run-1"] = Ledger(Limits(max_tokens=100))
         with pytest.raises(BudgetExhausted, match="max_tokens = 100"):
             await caller.score()
 
@@ -555,7 +561,7 @@ async def test_teams_that_call_at_once_do_not_overshoot_a_budget(vendors: Vendor
     vendors.latency = 0.05
 
     async with calling(vendors, prompts) as caller:
-        ledger = caller.ledgers.of("run-1", Limits(max_calls=3))
+        ledger = caller.ledgers["run-1"] = Ledger(Limits(max_calls=3))
         outcomes = await asyncio.gather(*(caller.score() for _ in range(8)), return_exceptions=True)
 
     assert len(vendors.calls) == 3
@@ -566,7 +572,7 @@ async def test_teams_that_call_at_once_do_not_overshoot_a_budget(vendors: Vendor
 async def test_a_failed_or_cancelled_call_gives_its_reservation_back(vendors: Vendors, prompts: PromptLibrary) -> None:
     vendors.fail(status=404, times=1)
     async with calling(vendors, prompts) as caller:
-        caller.ledgers.of("run-1", Limits(max_calls=1))
+        caller.ledgers["run-1"] = Ledger(Limits(max_calls=1))
         await failure(caller)
         vendors.hang(times=1)
         cancelled = asyncio.create_task(caller.score())

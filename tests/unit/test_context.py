@@ -123,7 +123,7 @@ async def test_what_the_endpoint_tells_of_a_model_is_its_context(
     opened: Callable[..., Services], told: Paths, name: str, tokens: int
 ) -> None:
     with server(told) as (url, _):
-        contexts = await opened(url).contexts([name])
+        contexts = await opened(url).models.contexts([name])
 
     assert contexts == {name: ModelContext(tokens, url)}
 
@@ -144,15 +144,15 @@ async def test_what_the_endpoint_tells_of_a_model_is_its_context(
 )
 async def test_a_model_of_which_nobody_tells_reads_32000_tokens(opened: Callable[..., Services], paths: Paths) -> None:
     with server(paths) as (url, _):
-        contexts = await opened(url).contexts(["qwen3:8b"])
+        contexts = await opened(url).models.contexts(["qwen3:8b"])
 
     assert contexts == {"qwen3:8b": ModelContext(32_000, "default")}
 
 
 async def test_an_endpoint_that_never_answers_or_is_not_there_costs_no_run(opened: Callable[..., Services]) -> None:
     with server(VLLM, hang=True) as (url, _):
-        waited = await opened(url).contexts(["qwen3"])
-    refused = await opened("http://127.0.0.1:9/v1").contexts(["qwen3"])
+        waited = await opened(url).models.contexts(["qwen3"])
+    refused = await opened("http://127.0.0.1:9/v1").models.contexts(["qwen3"])
 
     assert waited == refused == {"qwen3": ModelContext(32_000, "default")}
 
@@ -162,10 +162,10 @@ async def test_an_endpoint_is_asked_once_and_only_for_models_that_config_leaves_
 ) -> None:
     with server(VLLM) as (url, asked):
         services = opened(url, '"qwen*" = 9000')
-        known = await services.contexts(["qwen3"])
+        known = await services.models.contexts(["qwen3"])
         before = list(asked)
         for _ in range(2):
-            await services.contexts(["qwen3", "other"])
+            await services.models.contexts(["qwen3", "other"])
 
     assert known == {"qwen3": ModelContext(9000, 'config/models.toml [context] "qwen*"')}
     assert (before, asked) == ([], ["/v1/models"])
@@ -174,7 +174,7 @@ async def test_an_endpoint_is_asked_once_and_only_for_models_that_config_leaves_
 async def test_openai_is_not_asked_because_it_lists_no_sizes(opened: Callable[..., Services]) -> None:
     services = Services(load_settings(workspace=opened(None).folder, OPENAI_API_KEY="sk-x"))  # type: ignore[arg-type]  # pydantic's secret
 
-    assert await services.contexts(["some-model"]) == {"some-model": ModelContext(32_000, "default")}
+    assert await services.models.contexts(["some-model"]) == {"some-model": ModelContext(32_000, "default")}
 
 
 async def test_a_models_own_name_wins_over_patterns_and_the_workspaces_over_the_shipped(
@@ -182,7 +182,7 @@ async def test_a_models_own_name_wins_over_patterns_and_the_workspaces_over_the_
 ) -> None:
     services = opened(None, '"gpt-*" = 20000\n"gpt-5-mini" = 30000')
 
-    contexts = await services.contexts(["gpt-5-mini", "gpt-5", "o3-mini"])
+    contexts = await services.models.contexts(["gpt-5-mini", "gpt-5", "o3-mini"])
 
     assert {name: context.tokens for name, context in contexts.items()} == {
         "gpt-5-mini": 30_000,
@@ -227,11 +227,13 @@ def test_a_role_has_the_profile_of_the_model_that_plays_it(opened: Callable[...,
     options = resolved(services, model="large", models={"judge": "small", "reviewer": "unknown"})
     team = TeamConfig(team_id="a", name="A", sources=["local"], models={"writer": "small"})
 
-    assert services.profile("writer", options).tokens == 128_000
-    assert services.profile("judge", options).compact
-    assert services.profile("reviewer", options).tokens == 32_000
-    assert services.profile("writer", options, team=team).tokens == 8192
-    assert services.profile("evaluator", options, name="small").tokens == 8192
+    run = services.open_run("run", options)
+
+    assert run.profile("writer").tokens == 128_000
+    assert run.profile("judge").compact
+    assert run.profile("reviewer").tokens == 32_000
+    assert run.profile("writer", team=team).tokens == 8192
+    assert run.profile("evaluator", name="small").tokens == 8192
 
 
 def test_config_show_and_doctor_say_how_much_each_model_reads_and_who_says_so(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from contend.llm.budget import Ledgers
+from contend.llm.budget import Ledger
 from contend.llm.chat import ChatModel
 from contend.llm.endpoint import Endpoint
 from contend.llm.model import R, Scope
@@ -55,7 +55,7 @@ async def ask(
     run: str = "a",
 ) -> R:
     endpoint = Endpoint(vendors.base_url, None)
-    model = ChatModel("m", endpoint, PromptLibrary(None), Ledgers())
+    model = ChatModel("m", endpoint, PromptLibrary(None), lambda _: Ledger())
     try:
         scope = Scope(execution_id=run, role="judge", language=language)
         answer = await model.structured(prompt, reply_type, values, scope=scope)
@@ -117,7 +117,7 @@ async def test_alone_it_logs_each_request(tmp_path: Path) -> None:
         assert server.stdout is not None
         port = (await asyncio.to_thread(server.stdout.readline)).removeprefix("READY ").strip()
         endpoint = Endpoint(f"http://127.0.0.1:{port}/v1", None)
-        model = ChatModel("m", endpoint, PromptLibrary(None), Ledgers())
+        model = ChatModel("m", endpoint, PromptLibrary(None), lambda _: Ledger())
         scope = Scope(execution_id="a", role="judge", language="en")
         await model.structured("judge/judge", JudgmentReply, samples_for("judge/judge")[0], scope=scope)
         await endpoint.aclose()

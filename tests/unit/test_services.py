@@ -3,15 +3,39 @@
 import asyncio
 from pathlib import Path
 
-from contend.llm.budget import Limits
+import pytest
+
+from contend.errors import BudgetExhausted
+from contend.models.options import EvaluatorConfig, MetricConfig, ResolvedOptions
 from contend.services import Services
 from contend.settings import load_settings
 from fakes.record_rows import RUN, call, decision, execution
 
 
+def options(**given: object) -> ResolvedOptions:
+    evaluator = EvaluatorConfig(metrics=[MetricConfig(name="coverage")])
+    return ResolvedOptions.model_validate({"evaluator": evaluator, **given})
+
+
+def state_of(**given: object) -> dict[str, object]:
+    """What the state says of a run that this process has not begun."""
+    return {"execution_id": RUN, "options": options(**given).model_dump(mode="json")}
+
+
+async def test_runs_of_one_process_have_budgets_of_their_own(workspace: Path) -> None:
+    services = Services(load_settings(workspace=workspace))
+    first, second = (services.open_run(name, options(max_calls=1)).ledger for name in ("first", "second"))
+
+    first.reserve(input_tokens=1, output_tokens=1)
+
+    second.reserve(input_tokens=1, output_tokens=1)
+    with pytest.raises(BudgetExhausted):
+        first.reserve(input_tokens=1, output_tokens=1)
+
+
 async def test_a_team_cancelled_while_a_run_is_recalled_leaves_the_others(workspace: Path) -> None:
     services = Services(load_settings(workspace=workspace))
-    cancelled, other = (asyncio.create_task(services.recall("run")) for _ in range(2))
+    cancelled, other = (asyncio.create_task(services.run(state_of())) for _ in range(2))
     await asyncio.sleep(0)
 
     cancelled.cancel()
@@ -26,9 +50,8 @@ async def test_a_recalled_run_has_used_the_tokens_money_and_minutes_that_are_on_
     await services.record.save_usage(RUN, "a", 1, [call("a/1/one"), call("a/1/two")])
     await services.record.save_round_status(decision())
     await services.record.flush()
-    ledger = services.ledgers.of(RUN, Limits(max_calls=3, max_minutes=1))
 
-    await services.recall(RUN)
+    ledger = (await services.run(state_of(max_calls=3, max_minutes=1))).ledger
 
     await services.aclose()
     assert (ledger.used.requests, ledger.used.input_tokens, ledger.used.cost_usd) == (2, 20, 1.0)

@@ -121,7 +121,7 @@ def _contexts(services: Services) -> Iterator[Value]:
     """The tokens that each model of a run can read; the endpoint is asked for those that config leaves out."""
     has_language_model = services.settings.has_language_model
     resolved = resolve_options(services.config, RunOptions(), theme="", has_language_model=has_language_model)
-    contexts = asyncio.run(services.contexts(models_used(resolved.options, resolved.teams)))
+    contexts = asyncio.run(services.models.contexts(models_used(resolved.options, resolved.teams)))
     yield from (Value(f"run.contexts.{name}", tokens, origin) for name, (tokens, origin) in contexts.items())
 
 

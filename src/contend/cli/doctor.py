@@ -112,8 +112,8 @@ async def _model_check(services: Services, servers: Sequence[Server]) -> Check:
     if not settings.has_language_model:
         said = "no OPENAI_API_KEY or OPENAI_BASE_URL: contend quotes from your documents, without a language model"
         return Check("model", "off", said, _offer(servers))
-    if services.recording:
-        recorded = services.recording.summary
+    if services.models.recording:
+        recorded = services.models.recording.summary
         said = f"replies recorded on {recorded.recorded_on} (model {recorded.model}) are played; no model is asked"
         return Check("model", "ok", said)
     wanted = _wanted_models(services)
@@ -125,7 +125,7 @@ async def _model_check(services: Services, servers: Sequence[Server]) -> Check:
         return Check("model", "fault", str(error))
     if warnings:
         return Check("model", "warning", "; ".join(warnings))
-    return Check("model", "ok", f"{services.endpoint.address} has {', '.join(wanted)}")
+    return Check("model", "ok", f"{services.models.endpoint.address} has {', '.join(wanted)}")
 
 
 def _wanted_models(services: Services) -> list[str]:
@@ -136,7 +136,7 @@ def _wanted_models(services: Services) -> list[str]:
 
 async def _context_check(services: Services) -> Check:
     """How much each model can read, and who says so."""
-    contexts = await services.contexts(_wanted_models(services))
+    contexts = await services.models.contexts(_wanted_models(services))
     said = "; ".join(f"{name} {tokens:,} tokens ({origin})" for name, (tokens, origin) in contexts.items())
     unknown = [name for name, context in contexts.items() if context.origin == "default"]
     if unknown:

@@ -24,7 +24,6 @@ from contend.contest.publishing import (
 )
 from contend.contest.remarks import dropped_quotes, remarks_of
 from contend.contest.state import ContestState, ContestUpdate
-from contend.execution import thread_of
 from contend.models.evaluation import MetricScore
 from contend.models.events import ReportPublished, RunDone, WinnerPicked
 from contend.models.options import ResolvedOptions, RunOptions
@@ -32,6 +31,7 @@ from contend.models.round import ExitReason
 from contend.models.submission import Submission
 from contend.models.task import CallUsage, RunStatus, RunUsage
 from contend.report import PublishedLine, planted_in
+from contend.run_context import thread_of
 from contend.services import Services, tell
 from contend.team.metrics import Doubt, doubts_of, lines_of
 from contend.text import without_sentences
@@ -80,7 +80,7 @@ class ClosingNodes:
     async def approve_report(self, state: ContestState) -> ContestUpdate:
         """A person approves the report, edits it or rejects it; the run waits here, and its time stands still."""
         submission = await self.services.require_submission(state["submission"])
-        clock = self.services.clock(state["execution_id"])
+        clock = (await self.services.run(state)).clock
         clock.wait()
         answer = interrupt(report_question(state, submission))
         clock.go()
@@ -88,7 +88,7 @@ class ClosingNodes:
 
     async def publish(self, state: ContestState, runtime: Runtime[RunOptions]) -> ContestUpdate:
         """Check the winner's citations and write its report; from here on the report is done."""
-        outcomes, options = outcomes_of(state), ResolvedOptions.model_validate(state["options"])
+        outcomes, options = outcomes_of(state), (await self.services.run(state)).options
         winner = next(outcome for outcome in outcomes if outcome.team.team_id == state["winner"])
         submission = await self.services.require_submission(state["submission"])
         status, notes = status_of(outcomes, winner, ended_budgets(state))
@@ -156,7 +156,7 @@ class ClosingNodes:
         )
         usage = usage_of(state)
         tell(RunDone(execution_id=state["execution_id"], status=status, message=message, usage=usage))
-        self.services.forget(state["execution_id"])
+        self.services.close_run(state["execution_id"])
         if state["report"]:
             return {"status": status, "message": message}
         return {"status": status, "message": message, "messages": [_answer(state, message)]}
@@ -166,7 +166,7 @@ class ClosingNodes:
     ) -> Literal["synthesize", "approve_report", "publish", "finish_run"]:
         if state["winner"] is None:
             return "finish_run"
-        return "synthesize" if wants_editor(self.services, state) else await route_to_publishing(state)
+        return "synthesize" if wants_editor(await self.services.run(state), state) else await route_to_publishing(state)
 
     async def _kept_keys(self, state: ContestState) -> dict[str, float]:
         """The outcome of the comparisons, on record and on the live board, so that all see one ranking."""
@@ -174,7 +174,7 @@ class ClosingNodes:
         if not comparisons:
             return {}
         keys = pairwise_keys(comparisons)
-        self.services.board.set_pairwise(execution_id, keys)
+        (await self.services.run(state)).board.set_pairwise(execution_id, keys)
         await self.services.record.set_pairwise(execution_id, keys)
         calls = [each.usage for each in comparisons if each.usage is not None]
         await self.services.record.save_usage(execution_id, "", 0, calls)

@@ -66,7 +66,7 @@ class ComparingNodes:
 
     async def find_near_ties(self, state: ContestState) -> ContestUpdate:
         """The teams whose scores are too near to each other to decide who wins; none where no model can compare."""
-        options = ResolvedOptions.model_validate(state["options"])
+        options = (await self.services.run(state)).options
         return {"near_ties": near_ties(outcomes_of(state), options)}
 
     async def compare_pair(self, task: CompareTask) -> ContestUpdate:
@@ -89,25 +89,25 @@ async def comparison_of(services: Services, task: CompareTask) -> Comparison:
     Raises:
         ModelError: the judge's model failed.
     """
-    options = ResolvedOptions.model_validate(task["options"])
+    run = await services.run(task)
     documents = [task["submissions"][task[place]] for place in ("first", "second")]
     submissions = [await services.require_submission(document) for document in documents]
-    profile = services.profile("evaluator", options)
+    profile = run.profile("evaluator")
     shown = await pair_view(services, *submissions, tokens=min(profile.chosen_tokens, profile.judged_tokens))
-    model = services.model("evaluator", options, task["execution_id"])
+    model = run.model("evaluator")
     answer = await model.structured(
         "pairwise/compare",
         PairwiseReply,
         {
             "user_query": Untrusted(task["theme"], label="query"),
-            "instructions": Untrusted(options.instructions, label="instructions"),
+            "instructions": Untrusted(run.options.instructions, label="instructions"),
             "criteria": listed([Criterion.model_validate(each) for each in task["criteria"]]),
             **shown.values(),
         },
         scope=Scope(
             execution_id=task["execution_id"],
             role="evaluator",
-            language=options.language,
+            language=run.options.language,
             step=f"{task['first']}>{task['second']}",
         ),
     )

@@ -26,6 +26,7 @@ from contend.report import build_report
 from contend.research.drafts import draft_of, faults_of_report
 from contend.research.full import draft_value, head_values, length_values
 from contend.research.planting import Guard, without_planted
+from contend.run_context import RunContext
 from contend.services import Services, tell
 from contend.team.evaluation import evaluation_of
 from contend.team.metrics import measure, metric_tasks, unscored
@@ -64,17 +65,18 @@ class EditingNodes:
 
     async def synthesize(self, state: ContestState) -> ContestUpdate:
         """One report of the best parts of all, from the passages that they rest on."""
-        options = ResolvedOptions.model_validate(state["options"])
+        run = await self.services.run(state)
+        options = run.options
         outcomes = mergeable(outcomes_of(state))
         drafts = [await self.services.require_submission(_document(outcome)) for outcome in outcomes]
-        limits = self.services.profile("writer", options)
+        limits = run.profile("writer")
         passages = await self._passages(drafts, tokens=limits.offered_tokens)
         guard = Guard(passages, f"{state['theme']}\n{options.instructions}")
-        answer = await self.services.model("writer", options, state["execution_id"]).structured(
+        answer = await run.model("writer").structured(
             "research/merge",
             MergeReply,
             {
-                "head": self._head(state, options, drafts[0], passages),
+                "head": _head(run, state, drafts[0], passages),
                 "reports": [
                     {
                         "label": label,
@@ -132,7 +134,7 @@ class EditingNodes:
 
     async def choose_report(self, state: ContestState) -> ContestUpdate:
         """The merged report, if it is not worse than the best team's; else that one."""
-        editing, options = editing_of(state), ResolvedOptions.model_validate(state["options"])
+        editing, options = editing_of(state), (await self.services.run(state)).options
         scores = [MetricScore.model_validate(item["score"]) for item in state.get("merged_scores", [])]
         result = evaluation_of(scores, language=options.language) if scores else None
         comparisons = [Comparison.model_validate(each) for each in state.get("merged_comparisons", [])]
@@ -159,7 +161,7 @@ class EditingNodes:
         criteria = state.get("criteria", [])
         tasks = metric_tasks(
             self.services,
-            ResolvedOptions.model_validate(state["options"]),
+            (await self.services.run(state)).options,
             submission=document,
             theme=state["theme"],
             execution_id=state["execution_id"],
@@ -181,17 +183,6 @@ class EditingNodes:
             for first, second in ((EDITOR, BEST), (BEST, EDITOR))
         ]
         return [*(Send("score_merged", task) for task in tasks), *(Send("compare_merged", pair) for pair in pairs)]
-
-    def _head(
-        self, state: ContestState, options: ResolvedOptions, best: Submission, passages: Sequence[Passage]
-    ) -> str:
-        values = {
-            "brief": "",
-            "theme": Untrusted(state["theme"]),
-            "instructions": Untrusted(options.instructions, label="instructions"),
-            **head_values(best.points, passages),
-        }
-        return self.services.render("research/head", values, options.language, state["execution_id"])
 
     async def _passages(self, drafts: Sequence[Submission], *, tokens: int) -> list[Passage]:
         """The passages that the reports rest on, the best report's first, as far as `tokens` goes."""
@@ -230,14 +221,14 @@ def editing_of(state: ContestState) -> Editing:
     return Editing.model_validate(state.get("editing") or {})
 
 
-def wants_editor(services: Services, state: ContestState) -> bool:
+def wants_editor(run: RunContext, state: ContestState) -> bool:
     """Whether there is something to merge, and a model that can: one that reads whole passages, with budget left."""
-    options, outcomes = ResolvedOptions.model_validate(state["options"]), outcomes_of(state)
-    if not options.synthesis or options.gives_quotes or services.profile("writer", options).compact:
+    options, outcomes = run.options, outcomes_of(state)
+    if not options.synthesis or options.gives_quotes or run.profile("writer").compact:
         return False
     if any(outcome.exit_reason in BUDGETS for outcome in outcomes):
         return False
-    left = services.ledgers.of(state["execution_id"]).share_left()
+    left = run.ledger.share_left()
     return len(mergeable(outcomes)) >= _SEPARATE and left >= options.judgment.budget_reserve
 
 
@@ -268,6 +259,16 @@ def _submission(
         unread={url: why for each in drafts for url, why in each.unread.items()},
         speaking={url: signals for each in drafts for url, signals in each.speaking.items()},
     )
+
+
+def _head(run: RunContext, state: ContestState, best: Submission, passages: Sequence[Passage]) -> str:
+    values = {
+        "brief": "",
+        "theme": Untrusted(state["theme"]),
+        "instructions": Untrusted(run.options.instructions, label="instructions"),
+        **head_values(best.points, passages),
+    }
+    return run.render("research/head", values)
 
 
 def _document(outcome: TeamOutcome) -> str | None:

@@ -9,7 +9,6 @@ from contend.contest.state import ContestState, ContestUpdate
 from contend.learning.reflector import PlayedRound
 from contend.learning.state import LearningState, LearnInput, LearnOutput
 from contend.models.events import Learned
-from contend.models.options import ResolvedOptions
 from contend.models.playbook import CurationResult
 from contend.models.task import CallUsage
 from contend.services import Services, tell
@@ -25,8 +24,7 @@ class LearnNode:
 
     async def learn(self, state: ContestState, graph: LearnRunner) -> ContestUpdate:
         """Reflect on the run and curate the dataset's playbook; the report is done by now."""
-        options, outcomes = ResolvedOptions.model_validate(state["options"]), outcomes_of(state)
-        self.services.remember(state["execution_id"], options)
+        options, outcomes = (await self.services.run(state)).options, outcomes_of(state)
         given = LearnInput(
             execution_id=state["execution_id"],
             dataset=options.dataset,

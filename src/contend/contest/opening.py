@@ -13,13 +13,13 @@ from langgraph.types import Command, Overwrite, Send
 
 from contend.contest.state import ContestState, ContestUpdate
 from contend.errors import InputError
-from contend.execution import enter, identity
 from contend.learning.selection import select_bullets
 from contend.models.events import RunStarted
-from contend.models.options import ResolvedOptions, RunOptions
+from contend.models.options import RunOptions
 from contend.models.research import ResearchReport
 from contend.models.task import OrchestratorTask
 from contend.preflight import Opening, asked_of, open_asked, question_in_chat
+from contend.run_context import identity
 from contend.services import Services, tell
 from contend.team.criteria import made_criteria
 from contend.team.state import TeamInput
@@ -82,10 +82,10 @@ class OpeningNode:
 
     async def set_criteria(self, state: ContestState) -> ContestUpdate:
         """What a report on this question has to do, settled before there is one: judges alone read it."""
-        options, execution_id = ResolvedOptions.model_validate(state["options"]), state["execution_id"]
-        made = await made_criteria(self.services, options, theme=state["theme"], execution_id=execution_id)
+        run = await self.services.run(state)
+        made = await made_criteria(self.services, run, theme=state["theme"])
         if made.usage is not None:
-            await self.services.record.save_usage(execution_id, "", 0, [made.usage])
+            await self.services.record.save_usage(run.execution_id, "", 0, [made.usage])
         return {
             "criteria": made.criteria,
             "criteria_call": made.usage.model_dump(mode="json") if made.usage else None,
@@ -114,7 +114,8 @@ class OpeningNode:
 
     async def _enter(self, opening: Opening, execution_id: str, thread_id: str) -> None:
         teams = opening.teams
-        await enter(self.services, opening, teams, execution_id=execution_id, thread_id=thread_id)
+        run = self.services.open_run(execution_id, opening.options)
+        await run.enter(teams, theme=opening.theme, thread_id=thread_id)
         tell(
             RunStarted(
                 execution_id=execution_id,

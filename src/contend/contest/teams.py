@@ -12,11 +12,12 @@ from contend.contest.outcomes import TeamOutcome, kept_rounds
 from contend.contest.state import ContestUpdate
 from contend.errors import BudgetExhausted, ContendError
 from contend.models.events import TeamDone, TeamStarted
-from contend.models.options import ResolvedOptions, RunOptions, TeamConfig
+from contend.models.options import RunOptions, TeamConfig
 from contend.models.round import ExitReason
 from contend.models.rows import RoundStatusRow
 from contend.models.task import RunUsage, TeamStatus
 from contend.models.task import TeamState as Ended
+from contend.run_context import RunContext
 from contend.services import Services, tell
 from contend.team.rounds import FinishedRound
 from contend.team.state import TeamInput, TeamState
@@ -33,13 +34,12 @@ class Teams:
 
     async def team(self, state: TeamInput, graph: TeamRunner) -> ContestUpdate:
         """One team's rounds, once a slot is free; the deadline runs from then on."""
-        options, team = ResolvedOptions.model_validate(state["options"]), TeamConfig.model_validate(state["team"])
-        execution_id = state["execution_id"]
-        async with self.services.slots(execution_id, options.max_concurrent_teams):
-            await self.services.recall(execution_id)
+        run, team = await self.services.run(state), TeamConfig.model_validate(state["team"])
+        execution_id = run.execution_id
+        async with run.slots:
             await self.services.record.save_team_status(execution_id, await self._running(execution_id, team))
             tell(TeamStarted(execution_id=execution_id, team_id=team.team_id, team_name=team.name))
-            async with self.services.clock(execution_id).limit(team.team_id, options.timeout_per_team_seconds):
+            async with run.clock.limit(team.team_id, run.options.timeout_per_team_seconds):
                 final = await graph.ainvoke(state)
             outcome = TeamOutcome(
                 team=team,
@@ -57,30 +57,30 @@ class Teams:
             state["execution_id"],
             self.services.record,
         )
+        run = await self.services.run(state)
         rounds = kept_rounds(
             await record.submissions(execution_id, team.team_id), await record.evaluations(execution_id, team.team_id)
         )
         running = await self._running(execution_id, team)
-        ended, reason, message = _ending(error.error, state["options"]["timeout_per_team_seconds"])
+        ended, reason, message = _ending(error.error, run.options.timeout_per_team_seconds)
         delivered = isinstance(error.error, BudgetExhausted) and rounds
         status = running.to("completed") if delivered else running.to(ended, error_message=message)
-        await self._keep_reason(execution_id, status, reason, message)
-        spent = await self._spent(execution_id, team.team_id)
+        await self._keep_reason(run, status, reason, message)
+        spent = await self._spent(run, team.team_id)
         outcome = TeamOutcome(team=team, status=status, rounds=rounds, exit_reason=reason, spent=spent)
         # A failed node's edges are not followed: without this, teams that all fail would end the graph silently.
         return Command(update=dict(await self._close(execution_id, outcome)), goto="find_near_ties")
 
-    async def _spent(self, execution_id: str, team_id: str) -> RunUsage:
+    async def _spent(self, run: RunContext, team_id: str) -> RunUsage:
         """What its calls cost. They are recorded: in a run that goes on, a forfeit is told again by another process."""
-        await self.services.recall(execution_id)
-        calls = self.services.ledgers.of(execution_id).calls_of(team_id)
+        calls = run.ledger.calls_of(team_id)
         for number, made in calls.items():
-            await self.services.record.save_usage(execution_id, team_id, number, made)
+            await self.services.record.save_usage(run.execution_id, team_id, number, made)
         return RunUsage.of([call for made in calls.values() for call in made])
 
-    async def _keep_reason(self, execution_id: str, status: TeamStatus, reason: ExitReason, why: str) -> None:
+    async def _keep_reason(self, run: RunContext, status: TeamStatus, reason: ExitReason, why: str) -> None:
         """Why a team ended within a round stands with that round; what was decided after the one before stays."""
-        rounds = [row for row in await self.services.record.rounds(execution_id) if row.team_id == status.team_id]
+        rounds = [row for row in await self.services.record.rounds(run.execution_id) if row.team_id == status.team_id]
         decisions = {row.round_number: row.decision for row in rounds}
         number = max(1, status.current_round)
         if decisions.get(number) == "stop":
@@ -88,13 +88,13 @@ class Teams:
         number += decisions.get(number) == "continue"
         before = sum(row.active_seconds or 0.0 for row in rounds if row.round_number < number)
         ended = RoundStatusRow(
-            execution_id=execution_id,
+            execution_id=run.execution_id,
             team_id=status.team_id,
             round_number=number,
             decision="stop",
             reasoning=why,
             exit_reason=reason,
-            active_seconds=max(0.0, self.services.clock(execution_id).team_seconds(status.team_id) - before),
+            active_seconds=max(0.0, run.clock.team_seconds(status.team_id) - before),
         )
         await self.services.record.save_round_status(ended)
 

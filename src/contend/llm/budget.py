@@ -1,7 +1,6 @@
 """Hard budgets of one execution. A call reserves what it may cost before and settles what it did cost after."""
 
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from contend.clock import RunClock
@@ -163,27 +162,6 @@ def _needed(reservation: Reservation, name: Limit) -> float:
             return reservation.calls
         case "max_minutes":
             return 0.0
-
-
-class Ledgers:
-    """The ledgers of the executions that run in this process, by execution id."""
-
-    def __init__(self, *, now: Callable[[], float] = time.monotonic) -> None:
-        self._now = now
-        self._ledgers: dict[str, Ledger] = {}
-
-    def of(self, execution_id: str, limits: Limits | None = None) -> Ledger:
-        """The execution's ledger, made at first; `limits`, where given, are the ones that hold from now on."""
-        ledger = self._ledgers.get(execution_id)
-        if ledger is None:
-            ledger = self._ledgers[execution_id] = Ledger(limits, clock=RunClock(self._now))
-        elif limits is not None:
-            ledger.limits = limits
-        return ledger
-
-    def drop(self, execution_id: str) -> None:
-        """Forget an execution that ended or waits; an unknown one is no error."""
-        self._ledgers.pop(execution_id, None)
 
 
 def cost_usd(price: ModelPrice | None, *, input_tokens: int, output_tokens: int) -> float | None:

@@ -8,7 +8,7 @@ from operator import add
 from typing import Any, Generic
 
 from contend.errors import ReplyError
-from contend.llm.budget import Ledgers, cost_usd
+from contend.llm.budget import Ledger, cost_usd
 from contend.llm.endpoint import Completion, Endpoint, FormatRefused, OptionRefused, Turn
 from contend.llm.model import Answer, R, Scope
 from contend.llm.reply_text import (
@@ -52,9 +52,10 @@ class _Talk(Generic[R]):
 class ChatModel:
     """A model behind an OpenAI-compatible endpoint; implements `Model`.
 
-    `max_output_tokens` per role, 2,048 for those left out; `temperatures` per role, from 0.0 for the likeliest reply
-    on, the endpoint's own for those left out and for models that take none. Without a price the cost is None. A call's
-    usage counts in the ledger of its execution also when no usable reply came of it.
+    `ledger_of` gives an execution's ledger by its id. `max_output_tokens` per role, 2,048 for those left out;
+    `temperatures` per role, from 0.0 for the likeliest reply on, the endpoint's own for those left out and for models
+    that take none. Without a price the cost is None. A call's usage counts in the ledger of its execution also when no
+    usable reply came of it.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class ChatModel:
         name: str,
         endpoint: Endpoint,
         prompts: PromptLibrary,
-        ledgers: Ledgers,
+        ledger_of: Callable[[str], Ledger],
         *,
         max_output_tokens: Mapping[Role, int] | None = None,
         temperatures: Mapping[Role, float] | None = None,
@@ -71,7 +72,7 @@ class ChatModel:
         self.name = name
         self._endpoint = endpoint
         self._prompts = prompts
-        self._ledgers = ledgers
+        self._ledger_of = ledger_of
         self._rooms = dict(max_output_tokens or {})
         self._temperatures = dict(temperatures or {})
         self._price = price
@@ -151,7 +152,7 @@ class ChatModel:
         return await self._pay(talk, [Turn("system", f"{system.text}\n\n{shape}"), *rest], JSON_FORMAT)
 
     async def _pay(self, talk: _Talk[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
-        ledger = self._ledgers.of(talk.scope.execution_id)
+        ledger = self._ledger_of(talk.scope.execution_id)
         estimate = _estimated(talk, turns) if ledger.counts_tokens else 0
         held = ledger.reserve(input_tokens=estimate, output_tokens=talk.room, price=self._price)
         started = time.monotonic()

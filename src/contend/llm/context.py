@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from contend.llm.endpoint import OPENAI_HOST
 from contend.llm.listing import NoAnswer, listed_models, server_facts
+from contend.models.options import ResolvedOptions, Role, TeamConfig
 
 DEFAULT_CONTEXT_TOKENS = 32_000
 """What a model is taken to read where nobody says."""
@@ -69,6 +70,20 @@ class ModelContext(NamedTuple):
 
     tokens: int
     origin: str
+
+
+def profile_of(name: str, options: ResolvedOptions) -> ContextProfile:
+    """What the calls of a model may hold in a run."""
+    return ContextProfile(options.contexts.get(name, DEFAULT_CONTEXT_TOKENS))
+
+
+def role_profile(
+    options: ResolvedOptions, role: Role, *, team: TeamConfig | None = None, name: str | None = None
+) -> ContextProfile:
+    """What the calls of the model may hold that plays a role."""
+    if options.gives_quotes:
+        return ContextProfile(DEFAULT_CONTEXT_TOKENS)
+    return profile_of(options.model_of(role, team=team, name=name), options)
 
 
 def configured_context(name: str, table: Mapping[str, int]) -> ModelContext | None:

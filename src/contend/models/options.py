@@ -209,6 +209,11 @@ class ResolvedOptions(Record):
         """Whether it is a run without a language model: passages word for word, no contest."""
         return not self.models
 
+    def model_of(self, role: Role, *, team: TeamConfig | None = None, name: str | None = None) -> str:
+        """The name of the model that plays a role: the team's own, else `name`, else the run's."""
+        wanted = name or self.models[role]
+        return wanted if team is None else team.models.get(role, wanted)
+
     @model_validator(mode="after")
     def _rounds_in_order(self) -> "ResolvedOptions":
         if self.min_rounds > self.max_rounds:

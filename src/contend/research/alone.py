@@ -28,7 +28,8 @@ class ResearchAlone:
         team = TeamConfig(team_id="research", name="Research", sources=opened.sources)
         if opened.options.gives_quotes:
             team = opened.teams[0]
-        question = question_in_chat(state)
+        question, execution_id = question_in_chat(state), str(uuid4())
+        self.services.open_run(execution_id, opened.options)
         return {
             **FRESH,
             "theme": opened.theme,
@@ -36,7 +37,7 @@ class ResearchAlone:
             "asked": {**asked_of(state, question), "theme": opened.theme},
             "options": opened.options.model_dump(mode="json"),
             "team": team.model_dump(mode="json"),
-            "execution_id": str(uuid4()),
+            "execution_id": execution_id,
             "round_number": 1,
             "brief": "",
             "bullets": [],
@@ -62,7 +63,7 @@ class ResearchAlone:
         why = error.error
         if not is_alone(state) or not isinstance(why, ContendError) or isinstance(why, StoreError):
             raise why
-        self.services.forget(state["execution_id"])
+        self.services.close_run(state["execution_id"])
         return Command(update={"next_action": "end", "messages": [message(state, str(why))]}, goto="__end__")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from contend.llm.context import ContextProfile
+from contend.llm.context import ContextProfile, role_profile
 from contend.llm.model import Model, Scope
 from contend.models.options import ResolvedOptions, TeamConfig
 from contend.models.research import Passage
@@ -24,22 +24,20 @@ def max_iterations(state: ResearchState) -> int:
     return team_of(state).max_iterations or int(state["options"]["max_iterations"])
 
 
-def agent(services: Services, state: ResearchState, role: AgentRole) -> Model:
+async def agent(services: Services, state: ResearchState, role: AgentRole) -> Model:
     """The model that plays a role for this team."""
-    options, execution_id = ResolvedOptions.model_validate(state["options"]), state["execution_id"]
-    model = services.model(role, options, execution_id, team=team_of(state))
+    run = await services.run(state)
     # In a process that goes on with the run, calls and minutes of the unfinished round are known from the state alone.
-    ledger = services.ledgers.of(execution_id)
-    ledger.know(CallUsage.model_validate(call) for call in state.get("calls", []))
-    ledger.clock.go(team_of(state).team_id, state.get("clock"))
-    return model
+    run.ledger.know(CallUsage.model_validate(call) for call in state.get("calls", []))
+    run.clock.go(team_of(state).team_id, state.get("clock"))
+    return run.model(role, team=team_of(state))
 
 
-def spent(services: Services, state: ResearchState, usage: CallUsage) -> ResearchUpdate:
+async def spent(services: Services, state: ResearchState, usage: CallUsage) -> ResearchUpdate:
     """What the round's calls cost with this one, and the run's active time."""
     return {
         "calls": latest_calls(state, usage.model_dump(mode="json")),
-        "clock": services.clock(state["execution_id"]).reading(team_of(state).team_id),
+        "clock": (await services.run(state)).clock.reading(team_of(state).team_id),
     }
 
 
@@ -62,10 +60,10 @@ def scope(state: ResearchState, role: AgentRole, *, step: str = "", passages: Se
     )
 
 
-def profile(services: Services, state: ResearchState, role: AgentRole = "writer") -> ContextProfile:
+def profile(state: ResearchState, role: AgentRole = "writer") -> ContextProfile:
     """What a call of a role may hold."""
     options = ResolvedOptions.model_validate(state["options"])
-    return services.profile(role, options, team=team_of(state))
+    return role_profile(options, role, team=team_of(state))
 
 
 def searched_sources(state: ResearchState) -> list[str]:

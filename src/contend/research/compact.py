@@ -26,7 +26,7 @@ _TOLD_APART = 80
 
 async def plan(services: Services, state: ResearchState) -> tuple[ResearchPlan, CallUsage]:
     """What to find out, and what to search for."""
-    answer = await agent(services, state, "supervisor").structured(
+    answer = await (await agent(services, state, "supervisor")).structured(
         "supervisor/plan",
         PlanReply,
         {
@@ -56,7 +56,7 @@ async def write(
         DraftError: a part of the draft holds no text.
     """
     bullets, guard = state.get("bullets", []), guard_of(state, offered)
-    answer = await agent(services, state, "writer").structured(
+    answer = await (await agent(services, state, "writer")).structured(
         "writer/write",
         draft_reply(len(offered), len(bullets)),
         {
@@ -79,7 +79,7 @@ async def write(
 
 async def review(services: Services, state: ResearchState, offered: Sequence[Passage]) -> tuple[ReviewReply, CallUsage]:
     """Whether the draft is accepted, what is missing, what else to search for."""
-    answer = await agent(services, state, "reviewer").structured(
+    answer = await (await agent(services, state, "reviewer")).structured(
         "reviewer/review",
         ReviewReply,
         {

@@ -48,7 +48,7 @@ _HEADINGS_SHOWN = (40, 20, 12, 8, 5, 3, 0)
 
 async def plan(services: Services, state: ResearchState, best: Submission | None) -> tuple[ResearchPlan, CallUsage]:
     """What to find out, under which headings, and what to search for."""
-    answer = await agent(services, state, "supervisor").structured(
+    answer = await (await agent(services, state, "supervisor")).structured(
         "research/plan",
         ResearchPlanReply,
         {
@@ -72,8 +72,8 @@ async def choose(
     services: Services, state: ResearchState, shown: Sequence[Evidence], passages: Sequence[Passage], *, budget: int
 ) -> tuple[ChoiceReply, CallUsage]:
     """Which of the passages serve which point, and what none answers."""
-    head = _head(services, state, passages)
-    answer = await agent(services, state, "writer").structured(
+    head = await _head(services, state, passages)
+    answer = await (await agent(services, state, "writer")).structured(
         "research/choose",
         ChoiceReply,
         {"head": head, "budget": budget, "searches": _searches(state)},
@@ -87,9 +87,9 @@ async def write(
 ) -> tuple[Draft, CallUsage]:
     """A first draft, or `before` with what changes."""
     bullets, step, guard = state.get("bullets", []), str(state["iteration_count"]), guard_of(state, offered)
-    writer = agent(services, state, "writer")
+    writer = await agent(services, state, "writer")
     values = {
-        "head": _head(services, state, offered),
+        "head": await _head(services, state, offered),
         "stance": services.stance(team_of(state), state["options"]["language"]),
         "bullets": _lessons(bullets, state.get("brief", "")),
         **length_values(state["options"]["length"]),
@@ -126,11 +126,11 @@ async def write_section(services: Services, task: SectionTask, offered: Sequence
     outline, guard = outline_of(state), guard_of(state, offered)
     bullets = state.get("bullets", [])
     values = length_values(state["options"]["length"])
-    answer = await agent(services, state, "writer").structured(
+    answer = await (await agent(services, state, "writer")).structured(
         "research/section",
         SectionDraftReply,
         {
-            "head": _head(services, state, offered),
+            "head": await _head(services, state, offered),
             "stance": services.stance(team_of(state), state["options"]["language"]),
             "bullets": _lessons(bullets, state.get("brief", "")),
             "outline": [Untrusted(each) for each in outline],
@@ -164,10 +164,10 @@ async def summarize(
         bullets_used=list(dict.fromkeys(bullet for each in sections for bullet in each["bullets"])),
     )
     guard = guard_of(state, offered)
-    answer = await agent(services, state, "writer").structured(
+    answer = await (await agent(services, state, "writer")).structured(
         "research/summarize",
         SummaryReply,
-        {"head": _head(services, state, offered), "draft": draft_value(body, offered, only_sections=True)},
+        {"head": await _head(services, state, offered), "draft": draft_value(body, offered, only_sections=True)},
         scope=scope(state, "writer", step=f"{state['iteration_count']} summary", passages=offered),
         faults=lambda reply: faults_of_summary(reply, len(offered), guard),
     )
@@ -189,10 +189,10 @@ async def review(
     services: Services, state: ResearchState, offered: Sequence[Passage], draft: Draft
 ) -> tuple[FixesReply, CallUsage]:
     """What to mend in the draft, what to search for, and whether it can be handed in."""
-    answer = await agent(services, state, "reviewer").structured(
+    answer = await (await agent(services, state, "reviewer")).structured(
         "research/review",
         FixesReply,
-        {"head": _head(services, state, offered), "draft": draft_value(draft, offered), "marks": _marks(state)},
+        {"head": await _head(services, state, offered), "draft": draft_value(draft, offered), "marks": _marks(state)},
         scope=scope(state, "reviewer", step=str(state["iteration_count"])),
     )
     return answer.value, answer.usage
@@ -263,11 +263,11 @@ def draft_value(draft: Draft, passages: Sequence[Passage], *, only_sections: boo
     return Untrusted(shown_draft(draft, numbers, only_sections=only_sections), label="draft")
 
 
-def _head(services: Services, state: ResearchState, passages: Sequence[Passage]) -> str:
+async def _head(services: Services, state: ResearchState, passages: Sequence[Passage]) -> str:
     """What the calls of a loop begin with alike, so that a provider need not read it anew."""
     points = (state.get("task_plan") or {}).get("investigation_points", [])
     values = {**_question(state), **head_values(points, passages)}
-    return services.render("research/head", values, state["options"]["language"], state["execution_id"])
+    return (await services.run(state)).render("research/head", values)
 
 
 def _marks(state: ResearchState) -> list[dict[str, object]]:
@@ -315,7 +315,7 @@ async def _catalogue(services: Services, state: ResearchState) -> dict[str, obje
     if "local" not in searched_sources(state):
         return {"catalogue": "", "more_documents": 0}
     entries = await services.catalogue(state["options"]["documents"], state["execution_id"])
-    room = min(_CATALOGUE_TOKENS, profile(services, state, "supervisor").tokens // 10)
+    room = min(_CATALOGUE_TOKENS, profile(state, "supervisor").tokens // 10)
     shown = listed(entries, tokens=room)
     if len(shown) < len(entries):
         nearest = await services.nearest_documents(state["options"]["documents"], state["execution_id"], state["theme"])

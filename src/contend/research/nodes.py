@@ -82,7 +82,7 @@ class ResearchNodes:
 
     async def approve_plan(self, state: ResearchState) -> ResearchUpdate:
         """A person approves the plan, edits it or rejects it; the team waits here, and its time stands still."""
-        clock, team_id = self.services.clock(state["execution_id"]), team_of(state).team_id
+        clock, team_id = (await self.services.run(state)).clock, team_of(state).team_id
         clock.wait(team_id)
         answer = interrupt(plan_question(state))
         clock.go(team_id, state.get("clock"))
@@ -90,7 +90,7 @@ class ResearchNodes:
 
     async def search(self, task: SearchTask) -> ResearchUpdate:
         """One query to one source; texts go to the document store, state gets their ids."""
-        source = await self.services.ready_source(task["source"], task["documents"], task["execution_id"])
+        source = await self.services.ready_source(task["source"], task["options"]["documents"], task["execution_id"])
         hits = await source.search(task["query"], limit=task["limit"])
         return {"found": await self._stored(hits, task["query"], summarized=source.summarizes)}
 
@@ -99,7 +99,7 @@ class ResearchNodes:
         if not isinstance(error.error, SourceError):
             raise error.error
         reason = str(error.error)
-        if self.services.turn_off(task["execution_id"], task["source"], reason):
+        if (await self.services.run(task)).turn_off(task["source"], reason):
             tell(
                 SourceOff(
                     execution_id=task["execution_id"], team_id=task["team_id"], source=task["source"], reason=reason
@@ -132,7 +132,7 @@ class ResearchNodes:
             "unread": unread_pages(state, pool["results"], best),
             "more_queries": [],
             **_emptied(state),
-            **(spent(self.services, state, usage) if usage else {}),
+            **(await spent(self.services, state, usage) if usage else {}),
         }
 
     async def choose(self, state: ResearchState) -> ResearchUpdate:
@@ -140,7 +140,7 @@ class ResearchNodes:
         pool, best = pool_of(state), await self.services.submission(state.get("best_submission"))
         known = {each["id"]: each for each in pool["passages"]}
         shown = [known[each] for each in state["to_choose"]]
-        limits, pinned = profile(self.services, state), self._pinned(state, best)
+        limits, pinned = profile(state), self._pinned(state, best)
         room = room_for(pool, pinned, limits.chosen_tokens)
         texts = await self._with_texts(passages_of(pool, [each["id"] for each in shown]))
         reply, usage = await full.choose(self.services, state, shown, texts, budget=limits.chosen_tokens)
@@ -157,7 +157,7 @@ class ResearchNodes:
             # One search for gaps a loop: what it finds is chosen among, and then written from.
             "more_queries": [] if state.get("gaps_searched") else gaps,
             "gaps_searched": True,
-            **spent(self.services, state, usage),
+            **await spent(self.services, state, usage),
         }
 
     async def read_page(self, task: PageTask) -> ResearchUpdate:
@@ -182,12 +182,12 @@ class ResearchNodes:
             return await hand_in_quotes(self.services, state)
         offered = await self._offered(state)
         best = await self.services.submission(state.get("best_submission"))
-        if profile(self.services, state).compact:
+        if profile(state).compact:
             draft, usage = await compact.write(self.services, state, offered, best.content if best else "")
-            return {**await self._written(state, draft, offered, marks=[]), **spent(self.services, state, usage)}
+            return {**await self._written(state, draft, offered, marks=[]), **await spent(self.services, state, usage)}
         draft, usage = await full.write(self.services, state, offered, _draft_to_mend(state, best))
         written = await self._written(state, draft, offered, marks=await marks_of(draft, offered))
-        return {**written, **spent(self.services, state, usage)}
+        return {**written, **await spent(self.services, state, usage)}
 
     async def write_section(self, task: SectionTask) -> ResearchUpdate:
         """One section of a long report."""
@@ -222,7 +222,7 @@ class ResearchNodes:
         return {
             **await self._written(state, draft, offered, marks=[*missing, *await marks_of(draft, offered)]),
             "written_sections": Overwrite([]),
-            **spent(self.services, known, usage),
+            **await spent(self.services, known, usage),
         }
 
     async def _written(
@@ -245,7 +245,7 @@ class ResearchNodes:
     async def review(self, state: ResearchState) -> ResearchUpdate:
         """The reviewer accepts, says what to mend, or asks for another search."""
         offered = await self._offered(state)
-        if profile(self.services, state).compact:
+        if profile(state).compact:
             reply, usage = await compact.review(self.services, state, offered)
             reviewed = self._reviewed(state, reply)
         else:
@@ -253,7 +253,7 @@ class ResearchNodes:
             fixes, usage = await full.review(self.services, state, offered, draft)
             reviewed = _with_fixes(fixes)
         _tell_step(state, "review", "accepted" if reviewed["accepted"] else shorten(reviewed["feedback"] or "", 80))
-        return {**reviewed, **spent(self.services, state, usage)}
+        return {**reviewed, **await spent(self.services, state, usage)}
 
     async def _stored(self, hits: Sequence[Found], query: str, *, summarized: bool) -> list[dict[str, Any]]:
         documents = await self.services.documents.put_many([hit.text for hit in hits])
@@ -275,7 +275,7 @@ class ResearchNodes:
 
         Once: they stay in the pool. Searches go on all the same, for they tell what is not in the documents.
         """
-        limits = profile(self.services, state)
+        limits = profile(state)
         if limits.compact or pool_of(state)["passages"] or "local" not in searched_sources(state):
             return []
         documents, execution_id = state["options"]["documents"], state["execution_id"]
@@ -300,7 +300,7 @@ class ResearchNodes:
 
         `first`: the ids of those that come before others, in this order.
         """
-        limits, pinned, known = profile(self.services, state), self._pinned(state, best), known_ids(state, best)
+        limits, pinned, known = profile(state), self._pinned(state, best), known_ids(state, best)
         room = room_for(pool, pinned, limits.chosen_tokens)
         if limits.compact:
             return self._at_work(pool, working_ids(pool, pinned, tokens=limits.chosen_tokens))
@@ -336,7 +336,7 @@ class ResearchNodes:
         return with_summaries(state["research_data"], pool, await self.services.documents.get_many(wanted))
 
     async def _plan(self, state: ResearchState) -> ResearchUpdate:
-        if profile(self.services, state, "supervisor").compact:
+        if profile(state, "supervisor").compact:
             plan, usage = await compact.plan(self.services, state)
         else:
             best = await self.services.submission(state.get("best_submission"))
@@ -347,7 +347,7 @@ class ResearchNodes:
             "next_action": "research",
             "human_input_required": wants_approval(state),
             "iteration_count": 1,
-            **spent(self.services, state, usage),
+            **await spent(self.services, state, usage),
         }
 
     async def _hand_in(self, state: ResearchState) -> ResearchUpdate:
@@ -356,7 +356,7 @@ class ResearchNodes:
         document = await self.services.put_submission(submission)
         if not is_alone(state):
             return {"submission": document}
-        self.services.forget(state["execution_id"])
+        self.services.close_run(state["execution_id"])
         return {
             "submission": document,
             "report": submission.report.model_dump(mode="json"),

@@ -72,7 +72,7 @@ async def hand_in_quotes(services: Services, state: ResearchState) -> ResearchUp
     _tell(state, "write", f"{sum(len(answer.quotes) for answer in answers)} quotes")
     if not is_alone(state):
         return {"submission": document}
-    services.forget(state["execution_id"])
+    services.close_run(state["execution_id"])
     return {
         "submission": document,
         "report": submission.report.model_dump(mode="json"),

@@ -43,7 +43,7 @@ class ResearchRoutes:
         match state["next_action"]:
             case "research":
                 # A router that returns no Send at all ends the graph silently.
-                return self._searches(state) or "collect"
+                return await self._searches(state) or "collect"
             case "write" | "review" as step:
                 return step
             case _:
@@ -54,7 +54,7 @@ class ResearchRoutes:
     ) -> list[Send] | Literal["approve_plan", "supervise", "collect"]:
         if state.get("human_input_required"):
             return "approve_plan"
-        return self._searches(state) or "collect" if state.get("task_plan") else "supervise"
+        return await self._searches(state) or "collect" if state.get("task_plan") else "supervise"
 
     async def route_after_collect(self, state: ResearchState) -> list[Send] | Literal["choose", "write", "supervise"]:
         """Pages first, then the choice among what is too much; a finished draft for which nothing new came is done."""
@@ -67,7 +67,7 @@ class ResearchRoutes:
 
     async def route_after_choose(self, state: ResearchState) -> list[Send] | Literal["write"]:
         """What no passage answers is searched for at once, and what comes of it chosen among."""
-        searches = self._searches(state) if state.get("more_queries") else []
+        searches = await self._searches(state) if state.get("more_queries") else []
         return searches or self._writers(state)
 
     async def route_after_write(self, state: ResearchState) -> Literal["review", "supervise"]:
@@ -79,17 +79,17 @@ class ResearchRoutes:
 
     def _writers(self, state: ResearchState) -> list[Send] | Literal["write"]:
         """One writer, or one for each section of a long report that is begun."""
-        if profile(self.services, state).compact or not writes_by_section(state):
+        if profile(state).compact or not writes_by_section(state):
             return "write"
         sections = range(1, len(outline_of(state)) + 1)
         part = cast("ResearchState", {key: state[key] for key in _OF_A_SECTION if key in state})  # type: ignore[literal-required]  # its keys
         return [Send("write_section", SectionTask(number=number, research=part)) for number in sections]
 
-    def _searches(self, state: ResearchState) -> list[Send]:
-        off = self.services.sources_off(state["execution_id"]) | state.get("sources_off", {})
+    async def _searches(self, state: ResearchState) -> list[Send]:
+        off = (await self.services.run(state)).sources_off | state.get("sources_off", {})
         wanted = [name for name in searched_sources(state) if name not in off]
         # The question as it stands is a query for own documents only: other services take key words.
-        limit = HITS_COMPACT if profile(self.services, state).compact else HITS
+        limit = HITS_COMPACT if profile(state).compact else HITS
         # What a query gave stays in the pool: it is not searched for again.
         made = pool_of(state)["searches"]
         planned = [*(state.get("more_queries") or []), *(state["task_plan"] or {})["search_queries"]]
@@ -106,7 +106,7 @@ class ResearchRoutes:
                     query=query,
                     source=source,
                     limit=limit,
-                    documents=state["options"]["documents"],
+                    options=state["options"],
                     execution_id=state["execution_id"],
                     team_id=team_of(state).team_id,
                 ),

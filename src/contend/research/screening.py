@@ -58,7 +58,7 @@ def _screen(new: Sequence[Evidence], texts: dict[str, str]) -> _Screened:
 async def _asked(
     services: Services, state: ResearchState, doubtful: Sequence[tuple[Evidence, str]]
 ) -> tuple[set[str], CallUsage | None]:
-    if not doubtful or profile(services, state, "reviewer").compact:
+    if not doubtful or profile(state, "reviewer").compact:
         return set(), None
     excerpts = [
         {"number": number, "text": Untrusted(excerpt, label="passage")}
@@ -67,7 +67,7 @@ async def _asked(
     as_passages = [as_passage(each) for each, _ in doubtful]
     made = len([each for each in state.get("calls", []) if "/checks/injection/" in each["call_key"]])
     try:
-        answer = await agent(services, state, "reviewer").structured(
+        answer = await (await agent(services, state, "reviewer")).structured(
             "checks/injection",
             InjectionReply,
             {"excerpts": excerpts},

@@ -102,12 +102,12 @@ class ResearchState(ResearchInput, ResearchOutput, total=False):
 
 
 class SearchTask(TypedDict):
-    """One query to one source: what `search` is sent. `limit`: as many hits are taken."""
+    """One query to one source: what `search` is sent. `limit`: as many hits are taken. `options`: the run's."""
 
     query: str
     source: str
     limit: int
-    documents: list[str]
+    options: dict[str, Any]
     execution_id: str
     team_id: str
 

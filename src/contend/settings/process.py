@@ -136,6 +136,16 @@ class Settings(BaseSettings):
         return self.redis_url.get_secret_value() if self.redis_url else ""
 
     @property
+    def openai_key(self) -> str | None:
+        """The key itself: for the client only."""
+        return self.openai_api_key.get_secret_value() if self.openai_api_key else None
+
+    @property
+    def tavily_key(self) -> str | None:
+        """The key itself: for the client only."""
+        return self.tavily_api_key.get_secret_value() if self.tavily_api_key else None
+
+    @property
     def redis_address(self) -> str:
         """The Redis server's address as it may be shown: no user, no password."""
         place = _split_redis(self.redis_location)

@@ -9,9 +9,9 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from contend.errors import ContendError, InputError, StoreError
-from contend.execution import enter, identity
-from contend.models.options import ResolvedOptions, RunOptions
+from contend.models.options import RunOptions
 from contend.preflight import asked_of, is_alone, open_asked, question_in_chat
+from contend.run_context import identity
 from contend.services import Services
 from contend.team.criteria import made_criteria
 from contend.team.keeping import keep_end
@@ -45,7 +45,8 @@ class TeamAlone:
         opened = await open_asked(self.services, state, runtime.context)
         question, team = question_in_chat(state), opened.teams[0]
         execution_id, thread_id = identity(runtime)
-        await enter(self.services, opened, [team], execution_id=execution_id, thread_id=thread_id)
+        run = self.services.open_run(execution_id, opened.options)
+        await run.enter([team], theme=opened.theme, thread_id=thread_id)
         return {
             **FRESH,
             "theme": opened.theme,
@@ -59,8 +60,7 @@ class TeamAlone:
 
     async def set_criteria(self, state: TeamState) -> TeamUpdate:
         """What a report on this question has to do: judges alone read it."""
-        options = ResolvedOptions.model_validate(state["options"])
-        made = await made_criteria(self.services, options, theme=state["theme"], execution_id=state["execution_id"])
+        made = await made_criteria(self.services, await self.services.run(state), theme=state["theme"])
         if made.usage is not None:
             await self.services.record.save_usage(state["execution_id"], "", 0, [made.usage])
         return {"criteria": made.criteria}
@@ -85,12 +85,12 @@ class TeamAlone:
 
     async def finish_run(self, state: TeamState) -> TeamUpdate:
         """The run's one message: the best report, or why there is none. Said again, it takes its own place."""
-        view, problem = TeamView.of(state), state["problem"]
+        view, problem = await TeamView.of(self.services, state), state["problem"]
         best = best_of(view.rounds)
         report = (await self.services.require_submission(best.submission)).content if best else ""
         await keep_end(self.services, view, best, problem)
         said = "\n\n".join(filter(None, [report, problem]))
-        self.services.forget(state["execution_id"])
+        self.services.close_run(state["execution_id"])
         return {"messages": [AIMessage(said, id=f"answer-{state['execution_id']}")]}
 
 

@@ -3,12 +3,14 @@
 from typing import Any, NamedTuple
 
 from contend.errors import ModelError
+from contend.llm.context import role_profile
 from contend.llm.model import Scope
 from contend.models.evaluation import Criterion
 from contend.models.options import MetricConfig, ResolvedOptions
 from contend.models.replies import CriteriaReply
 from contend.models.task import CallUsage
 from contend.prompts import Untrusted
+from contend.run_context import RunContext
 from contend.services import Services
 from contend.text import clean
 
@@ -21,16 +23,17 @@ class Criteria(NamedTuple):
     failure: str = ""
 
 
-async def made_criteria(services: Services, options: ResolvedOptions, *, theme: str, execution_id: str) -> Criteria:
+async def made_criteria(services: Services, run: RunContext, *, theme: str) -> Criteria:
     """Ask for the criteria of a question and its reader's instructions, once a run; a failing call makes none."""
+    options = run.options
     if not any(judged_by_criteria(services, metric, options) for metric in options.evaluator.metrics):
         return Criteria([])
     values = {
         "user_query": Untrusted(theme, label="query"),
         "instructions": Untrusted(options.instructions, label="instructions"),
     }
-    scope = Scope(execution_id=execution_id, role="evaluator", language=options.language)
-    model = services.model("evaluator", options, execution_id)
+    scope = Scope(execution_id=run.execution_id, role="evaluator", language=options.language)
+    model = run.model("evaluator")
     try:
         answer = await model.structured("evaluator/criteria", CriteriaReply, values, scope=scope)
     except ModelError as error:
@@ -53,6 +56,6 @@ def reads_whole_reports(services: Services, metric: MetricConfig, options: Resol
     """Whether a metric's judge is the run's own language model, reads much, and has no prompt of the user's own."""
     if metric.kind != "model" or metric.model is not None or options.gives_quotes:
         return False
-    return not services.profile("evaluator", options).compact and not services.library.is_own(
+    return not role_profile(options, "evaluator").compact and not services.library.is_own(
         "evaluator/metric", options.language
     )

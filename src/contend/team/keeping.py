@@ -40,7 +40,7 @@ async def keep_submission(
             },
         )
     )
-    services.board.submitted(view.execution_id, view.team.team_id, view.round_number)
+    view.run.board.submitted(view.execution_id, view.team.team_id, view.round_number)
     tell(
         RoundSubmitted(
             execution_id=view.execution_id,
@@ -63,7 +63,7 @@ async def keep_evaluation(services: Services, view: TeamView, result: Evaluation
             round_number=view.round_number,
         )
     )
-    services.board.scored(view.execution_id, view.team.team_id, view.round_number, result.overall)
+    view.run.board.scored(view.execution_id, view.team.team_id, view.round_number, result.overall)
     tell(
         RoundScored(
             execution_id=view.execution_id,
@@ -72,7 +72,7 @@ async def keep_evaluation(services: Services, view: TeamView, result: Evaluation
             score=result.overall,
             metrics=result.metrics,
             usage=done.usage,
-            leaderboard=services.board.leaderboard(view.execution_id),
+            leaderboard=view.run.board.leaderboard(view.execution_id),
         )
     )
 

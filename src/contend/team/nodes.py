@@ -10,12 +10,12 @@ from langgraph.types import Command, Overwrite, Send
 from contend.errors import BudgetExhausted, ContendError
 from contend.models.evaluation import MetricScore
 from contend.models.events import RoundStarted
-from contend.models.options import ResolvedOptions
 from contend.models.replies import JudgmentReply
 from contend.models.round import Judgment
 from contend.models.task import CallUsage
 from contend.points import uncovered_points
 from contend.preflight import is_alone
+from contend.run_context import RunContext
 from contend.services import Services, tell
 from contend.team.alone import TeamAlone
 from contend.team.evaluation import evaluation_of
@@ -38,9 +38,9 @@ class TeamNodes:
 
     async def brief(self, state: TeamState) -> TeamUpdate:
         """Open a round: what the team knows of itself and of the ranking, as one string."""
-        view = TeamView.of(state)
+        view = await TeamView.of(self.services, state)
         number = len(view.rounds) + 1
-        self.services.clock(view.execution_id).go(view.team.team_id, state.get("clock"))
+        view.run.clock.go(view.team.team_id, state.get("clock"))
         await keep_round(self.services, view, number)
         context = await prompt_context(self.services, view, number)
         best = best_of(view.rounds)
@@ -53,15 +53,15 @@ class TeamNodes:
             "round_number": number,
             "round_started": (first or started.at).isoformat(),
             "leaderboard_seen": [
-                entry.model_dump(mode="json") for entry in self.services.board.leaderboard(view.execution_id)
+                entry.model_dump(mode="json") for entry in view.run.board.leaderboard(view.execution_id)
             ],
-            "brief": self.services.builder(view.options, view.execution_id).build_team_prompt(
+            "brief": view.run.builder().build_team_prompt(
                 context,
                 bullets=state["bullets"],
                 instructions=view.options.instructions,
                 earlier=state.get("earlier", ""),
                 # Who reads whole reports gets it with the draft that it speaks of.
-                feedback=self.services.profile("writer", view.options, team=view.team).compact,
+                feedback=view.run.profile("writer", team=view.team).compact,
             ),
             "history": [_remembered(past) for past in view.rounds],
             "best_submission": best.submission if best else None,
@@ -72,7 +72,7 @@ class TeamNodes:
 
     async def research_failed(self, state: TeamState, error: NodeError) -> Command[Literal["brief", "finish_run"]]:
         """The round is played again while retries remain; else the team forfeits. No retry brings back a budget."""
-        allowed = state["options"]["max_retries_per_team"]
+        allowed = (await self.services.run(state)).options.max_retries_per_team
         used = state.get("retries", 0)
         if used >= allowed or isinstance(error.error, BudgetExhausted) or not isinstance(error.error, ContendError):
             ended = await TeamAlone(self.services).fail(state, error)
@@ -83,9 +83,10 @@ class TeamNodes:
     async def submit(self, state: TeamState) -> TeamUpdate:
         """Put the submission into the record before anybody scores it."""
         submission, document = await self.services.require_submission(state["submission"]), state["submission"] or ""
-        await keep_submission(self.services, TeamView.of(state), submission, document=document, brief=state["brief"])
+        view = await TeamView.of(self.services, state)
+        await keep_submission(self.services, view, submission, document=document, brief=state["brief"])
         # The record has it from here on, and no later node of the round reads it.
-        return {"brief": "", **self._times(state)}
+        return {"brief": "", **_times(view.run, state)}
 
     async def route_to_metrics(self, state: TeamState) -> list[Send] | Literal["evaluate"]:
         """All metrics at the same time. What is sent names neither the team's standing nor its rivals.
@@ -96,7 +97,7 @@ class TeamNodes:
             return "evaluate"
         tasks = metric_tasks(
             self.services,
-            ResolvedOptions.model_validate(state["options"]),
+            (await self.services.run(state)).options,
             submission=state["submission"] or "",
             theme=state["theme"],
             execution_id=state["execution_id"],
@@ -118,8 +119,9 @@ class TeamNodes:
 
     async def evaluate(self, state: TeamState) -> TeamUpdate:
         """All metrics into one evaluation, into the record; then the decision, where it needs no call."""
-        view, times = TeamView.of(state), self._times(state)
-        used = self.services.clock(view.execution_id).team_seconds(view.team.team_id)
+        view = await TeamView.of(self.services, state)
+        times = _times(view.run, state)
+        used = view.run.clock.team_seconds(view.team.team_id)
         before = [past for past in view.rounds if past.round_number != view.round_number]
         submission = await self.services.require_submission(state["submission"])
         result = evaluation_of(
@@ -139,9 +141,9 @@ class TeamNodes:
             calls=_calls(state),
             seconds=max(0.001, used - sum(past.seconds for past in before)),
         )
-        self.services.ledgers.of(view.execution_id).know(done.calls)
+        view.run.ledger.know(done.calls)
         await keep_evaluation(self.services, view, result, done)
-        decision = decide([*before, done], view.options, standing(self.services, view))
+        decision = decide([*before, done], view.options, standing(view))
         if decision.step != "ask_judge":
             await keep_decision(self.services, view, decision, asked_judge=False, seconds=done.seconds)
         return {
@@ -152,14 +154,14 @@ class TeamNodes:
 
     async def judge(self, state: TeamState) -> JudgeCommand:
         """Ask whether another round is worth it."""
-        view = TeamView.of(state)
+        view = await TeamView.of(self.services, state)
         context = await prompt_context(self.services, view, len(view.rounds) + 1)
-        model = self.services.model("judge", view.options, view.execution_id)
+        model = view.run.model("judge")
         answer = await model.structured(
             "judge/judge",
             JudgmentReply,
             {
-                "prompt": self.services.builder(view.options, view.execution_id).build_judgment_prompt(context),
+                "prompt": view.run.builder().build_judgment_prompt(context),
                 "scores": [past.score for past in view.rounds],
             },
             scope=view.scope("judge"),
@@ -175,7 +177,7 @@ class TeamNodes:
 
     async def judge_failed(self, state: TeamState, error: NodeError) -> JudgeCommand:
         """Without a judge the plateau rule decides, and it has not stopped the team: another round."""
-        view = TeamView.of(state)
+        view = await TeamView.of(self.services, state)
         if isinstance(error.error, BudgetExhausted):
             stop = Decision(step="stop", exit_reason=error.error.limit, reasoning=str(error.error))
             return await self._follow(state, view, stop, None)
@@ -193,15 +195,9 @@ class TeamNodes:
         update: TeamUpdate = {
             "decision": decision.model_dump(mode="json"),
             "rounds": [past.model_dump(mode="json") for past in [*view.rounds[:-1], last]],
-            **self._times(state),
+            **_times(view.run, state),
         }
         return Command(update=dict(update), goto="brief" if decision.step == "go_on" else _ending(state))
-
-    def _times(self, state: TeamState) -> TeamUpdate:
-        """Active seconds so far: what earlier processes counted, and what passed in this one."""
-        clock, team_id = self.services.clock(state["execution_id"]), state["team"]["team_id"]
-        clock.go(team_id, state.get("clock"))
-        return {"clock": clock.reading(team_id)}
 
 
 async def route_after_evaluate(state: TeamState) -> Literal["brief", "judge", "finish_run", "__end__"]:
@@ -217,6 +213,13 @@ async def route_after_evaluate(state: TeamState) -> Literal["brief", "judge", "f
 def _ending(state: TeamState) -> Ending:
     """A contest closes its teams itself."""
     return "finish_run" if is_alone(state) else "__end__"
+
+
+def _times(run: RunContext, state: TeamState) -> TeamUpdate:
+    """Active seconds so far: what earlier processes counted, and what passed in this one."""
+    team_id = state["team"]["team_id"]
+    run.clock.go(team_id, state.get("clock"))
+    return {"clock": run.clock.reading(team_id)}
 
 
 def _scored(score: MetricScore, usage: CallUsage | None) -> dict[str, Any]:

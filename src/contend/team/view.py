@@ -6,6 +6,7 @@ from typing import NamedTuple
 from contend.llm.model import Scope
 from contend.models.options import ResolvedOptions, Role, TeamConfig
 from contend.models.round import RoundPromptContext, RoundState
+from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.rounds import FinishedRound, Standing
 from contend.team.state import TeamState
@@ -17,26 +18,33 @@ class TeamView(NamedTuple):
     `round_started` None: a process that did not keep it began the round.
     """
 
+    run: RunContext
     team: TeamConfig
-    options: ResolvedOptions
-    execution_id: str
     theme: str
     round_number: int
     rounds: list[FinishedRound]
     round_started: datetime | None
 
     @classmethod
-    def of(cls, state: TeamState) -> "TeamView":
+    async def of(cls, services: Services, state: TeamState) -> "TeamView":
+        """Raises StoreError as `Services.run` does."""
         started = state.get("round_started")
         return cls(
+            await services.run(state),
             TeamConfig.model_validate(state["team"]),
-            ResolvedOptions.model_validate(state["options"]),
-            state["execution_id"],
             state["theme"],
             state.get("round_number", 0),
             [FinishedRound.model_validate(past) for past in state.get("rounds", [])],
             datetime.fromisoformat(started) if started else None,
         )
+
+    @property
+    def options(self) -> ResolvedOptions:
+        return self.run.options
+
+    @property
+    def execution_id(self) -> str:
+        return self.run.execution_id
 
     def scope(self, role: Role) -> Scope:
         return Scope(
@@ -70,12 +78,12 @@ async def prompt_context(services: Services, view: TeamView, round_number: int) 
         team_id=view.team.team_id,
         team_name=view.team.name,
         execution_id=view.execution_id,
-        store=services.board,
+        store=view.run.board,
     )
 
 
-def standing(services: Services, view: TeamView) -> Standing:
-    ledger = services.ledgers.of(view.execution_id)
+def standing(view: TeamView) -> Standing:
+    ledger = view.run.ledger
     return Standing(
         hard_stop=ledger.exhausted(),
         share_left=ledger.share_left(),

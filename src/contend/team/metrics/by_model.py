@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from contend.llm.context import ContextProfile
 from contend.llm.model import Scope
 from contend.models.evaluation import Criterion, Fix, MetricScore
-from contend.models.options import MetricConfig, ResolvedOptions
+from contend.models.options import MetricConfig
 from contend.models.record import Language
 from contend.models.replies import CriterionVerdict, FixReply, MetricReply, MetricVerdict, VerdictsReply
 from contend.models.submission import Submission
@@ -48,8 +48,8 @@ async def judged_by_model(
     Raises:
         ModelError: the metric's model failed.
     """
-    options = ResolvedOptions.model_validate(task["options"])
-    profile = services.profile("evaluator", options, name=config.model)
+    run = await services.run(task)
+    options, profile = run.options, run.profile("evaluator", name=config.model)
     values: Mapping[str, object] = {
         **await _view(services, task, submission, profile, with_passages=config.name == WITH_PASSAGES),
         "submission": Untrusted(whole_text(submission.content), label="submission"),
@@ -57,7 +57,7 @@ async def judged_by_model(
         "rubric": services.rubric(config, options.language),
         "points": [Untrusted(point) for point in submission.points],
     }
-    model = services.model("evaluator", options, task["execution_id"], name=config.model)
+    model = run.model("evaluator", name=config.model)
     spread_over = "percent" if options.evaluator.expected_score else None
     answer = await model.structured(
         "evaluator/metric", MetricReply, values, scope=scope_of(task), spread_over=spread_over
@@ -82,12 +82,13 @@ async def judged_together(
     Raises:
         ModelError: the judges' model failed.
     """
-    options = ResolvedOptions.model_validate(task["options"])
+    run = await services.run(task)
+    options = run.options
     by_criteria = [each for each in configs if judged_by_criteria(services, each, options) and task["criteria"]]
     criteria = [Criterion.model_validate(each) for each in task["criteria"]] if by_criteria else []
     by_rubric = [each for each in configs if each not in by_criteria]
     shown = shown_report(submission)
-    profile = services.profile("evaluator", options)
+    profile = run.profile("evaluator")
     with_passages = any(each.name == WITH_PASSAGES for each in configs)
     rubrics = [f"## {each.name}\n\n{services.rubric(each, options.language)}" for each in by_rubric]
     values: Mapping[str, object] = {
@@ -99,7 +100,7 @@ async def judged_together(
         "rubrics": "\n\n".join(rubrics),
         "points": [] if criteria else [Untrusted(point) for point in submission.points],
     }
-    answer = await services.model("evaluator", options, task["execution_id"]).structured(
+    answer = await run.model("evaluator").structured(
         "evaluator/verdicts",
         VerdictsReply,
         values,

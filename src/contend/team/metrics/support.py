@@ -17,7 +17,6 @@ from contend.checks import (
     passage_text,
 )
 from contend.errors import BudgetExhausted, ModelError
-from contend.models.options import ResolvedOptions
 from contend.models.record import Language
 from contend.models.replies import MOST_CITATIONS, CitationReply, Verdict
 from contend.models.research import Passage
@@ -155,15 +154,15 @@ async def _asked(
     services: Services, task: MetricTask, claims: Sequence[_Checked]
 ) -> tuple[list[_Checked], CallUsage | None]:
     """The claims, the doubtful ones with the model's word on them, in as few calls as they fit into."""
-    options = ResolvedOptions.model_validate(task["options"])
+    run = await services.run(task)
     doubtful = [each for each in claims if each.doubtful]
-    if not doubtful or options.gives_quotes:
+    if not doubtful or run.options.gives_quotes:
         return list(claims), None
-    model = services.model("evaluator", options, task["execution_id"])
+    model = run.model("evaluator")
     scope = scope_of(task)
     verdicts: dict[str, Verdict] = {}
     usage: CallUsage | None = None
-    for number, batch in enumerate(_batches(doubtful, services.profile("evaluator", options).offered_tokens), start=1):
+    for number, batch in enumerate(_batches(doubtful, run.profile("evaluator").offered_tokens), start=1):
         step = scope.step if number == 1 else f"{scope.step}/{number}"
         try:
             asked = replace(scope, step=step, sentences=tuple(each.text for each in batch))

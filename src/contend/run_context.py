@@ -1,0 +1,170 @@
+"""One execution in memory: its options, budget and clock, leaderboard, sources that are off and slots for teams.
+
+Opened by a run's first node, or by whichever node comes first in a process that goes on with the run; closed as one
+when the run ends or waits.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from uuid import UUID, uuid4
+
+from langgraph.runtime import Runtime
+
+from contend.clock import RunClock
+from contend.errors import StoreError
+from contend.llm.budget import Ledger, Limits
+from contend.llm.context import ContextProfile, role_profile
+from contend.llm.model import Model
+from contend.models.options import ResolvedOptions, Role, RunOptions, TeamConfig
+from contend.models.rows import ExecutionRow
+from contend.models.task import TeamStatus
+from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, mark_of
+from contend.stores.leaderboard import LiveLeaderboard
+from contend.stores.leases import checked_thread
+from contend.stores.record import RecordStore
+
+
+class RunContext:
+    """What the nodes of one execution share. `language_model` gives a model by its name, `now` monotonic seconds.
+
+    `goes_on`: it began in another process, or waited.
+    """
+
+    def __init__(
+        self,
+        execution_id: str,
+        options: ResolvedOptions,
+        *,
+        record: RecordStore,
+        templates: PromptBuilderSettings,
+        library: PromptLibrary,
+        language_model: Callable[[str], Model],
+        now: Callable[[], float],
+        goes_on: bool,
+    ) -> None:
+        self.execution_id = execution_id
+        self.options = options
+        self.ledger = Ledger(Limits.of(options), clock=RunClock(now))
+        self.board = LiveLeaderboard()
+        self.slots = asyncio.Semaphore(options.max_concurrent_teams)
+        """The cap on teams in flight."""
+        self.sources_off: dict[str, str] = {}
+        """The reason by name of each source that failed."""
+        self._record = record
+        self._templates = templates
+        self._library = library
+        self._language_model = language_model
+        self._goes_on = goes_on
+        self._recall: asyncio.Future[None] | None = None
+
+    @property
+    def clock(self) -> RunClock:
+        """The run's one clock: all its limits in seconds and minutes read it."""
+        return self.ledger.clock
+
+    def model(self, role: Role, *, team: TeamConfig | None = None, name: str | None = None) -> Model:
+        """The model that plays a role: the team's own, else `name`, else the run's."""
+        return self._language_model(self.options.model_of(role, team=team, name=name))
+
+    def profile(self, role: Role, *, team: TeamConfig | None = None, name: str | None = None) -> ContextProfile:
+        """What the calls of the model may hold that plays a role, found as `model` finds it."""
+        return role_profile(self.options, role, team=team, name=name)
+
+    def builder(self) -> UserPromptBuilder:
+        """The builder of the rounds' prompts, in the run's language and with its mark."""
+        return UserPromptBuilder(
+            self._templates,
+            self.board,
+            library=self._library,
+            config=self.options.round_prompt,
+            language=self.options.language,
+            mark=mark_of(self.execution_id),
+        )
+
+    def render(self, name: str, values: Mapping[str, object]) -> str:
+        """A prompt's text in the run's language, what is untrusted in it delimited by the run's mark.
+
+        Raises:
+            PromptError: it does not render.
+        """
+        return self._library.render(name, values, language=self.options.language, mark=mark_of(self.execution_id))
+
+    def turn_off(self, source: str, reason: str) -> bool:
+        """A source is off for the rest of the run; True the first time."""
+        first = source not in self.sources_off
+        self.sources_off.setdefault(source, reason)
+        return first
+
+    async def enter(self, teams: Sequence[TeamConfig], *, theme: str, thread_id: str) -> None:
+        """On record, with the teams that play, and on the leaderboard.
+
+        Raises:
+            StoreError: the record can't be written.
+        """
+        for team in teams:
+            await self._record.save_team_status(
+                self.execution_id, TeamStatus(team_id=team.team_id, team_name=team.name)
+            )
+        await self._record.start_execution(
+            ExecutionRow(
+                execution_id=self.execution_id,
+                thread_id=thread_id,
+                theme=theme,
+                options_fingerprint=options_fingerprint(self.options),
+                dataset=self.options.dataset,
+                models=self.options.models_told,
+            )
+        )
+        self.board.enter(self.execution_id, [(team.team_id, team.name) for team in teams])
+
+    async def recalled(self) -> None:
+        """In a process that goes on with the run: leaderboard and budget are as the record has them.
+
+        Raises:
+            StoreError: the record can't be read.
+        """
+        if not self._goes_on:
+            return
+        if self._recall is None:
+            self._recall = asyncio.ensure_future(self._read_record())
+        try:
+            # Shielded: a team that is cancelled while it waits does not take the answer from the others.
+            await asyncio.shield(self._recall)
+        except StoreError:
+            self._recall = None
+            raise
+
+    async def _read_record(self) -> None:
+        self.board.load(self.execution_id, await self._record.leaderboard(self.execution_id))
+        calls = await self._record.calls(self.execution_id)
+        self.ledger.seed(calls, await self._record.active_seconds(self.execution_id))
+
+
+def options_fingerprint(options: ResolvedOptions) -> str:
+    """Eight hex digits: equal where every option of two runs is."""
+    return sha256(json.dumps(options.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()[:8]
+
+
+def thread_of(runtime: Runtime[RunOptions]) -> str | None:
+    """The run's thread, as it runs: never from state, which may have been written by others. None without one.
+
+    Raises:
+        InputError: its id is not fit for file names.
+    """
+    here = runtime.execution_info
+    return None if here is None or here.thread_id is None else checked_thread(here.thread_id)
+
+
+def identity(runtime: Runtime[RunOptions]) -> tuple[str, str]:
+    """Execution id and thread id; without a checkpointer a run is its own thread.
+
+    The execution id is a UUID4 drawn from the node's own task: a crash inside this node opens no second execution.
+    """
+    here, thread_id = runtime.execution_info, thread_of(runtime)
+    if here is None or thread_id is None:
+        execution_id = str(uuid4())
+        return execution_id, execution_id
+    seed = f"{thread_id}/{here.checkpoint_id}/{here.task_id}"
+    return str(UUID(bytes=sha256(seed.encode()).digest()[:16], version=4)), thread_id
