@@ -17,10 +17,10 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateUpdate
 from langgraph_sdk.runtime import ServerRuntime
 
+from contend.approval import addressed, decision_or_answers, open_questions
 from contend.contest.state import input_options
 from contend.errors import InputError, StoreError, UnknownThread
 from contend.models.options import RunOptions
-from contend.questions import addressed, decision_or_answers, open_questions
 from contend.run_guard import check_resumable, is_finished, note_going_on, note_stopped, note_waiting, run_guard
 from contend.services import Services
 from contend.settings import checked, load_settings

@@ -12,6 +12,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
 from pydantic import Field
 
+from contend.approval import Question, chosen_answers, open_questions, waiting_line
 from contend.contest.closing import usage_of
 from contend.contest.graph import build_contest_graph
 from contend.contest.state import ContestState, input_options
@@ -19,12 +20,10 @@ from contend.errors import InputError, StoreError, UnknownThread
 from contend.estimate import Estimate, estimated
 from contend.models.events import ANY_EVENT, AnyEvent, QuestionAsked
 from contend.models.options import ResolvedOptions, RunOptions, TeamConfig
-from contend.models.questions import Question
 from contend.models.record import Record
 from contend.models.research import ResearchReport
 from contend.models.task import ExecutionSummary, RunStatus, RunUsage
 from contend.preflight import Opening, open_run
-from contend.questions import chosen_answers, open_questions, waiting_line
 from contend.readiness import check_ready
 from contend.run_guard import (
     check_contest,

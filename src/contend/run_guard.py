@@ -7,11 +7,10 @@ from typing import Any
 from langgraph.graph import START
 from langgraph.types import StateSnapshot
 
+from contend.approval import Question, waiting_line
 from contend.errors import CheckpointError, InputError, RunChanged, UnknownThread
 from contend.models.options import ResolvedOptions
-from contend.models.questions import Question
 from contend.preflight import config_fingerprint
-from contend.questions import waiting_line
 from contend.services import Services
 from contend.stores.checkpoints import checkpoints_place
 from contend.stores.leases import Lease, checked_thread, lease

@@ -6,9 +6,9 @@ import pytest
 
 import contend
 from contend.app import RunOutcome
+from contend.approval import Decision, Question, Unusable, decision_of
 from contend.errors import InputError, ThreadBusy
 from contend.models.events import RoundScored
-from contend.models.questions import Decision, Question, Unusable, decision_of
 from fakes.contests import Contest, write_workspace
 from fakes.vendors import Vendors
 

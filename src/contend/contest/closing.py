@@ -1,15 +1,16 @@
 """The contest's last nodes: pick the winner, publish its report, write the terminal status."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from langchain_core.messages import AIMessage
 from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
 from langgraph.types import Command, interrupt
 
-from contend.contest.approval import answered, report_question
+from contend.approval import Approved, Rejected, Unusable, apply_answer, question
+from contend.checks import check_validity
 from contend.contest.comparing import comparisons_of, pairwise_keys
 from contend.contest.editing import editing_of, wants_editor
 from contend.contest.outcomes import BUDGETS, TeamOutcome, outcomes_of, standings, status_of, summary_of, winner_of
@@ -24,9 +25,11 @@ from contend.contest.publishing import (
 )
 from contend.contest.remarks import dropped_quotes, remarks_of
 from contend.contest.state import ContestState, ContestUpdate
+from contend.errors import InputError
 from contend.models.evaluation import MetricScore
 from contend.models.events import ReportPublished, RunDone, WinnerPicked
 from contend.models.options import ResolvedOptions, RunOptions
+from contend.models.research import ResearchReport
 from contend.models.round import ExitReason
 from contend.models.submission import Submission
 from contend.models.task import CallUsage, RunStatus, RunUsage
@@ -35,6 +38,9 @@ from contend.run_context import thread_of
 from contend.services import Services, tell
 from contend.team.metrics import Doubt, doubts_of, lines_of
 from contend.text import without_sentences
+
+EDITABLE = ("executive_summary", "key_findings", "detailed_analysis", "constraints_and_challenges")
+"""What a person may edit of a report."""
 
 ALL_DELIVERED = "all teams delivered"
 """The message of a run in which nothing failed."""
@@ -82,9 +88,21 @@ class ClosingNodes:
         submission = await self.services.require_submission(state["submission"])
         clock = (await self.services.run(state)).clock
         clock.wait()
-        answer = interrupt(report_question(state, submission))
+        answer = interrupt(_report_question(state, submission))
         clock.go()
-        return await answered(self.services, state, submission, answer)
+        result = apply_answer(
+            answer, submission.report, editable=EDITABLE, edit=lambda values: edited_report(submission, values)
+        )
+        match result:
+            case Unusable(why):
+                return {"problem": why}
+            case Rejected(decision):
+                note = f"a person rejected the report: {decision.reason or 'no reason given'}"
+                return {"submission": None, "problem": "", "notes": [*state["notes"], note]}
+            case Approved(report) if report is submission.report:
+                return {"problem": ""}
+            case Approved(report):
+                return {"submission": await self._edited(state, submission, report), "problem": ""}
 
     async def publish(self, state: ContestState, runtime: Runtime[RunOptions]) -> ContestUpdate:
         """Check the winner's citations and write its report; from here on the report is done."""
@@ -168,6 +186,13 @@ class ClosingNodes:
             return "finish_run"
         return "synthesize" if wants_editor(await self.services.run(state), state) else await route_to_publishing(state)
 
+    async def _edited(self, state: ContestState, submission: Submission, report: ResearchReport) -> str:
+        """The id of the submission with a person's report."""
+        folders = self.services.document_paths(state["options"]["documents"])
+        content = report.to_markdown(state["options"]["language"], folders=folders)
+        edited = submission.model_copy(update={"report": report, "content": content})
+        return await self.services.put_submission(edited)
+
     async def _kept_keys(self, state: ContestState) -> dict[str, float]:
         """The outcome of the comparisons, on record and on the live board, so that all see one ranking."""
         execution_id, comparisons = state["execution_id"], comparisons_of(state)
@@ -202,6 +227,34 @@ class ClosingNodes:
             for text in written
             if text in shown and shown[text] in submission.content
         ]
+
+
+def _report_question(state: ContestState, submission: Submission) -> dict[str, Any]:
+    """The interrupt's payload: the report's parts, which may be edited; its sources may not."""
+    parts = submission.report.model_dump(mode="json", include=set(EDITABLE))
+    return question(
+        "report",
+        {name: parts[name] for name in EDITABLE},
+        description=f"Report of team {state['winner']} on: {state['theme']}",
+        execution_id=state["execution_id"],
+        team_id=state["winner"] or "",
+        problem=state["problem"],
+    )
+
+
+def edited_report(submission: Submission, values: Mapping[str, Any]) -> ResearchReport:
+    """The report with a person's edits, held to the limits of any report.
+
+    Raises:
+        ValidationError: a value is not usable.
+        InputError: it cites what was not retrieved.
+    """
+    report = ResearchReport.model_validate({**submission.report.model_dump(), **values})
+    retrieved = {result.url for result in submission.results}
+    validity = check_validity(report, retrieved, texts=[submission.content])
+    if validity.unknown:
+        raise InputError(f"cited but not among the sources: {', '.join(validity.unknown)}")
+    return report
 
 
 def judged_metrics(state: ContestState, winner: TeamOutcome) -> list[MetricScore]:

@@ -8,7 +8,7 @@ from uuid import uuid4
 from langgraph.types import interrupt
 from pydantic import BaseModel, Field
 
-from contend.learning.approval import answered, delta_question
+from contend.approval import Approved, Rejected, Unusable, apply_answer, question
 from contend.learning.curator import CuratorAgent
 from contend.learning.reflector import PlayedRound, ReflectorAgent
 from contend.learning.state import ApplyUpdate, ApproveUpdate, CurateUpdate, LearningState, ReflectUpdate
@@ -31,6 +31,10 @@ class _Asked(Record):
     bullets: list[str] = Field(default_factory=list)
     sources: list[str] = Field(default_factory=list)
     approve: bool = False
+
+
+class _Edited(Record):
+    operations: list[DeltaContextItem]
 
 
 class SourceTexts(Protocol):
@@ -92,7 +96,19 @@ class LearnNodes:
 
     async def approve_delta(self, state: LearningState) -> ApproveUpdate:
         """A person approves the operations, edits them or rejects them; the loop waits here."""
-        return answered(state, interrupt(delta_question(state)))
+        result = apply_answer(
+            interrupt(_delta_question(state)),
+            [DeltaContextItem.model_validate(item) for item in state["delta"]],
+            editable=("operations",),
+            edit=lambda values: _Edited.model_validate(values).operations,
+        )
+        match result:
+            case Unusable(why):
+                return {"problem": why}
+            case Rejected(decision):
+                return _rejected(state, decision.reason)
+            case Approved(delta):
+                return {"delta": [_plain(item) for item in delta], "approve": False, "problem": ""}
 
     async def apply_delta(self, state: LearningState) -> ApplyUpdate:
         """The votes and operations carried out on the newest playbook."""
@@ -105,6 +121,29 @@ class LearnNodes:
         )
         self.forget(state["execution_id"])
         return {"result": _plain(result)}
+
+
+def _delta_question(state: LearningState) -> dict[str, Any]:
+    """The interrupt's payload: the operations, which may be edited."""
+    return question(
+        "playbook",
+        {"operations": state["delta"]},
+        description=f"{len(state['delta'])} changes to the playbook {_dataset(state)!r}",
+        execution_id=state["execution_id"],
+        problem=state.get("problem", ""),
+    )
+
+
+def _rejected(state: LearningState, reason: str) -> ApproveUpdate:
+    """Nothing of this run enters the playbook, votes included."""
+    refused = Skipped(bullet_id=None, reason=f"a person rejected the changes: {reason or 'no reason given'}")
+    return {
+        "delta": [],
+        "skipped": [*state.get("skipped", []), _plain(refused)],
+        "reflection": _plain(ReflectionResult()),
+        "approve": False,
+        "problem": "",
+    }
 
 
 def _dataset(state: LearningState) -> str:

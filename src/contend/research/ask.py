@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
+from contend.approval import Decision
 from contend.llm.context import ContextProfile, role_profile
 from contend.llm.model import Model, Scope
 from contend.models.options import ResolvedOptions, TeamConfig
@@ -64,6 +65,13 @@ def profile(state: ResearchState, role: AgentRole = "writer") -> ContextProfile:
     """What a call of a role may hold."""
     options = ResolvedOptions.model_validate(state["options"])
     return role_profile(options, role, team=team_of(state))
+
+
+def rejection_reason(state: ResearchState) -> str:
+    """Why a person rejected the plan; empty if nobody did."""
+    answer = state.get("human_input")
+    decision = Decision.model_validate_json(answer) if answer else None
+    return decision.reason if decision and decision.type == "reject" else ""
 
 
 def searched_sources(state: ResearchState) -> list[str]:

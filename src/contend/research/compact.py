@@ -8,8 +8,7 @@ from contend.models.replies import DraftReply, PlanReply, ReviewReply, SentenceR
 from contend.models.research import CitedSentence, Draft, Passage, ResearchPlan, flat_section
 from contend.models.task import CallUsage
 from contend.prompts import Untrusted
-from contend.research.approval import refusal_reason
-from contend.research.ask import agent, guard_of, max_iterations, scope, searched_sources, team_of
+from contend.research.ask import agent, guard_of, max_iterations, rejection_reason, scope, searched_sources, team_of
 from contend.research.planting import Guard
 from contend.research.state import ResearchState
 from contend.services import Services
@@ -166,7 +165,7 @@ def _planning(state: ResearchState) -> dict[str, object]:
     ]
     return {
         "query_hints": team.query_hints,
-        "feedback": Untrusted(refusal_reason(state) or _latest_feedback(state), label="feedback"),
+        "feedback": Untrusted(rejection_reason(state) or _latest_feedback(state), label="feedback"),
         "sources": searched_sources(state),
         "round_number": state["round_number"],
         "history": history,

@@ -18,8 +18,7 @@ from contend.models.research import Draft, Passage, ResearchPlan, Section
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts import Untrusted
-from contend.research.approval import refusal_reason
-from contend.research.ask import agent, guard_of, profile, scope, searched_sources, team_of
+from contend.research.ask import agent, guard_of, profile, rejection_reason, scope, searched_sources, team_of
 from contend.research.drafts import (
     draft_of,
     faults_of_report,
@@ -57,7 +56,7 @@ async def plan(services: Services, state: ResearchState, best: Submission | None
             "searches": _searches(state),
             "best_draft": Untrusted(shown_draft(best.draft, {}) if best else "", label="draft"),
             "fixes": Untrusted(fixes_for(state), label="fixes"),
-            "rejected": Untrusted(refusal_reason(state), label="feedback"),
+            "rejected": Untrusted(rejection_reason(state), label="feedback"),
             "round_number": state["round_number"],
             "stance": services.stance(team_of(state), state["options"]["language"]),
             "sources": searched_sources(state),

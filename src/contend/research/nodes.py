@@ -8,16 +8,16 @@ from typing import Any, Literal, cast
 from langgraph.errors import NodeError
 from langgraph.types import Command, Overwrite, interrupt
 
+from contend.approval import Rejected, Unusable, apply_answer, question
 from contend.errors import BudgetExhausted, ContendError, DraftError, SourceError
 from contend.models.events import SourceOff, StepDone
 from contend.models.replies import FixesReply, ReviewReply
-from contend.models.research import Draft, Found, Passage, SearchResult
+from contend.models.research import Draft, Found, Passage, ResearchPlan, SearchResult
 from contend.models.submission import Submission
 from contend.preflight import is_alone
 from contend.report import state_to_report
 from contend.research import compact, full
 from contend.research.alone import message
-from contend.research.approval import answered, plan_question, wants_approval
 from contend.research.ask import guard_of, max_iterations, profile, queries_of, searched_sources, spent, team_of
 from contend.research.checking import marks_of
 from contend.research.evidence import EvidencePool
@@ -52,6 +52,9 @@ from contend.research.submitting import submission_of
 from contend.services import Services, tell
 from contend.text import estimate_tokens, shorten
 
+EDITABLE = ("investigation_points", "search_queries", "plan_text")
+"""What a person may edit of a plan."""
+
 
 @dataclass(frozen=True)
 class ResearchNodes:
@@ -84,9 +87,9 @@ class ResearchNodes:
         """A person approves the plan, edits it or rejects it; the team waits here, and its time stands still."""
         clock, team_id = (await self.services.run(state)).clock, team_of(state).team_id
         clock.wait(team_id)
-        answer = interrupt(plan_question(state))
+        answer = interrupt(_plan_question(state))
         clock.go(team_id, state.get("clock"))
-        return answered(state, answer)
+        return _plan_approved(state, answer)
 
     async def search(self, task: SearchTask) -> ResearchUpdate:
         """One query to one source; texts go to the document store, state gets their ids."""
@@ -345,7 +348,7 @@ class ResearchNodes:
         return {
             "task_plan": plan.model_dump(mode="json"),
             "next_action": "research",
-            "human_input_required": wants_approval(state),
+            "human_input_required": _wants_approval(state),
             "iteration_count": 1,
             **await spent(self.services, state, usage),
         }
@@ -362,6 +365,45 @@ class ResearchNodes:
             "report": submission.report.model_dump(mode="json"),
             "messages": [message(state, submission.content)],
         }
+
+
+def _wants_approval(state: ResearchState) -> bool:
+    """Plans are approved in round 1 only, before any search; a plan made anew after a rejection is not asked again."""
+    return "plan" in state["options"]["approve"] and state["round_number"] == 1 and not state.get("human_input")
+
+
+def _plan_question(state: ResearchState) -> dict[str, Any]:
+    """The interrupt's payload: what may be edited, and whose plan it is."""
+    plan, team = state["task_plan"] or {}, state["team"]
+    return question(
+        "plan",
+        {name: plan[name] for name in EDITABLE},
+        description=f"Plan of team {team['name']} for: {state['theme']}",
+        execution_id=state["execution_id"],
+        team_id=team["team_id"],
+        problem=state.get("problem", ""),
+    )
+
+
+def _plan_approved(state: ResearchState, answer: object) -> ResearchUpdate:
+    """What the answer makes of the state; one that can't be followed leaves the question open and says why."""
+    plan = state["task_plan"] or {}
+    result = apply_answer(
+        answer,
+        ResearchPlan.model_validate(plan),
+        editable=EDITABLE,
+        edit=lambda values: ResearchPlan.model_validate({**plan, **values}),
+    )
+    if isinstance(result, Unusable):
+        return {"problem": result.why}
+    settled: ResearchUpdate = {
+        "human_input": result.decision.model_dump_json(),
+        "human_input_required": False,
+        "problem": "",
+    }
+    if isinstance(result, Rejected):
+        return {**settled, "task_plan": None, "next_action": "research"}
+    return {**settled, "task_plan": result.value.model_dump(mode="json")}
 
 
 def unsearched(state: ResearchState) -> list[str]:

@@ -1,0 +1,311 @@
+"""What a person is asked and what the answer does: one pattern for plan, report and playbook.
+
+A node interrupts with `question(…)` and reads the answer by `apply_answer(…)`; an entry point shows the
+`open_questions` and finds by `chosen_answers` which answer goes to which. The shapes are those that front ends know:
+agent-chat-ui draws `action_requests` with `args` and answers `{"decisions": [{"type": …}]}`; Agent Inbox reads
+`arguments` and answers `[{"type": "accept" | "edit" | "response" | "ignore", "args": …}]`, edited values as strings.
+"""
+
+import json
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
+
+from langgraph.types import Interrupt
+from pydantic import Field, ValidationError
+
+from contend.errors import InputError, SeveralQuestions
+from contend.models.options import Approval
+from contend.models.record import Record
+
+T = TypeVar("T")
+
+_SHORTEST_NAME = 6
+"""Characters of an id that name a question."""
+
+_ID = re.compile(r"[0-9a-f]{32}")
+
+
+ACTIONS: Mapping[Approval, str] = {
+    "plan": "approve_plan",
+    "report": "approve_report",
+    "playbook": "approve_delta",
+}
+
+
+class Question(Record):
+    """A question that waits for a person. `args` may be edited; `problem` says why the last answer was not usable."""
+
+    id: str
+    asked: Approval
+    execution_id: str
+    team_id: str = ""
+    description: str
+    args: dict[str, Any]
+    problem: str = ""
+
+
+class Decision(Record):
+    """A person's answer: approve, edit (with `args`), or reject (with a reason)."""
+
+    type: Literal["approve", "edit", "reject"]
+    args: dict[str, Any] = Field(default_factory=dict)
+    reason: str = ""
+
+
+class Unusable(NamedTuple):
+    """An answer that cannot be followed, and why."""
+
+    why: str
+
+
+class Approved(NamedTuple, Generic[T]):
+    """What a person approved, as it was or as it was edited."""
+
+    value: T
+    decision: Decision
+
+
+class Rejected(NamedTuple):
+    """A person said no; the decision's reason may be empty."""
+
+    decision: Decision
+
+
+def apply_answer(
+    answer: object, asked: T, *, editable: Collection[str], edit: Callable[[dict[str, Any]], T]
+) -> Approved[T] | Rejected | Unusable:
+    """What an answer makes of what was asked. `edit` puts edited values in, held to the same limits as ever.
+
+    `edit` refuses by a ValidationError or an InputError.
+    """
+    decision = decision_of(answer)
+    if isinstance(decision, Unusable):
+        return decision
+    if decision.type == "reject":
+        return Rejected(decision)
+    if decision.type == "approve":
+        return Approved(asked, decision)
+    try:
+        _refuse_unknown(decision, editable)
+        return Approved(edit(decision.args), decision)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        return Unusable(f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}")
+    except InputError as error:
+        return Unusable(str(error))
+
+
+def _refuse_unknown(decision: Decision, editable: Collection[str]) -> None:
+    if unknown := sorted(decision.args.keys() - set(editable)):
+        raise InputError(f"{', '.join(unknown)} cannot be edited; edit {', '.join(editable)}")
+
+
+def question(
+    asked: Approval,
+    args: Mapping[str, Any],
+    *,
+    description: str,
+    execution_id: str,
+    team_id: str = "",
+    problem: str = "",
+) -> dict[str, Any]:
+    """What an interrupt carries: one action, for both front ends."""
+    action = ACTIONS[asked]
+    said = f"{description}\n\n{problem}" if problem else description
+    return {
+        "action_requests": [{"name": action, "args": dict(args), "arguments": dict(args), "description": said}],
+        "review_configs": [{"action_name": action, "allowed_decisions": ["approve", "edit", "reject"]}],
+        "asked": asked,
+        "execution_id": execution_id,
+        "team_id": team_id,
+        "problem": problem,
+    }
+
+
+def decision_of(answer: object) -> Decision | Unusable:
+    """An answer in any of the known shapes as a decision."""
+    match answer:
+        case Decision():
+            return answer
+        case bool(approved) | {"approved": bool(approved)}:
+            return Decision(type="approve") if approved else Decision(type="reject", reason=_reason(answer))
+        case {"decisions": [first, *_]} | [first, *_]:
+            return decision_of(first)
+        case str():
+            return _decided(answer, {})
+        case {"type": str(word), **rest}:
+            return _decided(word, {str(name): value for name, value in rest.items()})
+    return Unusable(_UNKNOWN)
+
+
+_UNKNOWN = (
+    "the answer is none of approve, edit, reject: give "
+    '"approve", {"type": "edit", "args": {…}} or {"type": "reject", "reason": "…"}'
+)
+
+
+def _decided(word: str, answer: Mapping[str, Any]) -> Decision | Unusable:
+    match word.strip().lower():
+        case "approve" | "accept" | "yes" | "はい":
+            return Decision(type="approve")
+        case "edit":
+            return _edited(answer)
+        case "reject" | "response" | "ignore" | "no" | "いいえ":
+            return Decision(type="reject", reason=_reason(answer))
+        case _:
+            return Unusable(_UNKNOWN)
+
+
+def _edited(answer: Mapping[str, Any]) -> Decision | Unusable:
+    found = answer.get("edited_action", answer.get("args"))
+    if isinstance(found, Mapping):
+        found = found.get("args", found.get("arguments", found))
+    if not isinstance(found, Mapping) or not found:
+        return Unusable("an edit needs the edited values under args")
+    return Decision(type="edit", args={str(name): _plain(value) for name, value in found.items()})
+
+
+def _plain(value: object) -> object:
+    """Edited lists and tables come back as strings from front ends that only know text fields."""
+    if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _reason(answer: object) -> str:
+    if not isinstance(answer, Mapping):
+        return ""
+    said = answer.get("reason") or answer.get("message") or answer.get("args") or ""
+    return said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+
+
+def open_questions(interrupts: Sequence[Interrupt]) -> list[Question]:
+    return [_question_of(interrupt.id, interrupt.value) for interrupt in interrupts]
+
+
+def _question_of(interrupt_id: str, value: Mapping[str, Any]) -> Question:
+    """The question behind an interrupt of ours."""
+    request = value["action_requests"][0]
+    return Question(
+        id=interrupt_id,
+        asked=value["asked"],
+        execution_id=value["execution_id"],
+        team_id=value["team_id"],
+        description=request["description"],
+        args=request["args"],
+        problem=value["problem"],
+    )
+
+
+def chosen_answers(
+    questions: Sequence[Question], decision: object, answers: Mapping[str, object] | None
+) -> dict[str, dict[str, object]]:
+    """Decisions by question id, fit to resume with; empty where nothing is answered.
+
+    Raises:
+        InputError: as `addressed`, or an answer is not usable.
+    """
+    given = addressed(questions, decision, answers)
+    return {question_id: _usable(question_id, answer) for question_id, answer in given.items()}
+
+
+def addressed(
+    questions: Sequence[Question], decision: object, answers: Mapping[str, object] | None
+) -> dict[str, object]:
+    """Answers as they were given, by question id.
+
+    `answers` names questions by id, the beginning of it, or the team that asks. `decision` answers the others: a bare
+    approval or rejection all of them, an edit or a reason one, and a front end's list of decisions each in turn.
+
+    Raises:
+        InputError: no question waits, or one is not open or has two answers.
+        SeveralQuestions: an edit or a reason could go to several.
+    """
+    given: dict[str, object] = {}
+    for name, answer in (answers or {}).items():
+        question_id = _found(questions, name)
+        if question_id in given:
+            raise InputError(f"question {question_id!r} has two answers: give one")
+        given[question_id] = answer
+    if decision is not None:
+        given |= _shared_out([question for question in questions if question.id not in given], decision)
+    return given
+
+
+def decision_or_answers(questions: Sequence[Question], resume: object) -> tuple[object, dict[str, object] | None]:
+    """What a front end resumes with: one decision without a name, or answers by question."""
+    teams = {question.team_id for question in questions if question.team_id}
+    if isinstance(resume, dict) and resume and all(_ID.fullmatch(str(name)) or name in teams for name in resume):
+        return None, resume
+    return resume, None
+
+
+def waiting_line(questions: Sequence[Question]) -> str:
+    """What a run says of itself while it waits."""
+    about = ", ".join(f"{question.asked} of {question.team_id or 'the run'}" for question in questions)
+    return f"waiting for a person: {about}"
+
+
+def _found(questions: Sequence[Question], name: str) -> str:
+    """The id of an open question by its id, the beginning of it, or the one team that asks."""
+    meant = [question.id for question in questions if question.id == name] or [
+        question.id
+        for question in questions
+        if question.team_id == name or (len(name) >= _SHORTEST_NAME and question.id.startswith(name))
+    ]
+    if len(meant) == 1:
+        return meant[0]
+    shown = ", ".join(question.id for question in questions) or "none"
+    if meant:
+        raise InputError(f"question {name!r} could be one of several; give an id (open: {shown})")
+    raise InputError(f"question {name!r} is not open: answered before or never asked (open: {shown})")
+
+
+def _shared_out(questions: Sequence[Question], decision: object) -> dict[str, object]:
+    """Which questions an answer without a name goes to."""
+    if not questions:
+        raise InputError("no question is open: this run does not wait for an answer")
+    each = decision.get("decisions") if isinstance(decision, Mapping) else decision
+    if isinstance(each, list) and len(each) > 1:
+        return _in_turn(questions, each)
+    if len(questions) > 1:
+        _check_fits_all(questions, decision)
+    return dict.fromkeys((question.id for question in questions), decision)
+
+
+def _in_turn(questions: Sequence[Question], decisions: Sequence[object]) -> dict[str, object]:
+    if len(questions) != len(decisions):
+        raise InputError(f"{len(decisions)} decisions for {len(questions)} open questions: give one for each, or one")
+    return {question.id: decision for question, decision in zip(questions, decisions, strict=True)}
+
+
+def _check_fits_all(questions: Sequence[Question], decision: object) -> None:
+    decided = decision_of(decision)
+    if isinstance(decided, Unusable):
+        raise InputError(decided.why)
+    if decided.type == "edit" or decided.reason:
+        names = [_name(question, questions) for question in questions]
+        example = {names[0]: "approve", names[1]: {"type": "reject", "reason": "…"}}
+        raise SeveralQuestions(
+            f"{len(questions)} questions are open, and an edit or a reason fits one of them: approve or reject all "
+            f"without a reason, or answer each by its name: {json.dumps(example, ensure_ascii=False)}",
+            names=names,
+        )
+
+
+def _name(question: Question, questions: Sequence[Question]) -> str:
+    """The team's where it asks one question, else the question's id."""
+    alone = sum(other.team_id == question.team_id for other in questions) == 1
+    return question.team_id if question.team_id and alone else question.id
+
+
+def _usable(question_id: str, answer: object) -> dict[str, object]:
+    match decision_of(answer):
+        case Unusable(why):
+            raise InputError(f"answer to question {question_id!r}: {why}")
+        case Decision() as decision:
+            return decision.model_dump(mode="json")
