@@ -9,11 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from contend.app import RunOutcome
+from contend.approval import Question
 from contend.cli.board import Board, TeamRow
 from contend.cli.screen import advise, say, show
 from contend.cli.text import NO_MODEL, STATUS, STYLE, TO_SET_ONE, models_text, plain, usage_text, winner_text
 from contend.contest.closing import ALL_DELIVERED
-from contend.approval import Question
 from contend.models.research import ResearchReport
 from contend.text import shown_score
 
