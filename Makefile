@@ -36,6 +36,7 @@ $(VENV)/redis: | $(VENV)/dev
 # It spends nothing: keys of the environment and of .env are left out. LIVE=1 takes them.
 .PHONY: demo
 demo: $(VENV)/core ## play a contest with recorded model replies (LIVE=1: ask your own model, which may cost money)
+	@rm -f $(DEMO)/report.md $(DEMO)/report.html $(DEMO)/report.json
 ifdef LIVE
 	@echo "LIVE=1: your own model is asked. What that may cost:"
 	@CONTEND_REPLAY= CONTEND_WORKSPACE=$(DEMO)/workspace $(BIN)/contend run $(CONTEST) --out $(DEMO) --dry-run

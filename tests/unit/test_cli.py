@@ -92,9 +92,8 @@ def test_a_run_tells_its_events_and_ends_with_winner_summary_files_and_what_to_d
     assert (said.code, said.err) == (0, "")
     assert "archivist   round 1: planned" in said.out
     assert re.search(r"^Completed: \w+ wins with \d+\.\d/100$", said.out, re.MULTILINE)
-    assert str(terminal.workspace / "results" / "first" / "report.md") in said.out
     there = f"--workspace {terminal.workspace}"
-    assert said.out.endswith(f"Next  contend report first {there}\n      contend leaderboard first {there}\n")
+    assert f"Next  contend report first {there}\n      contend leaderboard first {there}\n" in said.out
 
 
 def test_json_lines_are_the_events_and_then_the_outcome(terminal: Terminal, documents: Path) -> None:
@@ -156,7 +155,7 @@ def test_out_gets_a_copy_of_the_report(terminal: Terminal, documents: Path, tmp_
     said = terminal("run", QUESTION, "--docs", documents, "--source", "local", "--out", out)
 
     assert sorted(path.name for path in out.iterdir()) == ["report.html", "report.json", "report.md"]
-    assert str(out / "report.md") in said.out
+    assert said.out.endswith("The report is in deep/copies: report.md, report.html, report.json\n")
 
 
 def test_a_dry_run_counts_calls_and_writes_nothing(

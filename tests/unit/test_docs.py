@@ -57,6 +57,8 @@ def _named(line: str) -> tuple[TyperCommand | TyperGroup, list[str]] | None:
     rest = words[1:]
     while isinstance(command, TyperGroup):
         assert rest, f"{line!r} names a group of commands and none of its commands"
+        if rest[0].startswith("--"):
+            break
         assert rest[0] in command.commands, f"{line!r} names no command of contend"
         command, rest = command.commands[rest[0]], rest[1:]
     return command, rest

@@ -26,9 +26,24 @@ ROOT_WORKSPACE = Annotated[Path | None, typer.Option("--workspace", metavar="DIR
 WORKSPACE = Annotated[Path | None, typer.Option("--workspace", metavar="DIR", help=_HELP, callback=_given_or_global)]
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JSON_LINES = Annotated[bool, typer.Option("--json", help="Print each event as a line of JSON, the outcome last.")]
-THREAD = Annotated[str, typer.Argument(metavar="THREAD", help="The thread's id, as `contend runs` lists it.")]
+
+
+def _known_threads(context: typer.Context, incomplete: str) -> list[str]:
+    """For a shell's completion."""
+    from contend.cli.runs import LATEST, known_threads
+
+    known = known_threads(context.params.get("workspace") or context.find_root().params.get("workspace"))
+    return [name for name in (LATEST, *known) if name.startswith(incomplete)]
+
+
+_THREAD_HELP = "The thread's id as `contend runs` lists it, its beginning, or `latest`."
+THREAD = Annotated[str, typer.Argument(metavar="THREAD", help=_THREAD_HELP, autocompletion=_known_threads)]
+LATEST_THREAD = Annotated[str, typer.Argument(metavar="[THREAD]", help=_THREAD_HELP, autocompletion=_known_threads)]
 OUT = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="Copy report.md, report.html and report.json there.")
+    Path | None,
+    typer.Option(
+        "--out", metavar="DIR", help="Folder of the report's files. Default: contend-results/ and the question."
+    ),
 ]
 DATASET = Annotated[str, typer.Argument(metavar="DATASET", help="The playbook's dataset.")]
 _LIMITS = "Limits"
@@ -225,9 +240,7 @@ def runs(
 
 
 def leaderboard(
-    thread: Annotated[
-        str | None, typer.Argument(metavar="[THREAD]", help="The run's thread. Default: the latest run.")
-    ] = None,
+    thread: LATEST_THREAD = "latest",
     *,
     as_json: JSON = False,
     workspace: WORKSPACE = None,

@@ -31,7 +31,7 @@ app = typer.Typer(
     name="contend",
     help="Research teams answer the same question in competing rounds; the best report wins, its citations checked.",
     epilog="Begin with `contend doctor`, then `contend run THEME --docs FOLDER`.",
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
 config = typer.Typer(help="The values in effect.")

@@ -1,6 +1,7 @@
 """What a run leaves on the terminal: how it ended, who won, the summary, the files, what to do next."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.markdown import Markdown
@@ -36,8 +37,6 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
         parts += [] if board.models else [*_quotes(outcome.report), ""]
     if outcome.questions:
         parts += [shown_questions(outcome.questions)]
-    if outcome.files:
-        parts += [Text("Files", style="bold"), *(_indented(plain(file)) for file in outcome.files), ""]
     used = f"{models_text(board.models)} · {usage_text(outcome.usage)}"
     parts.append(Text("\n".join(filter(None, [used, plain(board.lesson)])), style="dim"))
     show(Group(*parts))
@@ -81,11 +80,8 @@ def _table(rows: list[TeamRow], message: str) -> Table:
     return table
 
 
-def _indented(text: str) -> Padding:
-    return Padding(Text(text, overflow="fold"), (0, 0, 0, 2))
-
-
 def _next(outcome: RunOutcome) -> None:
+    """What to do next and, last of all, where the report lies."""
     if outcome.questions:
         advise(*next_steps(outcome.thread_id, outcome.questions))
     elif outcome.report is not None:
@@ -94,6 +90,10 @@ def _next(outcome: RunOutcome) -> None:
         advise(f"contend status {outcome.thread_id}", "contend doctor")
     else:
         advise(f"contend resume {outcome.thread_id}")
+    if outcome.files:
+        folder, names = Path(outcome.files[0]).parent, ", ".join(Path(file).name for file in outcome.files)
+        shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
+        say(f"The report is in {plain(str(shown))}: {names}")
 
 
 def shown_questions(questions: Sequence[Question]) -> RenderableType:

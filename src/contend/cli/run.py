@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 import signal
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -18,14 +17,15 @@ from contend.cli.board import Board
 from contend.cli.live import view_on
 from contend.cli.options import Answers, several_questions
 from contend.cli.outcome import show_outcome
+from contend.cli.results import check_out, leave_files
+from contend.cli.runs import LATEST, from_record, named_thread
 from contend.cli.screen import advise, facts_table, in_workspace, note, say_json, show
 from contend.cli.text import models_text, plain, system_fault
 from contend.errors import ContendError, InputError, SeveralQuestions
 from contend.estimate import Estimate
 from contend.llm.budget import Limits
 from contend.models.options import RunOptions
-from contend.readiness import check_folder
-from contend.settings import Settings, load_settings
+from contend.settings import load_settings
 from contend.stores.record import RecordStore
 
 STOPPED = 130
@@ -50,15 +50,17 @@ def run_theme(
     """
     settings = load_settings(workspace=workspace, replay=replay)
     named = str(uuid4()) if thread is None else thread
+    if named == LATEST:
+        raise InputError(f"--thread {LATEST!r} names the newest run wherever a thread is asked for: give another id")
 
     def work(on_event: app.OnEvent) -> Awaitable[app.RunOutcome]:
         return app.run(theme, thread_id=named, options=options, settings=settings, on_event=on_event)
 
-    return _drive(named, work, Board(theme=theme), as_json=as_json, out=_writable(out))
+    return _drive(named, work, Board(theme=theme), as_json=as_json, out=check_out(out))
 
 
 def resume_thread(
-    thread: str, answers: Answers, *, force: bool, workspace: Path | None, as_json: bool, out: Path | None
+    name: str, answers: Answers, *, force: bool, workspace: Path | None, as_json: bool, out: Path | None
 ) -> int:
     """Go on with a thread's run and show it; the exit code.
 
@@ -66,6 +68,7 @@ def resume_thread(
         ContendError: there is nothing to go on with, or a store failed.
     """
     settings = load_settings(workspace=workspace)
+    thread = from_record(settings, lambda record: named_thread(record, name))
 
     async def work(on_event: app.OnEvent) -> app.RunOutcome:
         try:
@@ -80,8 +83,9 @@ def resume_thread(
         except SeveralQuestions as several:
             raise InputError(several_questions(several)) from several
 
-    board = asyncio.run(_board_of(settings, thread))
-    return _drive(thread, work, board, as_json=as_json, out=_writable(out))
+    board = from_record(settings, lambda record: _board_of(record, thread))
+    folder = check_out(out, settings.folder / "results" / thread)
+    return _drive(thread, work, board, as_json=as_json, out=folder)
 
 
 def _drive(thread: str, work: Work, board: Board, *, as_json: bool, out: Path | None) -> int:
@@ -96,8 +100,7 @@ def _drive(thread: str, work: Work, board: Board, *, as_json: bool, out: Path | 
             raise ContendError(_with_resume(reason, thread)) from error
     if outcome is None:
         return _stopped(thread, began=board.began, as_json=as_json)
-    if out is not None:
-        outcome = outcome.model_copy(update={"files": _copied(outcome.files, out)})
+    outcome = outcome.model_copy(update={"files": leave_files(outcome.files, out, outcome.theme)})
     if as_json:
         say_json({"type": "outcome", "exit_code": outcome.exit_code, **outcome.model_dump(mode="json")}, indent=None)
     else:
@@ -122,9 +125,8 @@ def _stopped(thread: str, *, began: bool, as_json: bool) -> int:
     return STOPPED
 
 
-async def _board_of(settings: Settings, thread: str) -> Board:
+async def _board_of(record: RecordStore, thread: str) -> Board:
     """What the record knows of a run that goes on: events tell only what comes from now on."""
-    record = RecordStore(settings.folder / "contend.duckdb", lock_seconds=settings.record_lock_seconds)
     latest = await record.latest_execution(thread)
     board = Board(stage="Going on")
     if latest is not None:
@@ -134,31 +136,7 @@ async def _board_of(settings: Settings, thread: str) -> Board:
             row.name, row.state, row.doing = status.team_name, status.status, status.error_message or status.status
         board.rank(await record.leaderboard(latest.execution_id))
         board.usage = await record.usage(latest.execution_id)
-    await record.close()
     return board
-
-
-def _copied(files: list[str], folder: Path) -> list[str]:
-    if not files:
-        return []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return [str(shutil.copy2(file, folder)) for file in files]
-    except OSError as error:
-        raise InputError(f"--out {folder}: {error.strerror}; the report is in {Path(files[0]).parent}") from error
-
-
-def _writable(folder: Path | None) -> Path | None:
-    """The folder for copies, made sure of before anything is spent.
-
-    Raises:
-        NotReady: it cannot be written or made.
-    """
-    if folder is None:
-        return None
-    path = folder.expanduser().absolute()
-    check_folder(path, "--out")
-    return path
 
 
 async def until_stopped(work: Awaitable[_T], *, on_stop: Callable[[], None], at_once: Callable[[], None]) -> _T | None:
@@ -201,7 +179,7 @@ def dry_run_theme(
         InputError: the run would be refused.
     """
     settings = load_settings(workspace=workspace, replay=replay)
-    _writable(out)
+    check_out(out)
     planned = asyncio.run(app.dry_run(theme, options=options, settings=settings))
     if as_json:
         say_json(_as_json(planned))

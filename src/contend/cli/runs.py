@@ -1,6 +1,7 @@
 """Runs as the record has them: where one stands, all of them, their rankings and reports; and their deletion."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -12,7 +13,7 @@ from rich.text import Text
 
 from contend.cli.screen import advise, say, say_json, show
 from contend.cli.text import STATUS, STYLE, WHY_STOPPED, counted, models_text, plain, usage_text
-from contend.errors import InputError, UnknownThread
+from contend.errors import ContendError, InputError, UnknownThread
 from contend.models.record import Record
 from contend.models.research import ResearchReport
 from contend.models.round import ExitReason, LeaderboardEntry
@@ -27,6 +28,13 @@ from contend.text import shorten, shown_score
 Format = Literal["md", "html", "json", "bibtex"]
 _T = TypeVar("_T")
 _THEME_SHOWN = 200
+_SHOWN_ID = 8
+_DRAWN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+LATEST = "latest"
+"""In place of a thread's id: the thread of the newest run."""
+
+SHORTEST_ID = 4
+"""Characters of a thread's id that may name it."""
 
 
 class StoredRun(Record):
@@ -44,7 +52,7 @@ class StoredRun(Record):
 
 def show_status(thread: str, *, workspace: Path | None, as_json: bool) -> None:
     """Raises: UnknownThread where the record has no run of the thread."""
-    run = _stored_run(thread, workspace)
+    run = stored_run(thread, workspace)
     if as_json:
         say_json(run.model_dump(mode="json", exclude={"rounds": {"__all__": {"submission"}}}))
         return
@@ -61,7 +69,7 @@ def show_status(thread: str, *, workspace: Path | None, as_json: bool) -> None:
 def show_runs(limit: int, *, workspace: Path | None, as_json: bool) -> None:
     """The newest first."""
     settings = load_settings(workspace=workspace)
-    current = _from_record(settings, lambda record: _current(record, settings, limit))
+    current, threads = from_record(settings, lambda record: _current(record, settings, limit))
     if as_json:
         say_json([row.model_dump(mode="json") for row in current])
         return
@@ -74,15 +82,17 @@ def show_runs(limit: int, *, workspace: Path | None, as_json: bool) -> None:
         started = f"{row.created_at.astimezone():%Y-%m-%d %H:%M}"
         status = Text(row.status, style=STYLE[row.status])
         best = "–" if row.winner_team_id is None else shown_score(row.best_score)
-        table.add_row(row.thread_id, started, status, best, Text(plain(shorten(row.theme, _THEME_SHOWN))))
+        table.add_row(
+            _short_id(row.thread_id, threads), started, status, best, Text(plain(shorten(row.theme, _THEME_SHOWN)))
+        )
     show(table)
     say()
     advise("contend status THREAD", "contend report THREAD")
 
 
-def show_leaderboard(thread: str | None, *, workspace: Path | None, as_json: bool) -> None:
-    """Of the latest run where no thread is given. Raises: UnknownThread."""
-    run = _stored_run(thread, workspace)
+def show_leaderboard(thread: str, *, workspace: Path | None, as_json: bool) -> None:
+    """Raises: UnknownThread."""
+    run = stored_run(thread, workspace)
     if as_json:
         rounds = [row.model_dump(mode="json", exclude={"submission"}) for row in run.rounds]
         entries = [entry.model_dump(mode="json") for entry in run.leaderboard]
@@ -100,7 +110,7 @@ def export_report(thread: str, *, kind: Format, out: Path | None, workspace: Pat
         InputError: its latest run has no report, or the file can't be written.
     """
     settings = load_settings(workspace=workspace)
-    text = _report_text(settings, checked_thread(thread), kind)
+    text = _report_text(settings, from_record(settings, lambda record: named_thread(record, thread)), kind)
     if out is None:
         typer.echo(text, nl=not text.endswith("\n"))
         return
@@ -119,7 +129,7 @@ def delete_thread(thread: str, *, workspace: Path | None, as_json: bool) -> None
     async def work() -> Deleted:
         services = await asyncio.to_thread(Services, load_settings(workspace=workspace))
         try:
-            return await delete(thread, services=services)
+            return await delete(await named_thread(services.record, thread), services=services)
         finally:
             await services.aclose()
 
@@ -129,24 +139,48 @@ def delete_thread(thread: str, *, workspace: Path | None, as_json: bool) -> None
         return
     runs, texts = counted(deleted.executions, "run"), counted(deleted.documents, "text")
     say(f"Deleted thread {deleted.thread_id}: {runs}, {texts}, its checkpoints and its report.")
-    say("Files that `--out` copied elsewhere and lessons in the playbook are left.")
+    say("Copies of the report in other folders and lessons in the playbook are left.")
 
 
-def _stored_run(thread: str | None, workspace: Path | None) -> StoredRun:
+async def named_thread(record: RecordStore, name: str) -> str:
+    """The whole id of the thread that `latest`, an id or the beginning of one id names; an unknown id as it is.
+
+    Raises:
+        InputError: several ids begin so, or it is no id.
+        UnknownThread: there is no run yet.
+    """
+    known = await record.threads("" if name == LATEST else checked_thread(name))
+    if name == LATEST:
+        if not known:
+            raise UnknownThread("no runs yet: begin with `contend run THEME`, or give another --workspace")
+        return known[0]
+    if name in known or not known or len(name) < SHORTEST_ID:
+        return name
+    if len(known) > 1:
+        some = ", ".join(known[:3]) + (", …" if len(known) > 3 else "")  # noqa: PLR2004 - enough to choose
+        raise InputError(f"thread {name!r} may be one of {len(known)} ({some}): give more of its id")
+    return known[0]
+
+
+def known_threads(workspace: Path | None) -> list[str]:
+    """For a shell's completion: the thread of the newest run first; none where the record cannot be read."""
+    try:
+        return from_record(load_settings(workspace=workspace), lambda record: record.threads())
+    except ContendError:
+        return []
+
+
+def stored_run(thread: str, workspace: Path | None) -> StoredRun:
+    """The newest run of a thread, named as `named_thread` takes it. Raises: UnknownThread."""
     settings = load_settings(workspace=workspace)
-    named = None if thread is None else checked_thread(thread)
-    run = _from_record(settings, lambda record: _read(record, settings, named))
-    if run is None:
-        what = "no runs yet" if named is None else f"thread {named!r} has no run"
-        raise UnknownThread(f"{what} in {settings.folder}: see `contend runs`, or give another --workspace")
-    return run
+    return from_record(settings, lambda record: _read(record, settings, thread))
 
 
-async def _read(record: RecordStore, settings: Settings, thread: str | None) -> StoredRun | None:
-    latest = await record.executions(limit=1) if thread is None else [await record.latest_execution(thread)]
-    execution = next(iter(latest), None)
+async def _read(record: RecordStore, settings: Settings, name: str) -> StoredRun:
+    thread = await named_thread(record, name)
+    execution = await record.latest_execution(thread)
     if execution is None:
-        return None
+        raise _unknown(thread, settings)
     status = await _status(settings, execution)
     return StoredRun(
         execution=execution,
@@ -160,9 +194,20 @@ async def _read(record: RecordStore, settings: Settings, thread: str | None) -> 
     )
 
 
-async def _current(record: RecordStore, settings: Settings, limit: int) -> list[ExecutionRow]:
+async def _current(record: RecordStore, settings: Settings, limit: int) -> tuple[list[ExecutionRow], list[str]]:
+    """The newest runs, and the ids of all threads."""
     rows = await record.executions(limit)
-    return [row.model_copy(update={"status": await _status(settings, row)}) for row in rows]
+    current = [row.model_copy(update={"status": await _status(settings, row)}) for row in rows]
+    return current, await record.threads()
+
+
+def _short_id(thread: str, threads: list[str]) -> str:
+    """As much of a drawn id as names the thread, at least 8 characters; an id that a person gave is shown whole."""
+    if not _DRAWN_ID.fullmatch(thread):
+        return thread
+    others = [each for each in threads if each != thread]
+    lengths = range(_SHOWN_ID, len(thread))
+    return next((thread[:n] for n in lengths if not any(each.startswith(thread[:n]) for each in others)), thread)
 
 
 async def _status(settings: Settings, execution: ExecutionRow) -> RunStatus:
@@ -171,7 +216,7 @@ async def _status(settings: Settings, execution: ExecutionRow) -> RunStatus:
     return execution.status
 
 
-def _from_record(settings: Settings, ask: Callable[[RecordStore], Awaitable[_T]]) -> _T:
+def from_record(settings: Settings, ask: Callable[[RecordStore], Awaitable[_T]]) -> _T:
     async def read() -> _T:
         record = RecordStore(settings.folder / "contend.duckdb", lock_seconds=settings.record_lock_seconds)
         try:
@@ -252,7 +297,7 @@ def _advise(run: StoredRun) -> None:
 
 def _report_text(settings: Settings, thread: str, kind: Format) -> str:
     folder = settings.folder / "results" / thread
-    execution = _from_record(settings, lambda record: record.latest_execution(thread))
+    execution = from_record(settings, lambda record: record.latest_execution(thread))
     try:
         report = ResearchReport.model_validate_json((folder / "report.json").read_text("utf-8"))
     except FileNotFoundError:
@@ -268,7 +313,12 @@ def _report_text(settings: Settings, thread: str, kind: Format) -> str:
     return to_bibtex(report)
 
 
+def _unknown(thread: str, settings: Settings) -> UnknownThread:
+    where = f"in {settings.folder}: see `contend runs`, or give another --workspace"
+    return UnknownThread(f"thread {thread!r} has no run {where}")
+
+
 def _missing(thread: str, execution: ExecutionRow | None, settings: Settings) -> InputError:
     if execution is None:
-        return UnknownThread(f"thread {thread!r} has no run in {settings.folder}: see `contend runs`")
+        return _unknown(thread, settings)
     return InputError(f"thread {thread!r} has no report, its run is {execution.status}: see `contend status {thread}`")

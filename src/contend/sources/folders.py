@@ -12,6 +12,9 @@ from contend.text import clean
 
 MOST_FILES = 10_000
 MOST_BYTES = 50_000_000
+OWN_REPORTS = "contend-results"
+"""The folder of reports that runs leave where they were started: no report is a source of the next."""
+
 _MOST_LINES = 10
 _MOST_NAMES = 5
 
@@ -51,7 +54,8 @@ def validate_paths(paths: Sequence[Path]) -> None:
 def list_files(paths: Sequence[Path], *, most: int = MOST_FILES) -> tuple[list[Listed], list[LeftOut]]:
     """Each readable file once, folders walked in order of name, and what was left out.
 
-    Hidden files and folders are passed over silently. Links that lead out of the folder given are not followed.
+    Hidden files and folders are passed over silently, and so are reports of earlier runs. Links that lead out of the
+    folder given are not followed.
     """
     files: dict[Path, Listed] = {}
     left_out: list[LeftOut] = []
@@ -100,7 +104,7 @@ def _walked(folder: Path, root: Path) -> Iterator[tuple[Path, str]]:
     """The files beneath a folder, each with the reason to leave it out or ""."""
     unreadable: list[OSError] = []
     for name, folders, files in os.walk(folder, onerror=unreadable.append):
-        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        folders[:] = sorted(each for each in folders if not each.startswith(".") and each != OWN_REPORTS)
         for file in sorted([*files, *(each for each in folders if Path(name, each).is_symlink())]):
             path = Path(name, file)
             if not file.startswith("."):

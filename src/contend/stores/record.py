@@ -108,6 +108,11 @@ class RecordStore:
     async def latest_execution(self, thread_id: str) -> ExecutionRow | None:
         return await self._read(partial(queries.latest_execution, thread_id=thread_id), missing=None)
 
+    async def threads(self, beginning: str = "") -> list[str]:
+        """The threads with a run whose id begins so, the one with the newest run first."""
+        none: list[str] = []
+        return await self._read(partial(queries.threads, beginning=beginning), missing=none)
+
     async def team_statuses(self, execution_id: str) -> list[TeamStatus]:
         """By team id."""
         return await self._read(partial(queries.team_statuses, execution_id=execution_id), missing=[])

@@ -15,6 +15,7 @@ _EXECUTION = """
 SELECT * REPLACE (epoch_us(created_at) AS created_at, epoch_us(finished_at) AS finished_at) FROM execution
 """
 _NEWEST = " ORDER BY execution.created_at DESC, execution_id DESC LIMIT ?"
+_THREADS = "SELECT thread_id FROM execution WHERE starts_with(thread_id, ?) GROUP BY ALL ORDER BY max(created_at) DESC"
 _TEAM_STATUSES = """
 SELECT * EXCLUDE (execution_id)
     REPLACE (epoch_us(started_at) AS started_at, epoch_us(completed_at) AS completed_at)
@@ -73,6 +74,10 @@ def executions(connection: "DuckDBPyConnection", limit: int) -> list[ExecutionRo
 def latest_execution(connection: "DuckDBPyConnection", thread_id: str) -> ExecutionRow | None:
     rows = fetch(connection, _EXECUTION + "WHERE thread_id = ?" + _NEWEST, thread_id, 1)
     return ExecutionRow.model_validate(rows[0]) if rows else None
+
+
+def threads(connection: "DuckDBPyConnection", beginning: str) -> list[str]:
+    return [row["thread_id"] for row in fetch(connection, _THREADS, beginning)]
 
 
 def team_statuses(connection: "DuckDBPyConnection", execution_id: str) -> list[TeamStatus]:
