@@ -43,6 +43,12 @@ def without_tail(address: str) -> str:
     return address[:end]
 
 
+def file_name(url: str) -> str:
+    """The name of a local document's file; "" for what stands elsewhere."""
+    parts = urlsplit(url)
+    return clean(Path(unquote(parts.path)).name, single_line=True) if parts.scheme == "file" else ""
+
+
 def shown_address(url: str, folders: Sequence[Path] = ()) -> str:
     """A web address as it is, and a local document as its path in one of the folders, which may be files themselves.
 

@@ -1,6 +1,7 @@
 """Research by models that read whole passages: structured drafts, fixes, choices, evidence that only grows."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,19 @@ async def test_the_planner_sees_the_catalogue_of_the_own_documents(
     (asked,) = prompts_of(vendors, "research/plan")
     assert "# Your own documents" in asked
     assert all(title in asked for title in ("How resume works", "What a team is", "How scores are made"))
+
+
+async def test_planner_and_writer_see_the_file_and_the_day_of_each_of_the_own_documents(
+    contest: Contest, services: Services, vendors: Vendors, documents: Path
+) -> None:
+    (documents / "teams-v2.md").write_text("# What a team is now\n\nOffice, 12 May 2026\n\nA team resumes.\n", "utf-8")
+
+    await researched(services, contest, max_iterations=1)
+
+    (planned,), (written,) = prompts_of(vendors, "research/plan"), prompts_of(vendors, "research/write")
+    assert "- What a team is now (teams-v2.md, 2026-05-12, " in planned
+    head = next(line for line in written.split("\n") if line.startswith("## Passage") and "What a team is now" in line)
+    assert re.search(r"\(<file-(\w+)>teams-v2.md</file-\1>, 2026-05-12\)$", head)
 
 
 async def test_the_reviewers_fixes_arrive_whole_with_the_draft_they_speak_of(

@@ -205,7 +205,12 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
             "brief": "Question: why do bridges hum?",
             "points": _POINTS,
             "passages": [
-                {**passage, "heading": Untrusted("Wind › Cables", label="heading"), "published": "2025-03-01"}
+                {
+                    **passage,
+                    "heading": Untrusted("Wind › Cables", label="heading"),
+                    "file": Untrusted("bridges.md", label="file"),
+                    "published": "2025-03-01",
+                }
                 for passage in _PASSAGES
             ],
         },

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
+from contend.addresses import file_name
 from contend.models.options import LENGTH_WORDS, Length
 from contend.models.replies import (
     ChoiceReply,
@@ -248,6 +249,7 @@ def head_values(points: Sequence[str], passages: Sequence[Passage]) -> dict[str,
                 "title": Untrusted(passage.title, label="title"),
                 "heading": Untrusted(passage.heading, label="heading"),
                 "published": passage.published,
+                "file": Untrusted(file_name(passage.url), label="file"),
                 "speaks_to_ai": passage.speaks_to_ai,
                 "text": Untrusted(passage.text, label="passage"),
             }
@@ -310,7 +312,7 @@ def _searches(state: ResearchState) -> list[dict[str, object]]:
 
 
 async def _catalogue(services: Services, state: ResearchState) -> dict[str, object]:
-    """The own documents, each with title, day, size and headings; those nearest to the question where all are many."""
+    """The own documents, those nearest to the question where all are too many."""
     if "local" not in searched_sources(state):
         return {"catalogue": "", "more_documents": 0}
     entries = await services.catalogue(state["options"]["documents"], state["execution_id"])
@@ -339,6 +341,6 @@ def listed(entries: Sequence[CatalogueEntry], *, tokens: int) -> list[CatalogueE
 
 
 def _line(entry: CatalogueEntry) -> str:
-    known = f"{entry.published}, {entry.tokens}" if entry.published else f"{entry.tokens}"
+    known = ", ".join(filter(None, [file_name(entry.url), entry.published, str(entry.tokens)]))
     headings = f": {'; '.join(entry.headings)}" if entry.headings else ""
     return f"- {entry.title} ({known}){headings}"

@@ -20,7 +20,7 @@ from contend.text import estimate_tokens
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
 
-FORMAT = "4"
+FORMAT = "5"
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from contend.sources.csv_table import read_csv
-from contend.sources.days import day_in_name, day_of
+from contend.sources.days import day_in_lines, day_in_name, day_of
 from contend.sources.document import Document, Unreadable
 from contend.sources.encodings import decode
 from contend.sources.pages import LARGE_PAGE, html_to_markdown
@@ -16,6 +16,7 @@ from contend.text import clean, shorten, split_blocks, without_anchor
 
 _HTML = (".html", ".htm")
 _READ_APART = (".pdf", ".docx")
+_TABLES = (".csv", ".tsv")
 _LONGEST_TITLE = 200
 _LONGEST_FIRST_LINE = 120
 
@@ -41,8 +42,9 @@ def read_document(path: Path) -> Document:
 
 def _day(document: Document, kind: str, path: Path) -> str | None:
     """What the text's author wrote stands before the name, and the name before what a program noted when it saved."""
-    named = day_in_name(path.stem)
-    return named or document.published if kind in _READ_APART else document.published or named
+    saved, written = (document.published, None) if kind in _READ_APART else (None, document.published)
+    told = None if kind in _TABLES else day_in_lines(document.text)
+    return written or told or day_in_name(path.stem) or saved
 
 
 def _read_markdown(content: bytes, path: Path) -> Document:
