@@ -178,7 +178,8 @@ class ServedGraph(Compiled):
             questions = open_questions(standing.interrupts)
             asked = replace(asked, resume=addressed(questions, *decision_or_answers(questions, asked.resume)))
         if goes_on:
-            await note_going_on(self.services, standing)
+            resume = asked.resume if isinstance(asked, Command) else None
+            await note_going_on(self.services, standing, resume if isinstance(resume, dict) else None)
         return asked
 
     async def _note(self, thread_id: str) -> None:

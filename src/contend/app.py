@@ -12,13 +12,13 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
 from pydantic import Field
 
-from contend.approval import Question, chosen_answers, open_questions, waiting_line
+from contend.approval import Question, chosen_answers, open_questions, question_event, waiting_line
 from contend.contest.closing import usage_of
 from contend.contest.graph import build_contest_graph
 from contend.contest.state import ContestState, input_options
 from contend.errors import InputError, StoreError, UnknownThread
 from contend.estimate import Estimate, estimated
-from contend.models.events import ANY_EVENT, AnyEvent, QuestionAsked
+from contend.models.events import ANY_EVENT, AnyEvent
 from contend.models.options import ResolvedOptions, RunOptions, TeamConfig
 from contend.models.record import Record
 from contend.models.research import ResearchReport
@@ -152,7 +152,7 @@ async def resume(
                 before = await going.standing()
                 await _check_ready_again(live, before)
                 given = chosen_answers(open_questions(before.interrupts), decision, answers)
-                await note_going_on(live, before)
+                await note_going_on(live, before, given)
                 outcome = await going.drive(Command(resume=given) if given else None, held)
         return outcome.model_copy(update={"notices": held.notices})
 
@@ -271,16 +271,7 @@ class _Run:
         if self.on_event is None:
             return
         for question in questions:
-            self.on_event(
-                QuestionAsked(
-                    execution_id=question.execution_id,
-                    question_id=question.id,
-                    asked=question.asked,
-                    team_id=question.team_id,
-                    description=question.description,
-                    problem=question.problem,
-                )
-            )
+            self.on_event(question_event(question))
 
 
 def _unopened(thread_id: str, standing: StateSnapshot) -> RunOutcome:

@@ -15,6 +15,7 @@ from langgraph.types import Interrupt
 from pydantic import Field, ValidationError
 
 from contend.errors import InputError, SeveralQuestions
+from contend.models.events import QuestionAsked
 from contend.models.options import Approval
 from contend.models.record import Record
 
@@ -242,6 +243,19 @@ def decision_or_answers(questions: Sequence[Question], resume: object) -> tuple[
     if isinstance(resume, dict) and resume and all(_ID.fullmatch(str(name)) or name in teams for name in resume):
         return None, resume
     return resume, None
+
+
+def question_event(question: Question) -> QuestionAsked:
+    """What those who follow the run are told."""
+    return QuestionAsked(
+        execution_id=question.execution_id,
+        question_id=question.id,
+        asked=question.asked,
+        team_id=question.team_id,
+        description=question.description,
+        args=question.args,
+        problem=question.problem,
+    )
 
 
 def waiting_line(questions: Sequence[Question]) -> str:

@@ -37,7 +37,8 @@ async def delete(thread_id: str, *, services: Services) -> Deleted:
         by_thread = await services.record.submission_documents()
         own = await _texts(services, by_thread.pop(thread, []))
         others = await _texts(services, [document for kept in by_thread.values() for document in kept])
-        await services.documents.delete(own - others)
+        drafts = await services.record.draft_documents(thread)
+        await services.documents.delete((own | drafts) - others)
         await asyncio.to_thread(_remove, services.folder / "results" / thread)
         if has_checkpoints(services.settings):
             async with open_checkpointer(services.settings) as saver:

@@ -7,8 +7,9 @@ from typing import Any
 from langgraph.graph import START
 from langgraph.types import StateSnapshot
 
-from contend.approval import Question, waiting_line
+from contend.approval import Question, question_event, waiting_line
 from contend.errors import CheckpointError, InputError, RunChanged, UnknownThread
+from contend.models.events import RunResumed, RunStopped
 from contend.models.options import ResolvedOptions
 from contend.preflight import config_fingerprint
 from contend.services import Services
@@ -105,10 +106,14 @@ def _check_unchanged(services: Services, thread_id: str, state: Mapping[str, Any
         )
 
 
-async def note_going_on(services: Services, standing: StateSnapshot) -> None:
-    """A run that goes on is on record as running."""
+async def note_going_on(
+    services: Services, standing: StateSnapshot, answers: Mapping[str, object] | None = None
+) -> None:
+    """A run that goes on is on record as running; `answers` are a person's, by question id."""
     if not is_unopened(standing) and not is_finished(standing):
-        await services.record.set_execution_status(standing.values["execution_id"], "running")
+        execution_id = standing.values["execution_id"]
+        services.record.save_event(RunResumed(execution_id=execution_id, answers=dict(answers or {})))
+        await services.record.set_execution_status(execution_id, "running")
 
 
 async def note_stopped(services: Services, thread_id: str, *, going_on: str = "") -> None:
@@ -116,6 +121,7 @@ async def note_stopped(services: Services, thread_id: str, *, going_on: str = ""
     latest = await services.record.latest_execution(thread_id)
     if latest is not None and latest.status == "running":
         message = f"stopped; go on with {going_on or f'`contend resume {thread_id}`'}"
+        services.record.save_event(RunStopped(execution_id=latest.execution_id, message=message))
         await services.record.set_execution_status(latest.execution_id, "interrupted", message)
         services.close_run(latest.execution_id)
 
@@ -123,5 +129,7 @@ async def note_stopped(services: Services, thread_id: str, *, going_on: str = ""
 async def note_waiting(services: Services, questions: Sequence[Question]) -> None:
     """A run that waits for a person pauses: its clocks stop."""
     execution_id = questions[0].execution_id
+    for question in questions:
+        services.record.save_event(question_event(question))
     await services.record.set_execution_status(execution_id, "interrupted", waiting_line(questions))
     services.close_run(execution_id)

@@ -47,13 +47,6 @@ _tokens = lru_cache(maxsize=1024)(estimate_tokens)
 SourceFactory = Callable[[Sequence[Path]], Source]
 
 
-def tell(event: Event) -> None:
-    """Send an event to whoever streams the run."""
-    from langgraph.config import get_stream_writer  # noqa: PLC0415 - slow to import, needed only inside a run
-
-    get_stream_writer()(event.model_dump(mode="json"))
-
-
 class Services:
     """Everything live that nodes use. Opens nothing before it is needed; config and prompts are read at once."""
 
@@ -123,6 +116,15 @@ class Services:
     def close_run(self, execution_id: str) -> None:
         """Let go of an execution that ended or waits; an unknown one is no error."""
         self.runs.pop(execution_id, None)
+
+    def tell(self, event: Event) -> None:
+        """Send an event to whoever streams the run, and keep it for those who come later."""
+        from langgraph.config import get_stream_writer  # noqa: PLC0415 - slow to import, needed only inside a run
+
+        run = self.runs.get(event.execution_id)
+        told = event.model_copy(update={"spent": run.ledger.used}) if run else event
+        get_stream_writer()(told.model_dump(mode="json"))
+        self.record.save_event(told)
 
     def _ledger(self, execution_id: str) -> Ledger:
         """What is learned from rounds that no run of this process played has no budget."""
@@ -237,7 +239,7 @@ class Services:
         source = self.source(name, documents)
         if isinstance(source, LocalDocuments):
             await source.read_all(
-                lambda read, files: tell(DocumentsRead(execution_id=execution_id, read=read, files=files))
+                lambda read, files: self.tell(DocumentsRead(execution_id=execution_id, read=read, files=files))
             )
         return source
 

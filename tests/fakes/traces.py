@@ -17,6 +17,8 @@ _MARK = r"(?<=-)[0-9a-f]{8}(?=>)"
 _DOCUMENT = r"\b[0-9a-f]{64}\b"  # the id of a submission, which names its time
 _UNEQUAL = re.compile(f"{_DATE}|{_SECONDS}|{_MARK}|{_DOCUMENT}")
 _UNEQUAL_COLUMN = re.compile(r"_at$|seconds$|^milliseconds$|^execution_id$")
+_TOLD_ANEW = {"event"}
+"""A run that goes on says so, and tells what its teams saw then."""
 
 Rows = list[tuple[str, ...]]
 Asked = Counter[tuple[str, str]]
@@ -44,7 +46,7 @@ def record_of(workspace: Path) -> dict[str, Rows]:
     """The rows of each table."""
     with duckdb.connect(workspace / "contend.duckdb") as connection:
         tables = [name for (name,) in connection.execute("SHOW TABLES").fetchall()]
-        return {table: _rows(connection, table) for table in tables}
+        return {table: _rows(connection, table) for table in tables if table not in _TOLD_ANEW}
 
 
 def asked(calls: Iterable[Call]) -> Asked:

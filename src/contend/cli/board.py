@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from contend.cli.text import WHY_STOPPED, counted
 from contend.models.events import (
-    AnyEvent,
     DocumentsRead,
     Learned,
     QuestionAsked,
@@ -21,6 +20,7 @@ from contend.models.events import (
     StepDone,
     TeamDone,
     TeamStarted,
+    Told,
     WinnerPicked,
 )
 from contend.models.round import LeaderboardEntry
@@ -69,7 +69,7 @@ class Board:
     def team(self, team_id: str) -> TeamRow:
         return self.teams.setdefault(team_id, TeamRow(team_id, team_id))
 
-    def apply(self, event: AnyEvent) -> None:
+    def apply(self, event: Told) -> None:
         self.began = True
         match event:
             case RunStarted():

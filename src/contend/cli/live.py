@@ -19,6 +19,7 @@ from contend.cli.screen import facts_table, note, say, screen
 from contend.cli.text import NO_MODEL, STYLE, counted, duration, models_text, plain, usage_text, winner_text
 from contend.models.events import (
     AnyEvent,
+    Detail,
     DocumentsRead,
     Learned,
     QuestionAsked,
@@ -34,6 +35,7 @@ from contend.models.events import (
     StepDone,
     TeamDone,
     TeamStarted,
+    Told,
     WinnerPicked,
 )
 from contend.text import shown_score
@@ -84,14 +86,15 @@ class Lines:
         self._reasons: dict[str, str] = {}
 
     def show(self, event: AnyEvent) -> None:
-        self._board.apply(event)
+        if not isinstance(event, Detail):
+            self._board.apply(event)
         if self._as_json:
             say(json.dumps(event.model_dump(mode="json"), ensure_ascii=False))
-        else:
+        elif not isinstance(event, Detail):
             say(line_of(self._short(event)))
         sys.stdout.flush()
 
-    def _short(self, event: AnyEvent) -> AnyEvent:
+    def _short(self, event: Told) -> Told:
         """A reason for which an earlier team failed is not told again."""
         if not isinstance(event, TeamDone) or not event.error_message:
             return event
@@ -124,7 +127,8 @@ class LiveView:
         self._live.stop()
 
     def show(self, event: AnyEvent) -> None:
-        self._board.apply(event)
+        if not isinstance(event, Detail):
+            self._board.apply(event)
 
     def stopping(self) -> None:
         self._board.stage = "Stopping; Ctrl-C again ends at once"
@@ -180,13 +184,13 @@ def _facts(board: Board) -> Iterator[tuple[str, str | Text]]:
     yield "Used", usage_text(board.usage)
 
 
-def line_of(event: AnyEvent) -> str:
+def line_of(event: Told) -> str:
     """One line with the local time, who, and what happened."""
     who, what = _who_and_what(event)
     return f"{event.at.astimezone():%H:%M:%S}  {plain(who):<10}  {plain(what)}"
 
 
-def _who_and_what(event: AnyEvent) -> tuple[str, str]:
+def _who_and_what(event: Told) -> tuple[str, str]:
     match event:
         case TeamStarted() | TeamDone() | SourceOff():
             return event.team_id, _of_team(event)

@@ -35,7 +35,7 @@ from contend.models.submission import Submission
 from contend.models.task import CallUsage, RunStatus, RunUsage
 from contend.report import PublishedLine, planted_in
 from contend.run_context import thread_of
-from contend.services import Services, tell
+from contend.services import Services
 from contend.team.metrics import Doubt, doubts_of, lines_of
 from contend.text import without_sentences
 
@@ -65,7 +65,7 @@ class ClosingNodes:
         }
         best = winner.best if winner else None
         if not _gives_quotes(state):
-            tell(
+            self.services.tell(
                 WinnerPicked(
                     execution_id=state["execution_id"],
                     team_id=winner.team.team_id if winner else None,
@@ -139,7 +139,7 @@ class ClosingNodes:
             marked(submission.report, doubtful), head, options, folder, lines=lines, folders=documents
         )
         files = [str(path) for path in published.files]
-        tell(
+        self.services.tell(
             ReportPublished(
                 execution_id=state["execution_id"],
                 team_id=winner.team.team_id,
@@ -173,7 +173,7 @@ class ClosingNodes:
             best_score=winner.best.score if winner and winner.best else None,
         )
         usage = usage_of(state)
-        tell(RunDone(execution_id=state["execution_id"], status=status, message=message, usage=usage))
+        self.services.tell(RunDone(execution_id=state["execution_id"], status=status, message=message, usage=usage))
         self.services.close_run(state["execution_id"])
         if state["report"]:
             return {"status": status, "message": message}

@@ -1,6 +1,6 @@
 """The editor: the teams' best reports merged into one, judged like any other, published if it is not worse."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -27,7 +27,7 @@ from contend.research.drafts import draft_of, faults_of_report
 from contend.research.full import draft_value, head_values, length_values
 from contend.research.planting import Guard, without_planted
 from contend.run_context import RunContext
-from contend.services import Services, tell
+from contend.services import Services
 from contend.team.evaluation import evaluation_of
 from contend.team.metrics import measure, metric_tasks, unscored
 from contend.team.state import MetricTask
@@ -35,6 +35,8 @@ from contend.text import estimate_tokens
 
 EDITOR, BEST = "editor", "winner"
 """How the two reports are named in a comparison's record."""
+
+_PREFERRED: Mapping[str, Literal["editor", "winner"]] = {"editor": "editor", "winner": "winner"}
 
 _LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _SEPARATE = 2
@@ -149,7 +151,18 @@ class EditingNodes:
         await self.services.record.save_usage(state["execution_id"], "", 0, calls)
         await self.services.record.flush()
         done = editing.model_copy(update={"score": score, "published": published, "calls": calls})
-        tell(ReportMerged(execution_id=state["execution_id"], score=score, published=published))
+        self.services.tell(
+            ReportMerged(
+                execution_id=state["execution_id"],
+                score=score,
+                published=published,
+                reports=editing.reports,
+                taken=editing.taken,
+                best_score=winner.score,
+                preferred=[_PREFERRED.get(each.better or "", "tie") for each in comparisons],
+                failure=editing.failure,
+            )
+        )
         update: ContestUpdate = {"editing": _kept(done)}
         return {**update, "submission": editing.document} if published else update
 

@@ -11,7 +11,7 @@ from contend.learning.state import LearningState, LearnInput, LearnOutput
 from contend.models.events import Learned
 from contend.models.playbook import CurationResult
 from contend.models.task import CallUsage
-from contend.services import Services, tell
+from contend.services import Services
 
 LearnRunner = CompiledStateGraph[LearningState, None, LearnInput, LearnOutput]
 
@@ -37,7 +37,7 @@ class LearnNode:
         )
         learned = await graph.ainvoke(given)
         result = CurationResult.model_validate(learned["result"])
-        tell(
+        self.services.tell(
             Learned(
                 execution_id=state["execution_id"],
                 dataset=result.dataset,

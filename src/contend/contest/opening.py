@@ -14,13 +14,14 @@ from langgraph.types import Command, Overwrite, Send
 from contend.contest.state import ContestState, ContestUpdate
 from contend.errors import InputError
 from contend.learning.selection import select_bullets
-from contend.models.events import RunStarted
+from contend.models.evaluation import Criterion
+from contend.models.events import CriteriaSet, RunStarted
 from contend.models.options import RunOptions
 from contend.models.research import ResearchReport
 from contend.models.task import OrchestratorTask
 from contend.preflight import Opening, asked_of, open_asked, question_in_chat
 from contend.run_context import identity
-from contend.services import Services, tell
+from contend.services import Services
 from contend.team.criteria import made_criteria
 from contend.team.state import TeamInput
 from contend.text import shorten, without_marks
@@ -86,6 +87,8 @@ class OpeningNode:
         made = await made_criteria(self.services, run, theme=state["theme"])
         if made.usage is not None:
             await self.services.record.save_usage(run.execution_id, "", 0, [made.usage])
+        criteria = [Criterion.model_validate(each) for each in made.criteria]
+        self.services.tell(CriteriaSet(execution_id=run.execution_id, criteria=criteria, failure=made.failure))
         return {
             "criteria": made.criteria,
             "criteria_call": made.usage.model_dump(mode="json") if made.usage else None,
@@ -116,7 +119,7 @@ class OpeningNode:
         teams = opening.teams
         run = self.services.open_run(execution_id, opening.options)
         await run.enter(teams, theme=opening.theme, thread_id=thread_id)
-        tell(
+        self.services.tell(
             RunStarted(
                 execution_id=execution_id,
                 thread_id=thread_id,

@@ -18,7 +18,7 @@ from contend.models.rows import RoundStatusRow
 from contend.models.task import RunUsage, TeamStatus
 from contend.models.task import TeamState as Ended
 from contend.run_context import RunContext
-from contend.services import Services, tell
+from contend.services import Services
 from contend.team.rounds import FinishedRound
 from contend.team.state import TeamInput, TeamState
 
@@ -38,7 +38,7 @@ class Teams:
         execution_id = run.execution_id
         async with run.slots:
             await self.services.record.save_team_status(execution_id, await self._running(execution_id, team))
-            tell(TeamStarted(execution_id=execution_id, team_id=team.team_id, team_name=team.name))
+            self.services.tell(TeamStarted(execution_id=execution_id, team_id=team.team_id, team_name=team.name))
             async with run.clock.limit(team.team_id, run.options.timeout_per_team_seconds):
                 final = await graph.ainvoke(state)
             outcome = TeamOutcome(
@@ -102,7 +102,7 @@ class Teams:
         status = outcome.status
         await self.services.record.save_team_status(execution_id, status)
         await self.services.record.flush()
-        tell(
+        self.services.tell(
             TeamDone(
                 execution_id=execution_id,
                 team_id=status.team_id,

@@ -1,21 +1,38 @@
 """What a run tells while it goes: one definition for terminal, API, page, stream and callbacks."""
 
-from typing import Annotated, Literal
+import json
+from hashlib import sha256
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, TypeAdapter
 
-from contend.models.evaluation import MetricScore
+from contend.models.evaluation import Criterion, MetricScore
 from contend.models.options import Approval
 from contend.models.record import Record, Score, UtcDatetime, utc_now
+from contend.models.research import ResearchPlan
 from contend.models.round import ExitReason, LeaderboardEntry
 from contend.models.task import RunStatus, RunUsage, TeamState
 
+MOST_HITS = 10
+"""So many hits of a search are told."""
+
 
 class Event(Record):
-    """The root: when it happened, and in which execution."""
+    """The root: when it happened, in which execution, and what the run's model calls had cost by then."""
+
+    by_node: ClassVar[bool] = True
+    """Whether a node tells it: one that is run again after a crash tells it again, and it is kept once."""
 
     execution_id: str
     at: UtcDatetime = Field(default_factory=utc_now)
+    spent: RunUsage | None = None
+
+    @property
+    def key(self) -> str:
+        """The same for the same event told twice: what happened to whom, without what is a record of its own."""
+        told = self.model_dump(mode="json", exclude={"document", "at"} if self.by_node else None)
+        plain = {name: value for name, value in told.items() if not isinstance(value, dict | list)}
+        return sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:32]
 
 
 class RunStarted(Event):
@@ -27,6 +44,34 @@ class RunStarted(Event):
     sources_off: dict[str, str]
     models: dict[str, str]
     warnings: list[str] = Field(default_factory=list)
+
+
+class Detail(Event):
+    """What a page shows, and a terminal has no room for."""
+
+
+class RunStopped(Detail):
+    """The run stopped in the middle: cancelled, or its process was told to end. It can go on."""
+
+    by_node: ClassVar[bool] = False
+    type: Literal["run_stopped"] = "run_stopped"
+    message: str
+
+
+class RunResumed(Detail):
+    """The run goes on; `answers` are the decisions by question id, where a person answered."""
+
+    by_node: ClassVar[bool] = False
+    type: Literal["run_resumed"] = "run_resumed"
+    answers: dict[str, Any] = Field(default_factory=dict)
+
+
+class CriteriaSet(Detail):
+    """What a report on this question has to do, for judges; none where coverage is judged by its rubric."""
+
+    type: Literal["criteria_set"] = "criteria_set"
+    criteria: list[Criterion]
+    failure: str = ""
 
 
 class TeamStarted(Event):
@@ -41,14 +86,42 @@ class RoundStarted(Event):
     round_number: int
 
 
+class Hit(Record):
+    """What a search found, as its source names it."""
+
+    title: str
+    url: str
+    published_date: str | None = None
+
+
+class SearchDone(Detail):
+    """One query to one source: how many hits it gave, and the first of them."""
+
+    type: Literal["search_done"] = "search_done"
+    team_id: str
+    round_number: int
+    query: str
+    source: str
+    count: int
+    hits: list[Hit] = Field(default_factory=list, max_length=MOST_HITS)
+
+
 class StepDone(Event):
-    """A step of the research in a round: planned, searched, chose passages, wrote, reviewed."""
+    """A step of the research in a round: planned, searched, chose passages, wrote, reviewed.
+
+    `iteration` counts the round's loops from 1. `plan` is what was planned; `document` the id of the draft's text that
+    was written; `feedback` the reviewer's word, "" where the draft was accepted.
+    """
 
     type: Literal["step_done"] = "step_done"
     team_id: str
     round_number: int
     step: Literal["plan", "search", "choose", "write", "review"]
     detail: str = ""
+    iteration: int = 0
+    plan: ResearchPlan | None = None
+    document: str = ""
+    feedback: str = ""
 
 
 class SourceOff(Event):
@@ -67,13 +140,18 @@ class DocumentsRead(Event):
 
 
 class RoundSubmitted(Event):
+    """`document` is the id of the submission."""
+
     type: Literal["round_submitted"] = "round_submitted"
     team_id: str
     round_number: int
     characters: int
+    document: str = ""
 
 
 class RoundScored(Event):
+    """`usage` is what the round cost; `feedback` the judges' words to the team."""
+
     type: Literal["round_scored"] = "round_scored"
     team_id: str
     round_number: int
@@ -81,6 +159,7 @@ class RoundScored(Event):
     metrics: list[MetricScore]
     usage: RunUsage
     leaderboard: list[LeaderboardEntry]
+    feedback: str = ""
 
 
 class RoundJudged(Event):
@@ -109,11 +188,20 @@ class WinnerPicked(Event):
 
 
 class ReportMerged(Event):
-    """The editor merged the teams' reports; `published`: whether that report is not worse than the best team's."""
+    """The editor merged the teams' reports; `published`: whether that report is not worse than the best team's.
+
+    `taken`: what it took of each team's report; `best_score`: the best team's; `preferred`: which of both reports
+    judges preferred, once for each order in which they were shown.
+    """
 
     type: Literal["report_merged"] = "report_merged"
     score: Score | None
     published: bool
+    reports: int = 0
+    taken: dict[str, str] = Field(default_factory=dict)
+    best_score: Score | None = None
+    preferred: list[Literal["editor", "winner", "tie"]] = Field(default_factory=list)
+    failure: str = ""
 
 
 class ReportPublished(Event):
@@ -138,6 +226,7 @@ class QuestionAsked(Event):
     asked: Approval
     team_id: str
     description: str
+    args: dict[str, Any] = Field(default_factory=dict)
     problem: str = ""
 
 
@@ -148,7 +237,7 @@ class RunDone(Event):
     usage: RunUsage
 
 
-AnyEvent = Annotated[
+Told = (
     RunStarted
     | TeamStarted
     | RoundStarted
@@ -164,8 +253,10 @@ AnyEvent = Annotated[
     | ReportPublished
     | Learned
     | QuestionAsked
-    | RunDone,
-    Field(discriminator="type"),
-]
+    | RunDone
+)
+"""What a terminal shows, too."""
+
+AnyEvent = Annotated[Told | RunStopped | RunResumed | CriteriaSet | SearchDone, Field(discriminator="type")]
 ANY_EVENT: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
 """Reads an event from its JSON."""

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field
 
 from contend.models.evaluation import EvaluationResult
+from contend.models.events import AnyEvent
 from contend.models.record import Identifier, Record, Score, Text, UtcDatetime, utc_now
 from contend.models.round import ExitReason, RoundState
 from contend.models.task import RunStatus
@@ -87,6 +88,13 @@ class RoundStatusRow(Record):
     started_at: UtcDatetime | None = None
     decided_at: UtcDatetime = Field(default_factory=utc_now)
     active_seconds: Seconds = 0.0
+
+
+class KeptEvent(Record):
+    """An event of a run, under the number by which a client goes on where it was."""
+
+    number: int = Field(ge=1)
+    event: AnyEvent
 
 
 class RoundRow(Record):

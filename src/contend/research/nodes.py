@@ -10,7 +10,7 @@ from langgraph.types import Command, Overwrite, interrupt
 
 from contend.approval import Rejected, Unusable, apply_answer, question
 from contend.errors import BudgetExhausted, ContendError, DraftError, SourceError
-from contend.models.events import SourceOff, StepDone
+from contend.models.events import MOST_HITS, Hit, SearchDone, SourceOff, StepDone
 from contend.models.replies import FixesReply, ReviewReply
 from contend.models.research import Draft, Found, Passage, ResearchPlan, SearchResult
 from contend.models.submission import Submission
@@ -49,7 +49,7 @@ from contend.research.state import (
     WrittenSection,
 )
 from contend.research.submitting import submission_of
-from contend.services import Services, tell
+from contend.services import Services
 from contend.text import estimate_tokens, shorten
 
 EDITABLE = ("investigation_points", "search_queries", "plan_text")
@@ -65,7 +65,7 @@ class ResearchNodes:
     async def supervise(self, state: ResearchState) -> ResearchUpdate:
         """Plan first; afterwards decide on `next_action`, without a call."""
         if gives_quotes(state):
-            return plan_quotes(state)
+            return plan_quotes(self.services, state)
         if not state.get("task_plan"):
             # A team's round begins with an empty state; each key that is written is a row of every store.
             begun = {} if "next_action" in state else BEGUN
@@ -95,6 +95,7 @@ class ResearchNodes:
         """One query to one source; texts go to the document store, state gets their ids."""
         source = await self.services.ready_source(task["source"], task["options"]["documents"], task["execution_id"])
         hits = await source.search(task["query"], limit=task["limit"])
+        self.services.tell(_searched(task, hits))
         return {"found": await self._stored(hits, task["query"], summarized=source.summarizes)}
 
     async def turn_off(self, task: SearchTask, error: NodeError) -> Command[Literal["collect"]]:
@@ -103,7 +104,7 @@ class ResearchNodes:
             raise error.error
         reason = str(error.error)
         if (await self.services.run(task)).turn_off(task["source"], reason):
-            tell(
+            self.services.tell(
                 SourceOff(
                     execution_id=task["execution_id"], team_id=task["team_id"], source=task["source"], reason=reason
                 )
@@ -127,7 +128,7 @@ class ResearchNodes:
             raise SourceError(f"no source gave anything for {state['theme'][:80]!r} ({reasons})")
         pool, usage = await screened(self.services, state, pool)
         chosen = self._working(state, pool, best, first=[hit["text"] for hit in whole])
-        _tell_step(state, "search", _told_found(state, len(pool["results"])))
+        self._tell(state, "search", _told_found(state, len(pool["results"])))
         return {
             **chosen,
             "pool": pool,
@@ -152,7 +153,7 @@ class ResearchNodes:
         ids = within(pool, [*pinned, *chosen, *known_ids(state, best)], tokens=room)
         seen = [*pool["shown"], *(each["id"] for each in shown)]
         gaps = [query for query in reply.gaps if query not in pool["searches"]]
-        _tell_step(state, "choose", f"{len(chosen)} of {len(shown)} passages")
+        self._tell(state, "choose", f"{len(chosen)} of {len(shown)} passages")
         return {
             **self._at_work(pool, ids),
             "pool": {**pool, "shown": seen},
@@ -235,10 +236,12 @@ class ResearchNodes:
         draft = without_planted(draft, guard_of(state, offered))
         written: ResearchState = {**state, "draft_report": draft.model_dump(mode="json")}
         report = state_to_report(written, results=await self._results(state), passages=offered)
-        _tell_step(state, "write", f"{len(draft.sentences())} statements")
+        text = report.to_markdown(state["options"]["language"], folders=self._folders(state))
+        document = await self.services.documents.put(text)
+        self._tell(state, "write", f"{len(draft.sentences())} statements", document=document)
         return {
             "draft_report": draft.model_dump(mode="json"),
-            "current_draft": report.to_markdown(state["options"]["language"], folders=self._folders(state)),
+            "current_draft": text,
             "written_from": [passage.id for passage in offered],
             "marks": marks,
             "feedback": None,
@@ -255,7 +258,8 @@ class ResearchNodes:
             draft = Draft.model_validate(state["draft_report"])
             fixes, usage = await full.review(self.services, state, offered, draft)
             reviewed = _with_fixes(fixes)
-        _tell_step(state, "review", "accepted" if reviewed["accepted"] else shorten(reviewed["feedback"] or "", 80))
+        feedback = "" if reviewed["accepted"] else reviewed["feedback"] or ""
+        self._tell(state, "review", "accepted" if reviewed["accepted"] else shorten(feedback, 80), feedback=feedback)
         return {**reviewed, **await spent(self.services, state, usage)}
 
     async def _stored(self, hits: Sequence[Found], query: str, *, summarized: bool) -> list[dict[str, Any]]:
@@ -344,7 +348,7 @@ class ResearchNodes:
         else:
             best = await self.services.submission(state.get("best_submission"))
             plan, usage = await full.plan(self.services, state, best)
-        _tell_step(state, "plan", f"{len(plan.search_queries)} queries")
+        self._tell({**state, "iteration_count": 1}, "plan", f"{len(plan.search_queries)} queries", plan=plan)
         return {
             "task_plan": plan.model_dump(mode="json"),
             "next_action": "research",
@@ -352,6 +356,30 @@ class ResearchNodes:
             "iteration_count": 1,
             **await spent(self.services, state, usage),
         }
+
+    def _tell(
+        self,
+        state: ResearchState,
+        step: Literal["plan", "search", "choose", "write", "review"],
+        detail: str,
+        *,
+        plan: ResearchPlan | None = None,
+        document: str = "",
+        feedback: str = "",
+    ) -> None:
+        self.services.tell(
+            StepDone(
+                execution_id=state["execution_id"],
+                team_id=team_of(state).team_id,
+                round_number=state["round_number"],
+                step=step,
+                detail=detail,
+                iteration=state["iteration_count"],
+                plan=plan,
+                document=document,
+                feedback=feedback,
+            )
+        )
 
     async def _hand_in(self, state: ResearchState) -> ResearchUpdate:
         offered = await self._offered(state)
@@ -440,13 +468,16 @@ def _told_found(state: ResearchState, sources: int) -> str:
     return f"{sources} sources" + (f", {whole} of {len(tried)} pages in full" if tried else "")
 
 
-def _tell_step(state: ResearchState, step: Literal["plan", "search", "choose", "write", "review"], detail: str) -> None:
-    tell(
-        StepDone(
-            execution_id=state["execution_id"],
-            team_id=team_of(state).team_id,
-            round_number=state["round_number"],
-            step=step,
-            detail=detail,
-        )
+def _searched(task: SearchTask, hits: Sequence[Found]) -> SearchDone:
+    return SearchDone(
+        execution_id=task["execution_id"],
+        team_id=task["team_id"],
+        round_number=task.get("round_number", 0),
+        query=task["query"],
+        source=task["source"],
+        count=len(hits),
+        hits=[
+            Hit(title=hit.result.title, url=hit.result.url, published_date=hit.result.published_date)
+            for hit in list({hit.result.url: hit for hit in hits}.values())[:MOST_HITS]
+        ],
     )

@@ -31,7 +31,7 @@ from contend.quotes import (
 from contend.research.alone import message
 from contend.research.ask import team_of
 from contend.research.state import BEGUN, ResearchState, ResearchUpdate
-from contend.services import Services, tell
+from contend.services import Services
 from contend.text import shorten
 from contend.theme import title_of
 
@@ -47,7 +47,7 @@ def gives_quotes(state: ResearchState) -> bool:
     return team_of(state).kind == "quotes"
 
 
-def plan_quotes(state: ResearchState) -> ResearchUpdate:
+def plan_quotes(services: Services, state: ResearchState) -> ResearchUpdate:
     """The parts of the question to be answered; after they were, the end."""
     if state.get("task_plan"):
         return {"next_action": "end"}
@@ -59,7 +59,7 @@ def plan_quotes(state: ResearchState) -> ResearchUpdate:
         source_priority={"local": 1},
         plan_text=_PLAN,
     )
-    _tell(state, "plan", f"{len(points)} parts of the question")
+    _tell(services, state, "plan", f"{len(points)} parts of the question", plan=plan)
     return {**BEGUN, "task_plan": plan.model_dump(mode="json"), "next_action": "write", "iteration_count": 1}
 
 
@@ -69,7 +69,8 @@ async def hand_in_quotes(services: Services, state: ResearchState) -> ResearchUp
     answers = await asyncio.to_thread(_answers, state["theme"], found)
     submission = await _submission(services, state, answers)
     document = await services.put_submission(submission)
-    _tell(state, "write", f"{sum(len(answer.quotes) for answer in answers)} quotes")
+    quotes = f"{sum(len(answer.quotes) for answer in answers)} quotes"
+    _tell(services, state, "write", quotes, document=await services.documents.put(submission.content))
     if not is_alone(state):
         return {"submission": document}
     services.close_run(state["execution_id"])
@@ -139,13 +140,24 @@ def _draft(answers: Sequence[Answer], ids: dict[Unit, list[str]], summary: str) 
     return Draft(summary=opening, findings=findings or opening, sections=sections or [plain])
 
 
-def _tell(state: ResearchState, step: Literal["plan", "write"], detail: str) -> None:
-    tell(
+def _tell(
+    services: Services,
+    state: ResearchState,
+    step: Literal["plan", "write"],
+    detail: str,
+    *,
+    plan: ResearchPlan | None = None,
+    document: str = "",
+) -> None:
+    services.tell(
         StepDone(
             execution_id=state["execution_id"],
             team_id=team_of(state).team_id,
             round_number=state["round_number"],
             step=step,
             detail=detail,
+            iteration=1,
+            plan=plan,
+            document=document,
         )
     )

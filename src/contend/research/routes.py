@@ -109,6 +109,7 @@ class ResearchRoutes:
                     options=state["options"],
                     execution_id=state["execution_id"],
                     team_id=team_of(state).team_id,
+                    round_number=state["round_number"],
                 ),
             )
             for query, source in pairs

@@ -110,6 +110,7 @@ class SearchTask(TypedDict):
     options: dict[str, Any]
     execution_id: str
     team_id: str
+    round_number: int
 
 
 class PageTask(TypedDict):

@@ -10,14 +10,16 @@ from typing import Any, TypeVar
 from pydantic_core import PydanticSerializationError
 
 from contend.errors import StoreError
+from contend.models.events import Event
 from contend.models.record import utc_now
 from contend.models.round import ExitReason, LeaderboardEntry, RoundState
-from contend.models.rows import EvaluationRow, ExecutionRow, RoundRow, RoundStatusRow, SubmissionRow
+from contend.models.rows import EvaluationRow, ExecutionRow, KeptEvent, RoundRow, RoundStatusRow, SubmissionRow
 from contend.models.task import CallUsage, RunStatus, RunUsage, TeamStatus
 from contend.stores import record_queries as queries
 from contend.stores import record_writes as writes
 from contend.stores.record_file import RecordFile
 from contend.stores.record_schema import (
+    EVENT,
     EXECUTION,
     LEADER_BOARD,
     ROUND_HISTORY,
@@ -85,6 +87,17 @@ class RecordStore:
         rows = [{**of_round, **call.model_dump()} for call in calls]
         self._queue(USAGE, rows, what=f"the usage of team {team_id!r}, round {round_number}")
 
+    def save_event(self, event: Event) -> None:
+        """Told again, it stands where it first stood."""
+        row = {"execution_id": event.execution_id, "event_key": event.key, "told": event.model_dump(mode="json")}
+        self._queue(EVENT, [row], what=f"an event of execution {event.execution_id}")
+
+    async def events(self, thread_id: str, *, after: int = 0, limit: int = 500) -> list[KeptEvent]:
+        """A thread's events with a number above `after`, in the order in which they were told."""
+        work = partial(queries.events, thread_id=thread_id, after=after, limit=limit)
+        none: list[KeptEvent] = []
+        return await self._read(work, missing=none)
+
     async def set_pairwise(self, execution_id: str, keys: Mapping[str, float]) -> None:
         """The ranking's second key by team id, higher first; teams left out lose theirs."""
         work = partial(writes.set_pairwise, execution_id, dict(keys))
@@ -93,6 +106,11 @@ class RecordStore:
     async def submission_documents(self) -> dict[str, list[str]]:
         """The document ids of all submissions, by thread."""
         return await self._read(queries.submission_documents, missing={})
+
+    async def draft_documents(self, thread_id: str) -> set[str]:
+        """The document ids of the drafts that a thread's events name."""
+        none: set[str] = set()
+        return await self._read(partial(queries.draft_documents, thread_id=thread_id), missing=none)
 
     async def delete_thread(self, thread_id: str) -> int:
         """Durable. Removes all rows of the thread's executions and returns how many executions there were."""

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from contend.models.round import ExitReason, LeaderboardEntry, RoundState
-from contend.models.rows import EvaluationRow, ExecutionRow, RoundRow, SubmissionRow
+from contend.models.rows import EvaluationRow, ExecutionRow, KeptEvent, RoundRow, SubmissionRow
 from contend.models.task import CallUsage, TeamStatus
 from contend.stores.leaderboard import LiveLeaderboard
 from contend.stores.record_schema import fetch
@@ -58,6 +58,14 @@ ORDER BY team_id, round_number
 _ACTIVE_SECONDS = """
 SELECT coalesce(max(seconds), 0.0) AS seconds
 FROM (SELECT sum(active_seconds) AS seconds FROM round_status WHERE execution_id = ? GROUP BY team_id)
+"""
+_EVENTS = """
+SELECT number, told FROM event JOIN execution USING (execution_id) WHERE thread_id = ? AND number > ?
+ORDER BY number LIMIT ?
+"""
+_DRAFTS = """
+SELECT json_extract_string(told, '$.document') AS document FROM event JOIN execution USING (execution_id)
+WHERE thread_id = ? AND json_extract_string(told, '$.type') = 'step_done' AND document <> ''
 """
 _USAGE = "SELECT * EXCLUDE (execution_id, team_id, round_number) FROM usage WHERE execution_id = ? ORDER BY call_key"
 
@@ -120,11 +128,20 @@ def calls(connection: "DuckDBPyConnection", execution_id: str) -> list[CallUsage
     return [CallUsage.model_validate(row) for row in fetch(connection, _USAGE, execution_id)]
 
 
+def events(connection: "DuckDBPyConnection", thread_id: str, after: int, limit: int) -> list[KeptEvent]:
+    rows = fetch(connection, _EVENTS, thread_id, after, limit)
+    return [KeptEvent.model_validate({"number": row["number"], "event": row["told"]}) for row in rows]
+
+
 def submission_documents(connection: "DuckDBPyConnection") -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for thread_id, document in connection.execute(_SUBMISSION_DOCUMENTS).fetchall():
         found.setdefault(thread_id, []).append(document)
     return found
+
+
+def draft_documents(connection: "DuckDBPyConnection", thread_id: str) -> set[str]:
+    return {document for (document,) in connection.execute(_DRAFTS, [thread_id]).fetchall()}
 
 
 def exit_reasons(connection: "DuckDBPyConnection", execution_id: str) -> dict[str, ExitReason]:

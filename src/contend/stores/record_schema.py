@@ -46,9 +46,13 @@ CREATE TABLE IF NOT EXISTS usage (
     role VARCHAR NOT NULL, model VARCHAR NOT NULL, input_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL,
     cost_usd DOUBLE, milliseconds BIGINT NOT NULL, requests BIGINT NOT NULL,
     PRIMARY KEY (execution_id, call_key));
+CREATE SEQUENCE IF NOT EXISTS event_number;
+CREATE TABLE IF NOT EXISTS event (
+    execution_id VARCHAR, event_key VARCHAR, number BIGINT NOT NULL DEFAULT nextval('event_number'),
+    told JSON NOT NULL, PRIMARY KEY (execution_id, event_key));
 """
 
-TABLES = ("execution", "team_status", "pairwise", "round_history", "leader_board", "round_status", "usage")
+TABLES = ("execution", "team_status", "pairwise", "round_history", "leader_board", "round_status", "usage", "event")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -107,6 +111,9 @@ ROUND_HISTORY = Upsert("round_history", _ROUND, tuple(SubmissionRow.model_fields
 LEADER_BOARD = Upsert("leader_board", _ROUND, tuple(EvaluationRow.model_fields))
 ROUND_STATUS = Upsert("round_status", _ROUND, tuple(RoundStatusRow.model_fields), kept=("started_at",))
 USAGE = Upsert("usage", ("execution_id", "call_key"), (*_ROUND, *CallUsage.model_fields))
+
+EVENT = Upsert("event", ("execution_id", "event_key"), ("execution_id", "event_key", "told"), kept=("told",))
+"""In the order in which they are written; one that is told again keeps its place and its words."""
 
 
 def fetch(connection: "DuckDBPyConnection", sql: str, *parameters: object) -> list[dict[str, Any]]:

@@ -77,4 +77,6 @@ def delete_thread(thread_id: str, connection: "DuckDBPyConnection") -> int:
     for (execution_id,) in rows:
         for table in TABLES:
             connection.execute(f"DELETE FROM {table} WHERE execution_id = ?", [execution_id])  # noqa: S608 - our tables
+    # A part of the contest that ran by itself has events and no execution.
+    connection.execute("DELETE FROM event WHERE execution_id NOT IN (SELECT execution_id FROM execution)")
     return len(rows)

@@ -8,7 +8,7 @@ from contend.models.events import RoundJudged, RoundScored, RoundSubmitted
 from contend.models.rows import EvaluationRow, RoundStatusRow, SubmissionRow
 from contend.models.submission import Submission
 from contend.models.task import TeamStatus
-from contend.services import Services, tell
+from contend.services import Services
 from contend.team.rounds import Decision, FinishedRound
 from contend.team.view import TeamView
 
@@ -41,12 +41,13 @@ async def keep_submission(
         )
     )
     view.run.board.submitted(view.execution_id, view.team.team_id, view.round_number)
-    tell(
+    services.tell(
         RoundSubmitted(
             execution_id=view.execution_id,
             team_id=view.team.team_id,
             round_number=view.round_number,
             characters=len(submission.content),
+            document=document,
         )
     )
 
@@ -64,7 +65,7 @@ async def keep_evaluation(services: Services, view: TeamView, result: Evaluation
         )
     )
     view.run.board.scored(view.execution_id, view.team.team_id, view.round_number, result.overall)
-    tell(
+    services.tell(
         RoundScored(
             execution_id=view.execution_id,
             team_id=view.team.team_id,
@@ -73,6 +74,7 @@ async def keep_evaluation(services: Services, view: TeamView, result: Evaluation
             metrics=result.metrics,
             usage=done.usage,
             leaderboard=view.run.board.leaderboard(view.execution_id),
+            feedback=done.feedback,
         )
     )
 
@@ -94,7 +96,7 @@ async def keep_decision(
         )
     )
     await services.record.flush()
-    tell(
+    services.tell(
         RoundJudged(
             execution_id=view.execution_id,
             team_id=view.team.team_id,

@@ -16,7 +16,7 @@ from contend.models.task import CallUsage
 from contend.points import uncovered_points
 from contend.preflight import is_alone
 from contend.run_context import RunContext
-from contend.services import Services, tell
+from contend.services import Services
 from contend.team.alone import TeamAlone
 from contend.team.evaluation import evaluation_of
 from contend.team.keeping import keep_decision, keep_evaluation, keep_round, keep_submission
@@ -46,7 +46,7 @@ class TeamNodes:
         best = best_of(view.rounds)
         # Told when the ranking is read: who follows the events knows what the team saw.
         started = RoundStarted(execution_id=view.execution_id, team_id=view.team.team_id, round_number=number)
-        tell(started)
+        self.services.tell(started)
         # A round that is played again began when it first did.
         first = view.round_started if number == view.round_number else None
         return {

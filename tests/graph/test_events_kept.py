@@ -1,0 +1,80 @@
+"""What a run tells is kept with its record: whoever comes late is told all of it."""
+
+import pytest
+
+from contend.deletion import delete
+from contend.errors import StoreError
+from contend.models.events import AnyEvent, QuestionAsked, RoundSubmitted, RunResumed, SearchDone, StepDone
+from contend.services import Services
+from fakes.contests import Contest
+
+THEME = "How does resume work after a crash?"
+
+
+async def _kept(contest: Contest, thread_id: str) -> list[AnyEvent]:
+    services = contest.services()
+    kept = await services.record.events(thread_id)
+    await services.aclose()
+    assert [each.number for each in kept] == sorted(each.number for each in kept)
+    return [each.event for each in kept]
+
+
+async def test_a_runs_events_are_kept_in_the_order_in_which_they_were_told(contest: Contest) -> None:
+    outcome = await contest.run(THEME)
+
+    assert await _kept(contest, outcome.thread_id) == contest.events
+    assert {"run_started", "criteria_set", "round_scored", "report_published", "run_done"} <= {
+        event.type for event in contest.events
+    }
+
+
+async def test_what_a_team_searched_planned_and_wrote_can_be_followed(contest: Contest, services: Services) -> None:
+    await contest.run(THEME, teams=["alpha"], max_rounds=1)
+
+    searches = [event for event in contest.events if isinstance(event, SearchDone)]
+    steps = {event.step: event for event in contest.events if isinstance(event, StepDone)}
+    (submitted,) = [event for event in contest.events if isinstance(event, RoundSubmitted)]
+    assert {(each.team_id, each.round_number, each.source) for each in searches} == {("alpha", 1, "local")}
+    assert {hit.title for hit in searches[0].hits} & {"How resume works", "What a team is"}
+    assert steps["plan"].plan is not None
+    assert steps["plan"].iteration == 1
+    assert (await services.documents.get(steps["write"].document)).startswith(f"# {THEME}")
+    assert (await services.require_submission(submitted.document)).content.startswith(f"# {THEME}")
+    spent = [event.spent.requests for event in contest.events if event.spent]
+    assert spent == sorted(spent)
+    assert spent[-1] > spent[0]
+
+
+async def test_questions_answers_and_what_follows_are_told_in_turn(contest: Contest) -> None:
+    asked = await contest.run(THEME, teams=["alpha"], max_rounds=1, approve=["plan"])
+    (question,) = asked.questions
+
+    await contest.resume(asked.thread_id, "approve")
+
+    kept = await _kept(contest, asked.thread_id)
+    (told,) = [event for event in kept if isinstance(event, QuestionAsked)]
+    (resumed,) = [event for event in kept if isinstance(event, RunResumed)]
+    assert (told.question_id, told.args["search_queries"]) == (question.id, question.args["search_queries"])
+    assert resumed.answers[question.id] == {"type": "approve", "args": {}, "reason": ""}
+    assert kept.index(told) < kept.index(resumed) < len(kept) - 1
+    assert kept[-1].type == "run_done"
+
+
+async def test_a_client_goes_on_after_the_number_it_has_seen(contest: Contest, services: Services) -> None:
+    outcome = await contest.run(THEME, teams=["alpha"], max_rounds=1)
+    everything = await services.record.events(outcome.thread_id)
+
+    rest = await services.record.events(outcome.thread_id, after=everything[3].number, limit=2)
+
+    assert rest == everything[4:6]
+
+
+async def test_a_deleted_thread_leaves_neither_events_nor_drafts(contest: Contest, services: Services) -> None:
+    outcome = await contest.run(THEME, teams=["alpha"], max_rounds=1)
+    drafts = [event.document for event in contest.events if isinstance(event, StepDone) and event.document]
+
+    await delete(outcome.thread_id, services=services)
+
+    assert await services.record.events(outcome.thread_id) == []
+    with pytest.raises(StoreError, match=drafts[0][:8]):
+        await contest.services().documents.get(drafts[0])
