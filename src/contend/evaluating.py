@@ -41,9 +41,8 @@ async def evaluate(
     """
     asked = checked_theme(theme)
     given = options or RunOptions()
-    settings = services.settings
     resolved = resolve_options(
-        services.config, given, theme=asked, has_language_model=settings.has_language_model
+        services.config, given, theme=asked, has_language_model=services.models.providers.are_set()
     ).options
     if resolved.gives_quotes:
         raise InputError("no OPENAI_API_KEY or OPENAI_BASE_URL is set: a language model gives the scores; set one")

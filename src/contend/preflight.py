@@ -95,7 +95,7 @@ async def open_run(
     given = context or RunOptions()
     asked = settled_theme(theme, messages)
     resolved = resolve_options(
-        services.config, given, theme=asked, has_language_model=services.settings.has_language_model
+        services.config, given, theme=asked, has_language_model=services.models.providers.are_set()
     )
     resolved = _settled_kind(resolved)
     documents = [str(services.settings.located(path)) for path in resolved.options.documents]

@@ -11,8 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from contend.errors import InputError
-from contend.llm.endpoint import OPENAI_URL
-from contend.llm.listing import NoAnswer, SlowAnswer, endpoint_models, missing_models
+from contend.llm.endpoint import Endpoint, NoAnswer, SlowAnswer
+from contend.llm.listing import missing_models
 from contend.models.options import ResolvedOptions, Role, TeamConfig
 from contend.services import Services
 from contend.text import shorten
@@ -98,25 +98,28 @@ def models_used(options: ResolvedOptions, teams: Sequence[TeamConfig]) -> list[s
 
 
 async def check_models(services: Services, wanted: Sequence[str]) -> list[str]:
-    """Whether the endpoint answers and has the models; warnings, a line each, where it does not tell.
+    """Whether the endpoints answer and have the models; warnings, a line each, where they do not tell.
 
     Raises:
-        InputError: its address or key cannot be one.
-        NotReady: it does not answer, refuses the key, or lists models without one that is wanted.
+        InputError: an address or key cannot be one.
+        NotReady: an endpoint does not answer, refuses the key, or lists models without one that is wanted.
     """
-    if not wanted:
-        return []
-    settings = services.settings
-    if not settings.has_language_model:
-        lack = f"no OPENAI_API_KEY or OPENAI_BASE_URL is set, and the run would ask {_some(wanted)}"
+    providers = services.models.providers
+    if homeless := [model for model in wanted if providers.lack(model)]:
+        lack = f"no OPENAI_API_KEY or OPENAI_BASE_URL is set, and the run would ask {_some(homeless)}"
         raise NotReady(lack, "set one, or name no model for quotes from your documents")
-    address = services.models.endpoint.address
+    checks = (_check_endpoint(endpoint, list(names.values())) for endpoint, names in providers.by_endpoint(wanted))
+    return [warning for warnings in await asyncio.gather(*checks) for warning in warnings]
+
+
+async def _check_endpoint(endpoint: Endpoint, wanted: Sequence[str]) -> list[str]:
+    address = endpoint.address
     try:
-        listed = await endpoint_models((settings.openai_base_url or OPENAI_URL).strip(), settings.openai_key)
+        listed = await endpoint.models(wanted)
     except SlowAnswer as why:
         return [f"endpoint {address} {why}: it may be busy, or load a model"]
     except NoAnswer as why:
-        remedy = "check OPENAI_BASE_URL, OPENAI_API_KEY and that it runs, or give --team quotes to do without"
+        remedy = f"{endpoint.remedy}, or give --team quotes to do without"
         raise NotReady(f"endpoint {address} {why}", remedy) from None
     if missing := missing_models(wanted, listed):
         remedy = "give --model NAME, or set `default` in the workspace's config/models.toml"

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from contend.errors import DraftError, InputError
-from contend.functions import Function, load_function
 from contend.learning.curator import CuratorAgent
 from contend.learning.nodes import LearnNodes
 from contend.learning.reflector import ReflectorAgent
@@ -19,12 +18,14 @@ from contend.llm.budget import Ledger
 from contend.llm.context import COMPACT_PASSAGE_TOKENS, DEFAULT_CONTEXT_TOKENS, profile_of
 from contend.llm.model import Answer, Model, R, Scope
 from contend.llm.models import LanguageModels
+from contend.llm.providers import Providers
 from contend.models.events import DocumentsRead, Event
 from contend.models.options import MetricConfig, ResolvedOptions, Role, TeamConfig
 from contend.models.record import Language
 from contend.models.research import Found, Passage
 from contend.models.submission import Submission
 from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, local_now
+from contend.registry import Function, load_function
 from contend.run_context import RunContext
 from contend.settings import Config, Settings, environment_options, load_config
 from contend.sources.arxiv import ArxivSource
@@ -68,8 +69,14 @@ class Services:
         self.record = RecordStore(folder / "contend.duckdb", lock_seconds=settings.record_lock_seconds)
         self.documents = DocumentStore(folder / "documents")
         self.playbooks = PlaybookStore(folder / "playbooks")
+        self._functions: dict[str, Function] = {}
         self.models = LanguageModels(
-            settings, self.config.models, self.library, ledger_of=self._ledger, context_of=self._context
+            settings,
+            self.config.models,
+            self.library,
+            Providers(self.config.models, settings, self.function),
+            ledger_of=self._ledger,
+            context_of=self._context,
         )
         self.runs: dict[str, RunContext] = {}
         """The executions that run in this process, by id."""
@@ -79,7 +86,6 @@ class Services:
             "arxiv": lambda _: ArxivSource(settings.arxiv_base_url),
             "tavily": lambda _: TavilySource(settings.tavily_key, settings.tavily_base_url),
         }
-        self._functions: dict[str, Function] = {}
         self._sources: dict[tuple[str, tuple[str, ...]], Source] = {}
         self._submissions: OrderedDict[str, Submission] = OrderedDict()
 
@@ -331,7 +337,7 @@ class Services:
     async def aclose(self) -> None:
         """Close stores and connections; queued rows are written first."""
         await self.record.close()
-        await self.models.aclose()
+        await self.models.providers.aclose()
 
 
 class _RoleModel:

@@ -19,8 +19,8 @@ import pytest
 from contend.errors import BudgetExhausted, InputError, ModelError, ReplyError
 from contend.llm.budget import Ledger, Limits
 from contend.llm.chat import ChatModel
-from contend.llm.endpoint import Endpoint
 from contend.llm.model import Answer, Scope
+from contend.llm.openai_endpoint import OpenAIEndpoint
 from contend.models.replies import MetricReply, PlanReply, draft_reply
 from contend.prompts import PromptLibrary, Untrusted, mark_of
 from contend.settings import ModelPrice
@@ -72,7 +72,7 @@ class Caller:
         self.prompts = prompts
         self.ledgers = defaultdict[str, Ledger](Ledger)
         defaults: Settings = {"call_deadline_seconds": 20.0, "max_retries": 1}
-        self.endpoint = Endpoint(url, KEY, **{**defaults, **settings})
+        self.endpoint = OpenAIEndpoint(url, KEY, **{**defaults, **settings})
 
     def model(self, name: str = "judge-1", *, price: ModelPrice | None = None, room: int = 300) -> ChatModel:
         return ChatModel(
@@ -605,12 +605,12 @@ async def test_the_same_request_gets_the_same_reply_whatever_was_asked_before(
 @pytest.mark.parametrize("url", ["localhost:8080", "ftp://host/v1", "http://", "http://host:x/v1"])
 def test_an_unusable_address_is_refused_before_any_call(url: str) -> None:
     with pytest.raises(InputError, match="OPENAI_BASE_URL"):
-        Endpoint(url, KEY)
+        OpenAIEndpoint(url, KEY)
 
 
 def test_a_key_that_no_header_can_carry_is_refused_and_not_shown() -> None:
     with pytest.raises(InputError, match="OPENAI_API_KEY") as caught:
-        Endpoint(None, "sk-鍵-secret")
+        OpenAIEndpoint(None, "sk-鍵-secret")
 
     assert "secret" not in str(caught.value)
 

@@ -11,8 +11,8 @@ import pytest
 
 from contend.llm.budget import Ledger
 from contend.llm.chat import ChatModel
-from contend.llm.endpoint import Endpoint
 from contend.llm.model import R, Scope
+from contend.llm.openai_endpoint import OpenAIEndpoint
 from contend.models.record import Language
 from contend.models.replies import (
     CurationReply,
@@ -54,7 +54,7 @@ async def ask(
     language: Language = "en",
     run: str = "a",
 ) -> R:
-    endpoint = Endpoint(vendors.base_url, None)
+    endpoint = OpenAIEndpoint(vendors.base_url, None)
     model = ChatModel("m", endpoint, PromptLibrary(None), lambda _: Ledger())
     try:
         scope = Scope(execution_id=run, role="judge", language=language)
@@ -116,7 +116,7 @@ async def test_alone_it_logs_each_request(tmp_path: Path) -> None:
     try:
         assert server.stdout is not None
         port = (await asyncio.to_thread(server.stdout.readline)).removeprefix("READY ").strip()
-        endpoint = Endpoint(f"http://127.0.0.1:{port}/v1", None)
+        endpoint = OpenAIEndpoint(f"http://127.0.0.1:{port}/v1", None)
         model = ChatModel("m", endpoint, PromptLibrary(None), lambda _: Ledger())
         scope = Scope(execution_id="a", role="judge", language="en")
         await model.structured("judge/judge", JudgmentReply, samples_for("judge/judge")[0], scope=scope)

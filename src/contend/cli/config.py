@@ -41,7 +41,7 @@ def show_config(*, workspace: Path | None, as_json: bool) -> None:
     config, templates = services.config, services.templates
     values = [
         *_process(settings, workspace),
-        *_options(settings, config, templates),
+        *_options(services),
         *_contexts(services),
         *_models(config),
         *_templates(templates),
@@ -99,10 +99,11 @@ def _origin(variable: str, *, given: bool) -> str:
     return f"environment {variable}" if variable in os.environ else f".env {variable}"
 
 
-def _options(settings: Settings, config: Config, templates: PromptBuilderSettings) -> Iterator[Value]:
-    resolved = resolve_options(config, RunOptions(), theme="", has_language_model=settings.has_language_model)
+def _options(services: Services) -> Iterator[Value]:
+    has_language_model, templates = services.models.providers.are_set(), services.templates
+    resolved = resolve_options(services.config, RunOptions(), theme="", has_language_model=has_language_model)
     values = resolved.options.model_dump(mode="json")
-    origins = _option_origins(settings, resolved.origins)
+    origins = _option_origins(resolved.origins, has_language_model=has_language_model)
     if resolved.origins["language"] == "default":
         values["language"] = _FROM_THEME
     values["teams"] = [team.team_id for team in resolved.teams]
@@ -119,17 +120,17 @@ def _options(settings: Settings, config: Config, templates: PromptBuilderSetting
 
 def _contexts(services: Services) -> Iterator[Value]:
     """The tokens that each model of a run can read; the endpoint is asked for those that config leaves out."""
-    has_language_model = services.settings.has_language_model
+    has_language_model = services.models.providers.are_set()
     resolved = resolve_options(services.config, RunOptions(), theme="", has_language_model=has_language_model)
     contexts = asyncio.run(services.models.contexts(models_used(resolved.options, resolved.teams)))
     yield from (Value(f"run.contexts.{name}", tokens, origin) for name, (tokens, origin) in contexts.items())
 
 
-def _option_origins(settings: Settings, found: Mapping[str, str]) -> dict[str, str]:
+def _option_origins(found: Mapping[str, str], *, has_language_model: bool) -> dict[str, str]:
     origins = {"teams": "config/orchestrator.toml", **found}
     if "model" in origins and origins["models"] == "config/models.toml":
         origins["models"] = origins["model"]
-    elif not settings.has_language_model and origins["models"] == "config/models.toml":
+    elif not has_language_model and origins["models"] == "config/models.toml":
         origins["models"] = "no OPENAI_API_KEY or OPENAI_BASE_URL"
     if origins["language"] == "default":
         origins["language"] = "default: the theme's own"

@@ -14,7 +14,8 @@ from rich.text import Text
 from contend.cli.screen import advise, say, say_json, show
 from contend.cli.text import counted, plain
 from contend.errors import ContendError, InputError, StoreError
-from contend.llm.listing import NoAnswer, listed_models
+from contend.llm.endpoint import NoAnswer
+from contend.llm.listing import listed_models
 from contend.models.options import RunOptions
 from contend.preflight import judges_warning
 from contend.prompts.library import LANGUAGES
@@ -75,7 +76,7 @@ async def _checks(settings: Settings) -> list[Check]:
         Check("config", "ok", f"{counted(len(services.config.teams), 'team')}: {', '.join(services.config.teams)}"),
         await asyncio.to_thread(_prompts_check, services),
         await _model_check(services, servers),
-        *([await _context_check(services), _judges_check(services)] if settings.has_language_model else []),
+        *([await _context_check(services), _judges_check(services)] if services.models.providers.are_set() else []),
         *await _source_checks(services),
         *await _store_checks(services),
         *_extra_checks(servers),
@@ -108,8 +109,7 @@ def _prompts_check(services: Services) -> Check:
 
 async def _model_check(services: Services, servers: Sequence[Server]) -> Check:
     """Whether the endpoint answers and has the models; without one, what else there is."""
-    settings = services.settings
-    if not settings.has_language_model:
+    if not services.models.providers.are_set():
         said = "no OPENAI_API_KEY or OPENAI_BASE_URL: contend quotes from your documents, without a language model"
         return Check("model", "off", said, _offer(servers))
     if services.models.recording:
@@ -125,7 +125,9 @@ async def _model_check(services: Services, servers: Sequence[Server]) -> Check:
         return Check("model", "fault", str(error))
     if warnings:
         return Check("model", "warning", "; ".join(warnings))
-    return Check("model", "ok", f"{services.models.endpoint.address} has {', '.join(wanted)}")
+    places = services.models.providers.by_endpoint(wanted)
+    said = "; ".join(f"{endpoint.address} has {', '.join(names.values())}" for endpoint, names in places)
+    return Check("model", "ok", said)
 
 
 def _wanted_models(services: Services) -> list[str]:
@@ -147,8 +149,8 @@ async def _context_check(services: Services) -> Check:
 
 def _judges_check(services: Services) -> Check:
     """Whether anybody judges what the same model wrote."""
-    settings = services.settings
-    resolved = resolve_options(services.config, RunOptions(), theme="", has_language_model=settings.has_language_model)
+    is_set = services.models.providers.are_set()
+    resolved = resolve_options(services.config, RunOptions(), theme="", has_language_model=is_set)
     warning = judges_warning(resolved.options, resolved.teams)
     judge = resolved.options.models["evaluator"]
     return Check("judges", "warning", warning) if warning else Check("judges", "ok", f"{judge}, not the writer's model")
@@ -169,7 +171,8 @@ def _offer(servers: Sequence[Server]) -> str:
 async def _source_checks(services: Services) -> list[Check]:
     """Each source: on, or why not."""
     config = services.config
-    resolved = resolve_options(config, RunOptions(), theme="", has_language_model=services.settings.has_language_model)
+    is_set = services.models.providers.are_set()
+    resolved = resolve_options(config, RunOptions(), theme="", has_language_model=is_set)
     names = list(services.source_factories)
     return list(await asyncio.gather(*(_source(services, name, resolved.options.documents) for name in names)))
 

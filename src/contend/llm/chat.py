@@ -1,26 +1,23 @@
 """Language models: a prompt by name in, a checked reply out, within the budget."""
 
+import json
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import lru_cache, reduce
 from operator import add
 from typing import Any, Generic
+
+from pydantic import ValidationError
 
 from contend.errors import ReplyError
 from contend.llm.budget import Ledger, cost_usd
 from contend.llm.endpoint import Completion, Endpoint, FormatRefused, OptionRefused, Turn
+from contend.llm.logprobs import distribution_of
 from contend.llm.model import Answer, R, Scope
-from contend.llm.reply_text import (
-    JSON_FORMAT,
-    UnreadableReply,
-    read_reply,
-    schema_text,
-    schema_tokens,
-    strict_format,
-)
-from contend.llm.spread import spread_of
 from contend.models.options import Role
+from contend.models.replies import Reply
 from contend.models.task import CallUsage
 from contend.prompts import PromptLibrary, Untrusted, mark_of, without_delimiters
 from contend.settings import ModelPrice
@@ -33,6 +30,15 @@ _THINKING_ROOM = 4
 """A reply cut off before its first word went into thinking: the second try gets this many times the room."""
 _SHOWN_BACK = 4000
 """Characters of an unusable reply that the model sees again."""
+JSON_FORMAT: dict[str, Any] = {"type": "json_object"}
+"""`response_format` of endpoints that know no schemas: the shape is in the prompt instead."""
+MAX_REPLY_CHARACTERS = 2_000_000
+_FENCED = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
+_FAULTS_SHOWN = 3
+
+
+class UnreadableReply(ValueError):  # noqa: N818 - named by what it is
+    """The text is not a reply of the agreed shape; the message says why, short enough to show to the model."""
 
 
 @dataclass
@@ -50,12 +56,12 @@ class _Talk(Generic[R]):
 
 
 class ChatModel:
-    """A model behind an OpenAI-compatible endpoint; implements `Model`.
+    """A model behind an endpoint; implements `Model`.
 
     `ledger_of` gives an execution's ledger by its id. `max_output_tokens` per role, 2,048 for those left out;
     `temperatures` per role, from 0.0 for the likeliest reply on, the endpoint's own for those left out and for models
     that take none. Without a price the cost is None. A call's usage counts in the ledger of its execution also when no
-    usable reply came of it.
+    usable reply came of it. `name_there` is what the endpoint calls the model, where that is not its whole name.
     """
 
     def __init__(
@@ -68,8 +74,10 @@ class ChatModel:
         max_output_tokens: Mapping[Role, int] | None = None,
         temperatures: Mapping[Role, float] | None = None,
         price: ModelPrice | None = None,
+        name_there: str | None = None,
     ) -> None:
         self.name = name
+        self._name_there = name_there or name
         self._endpoint = endpoint
         self._prompts = prompts
         self._ledger_of = ledger_of
@@ -98,7 +106,7 @@ class ChatModel:
             value = await self._ask_again(talk, fault)
         else:
             value = await self._mended(talk, value, faults(value) if faults else "")
-        spread = spread_of(talk.heard.tokens, spread_over) if talk.heard and spread_over else None
+        spread = distribution_of(talk.heard.tokens, spread_over) if talk.heard and spread_over else None
         return Answer(value, reduce(add, talk.spent), spread)
 
     async def _mended(self, talk: _Talk[R], value: R, faults: str) -> R:
@@ -142,11 +150,11 @@ class ChatModel:
 
     async def _complete(self, talk: _Talk[R]) -> Completion:
         """Bind the model to the shape; where the endpoint can't, show it the shape, from then on."""
-        if self.name not in self._endpoint.without_schemas:
+        if self._name_there not in self._endpoint.without_schemas:
             try:
                 return await self._pay(talk, talk.turns, strict_format(talk.reply_type))
             except FormatRefused:
-                self._endpoint.without_schemas.add(self.name)
+                self._endpoint.without_schemas.add(self._name_there)
         system, *rest = talk.turns
         shape = self._render(talk, "reply/shape", {"schema": schema_text(talk.reply_type)})
         return await self._pay(talk, [Turn("system", f"{system.text}\n\n{shape}"), *rest], JSON_FORMAT)
@@ -168,15 +176,15 @@ class ChatModel:
     async def _hear(self, talk: _Talk[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
         """One completion, with the options that are wanted and that the model doesn't refuse."""
         refused = self._endpoint.refused_options
-        options = {name: value for name, value in self._wanted(talk).items() if (self.name, name) not in refused}
+        options = {name: value for name, value in self._wanted(talk).items() if (self._name_there, name) not in refused}
         try:
             return await self._endpoint.complete(
-                self.name, turns, max_output_tokens=talk.room, response_format=response_format, **options
+                self._name_there, turns, max_output_tokens=talk.room, response_format=response_format, **options
             )
         except OptionRefused as refusal:
             if refusal.option not in options:
                 raise
-            refused.add((self.name, refusal.option))
+            refused.add((self._name_there, refusal.option))
             return await self._hear(talk, turns, response_format)
 
     def _wanted(self, talk: _Talk[R]) -> dict[str, Any]:
@@ -209,3 +217,87 @@ def _estimated(talk: _Talk[R], turns: list[Turn]) -> int:
     """The most input tokens that the call may count, the shape included."""
     tokens = schema_tokens(talk.reply_type) + sum(estimate_tokens(turn.text) for turn in turns)
     return round(tokens * _ESTIMATE_MARGIN)
+
+
+def read_reply(text: str, reply_type: type[R]) -> R:
+    """The reply, from plain or fenced JSON; characters that no text should hold are dropped.
+
+    Raises:
+        UnreadableReply: blank, over 2,000,000 characters, not JSON, or of another shape.
+    """
+    if len(text) > MAX_REPLY_CHARACTERS:
+        raise UnreadableReply(f"the reply has {len(text):,} characters; at most {MAX_REPLY_CHARACTERS:,} are read")
+    bare = _bare(clean(text))
+    if not bare:
+        raise UnreadableReply("the reply is empty")
+    try:
+        return reply_type.model_validate_json(_without_hidden(bare) if "\\u" in bare else bare)
+    except ValidationError as error:
+        raise UnreadableReply(_explain(error)) from error
+
+
+def _bare(text: str) -> str:
+    """The JSON without what small models put around it: their thinking, a code fence."""
+    said = text.strip()
+    if said.startswith("{"):
+        return said
+    said = _without_thinking(said).strip()
+    fenced = None if said.startswith("{") else _FENCED.search(said)
+    return fenced[1].strip() if fenced else said
+
+
+def _without_thinking(said: str) -> str:
+    """A text without what stands between `<think>` and the next `</think>`; a thought that has no end stays."""
+    *closed, rest = said.split("</think>")
+    return "".join(_before_thought(part) for part in closed) + rest
+
+
+def _before_thought(part: str) -> str:
+    before, opened, _ = part.partition("<think>")
+    return before if opened else f"{part}</think>"
+
+
+def _without_hidden(text: str) -> str:
+    """The JSON with its strings cleaned: lone surrogates and NUL hide in escapes. As it is where it isn't JSON."""
+    try:
+        return json.dumps(_cleaned(json.loads(text)), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _cleaned(value: object) -> object:
+    match value:
+        case str():
+            return clean(value)
+        case list():
+            return [_cleaned(item) for item in value]
+        case dict():
+            return {clean(key): _cleaned(item) for key, item in value.items()}
+        case _:
+            return value
+
+
+def _explain(error: ValidationError) -> str:
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    lines = [f"{'.'.join(map(str, fault['loc'])) or 'reply'}: {fault['msg']}" for fault in faults[:_FAULTS_SHOWN]]
+    rest = len(faults) - _FAULTS_SHOWN
+    return shorten("; ".join([*lines, *([f"and {rest} more"] if rest > 0 else [])]), 600)
+
+
+@lru_cache(maxsize=256)
+def strict_format(reply_type: type[Reply]) -> dict[str, Any]:
+    """`response_format` that binds a model to the shape, made once; not to be changed by who gets it."""
+    described = {"name": reply_type.__name__, "strict": True, "schema": reply_type.model_json_schema()}
+    return {"type": "json_schema", "json_schema": described}
+
+
+@lru_cache(maxsize=256)
+def schema_text(reply_type: type[Reply]) -> str:
+    """The shape's JSON schema as text."""
+    return json.dumps(reply_type.model_json_schema(), ensure_ascii=False)
+
+
+@lru_cache(maxsize=256)
+def schema_tokens(reply_type: type[Reply]) -> int:
+    """About how many tokens an endpoint counts for the shape."""
+    return estimate_tokens(schema_text(reply_type))

@@ -1,13 +1,15 @@
-"""What an OpenAI-compatible server says of itself: the models it lists, and what it tells beside them."""
+"""What an OpenAI-compatible server says of itself: the models it lists, how much each can read."""
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
-from urllib.parse import urlsplit
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeGuard
+from urllib.parse import unquote, urlsplit, urlunsplit
 
-from contend.llm.endpoint import parted_login
+from contend.llm.endpoint import NoAnswer, SlowAnswer
 
+OPENAI_HOST = "api.openai.com"
 ANSWER_SECONDS = 3.0
 _MOST_BYTES = 4_000_000
 _CONNECT_SECONDS = 1.5
@@ -15,14 +17,16 @@ _OK = 200
 _BAD_KEY = {401, 403}
 _NO_SUCH_PATH = {404, 405}
 _NOT_READY = {502, 503, 504}
+_SIZE_NAMES = ("max_model_len", "context_length", "context_window", "max_context_length", "max_input_tokens", "n_ctx")
+"""A model's size in a list of models: as vLLM, OpenRouter, Groq, Mistral and Anthropic name it, and llama.cpp."""
+_LEAST_SIZE = 256
 
 
-class NoAnswer(Exception):  # noqa: N818 - it says why, and is caught where the server was asked
-    """Why a server's models could not be had."""
+class Login(NamedTuple):
+    """User and password of an endpoint that wants these instead of a key."""
 
-
-class SlowAnswer(NoAnswer):
-    """It took the connection and was not done in time: it may be busy, or load a model."""
+    user: str
+    password: str
 
 
 class Unlisted(NoAnswer):
@@ -165,3 +169,78 @@ def _entries(answer: object, key: str) -> list[Mapping[str, Any]] | None:
     ]
     usable = isinstance(given, list) and len(models) == len(named)
     return models if usable else None
+
+
+@dataclass(frozen=True)
+class EndpointSizes:
+    """What an endpoint told of its models when it was asked: `models` as listed, `facts` by path as told beside."""
+
+    models: Sequence[Mapping[str, Any]] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def of(self, name: str) -> int | None:
+        """The tokens that a model can read, as far as the endpoint told.
+
+        Of several sizes the smallest holds: a server that reads 8,192 tokens of a model trained on 131,072 tells both.
+        """
+        return min((*_sizes(self._listed(name)), *self._told_beside(name)), default=None)
+
+    def _listed(self, name: str) -> Mapping[str, Any]:
+        # A server with one model answers by whatever name it is asked.
+        return self.models[0] if len(self.models) == 1 else _entry(name, self.models)
+
+    def _told_beside(self, name: str) -> Iterator[int]:
+        """llama.cpp's context of one slot; LM Studio's and Ollama's of a model, first as it is loaded."""
+        props = self.facts.get("props")
+        slot = _under(_under(props, "default_generation_settings"), "n_ctx") if len(self.models) == 1 else None
+        studio = _entry(name, _models_of(self.facts.get("api/v0/models"), "data"))
+        ollama = _entry(name, _models_of(self.facts.get("api/ps"), "models"))
+        given = (slot, studio.get("loaded_context_length"), studio.get("max_context_length"))
+        yield from (size for size in (*given, ollama.get("context_length")) if _is_size(size))
+
+
+async def read_sizes(url: str, key: str | None) -> EndpointSizes:
+    """Ask an endpoint for its models and their sizes, a few seconds at most; one that fails to answer tells nothing."""
+    if urlsplit(url).hostname == OPENAI_HOST:
+        return EndpointSizes()  # lists no sizes
+    try:
+        models = await listed_models(url, key)
+    except NoAnswer:
+        return EndpointSizes()
+    if models and all("meta" not in model and any(_sizes(model)) for model in models):
+        return EndpointSizes(models)
+    return EndpointSizes(models, await server_facts(url, key))
+
+
+def _entry(name: str, models: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The model in a list of models. Ollama lists as `llama3:latest` what is asked for as `llama3`."""
+    names = {name, f"{name}:latest"}
+    return next((model for model in models if names & {model.get("id"), model.get("model")}), {})
+
+
+def _sizes(model: Mapping[str, Any]) -> Iterator[int]:
+    """`n_ctx_train` is what the model was trained on, `n_ctx` what llama.cpp was started with."""
+    given = [model.get(key) for key in _SIZE_NAMES]
+    given += [_under(model.get("meta"), "n_ctx"), _under(model.get("meta"), "n_ctx_train")]
+    yield from (size for size in given if _is_size(size))
+
+
+def _models_of(answer: object, key: str) -> list[Mapping[str, Any]]:
+    given = _under(answer, key)
+    return [model for model in given if isinstance(model, dict)] if isinstance(given, list) else []
+
+
+def _under(answer: object, key: str) -> object:
+    return answer.get(key) if isinstance(answer, dict) else None
+
+
+def _is_size(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= _LEAST_SIZE
+
+
+def parted_login(url: str) -> tuple[str, Login | None]:
+    """An address without the user and password in it, and these: clients log the addresses they ask."""
+    parts = urlsplit(url)
+    bare = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    login = Login(unquote(parts.username or ""), unquote(parts.password or ""))
+    return bare, login if any(login) else None

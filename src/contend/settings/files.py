@@ -10,7 +10,7 @@ from pydantic import Field
 
 from contend.errors import InputError
 from contend.models.options import EvaluatorConfig, JudgmentConfig, Role, Rounds, RunOptions, TeamConfig
-from contend.models.record import Record
+from contend.models.record import Identifier, Record
 from contend.resources import resource
 from contend.settings.checking import M, checked
 
@@ -63,8 +63,24 @@ class ModelPrice(Record):
     output: float = Field(ge=0)
 
 
+class ProviderConfig(Record):
+    """`[providers.NAME]`: who answers for models named `NAME/MODEL`.
+
+    `kind` is `openai` for any OpenAI-compatible endpoint, or a provider of LangChain's `init_chat_model`; in place of
+    it `function` makes a LangChain chat model of a model's name. `api_key_env` names the variable that holds the key.
+    Limits that are left out are those of the process.
+    """
+
+    kind: str = "openai"
+    function: str | None = None
+    base_url: str | None = None
+    api_key_env: str | None = None
+    max_calls_in_flight: Annotated[int, Field(ge=1)] | None = None
+    call_deadline_seconds: Annotated[float, Field(gt=0)] | None = None
+
+
 class ModelsConfig(Record):
-    """`config/models.toml`: the default model of a role, output limits in tokens, temperatures, prices.
+    """`config/models.toml`: the default model of a role, providers, output limits in tokens, temperatures, prices.
 
     `context` gives the tokens that models can read, by name or pattern; the first pattern that fits holds.
     """
@@ -75,6 +91,7 @@ class ModelsConfig(Record):
     temperature: dict[Role, Annotated[float, Field(ge=0, le=2)]] = Field(default_factory=dict)
     context: dict[str, Annotated[int, Field(ge=1024, le=100_000_000)]] = Field(default_factory=dict)
     prices: dict[str, ModelPrice] = Field(default_factory=dict)
+    providers: dict[Identifier, ProviderConfig] = Field(default_factory=dict)
 
 
 class Config(NamedTuple):

@@ -4,10 +4,10 @@ import math
 from numbers import Real
 
 from contend.errors import MetricError
-from contend.functions import call_function
 from contend.models.evaluation import MetricInput
 from contend.models.options import MetricConfig
 from contend.models.submission import Submission
+from contend.registry import FunctionFailed, call_function
 from contend.services import Services
 from contend.team.metrics.finding import Finding
 from contend.text import clean, shorten
@@ -28,7 +28,10 @@ async def judged_by_function(
         points=list(submission.points),
     )
     function = services.function(config.function or "")
-    return finding_of(await call_function(function, given, seconds=config.timeout_seconds))
+    try:
+        return finding_of(await call_function(function, given, seconds=config.timeout_seconds))
+    except FunctionFailed as error:
+        raise MetricError(f"the metric's function {error}") from error
 
 
 def finding_of(result: object) -> Finding:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import openai
 
 from contend.errors import ModelError
-from contend.llm.endpoint import FormatRefused, LogprobsRefused, TemperatureRefused
+from contend.llm.endpoint import FormatRefused, LogprobsRefused, SettingNames, TemperatureRefused
 from contend.retry_after import retry_after
 from contend.text import clean, shorten
 
@@ -33,9 +33,9 @@ _BAD_REQUEST = {400, 422}
 _PASSING = {408, 409, 425, 429}
 _SERVER_FAULT = 500
 _REMEDIES = {
-    _BAD_KEY: "set OPENAI_API_KEY to a valid key",
+    _BAD_KEY: "set {key} to a valid key",
     403: "choose another model, or a key that may use it",
-    404: "mend the model's name in config/models.toml or OPENAI_BASE_URL",
+    404: "mend the model's name in config/models.toml or {url}",
     413: "give fewer or shorter documents",
 }
 
@@ -48,13 +48,18 @@ class Caller:
     address: str
     secrets: tuple[str, ...]
     deadline_seconds: float
+    names: SettingNames
 
     def shown(self, text: str) -> str:
         """Text from the endpoint as one short line without keys."""
-        line = clean(text, single_line=True)
         for secret in self.secrets:
-            line = line.replace(secret, "…")
-        return shorten(_KEY.sub("…", line), 300)
+            text = text.replace(secret, "…")
+        return without_keys(text)
+
+
+def without_keys(text: str) -> str:
+    """A vendor's words as one line of at most 300 characters, without what looks like a key."""
+    return shorten(_KEY.sub("…", clean(text, single_line=True)), 300)
 
 
 def as_model_error(error: Exception, caller: Caller) -> ModelError:
@@ -74,12 +79,12 @@ def as_model_error(error: Exception, caller: Caller) -> ModelError:
         case openai.APIConnectionError():
             reason = caller.shown(str(error.__cause__ or error))
             return ModelError(
-                f"{who} cannot be reached ({reason}): check that it runs and OPENAI_BASE_URL", transient=True
+                f"{who} cannot be reached ({reason}): check that it runs and {caller.names.url}", transient=True
             )
         case _:
             return ModelError(
                 f"{who} answered with something else than a chat completion ({caller.shown(str(error))}):"
-                " check OPENAI_BASE_URL, it usually ends in /v1"
+                f" check {caller.names.url}, it usually ends in /v1"
             )
 
 
@@ -102,7 +107,8 @@ def _from_status(error: openai.APIStatusError, who: str, caller: Caller) -> Mode
             f"{who} failed {reason}, also when asked again: go on later, or lower CONTEND_MAX_CALLS_IN_FLIGHT",
             transient=True,
         )
-    return ModelError(f"{who} refused the request {reason}: {_REMEDIES.get(status, 'choose another model')}")
+    remedy = _REMEDIES.get(status, "choose another model").format(**caller.names._asdict())
+    return ModelError(f"{who} refused the request {reason}: {remedy}")
 
 
 def _refused_feature(error: openai.APIStatusError) -> type[ModelError] | None:

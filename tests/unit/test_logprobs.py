@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.llm.spread import Token, read_tokens, spread_of
+from contend.llm.logprobs import Token, distribution_of, read_tokens
 from contend.models.replies import MetricReply
 
 
@@ -16,7 +16,7 @@ def told(text: str, **likely: float) -> dict[str, object]:
 
 
 def spread(*tokens: dict[str, object]) -> dict[int, float] | None:
-    return spread_of(read_tokens(list(tokens)), "percent")
+    return distribution_of(read_tokens(list(tokens)), "percent")
 
 
 def reply(percent: int) -> MetricReply:
@@ -87,7 +87,7 @@ def test_a_number_of_more_than_nine_digits_is_not_read(digits: int, read: bool) 
     [None, [], "text", [{"token": 3}], [{"token": "80"}], [{"token": '{"score": ', "logprob": 0.0}]],
 )
 def test_where_nothing_is_told_there_is_no_spread(content: object) -> None:
-    assert spread_of(read_tokens(content), "percent") is None
+    assert distribution_of(read_tokens(content), "percent") is None
 
 
 @pytest.mark.parametrize("logprob", [0.5, 1e6])
@@ -100,7 +100,7 @@ def test_no_probability_is_over_one(logprob: float) -> None:
 def test_a_probability_that_is_no_number_is_left_out() -> None:
     tokens = read_tokens([{"token": '"percent": 5', "logprob": math.nan}])
 
-    assert spread_of(tokens, "percent") is None
+    assert distribution_of(tokens, "percent") is None
 
 
 @pytest.mark.parametrize("likely", [{}, {250: 1.0}, {-1: 1.0}])
@@ -120,6 +120,6 @@ def test_an_expected_score_is_a_score(likely: dict[int, float], percent: int) ->
 )
 def test_any_tokens_give_shares_that_sum_to_one_or_nothing(tokens: list[tuple[str, dict[str, float]]]) -> None:
     said = [Token('"percent": ', {}), *(Token(text, likely) for text, likely in tokens)]
-    found = spread_of(said, "percent")
+    found = distribution_of(said, "percent")
 
     assert found is None or sum(found.values()) == pytest.approx(1)

@@ -1,21 +1,55 @@
-"""Functions of a user's own, named `module:function`: found before a run, called where they can do no harm to it."""
+"""What TOML files name: as `kind`, what contend has by that name; as `function`, `module:function` of the workspace.
+
+Sources, metrics and model providers are found here. A function is loaded before a run, and called where it can do no
+harm to it.
+"""
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from threading import Thread
 from types import ModuleType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from contend.errors import InputError, MetricError
+from contend.errors import InputError
 from contend.text import clean, shorten
 
-Function = Callable[[Any], object]
+T = TypeVar("T")
+Function = Callable[..., object]
 _BROKEN = (ImportError, SyntaxError, AttributeError, NameError, OSError, ValueError, TypeError)
 """What importing a module with a fault raises, mostly."""
+
+
+class FunctionFailed(Exception):  # noqa: N818 - said of the function, and caught where it was called
+    """What a user's function did instead of returning; `passing` where it may return when called again."""
+
+    def __init__(self, message: str, *, passing: bool = False) -> None:
+        super().__init__(message)
+        self.passing = passing
+
+
+@dataclass(frozen=True)
+class Registry(Generic[T]):
+    """What contend has of one sort, by the names that a TOML file may give as `kind`."""
+
+    sort: str
+    entries: Mapping[str, T]
+
+    def get(self, kind: str, where: str) -> T:
+        """The entry of that name; `where` begins the error.
+
+        Raises:
+            InputError: there is none; names those that there are.
+        """
+        if kind not in self.entries:
+            raise InputError(
+                f"{where}: no {self.sort} {kind!r}; choose from {', '.join(self.entries)}, or name a function"
+            )
+        return self.entries[kind]
 
 
 def load_function(folder: Path, name: str) -> Function:
@@ -36,29 +70,34 @@ def load_function(folder: Path, name: str) -> Function:
     return found  # type: ignore[no-any-return]  # any callable
 
 
-async def call_function(function: Function, given: object, *, seconds: float) -> object:
+async def call_function(function: Function, *arguments: object, seconds: float) -> object:
     """What a plain or async function returns. It runs in a thread that nothing waits for once its time is over.
 
     Raises:
-        MetricError: it raised, or was not done in time.
+        FunctionFailed: it raised, or was not done in time.
     """
+    try:
+        return await asyncio.wait_for(asyncio.wrap_future(start_function(function, *arguments)), seconds)
+    except TimeoutError as error:
+        raise FunctionFailed(f"was not done within {seconds:g} s") from error
+
+
+def start_function(function: Function, *arguments: object) -> "Future[object]":
+    """What a plain or async function will return; its errors come as `FunctionFailed`."""
     done: Future[object] = Future()
     done.set_running_or_notify_cancel()
     # A daemon: a hanging function would otherwise keep the process from ending.
-    Thread(target=_work, args=(function, given, done), daemon=True).start()
-    try:
-        return await asyncio.wait_for(asyncio.wrap_future(done), seconds)
-    except TimeoutError as error:
-        raise MetricError(f"the metric's function was not done within {seconds:g} s") from error
+    Thread(target=_work, args=(function, arguments, done), daemon=True).start()
+    return done
 
 
-def _work(function: Function, given: object, done: "Future[object]") -> None:
+def _work(function: Function, arguments: tuple[object, ...], done: "Future[object]") -> None:
     try:
-        result = function(given)
+        result = function(*arguments)
         if inspect.isawaitable(result):
             result = asyncio.run(_awaited(result))
     except BaseException as error:  # noqa: BLE001 - the user's own code: whatever it raises belongs to who waits
-        done.set_exception(MetricError(f"the metric's function raised {_said(error)}"))
+        done.set_exception(FunctionFailed(f"raised {_said(error)}", passing=isinstance(error, OSError)))
     else:
         done.set_result(result)
 

@@ -40,7 +40,7 @@ def read_tokens(content: object) -> list[Token]:
     return [Token(one.token, _likely(one)) for one in said]
 
 
-def spread_of(tokens: Sequence[Token], field: str) -> dict[int, float] | None:
+def distribution_of(tokens: Sequence[Token], field: str) -> dict[int, float] | None:
     """How likely each value of a field of whole percents was, summing to 1; None where the tokens don't tell.
 
     A number of several tokens counts with each of them changed alone. What would have followed a digit that was not

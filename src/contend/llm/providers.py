@@ -1,0 +1,172 @@
+"""Providers: which endpoint a model's name leads to.
+
+`PROVIDER/MODEL` names an entry of `[providers]` in config/models.toml, `KIND:MODEL` a chat model as LangChain's
+`init_chat_model` has it, and any other name a model of the endpoint that OPENAI_BASE_URL and OPENAI_API_KEY set.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Collection
+from typing import NamedTuple
+
+from dotenv import dotenv_values
+
+from contend.errors import InputError, ModelError
+from contend.llm.context import DEFAULT_CONTEXT_TOKENS, ModelContext, configured_context
+from contend.llm.endpoint import CallLimits, Endpoint, SettingNames
+from contend.llm.langchain_endpoint import PACKAGES, FunctionChats, LangChainEndpoint, PackagedChats
+from contend.llm.openai_endpoint import OpenAIEndpoint
+from contend.registry import Function, Registry
+from contend.settings import ModelsConfig, ProviderConfig, Settings
+
+_OPENAI = "openai"
+_DEFAULT = ProviderConfig()
+
+
+class _Place(NamedTuple):
+    """Where a model is: `provider` is "" for the endpoint of the environment."""
+
+    provider: str
+    config: ProviderConfig
+    model: str
+
+
+class _Making(NamedTuple):
+    """What an endpoint is made of: its entry, its key and what every endpoint gets."""
+
+    name: str
+    config: ProviderConfig
+    key: str | None
+    names: SettingNames
+    limits: CallLimits
+
+
+def _openai_endpoint(making: _Making) -> Endpoint:
+    return OpenAIEndpoint(making.config.base_url, making.key, names=making.names, **making.limits)
+
+
+def _packaged_endpoint(making: _Making) -> Endpoint:
+    own = {"base_url": making.config.base_url, "api_key": making.key}
+    given = {name: value for name, value in own.items() if value is not None}
+    remedy = "check the model's name, and the variables that its package reads for address and key"
+    chats = PackagedChats(making.config.kind, given)
+    return LangChainEndpoint(f"LangChain's {making.config.kind}", chats, remedy=remedy, **making.limits)
+
+
+KINDS: Registry[Callable[[_Making], Endpoint]] = Registry(
+    "kind of provider", {_OPENAI: _openai_endpoint, **dict.fromkeys(PACKAGES, _packaged_endpoint)}
+)
+"""What `kind` of an entry in `[providers]` may be; `openai` is any OpenAI-compatible endpoint."""
+
+
+class Providers:
+    """The endpoints that models are asked at, each made once, at first use. Blocking: it reads the `.env` file.
+
+    `load` gives the function that `module:function` names.
+
+    Raises:
+        InputError: an entry of `[providers]` names a kind that is none.
+    """
+
+    def __init__(self, models: ModelsConfig, settings: Settings, load: Callable[[str], Function]) -> None:
+        self._models = models
+        self._settings = settings
+        self._load = load
+        self._environment = {**dotenv_values(".env"), **os.environ}
+        self._endpoints: dict[str, Endpoint] = {}
+        for name, entry in models.providers.items():
+            KINDS.get(entry.kind, f"config/models.toml [providers.{name}]")
+
+    def are_set(self) -> bool:
+        """Whether the workspace's own models have an endpoint, so that a run that names none is a contest."""
+        named = {self._models.default, *self._models.roles.values()}
+        return self._settings.has_language_model or any(self._place(model).provider for model in named)
+
+    def lack(self, model: str) -> str | None:
+        """Why there is nobody to ask for a model; None where there is somebody."""
+        if self._settings.has_language_model or self._place(model).provider:
+            return None
+        return f"no OPENAI_API_KEY or OPENAI_BASE_URL is set, and {model} would be asked"
+
+    def find(self, model: str) -> tuple[Endpoint, str]:
+        """The endpoint of a model, and the model's name there.
+
+        Raises:
+            ModelError: there is nobody to ask for it.
+            InputError: its endpoint's address or key cannot be one; names what sets it.
+        """
+        if lack := self.lack(model):
+            raise ModelError(f"{lack}: set one")
+        place = self._place(model)
+        if place.provider not in self._endpoints:
+            self._endpoints[place.provider] = self._make(place)
+        return self._endpoints[place.provider], place.model
+
+    def by_endpoint(self, models: Collection[str]) -> list[tuple[Endpoint, dict[str, str]]]:
+        """The endpoints of models; with each, its models' names there by their whole names.
+
+        Raises:
+            ModelError, InputError: as `find` does.
+        """
+        groups: dict[int, tuple[Endpoint, dict[str, str]]] = {}
+        for model in models:
+            endpoint, name_there = self.find(model)
+            groups.setdefault(id(endpoint), (endpoint, {}))[1][model] = name_there
+        return list(groups.values())
+
+    async def contexts(self, models: Collection[str]) -> dict[str, ModelContext]:
+        """How much each model can read, and who says so: `[context]`, its endpoint, or a default."""
+        return dict(zip(models, await asyncio.gather(*map(self._context, models)), strict=True))
+
+    async def _context(self, model: str) -> ModelContext:
+        if known := configured_context(model, self._models.context):
+            return known
+        if self.lack(model) is None:
+            endpoint, name_there = self.find(model)
+            if tokens := await endpoint.context_tokens(name_there):
+                return ModelContext(tokens, endpoint.address)
+        return ModelContext(DEFAULT_CONTEXT_TOKENS, "default")
+
+    async def aclose(self) -> None:
+        """Close the running loop's connections; a later call opens new ones."""
+        for endpoint in self._endpoints.values():
+            await endpoint.aclose()
+
+    def _place(self, model: str) -> _Place:
+        before, slash, after = model.partition("/")
+        if slash and before in self._models.providers:
+            return _Place(before, self._models.providers[before], after)
+        kind, colon, name = model.partition(":")
+        if colon and kind in PACKAGES:
+            return _Place(f"{kind}:", ProviderConfig(kind=kind), name)
+        return _Place("", _DEFAULT, name if colon and kind == _OPENAI else model)
+
+    def _make(self, place: _Place) -> Endpoint:
+        config, settings = place.config, self._settings
+        limits: CallLimits = {
+            "call_deadline_seconds": config.call_deadline_seconds or settings.call_deadline_seconds,
+            "max_calls_in_flight": config.max_calls_in_flight or settings.max_calls_in_flight,
+            "max_retries": settings.max_retries,
+        }
+        if not place.provider:
+            return OpenAIEndpoint(settings.openai_base_url, settings.openai_key, **limits)
+        if config.function:
+            remedy = f"look at {config.function}"
+            chats = FunctionChats(self._load(config.function))
+            return LangChainEndpoint(config.function, chats, remedy=remedy, **limits)
+        return KINDS.get(config.kind, place.provider)(
+            _Making(place.provider, config, self._key(place), self._names(place), limits)
+        )
+
+    def _key(self, place: _Place) -> str | None:
+        variable = place.config.api_key_env
+        if variable and not self._environment.get(variable):
+            raise InputError(
+                f"{variable} is not set, the key of [providers.{place.provider}] in config/models.toml: set it, or"
+                " leave api_key_env out for an endpoint without a key"
+            )
+        return self._environment[variable] if variable else None
+
+    def _names(self, place: _Place) -> SettingNames:
+        entry = f"[providers.{place.provider}] in config/models.toml"
+        return SettingNames(f"base_url of {entry}", place.config.api_key_env or f"api_key_env of {entry}")
