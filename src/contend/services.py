@@ -165,11 +165,14 @@ class Services:
 
     # Prompts
 
-    def stance(self, team: TeamConfig, language: Language) -> str:
-        """How a team goes about it: the words in its config, else its prompt file, else none."""
+    def stance(self, team: TeamConfig, language: Language, *, sources: Sequence[str]) -> str:
+        """How a team goes about it: the words in its config, else its prompt file, else none.
+
+        `sources`: those that its run uses.
+        """
         if team.stance or f"stance/{team.team_id}" not in self._prompt_names:
             return team.stance
-        return self.library.render(f"stance/{team.team_id}", {}, language=language, mark="")
+        return self.library.render(f"stance/{team.team_id}", {"sources": sources}, language=language, mark="")
 
     def rubric(self, metric: MetricConfig, language: Language) -> str:
         """The rubric of a metric by model.

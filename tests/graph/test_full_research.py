@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
+from contend.models.options import TeamConfig
 from contend.research.graph import build_research_graph
 from contend.services import Services
 from contend.text import estimate_tokens
@@ -61,6 +62,28 @@ async def test_the_planner_sees_the_catalogue_of_the_own_documents(
     (asked,) = prompts_of(vendors, "research/plan")
     assert "# Your own documents" in asked
     assert all(title in asked for title in ("How resume works", "What a team is", "How scores are made"))
+
+
+def test_a_stance_speaks_only_of_sources_that_are_on(services: Services) -> None:
+    for name, spoken_of in (("scout", "open web"), ("scholar", "research papers"), ("archivist", "elsewhere")):
+        team = TeamConfig(team_id=name, name=name, sources=["local"])
+        local = services.stance(team, "en", sources=["local"])
+        every = services.stance(team, "en", sources=["tavily", "arxiv", "local"])
+        assert (spoken_of in local, spoken_of in every) == (False, True)
+
+
+async def test_a_revision_sees_the_type_of_each_block_and_both_lengths(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    vendors.reply(fixes("Name the step."), prompt="research/review", times=1)
+
+    await researched(services, contest, max_iterations=2)
+
+    (asked,) = prompts_of(vendors, "research/revise")
+    assert re.search(r"^1\.1 paragraph\n1\.1\.1: ", asked, re.MULTILINE)
+    assert re.search(r"^2\.1 list\n2\.1\.1: ", asked, re.MULTILINE)
+    assert re.search(r"^2\.2 table: Statement \| No\.\n2\.2\.1: .* \| \d", asked, re.MULTILINE)
+    assert re.search(r"The draft has \d+ words; about 1500 are wanted", asked)
 
 
 async def test_planner_and_writer_see_the_file_and_the_day_of_each_of_the_own_documents(

@@ -23,7 +23,7 @@ from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts import Untrusted
 from contend.report import build_report
-from contend.research.drafts import draft_of, faults_of_report
+from contend.research.drafts import draft_of, faults_of_report, length_of
 from contend.research.full import draft_value, head_values, length_values
 from contend.research.planting import Guard, without_planted
 from contend.run_context import RunContext
@@ -83,6 +83,7 @@ class EditingNodes:
                     {
                         "label": label,
                         "draft": draft_value(submission.draft, passages),
+                        **length_of(submission.draft),
                         "feedback": Untrusted(outcome.best.feedback if outcome.best else "", label="feedback"),
                     }
                     for label, outcome, submission in zip(_LABELS, outcomes, drafts, strict=False)

@@ -34,6 +34,7 @@ _CITED = [
 ]
 _POINTS = [Untrusted("What makes a bridge hum"), Untrusted("What stops it")]
 _LESSONS = [{"number": 1, "content": Untrusted("Name the year of each figure.", label="bullet")}]
+_LENGTH = {"draft_words": 1_420, "draft_characters": 2_900}
 _QUESTION = {"theme": Untrusted("Why do bridges hum in the wind?"), "instructions": _said("instructions")}
 _PAST = {"round_number": 1, "score": 0.5, "feedback": _said("feedback"), "uncovered": _POINTS}
 _ENTRY = {"content": _said("submission"), "feedback": _said("feedback")}
@@ -253,8 +254,8 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
         {**_WRITING_SPARSE, "outline": []},
     ),
     "research/revise": (
-        {**_WRITING, "draft": _said("draft"), "marks": _MARKS, "fixes": _said("fixes"), "new_passages": [2]},
-        {**_WRITING_SPARSE, "draft": _said("draft"), "marks": [], "fixes": "", "new_passages": []},
+        {**_WRITING, **_LENGTH, "draft": _said("draft"), "marks": _MARKS, "fixes": _said("fixes"), "new_passages": [2]},
+        {**_WRITING_SPARSE, **_LENGTH, "draft": _said("draft"), "marks": [], "fixes": "", "new_passages": []},
     ),
     "research/section": (
         {**_WRITING, "outline": [Untrusted("Causes"), Untrusted("Remedies")], "number": 2},
@@ -267,13 +268,15 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
     "research/merge": (
         {
             "head": "Question and passages",
-            "reports": [{"label": label, "draft": _said("draft"), "feedback": _said("feedback")} for label in "AB"],
+            "reports": [
+                {"label": label, "draft": _said("draft"), "feedback": _said("feedback"), **_LENGTH} for label in "AB"
+            ],
             "words": 1_500,
             "characters": 3_000,
         },
         {
             "head": "Question and passages",
-            "reports": [{"label": "A", "draft": _said("draft"), "feedback": ""}],
+            "reports": [{"label": "A", "draft": _said("draft"), "feedback": "", **_LENGTH}],
             "words": 500,
             "characters": 1_000,
         },
@@ -392,8 +395,10 @@ _SYSTEM: tuple[Values, Values] = (
 
 
 def samples_for(name: str) -> tuple[Values, Values]:
-    """A full and a sparse set of values for a prompt; rubrics and stances have none."""
+    """A full and a sparse set of values for a prompt; rubrics have none."""
     agent, _, step = name.partition("/")
+    if agent == "stance":
+        return {"sources": ["tavily", "arxiv", "local"]}, {"sources": ["local"]}
     if step == "system":
         return _SYSTEM
     return _SAMPLES.get(name) or _SAMPLES.get(f"{agent}/default") or ({}, {})

@@ -7,6 +7,7 @@ from contend.approval import Decision
 from contend.llm.context import ContextProfile, role_profile
 from contend.llm.model import Model, Scope
 from contend.models.options import ResolvedOptions, TeamConfig
+from contend.models.record import Language
 from contend.models.research import Passage
 from contend.models.task import CallUsage
 from contend.research.planting import Guard
@@ -77,6 +78,12 @@ def rejection_reason(state: ResearchState) -> str:
 def searched_sources(state: ResearchState) -> list[str]:
     """The team's sources that the run uses, in its order of preference."""
     return [name for name in team_of(state).sources if name in state["options"]["sources"]]
+
+
+def stance_of(services: Services, state: ResearchState) -> str:
+    """How the team goes about it, with the sources that are on."""
+    language: Language = state["options"]["language"]
+    return services.stance(team_of(state), language, sources=searched_sources(state))
 
 
 def queries_of(state: ResearchState) -> list[str]:

@@ -8,7 +8,16 @@ from contend.models.replies import DraftReply, PlanReply, ReviewReply, SentenceR
 from contend.models.research import CitedSentence, Draft, Passage, ResearchPlan, flat_section
 from contend.models.task import CallUsage
 from contend.prompts import Untrusted
-from contend.research.ask import agent, guard_of, max_iterations, rejection_reason, scope, searched_sources, team_of
+from contend.research.ask import (
+    agent,
+    guard_of,
+    max_iterations,
+    rejection_reason,
+    scope,
+    searched_sources,
+    stance_of,
+    team_of,
+)
 from contend.research.planting import Guard
 from contend.research.state import ResearchState
 from contend.services import Services
@@ -149,7 +158,7 @@ def _briefing(services: Services, state: ResearchState) -> dict[str, object]:
     return {
         "instructions": Untrusted(state["options"]["instructions"], label="instructions"),
         "brief": state.get("brief", ""),
-        "stance": services.stance(team_of(state), state["options"]["language"]),
+        "stance": stance_of(services, state),
     }
 
 

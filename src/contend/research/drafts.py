@@ -24,7 +24,6 @@ from contend.models.research import (
     ItemList,
     Paragraph,
     Passage,
-    PlacedSentence,
     Section,
     Table,
     TableRow,
@@ -113,17 +112,38 @@ def faults_of_revision(reply: RevisionReply, offered: int, sections: int, guard:
 
 
 def shown_draft(draft: Draft, numbers: Mapping[str, int], *, only_sections: bool = False) -> str:
-    """The draft as a model reads it: each statement under its place, with its passages by number and its kind."""
+    """The draft as a model reads it: each statement under its place, with its passages by number and its kind.
+
+    Above the statements of a block stands its type, of a table with its columns.
+    """
     lines = [f"Title: {draft.title}"] if draft.title else []
-    heading = ""
-    for placed in draft.placed():
-        if only_sections and not placed.place[0].isdigit():
+    heading, rows, blocks = "", draft.rows(), _block_lines(draft)
+    for place, sentence in draft.placed():
+        if only_sections and not place[0].isdigit():
             continue
-        if (new := _heading(draft, placed.place)) != heading:
+        if (new := _heading(draft, place)) != heading:
             heading = new
             lines.append(f"\n## {heading}")
-        lines.append(_line(placed, numbers))
+        if place.endswith(".1"):
+            lines.append(blocks[place.removesuffix(".1")])
+        text = " | ".join(rows[place].cells) if place in rows else sentence.text
+        lines.append(f"{place}: {text}{_footing(sentence, numbers)}")
     return "\n".join(lines).strip()
+
+
+def _block_lines(draft: Draft) -> dict[str, str]:
+    return {
+        f"{number}.{at}": f"{number}.{at} {block.type}"
+        + (f": {' | '.join(block.columns)}" if isinstance(block, Table) else "")
+        for number, section in enumerate(draft.sections, start=1)
+        for at, block in enumerate(section.blocks, start=1)
+    }
+
+
+def length_of(draft: Draft) -> dict[str, int]:
+    """How long a draft is, in words and in characters, without its headings."""
+    text = " ".join(sentence.text for sentence in draft.sentences())
+    return {"draft_words": len(text.split()), "draft_characters": len(text)}
 
 
 def _heading(draft: Draft, place: str) -> str:
@@ -134,12 +154,11 @@ def _heading(draft: Draft, place: str) -> str:
     return f"Section {number}: {draft.sections[number - 1].heading}".rstrip(": ")
 
 
-def _line(placed: PlacedSentence, numbers: Mapping[str, int]) -> str:
-    sentence = placed.sentence
+def _footing(sentence: CitedSentence, numbers: Mapping[str, int]) -> str:
     cited = dict.fromkeys(numbers[each] for each in sentence.passages if each in numbers)
     marks = "".join(f"[{number}]" for number in cited)
     about = ", ".join(part for part in (sentence.kind if sentence.kind != "stated" else "", sentence.basis) if part)
-    return f"{placed.place}: {sentence.text}{f' {marks}' if marks else ''}{f' ({about})' if about else ''}"
+    return f"{f' {marks}' if marks else ''}{f' ({about})' if about else ''}"
 
 
 def _sentences(statements: Sequence[StatementReply], ids: Sequence[str]) -> list[CitedSentence]:

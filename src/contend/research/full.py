@@ -19,13 +19,14 @@ from contend.models.research import Draft, Passage, ResearchPlan, Section
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts import Untrusted
-from contend.research.ask import agent, guard_of, profile, rejection_reason, scope, searched_sources, team_of
+from contend.research.ask import agent, guard_of, profile, rejection_reason, scope, searched_sources, stance_of, team_of
 from contend.research.drafts import (
     draft_of,
     faults_of_report,
     faults_of_revision,
     faults_of_section,
     faults_of_summary,
+    length_of,
     revised,
     section_of,
     shown_draft,
@@ -59,7 +60,7 @@ async def plan(services: Services, state: ResearchState, best: Submission | None
             "fixes": Untrusted(fixes_for(state), label="fixes"),
             "rejected": Untrusted(rejection_reason(state), label="feedback"),
             "round_number": state["round_number"],
-            "stance": services.stance(team_of(state), state["options"]["language"]),
+            "stance": stance_of(services, state),
             "sources": searched_sources(state),
             "query_hints": team_of(state).query_hints,
         },
@@ -90,7 +91,7 @@ async def write(
     writer = await agent(services, state, "writer")
     values = {
         "head": await _head(services, state, offered),
-        "stance": services.stance(team_of(state), state["options"]["language"]),
+        "stance": stance_of(services, state),
         "bullets": _lessons(bullets, state.get("brief", "")),
         **length_values(state["options"]["length"]),
     }
@@ -110,6 +111,7 @@ async def write(
         {
             **values,
             "draft": draft_value(before, offered),
+            **length_of(before),
             "marks": _marks(state),
             "fixes": Untrusted(fixes_for(state), label="fixes"),
             "new_passages": _new_numbers(state),
@@ -131,7 +133,7 @@ async def write_section(services: Services, task: SectionTask, offered: Sequence
         SectionDraftReply,
         {
             "head": await _head(services, state, offered),
-            "stance": services.stance(team_of(state), state["options"]["language"]),
+            "stance": stance_of(services, state),
             "bullets": _lessons(bullets, state.get("brief", "")),
             "outline": [Untrusted(each) for each in outline],
             "number": number,
