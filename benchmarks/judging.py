@@ -100,7 +100,7 @@ async def judge(services: Services, pair: Pair, *, by_code: bool, why: bool) -> 
         side: await kept_submission(services, pair, parts)
         for side, parts in zip(_SIDES, (pair.good, pair.damaged), strict=True)
     }
-    made = await made_criteria(services, options, theme=pair.theme, execution_id=pair.name)
+    made = await made_criteria(services, services.open_run(pair.name, options), theme=pair.theme)
     results = await asyncio.gather(
         *(evaluated(services, pair, documents[side], options, made.criteria) for side in _SIDES)
     )

@@ -14,7 +14,12 @@ from hypothesis import strategies as st
 from contend.app import RunOutcome
 from contend.contest.comparing import Comparison, pairwise_keys
 from contend.models.events import WinnerPicked
+from contend.models.research import CitedSentence, Draft, Passage, SearchResult
 from contend.models.round import LeaderboardEntry, ranked
+from contend.models.submission import Submission
+from contend.report import build_report
+from contend.services import Services
+from contend.team.metrics import pair_view
 from fakes.contests import LARGE_CONTEXT, Contest, write_workspace
 from fakes.terminal import Terminal
 from fakes.vendors import Vendors
@@ -198,8 +203,9 @@ async def test_judges_of_a_pair_see_neither_names_nor_scores(contest: Contest, v
             assert not re.search(r"\b(?:alpha|beta)\b|/100", call.system + call.user, re.IGNORECASE)
 
 
-async def test_judges_of_a_pair_see_the_passages_behind_what_only_one_report_says(
-    workspace: Path, documents: Path, vendors: Vendors
+@pytest.mark.parametrize("words", ["Own words {}.", "The same words."], ids=["says", "cites"])
+async def test_judges_of_a_pair_see_the_passages_behind_what_only_one_report(
+    words: str, workspace: Path, documents: Path, vendors: Vendors
 ) -> None:
     write_workspace(workspace, reads=LARGE_CONTEXT)
     verdict = {"reason": "Fair.", "evidence": [], "fixes": [], "percent": 80}
@@ -210,7 +216,7 @@ async def test_judges_of_a_pair_see_the_passages_behind_what_only_one_report_say
 
     def of_one_passage(number: int) -> Callable[[str], str]:
         def changed(reply: str) -> str:
-            said = {"text": f"Own words {number}.", "sources": [number], "kind": "stated", "basis": ""}
+            said = {"text": words.format(number), "sources": [number], "kind": "stated", "basis": ""}
             report = json.loads(reply)
             section = {"heading": "Body", "blocks": [{"type": "paragraph", "sentences": [report["summary"][0]]}]}
             return json.dumps({**report, "findings": [said], "sections": [section], "limits": []})
@@ -234,8 +240,41 @@ async def test_judges_of_a_pair_see_the_passages_behind_what_only_one_report_say
         for model, number in (("alpha", 2), ("beta", 3)):
             shown = offered[model].split(f"## Passage {number}: ")[1].split("</passage-")[0]
             assert re.sub(r".*<passage-\w+>", "", shown, flags=re.DOTALL).strip() in head
-        assert re.search(r"^finding 1: Own words [23]\. \[\d\]$", reports, re.MULTILINE)
+        assert len(set(re.findall(r"^finding 1: .+ words.* (\[\d\])$", reports, re.MULTILINE))) == 2
+        assert re.search(
+            r"^- \[\d\] .*title-\w+>How resume works<", head.split("# Other passages that they cite")[1], re.MULTILINE
+        )
         assert "Be brief." in head
+
+
+async def submission_citing(services: Services, cited: str, text: str) -> Submission:
+    """One sentence that cites a passage by its id; only the passage with `text` was retrieved."""
+    said = [CitedSentence(text="Bridges hum.", passages=[cited])]
+    draft = Draft(summary=said, findings=said, analysis=said, limits=[])
+    result = SearchResult(title="On bridges", summary=text, source="tavily", url="https://bridges.example")
+    kept = Passage(id=await services.documents.put(text), url=result.url, title=result.title)
+    report = build_report(draft, [kept], [result], theme=THEME, language="en")
+    return Submission(content="Bridges hum.", report=report, draft=draft, passages=[kept], results=[result])
+
+
+async def test_a_source_that_nobody_retrieved_is_shown_as_such_to_the_judges_of_a_pair(services: Services) -> None:
+    text = "Wind makes bridges hum."
+    honest = await submission_citing(services, await services.documents.put(text), text)
+    inventing = await submission_citing(services, "invented", text)
+
+    values = (await pair_view(services, honest, inventing, tokens=1_000)).values()
+
+    shown = services.library.render(
+        "pairwise/compare",
+        {"user_query": THEME, "instructions": "", "criteria": "", **values},
+        language="en",
+        mark="1a2b3c4d",
+    )
+    first, second = shown.split("# First report")[1].split("# Second report")
+    assert "summary 1: Bridges hum. [1]" in first
+    assert "summary 1: Bridges hum. [?]" in second
+    assert "[?] is a source that nobody retrieved" in second
+    assert text in shown
 
 
 async def test_teams_further_apart_are_not_compared(workspace: Path, documents: Path, vendors: Vendors) -> None:

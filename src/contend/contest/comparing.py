@@ -101,7 +101,7 @@ async def comparison_of(services: Services, task: CompareTask) -> Comparison:
         {
             "user_query": Untrusted(task["theme"], label="query"),
             "instructions": Untrusted(run.options.instructions, label="instructions"),
-            "criteria": listed([Criterion.model_validate(each) for each in task["criteria"]]),
+            "criteria": listed([Criterion.model_validate(each) for each in task["criteria"]], weighed=True),
             **shown.values(),
         },
         scope=Scope(

@@ -351,9 +351,11 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
         {
             "user_query": Untrusted("Why do bridges hum?", label="query"),
             "instructions": _said("instructions"),
-            "criteria": Untrusted("1. It says what makes a bridge hum.", label="criteria"),
+            "criteria": Untrusted("1. It says what makes a bridge hum. (100%)", label="criteria"),
             "passages": _CITED,
+            "others": _CITED,
             "structured": True,
+            "invented": True,
             "submissions": [_said("submission"), _said("submission")],
         },
         {
@@ -361,7 +363,9 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
             "instructions": "",
             "criteria": "",
             "passages": [],
+            "others": [],
             "structured": False,
+            "invented": False,
             "submissions": [_said("submission"), _said("submission")],
         },
     ),

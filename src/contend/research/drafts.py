@@ -111,7 +111,7 @@ def faults_of_revision(reply: RevisionReply, offered: int, sections: int, guard:
     return _told(lines)
 
 
-def shown_draft(draft: Draft, numbers: Mapping[str, int], *, only_sections: bool = False) -> str:
+def shown_draft(draft: Draft, numbers: Mapping[str, int | str], *, only_sections: bool = False) -> str:
     """The draft as a model reads it: each statement under its place, with its passages by number and its kind.
 
     Above the statements of a block stands its type, of a table with its columns.
@@ -154,7 +154,7 @@ def _heading(draft: Draft, place: str) -> str:
     return f"Section {number}: {draft.sections[number - 1].heading}".rstrip(": ")
 
 
-def _footing(sentence: CitedSentence, numbers: Mapping[str, int]) -> str:
+def _footing(sentence: CitedSentence, numbers: Mapping[str, int | str]) -> str:
     cited = dict.fromkeys(numbers[each] for each in sentence.passages if each in numbers)
     marks = "".join(f"[{number}]" for number in cited)
     about = ", ".join(part for part in (sentence.kind if sentence.kind != "stated" else "", sentence.basis) if part)

@@ -118,9 +118,10 @@ async def judged_together(
     return scores, answer.usage
 
 
-def listed(criteria: Sequence[Criterion]) -> Untrusted:
-    """The criteria by number. They are a model's words on a question of anybody's."""
-    lines = [f"{number}. {each.text}" for number, each in enumerate(criteria, start=1)]
+def listed(criteria: Sequence[Criterion], *, weighed: bool = False) -> Untrusted:
+    """The criteria by number, with their weights where wanted. They are a model's words on a question of anybody's."""
+    weights = [f" ({each.weight:.0%})" if weighed else "" for each in criteria]
+    lines = [f"{number}. {each.text}{weights[number - 1]}" for number, each in enumerate(criteria, start=1)]
     return Untrusted("\n".join(lines), label="criteria")
 
 

@@ -1,33 +1,39 @@
-"""Two submissions beside each other: both whole, and the passages behind what they say differently."""
+"""Two submissions beside each other: both whole, and the passages behind what they say or cite differently."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from contend.models.research import Draft, Passage
+from contend.models.research import CitedSentence, Draft, Passage
 from contend.models.submission import Submission
 from contend.prompts import Untrusted
 from contend.research.drafts import shown_draft
 from contend.research.gathering import cited_ids
 from contend.services import Services
 from contend.team.metrics.seen import whole_text
-from contend.team.metrics.shown import passage_values, whole_passages
+from contend.team.metrics.shown import INVENTED, passage_values, whole_passages
 from contend.text import squeezed
 
 
 class PairView(NamedTuple):
-    """The texts of both, and the disputed passages; both texts name passages by the numbers in `numbers`."""
+    """The texts of both, and the disputed passages; both texts name passages by the numbers in `numbers`.
+
+    `others`: the cited passages that are not shown, by title.
+    """
 
     texts: tuple[str, str]
-    passages: list[Passage]
-    numbers: Mapping[str, int]
-    structured: bool
+    passages: Sequence[Passage] = ()
+    numbers: Mapping[str, int | str] = {}
+    others: Sequence[Passage] = ()
+    structured: bool = True
 
     def values(self) -> dict[str, object]:
         """As prompts take it."""
         return {
             "submissions": [Untrusted(text, label="submission") for text in self.texts],
             "structured": self.structured,
+            "invented": INVENTED in self.numbers.values(),
             "passages": [passage_values(each, self.numbers[each.id]) for each in self.passages],
+            "others": [passage_values(each, self.numbers[each.id]) for each in self.others],
         }
 
 
@@ -38,26 +44,33 @@ async def pair_view(services: Services, first: Submission, second: Submission, *
     """
     if not (first.passages and second.passages):
         texts = (whole_text(first.content), whole_text(second.content))
-        return PairView(texts, [], {}, structured=False)
+        return PairView(texts, structured=False)
     known = {each.id: each for each in (*first.passages, *second.passages)}
-    cited = [*cited_ids(first.draft), *cited_ids(second.draft)]
-    numbers = {each: number for number, each in enumerate(dict.fromkeys(cited), start=1)}
+    cited = dict.fromkeys([*cited_ids(first.draft), *cited_ids(second.draft)])
+    at_hand = [known[each] for each in cited if each in known]
+    numbers = dict.fromkeys(cited, INVENTED) | {each.id: number for number, each in enumerate(at_hand, start=1)}
     wanted = [known[each] for each in disputed(first.draft, second.draft) if each in known]
+    shown = await whole_passages(services, wanted, tokens=tokens) if wanted else []
+    ids = {each.id for each in shown}
     return PairView(
         (shown_draft(first.draft, numbers), shown_draft(second.draft, numbers)),
-        await whole_passages(services, wanted, tokens=tokens) if wanted else [],
+        shown,
         numbers,
-        structured=True,
+        [each for each in at_hand if each.id not in ids],
     )
 
 
 def disputed(first: Draft, second: Draft) -> list[str]:
-    """The ids of the passages behind statements that only one of two drafts makes, those of both in turn."""
+    """The ids of the passages behind statements that two drafts make or found differently, those of both in turn."""
     lists = (_of_own_statements(first, second), _of_own_statements(second, first))
     longest = max(map(len, lists))
     return list(dict.fromkeys(ids[place] for place in range(longest) for ids in lists if place < len(ids)))
 
 
 def _of_own_statements(draft: Draft, other: Draft) -> Sequence[str]:
-    said = {squeezed(each.text) for each in other.sentences()}
-    return [each for one in draft.sentences() if squeezed(one.text) not in said for each in one.passages]
+    said = {_statement(each) for each in other.sentences()}
+    return [each for one in draft.sentences() if _statement(one) not in said for each in one.passages]
+
+
+def _statement(sentence: CitedSentence) -> tuple[str, frozenset[str]]:
+    return squeezed(sentence.text), frozenset(sentence.passages)

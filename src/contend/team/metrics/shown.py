@@ -12,6 +12,9 @@ from contend.services import Services
 from contend.team.metrics.seen import whole_text
 from contend.text import estimate_tokens
 
+INVENTED = "?"
+"""Stands in a statement's brackets for a source that its team never had at hand."""
+
 
 class ShownReport(NamedTuple):
     """The text; `structured`: it names places such as `2.1.3`, and does not hold its references itself."""
@@ -66,7 +69,7 @@ async def whole_passages(services: Services, passages: Sequence[Passage], *, tok
     return shown
 
 
-def passage_values(passage: Passage, number: int) -> dict[str, object]:
+def passage_values(passage: Passage, number: int | str) -> dict[str, object]:
     """A passage as prompts take it."""
     return {
         "number": number,
