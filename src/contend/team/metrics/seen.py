@@ -1,15 +1,13 @@
-"""A submission as judges read it, and without what begs: what says nothing then is refused unseen."""
+"""A submission as judges read it, and what is refused unseen because it says nothing."""
 
 import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
 
 from contend.models.record import Language
 from contend.models.research import HEADINGS, MARK
-from contend.orders import works_on_the_judge
-from contend.text import clean, split_blocks, split_sentences, squeezed, terms, without_item_mark, without_sentences
+from contend.text import clean, normalized, split_blocks, split_sentences, squeezed, terms, without_item_mark
 
 _FRAME = re.compile(
     r"#{1,6}\s|-\s(?:Source|URL|Published|Authors): |\d{1,3}\.\s\*\*[^*]+\*\*\Z|\*Generated at|\|[\s:|-]+\Z"
@@ -21,6 +19,16 @@ _LISTED = re.compile(r"[-*+•・>|]|\d{1,3}[.)]\s")
 _REFERENCES = tuple(f"## {named.references}" for named in HEADINGS.values())
 _ALSO_READ = tuple(f"### {named.also_read}" for named in HEADINGS.values())
 
+# Openers that alone made judges give full marks (Zhao et al., "One Token to Fool LLM-as-a-Judge", 2025), and their kin.
+_OPENER = re.compile(
+    r"(?:the\s+)?(?:thought\s+process|thinking|reasoning|solution|(?:final\s+)?answer(?:\s+is)?|step\s+\d+)"
+    r"|let(?:'?s|\s+(?:us|me))\s+(?:think|solve|work)(?:\s+(?:\w+\s+){0,3}(?:it|this|problem|question))?"
+    r"(?:\s+(?:through|out|carefully|step\s+by\s+step))*"
+    r"|(?:sure|certainly|of\s+course|okay|ok)(?:\s+here\s+is\s+(?:the|my)\s+\w+)?"
+    r"|解答?|解説|かいせつ|回答|答え|思考(?:過程|プロセス)|(?:では|さて)?(?:段階的に|順を追って|一歩ずつ)?考えてみましょう|(?:段階的に|順を追って)考え(?:ます|よう)",
+    re.IGNORECASE,
+)
+
 _SAID: dict[Language, dict[str, str]] = {
     "en": {
         "empty": "the submission is empty",
@@ -31,27 +39,6 @@ _SAID: dict[Language, dict[str, str]] = {
         "nothing": "質問のほかに何も述べていない",
     },
 }
-
-
-class Seen(NamedTuple):
-    """The text without what begs, and how many sentences were left out of it."""
-
-    text: str
-    orders: int
-    repeats: int
-
-
-@lru_cache(maxsize=64)
-def seen_by_judges(content: str) -> Seen:
-    """The submission without sentences that work on the judge, and with each sentence where it stands first.
-
-    Of its references those that it cites: the others say nothing of the report, and may be most of its length.
-
-    The layout is the same whatever was left out, so that an addition that is left out changes nothing.
-    """
-    reading = _Reading()
-    blocks = [kept for block in split_blocks(clean(content)) if (kept := reading.block(block))]
-    return Seen(_laid_out(_without_unread(blocks)), reading.orders, reading.repeats)
 
 
 @lru_cache(maxsize=64)
@@ -66,38 +53,15 @@ def refusal(theme: str, content: str, language: Language = "en") -> str | None:
     if not clean(content).strip():
         return _SAID[language]["empty"]
     question = _bare(theme)
-    said = (part for sentence in _said(seen_by_judges(content).text) for part in re.split("[.?!。．？！]", sentence))
+    sentences = (sentence for sentence in _said(whole_text(content)) if not _is_opener(sentence))
+    said = (part for sentence in sentences for part in re.split("[.?!。．？！]", sentence))
     beyond = any(terms(part) and _bare(part) not in question for part in said)
     return None if beyond else _SAID[language]["nothing"]
 
 
-class _Reading:
-    """One submission, read from the top."""
-
-    def __init__(self) -> None:
-        self.orders = 0
-        self.repeats = 0
-        self._read: set[str] = set()
-
-    def block(self, block: str) -> str:
-        """What stays of a paragraph, list item, heading, table row or code block; "" if nothing does."""
-        if _FRAME.match(block):
-            return "" if self._works(block) else block
-        return without_sentences(block, lambda sentence: not self._stays(sentence))
-
-    def _stays(self, sentence: str) -> bool:
-        if not re.search(r"\w", without_item_mark(sentence)) or any(self._works(line) for line in sentence.split("\n")):
-            return False
-        key = squeezed(without_item_mark(sentence))
-        again = key in self._read
-        self._read.add(key)
-        self.repeats += again
-        return not again
-
-    def _works(self, sentence: str) -> bool:
-        works = works_on_the_judge(sentence)
-        self.orders += works
-        return works
+def _is_opener(sentence: str) -> bool:
+    folded = normalized(clean(without_item_mark(sentence), single_line=True)).replace("_", " ")
+    return _OPENER.fullmatch(" ".join(re.sub(r"[^\w\s']", " ", folded).split())) is not None
 
 
 def _without_unread(blocks: list[str]) -> list[str]:
