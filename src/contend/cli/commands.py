@@ -30,7 +30,7 @@ JSON_LINES = Annotated[bool, typer.Option("--json", help="Print each event as a 
 
 def _known_threads(context: typer.Context, incomplete: str) -> list[str]:
     """For a shell's completion."""
-    from contend.cli.runs import LATEST, known_threads
+    from contend.cli.stored_runs import LATEST, known_threads
 
     known = known_threads(context.params.get("workspace") or context.find_root().params.get("workspace"))
     return [name for name in (LATEST, *known) if name.startswith(incomplete)]

@@ -2,9 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import typer
 from rich.console import Group
@@ -12,42 +11,29 @@ from rich.table import Table
 from rich.text import Text
 
 from contend.cli.screen import advise, say, say_json, show
+from contend.cli.stored_runs import (
+    StoredRun,
+    from_record,
+    named_thread,
+    report_of,
+    status_of,
+    stored_run,
+    unknown_thread,
+)
 from contend.cli.text import STATUS, STYLE, WHY_STOPPED, counted, models_text, plain, usage_text
-from contend.errors import ContendError, InputError, UnknownThread
-from contend.models.record import Record
-from contend.models.research import ResearchReport
+from contend.errors import InputError
 from contend.models.round import ExitReason, LeaderboardEntry
-from contend.models.rows import ExecutionRow, RoundRow
-from contend.models.task import RunStatus, RunUsage, TeamStatus
+from contend.models.rows import ExecutionRow
+from contend.models.task import RunStatus, TeamStatus
 from contend.settings import Settings, load_settings
 from contend.stores.files import write_file
-from contend.stores.leases import checked_thread, is_leased
 from contend.stores.record import RecordStore
 from contend.text import shorten, shown_score
 
 Format = Literal["md", "html", "json", "bibtex"]
-_T = TypeVar("_T")
 _THEME_SHOWN = 200
 _SHOWN_ID = 8
 _DRAWN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-LATEST = "latest"
-"""In place of a thread's id: the thread of the newest run."""
-
-SHORTEST_ID = 4
-"""Characters of a thread's id that may name it."""
-
-
-class StoredRun(Record):
-    """A run as it stands. `status` is `interrupted` where the record says running and nobody works on it."""
-
-    execution: ExecutionRow
-    status: RunStatus
-    message: str
-    teams: list[TeamStatus]
-    leaderboard: list[LeaderboardEntry]
-    rounds: list[RoundRow]
-    exit_reasons: dict[str, ExitReason]
-    usage: RunUsage
 
 
 def show_status(thread: str, *, workspace: Path | None, as_json: bool) -> None:
@@ -142,62 +128,10 @@ def delete_thread(thread: str, *, workspace: Path | None, as_json: bool) -> None
     say("Copies of the report in other folders and lessons in the playbook are left.")
 
 
-async def named_thread(record: RecordStore, name: str) -> str:
-    """The whole id of the thread that `latest`, an id or the beginning of one id names; an unknown id as it is.
-
-    Raises:
-        InputError: several ids begin so, or it is no id.
-        UnknownThread: there is no run yet.
-    """
-    known = await record.threads("" if name == LATEST else checked_thread(name))
-    if name == LATEST:
-        if not known:
-            raise UnknownThread("no runs yet: begin with `contend run THEME`, or give another --workspace")
-        return known[0]
-    if name in known or not known or len(name) < SHORTEST_ID:
-        return name
-    if len(known) > 1:
-        some = ", ".join(known[:3]) + (", …" if len(known) > 3 else "")  # noqa: PLR2004 - enough to choose
-        raise InputError(f"thread {name!r} may be one of {len(known)} ({some}): give more of its id")
-    return known[0]
-
-
-def known_threads(workspace: Path | None) -> list[str]:
-    """For a shell's completion: the thread of the newest run first; none where the record cannot be read."""
-    try:
-        return from_record(load_settings(workspace=workspace), lambda record: record.threads())
-    except ContendError:
-        return []
-
-
-def stored_run(thread: str, workspace: Path | None) -> StoredRun:
-    """The newest run of a thread, named as `named_thread` takes it. Raises: UnknownThread."""
-    settings = load_settings(workspace=workspace)
-    return from_record(settings, lambda record: _read(record, settings, thread))
-
-
-async def _read(record: RecordStore, settings: Settings, name: str) -> StoredRun:
-    thread = await named_thread(record, name)
-    execution = await record.latest_execution(thread)
-    if execution is None:
-        raise _unknown(thread, settings)
-    status = await _status(settings, execution)
-    return StoredRun(
-        execution=execution,
-        status=status,
-        message=execution.message if status == execution.status else "nobody works on it: the process ended",
-        teams=await record.team_statuses(execution.execution_id),
-        leaderboard=await record.leaderboard(execution.execution_id),
-        rounds=await record.rounds(execution.execution_id),
-        exit_reasons=await record.exit_reasons(execution.execution_id),
-        usage=await record.usage(execution.execution_id),
-    )
-
-
 async def _current(record: RecordStore, settings: Settings, limit: int) -> tuple[list[ExecutionRow], list[str]]:
     """The newest runs, and the ids of all threads."""
     rows = await record.executions(limit)
-    current = [row.model_copy(update={"status": await _status(settings, row)}) for row in rows]
+    current = [row.model_copy(update={"status": await status_of(settings, row)}) for row in rows]
     return current, await record.threads()
 
 
@@ -208,23 +142,6 @@ def _short_id(thread: str, threads: list[str]) -> str:
     others = [each for each in threads if each != thread]
     lengths = range(_SHOWN_ID, len(thread))
     return next((thread[:n] for n in lengths if not any(each.startswith(thread[:n]) for each in others)), thread)
-
-
-async def _status(settings: Settings, execution: ExecutionRow) -> RunStatus:
-    if execution.status == "running" and not await is_leased(settings, execution.thread_id):
-        return "interrupted"
-    return execution.status
-
-
-def from_record(settings: Settings, ask: Callable[[RecordStore], Awaitable[_T]]) -> _T:
-    async def read() -> _T:
-        record = RecordStore(settings.folder / "contend.duckdb", lock_seconds=settings.record_lock_seconds)
-        try:
-            return await ask(record)
-        finally:
-            await record.close()
-
-    return asyncio.run(read())
 
 
 def _teams(run: StoredRun) -> Table:
@@ -295,30 +212,19 @@ def _advise(run: StoredRun) -> None:
             advise(f"contend report {thread}")
 
 
+def _missing(thread: str, execution: ExecutionRow | None, settings: Settings) -> InputError:
+    if execution is None:
+        return unknown_thread(thread, settings)
+    return InputError(f"thread {thread!r} has no report, its run is {execution.status}: see `contend status {thread}`")
+
+
 def _report_text(settings: Settings, thread: str, kind: Format) -> str:
-    folder = settings.folder / "results" / thread
     execution = from_record(settings, lambda record: record.latest_execution(thread))
-    try:
-        report = ResearchReport.model_validate_json((folder / "report.json").read_text("utf-8"))
-    except FileNotFoundError:
-        raise _missing(thread, execution, settings) from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{folder / 'report.json'} cannot be read: it was changed or damaged") from error
-    if execution is not None and report.generated_at < execution.created_at:
+    report = report_of(settings, thread, execution)
+    if report is None:
         raise _missing(thread, execution, settings)
     if kind != "bibtex":
-        return (folder / f"report.{kind}").read_text("utf-8")
+        return (settings.folder / "results" / thread / f"report.{kind}").read_text("utf-8")
     from contend.report import to_bibtex
 
     return to_bibtex(report)
-
-
-def _unknown(thread: str, settings: Settings) -> UnknownThread:
-    where = f"in {settings.folder}: see `contend runs`, or give another --workspace"
-    return UnknownThread(f"thread {thread!r} has no run {where}")
-
-
-def _missing(thread: str, execution: ExecutionRow | None, settings: Settings) -> InputError:
-    if execution is None:
-        return _unknown(thread, settings)
-    return InputError(f"thread {thread!r} has no report, its run is {execution.status}: see `contend status {thread}`")
