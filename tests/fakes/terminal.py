@@ -52,3 +52,10 @@ def child_of(command: Sequence[str | Path], **environment: str) -> Iterator[subp
 def started(*arguments: str | Path, **environment: str) -> AbstractContextManager[subprocess.Popen[str]]:
     """The real command as a child."""
     return child_of([CONTEND, *arguments], **environment)
+
+
+def said_by(*command: str | Path, **environment: str) -> Said:
+    """How a command ended as a child process, and what it wrote."""
+    with child_of(command, **environment) as child:
+        out, err = child.communicate(timeout=60)
+    return Said(child.returncode, out, err)

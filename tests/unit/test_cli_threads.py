@@ -11,7 +11,7 @@ import pytest
 
 from contend.stores.record import RecordStore
 from fakes.record_rows import execution
-from fakes.terminal import CONTEND, Said, Terminal, child_of
+from fakes.terminal import CONTEND, Terminal, said_by
 
 THREADS = (
     "0c9f3a52-7b1e-4f6d-9a55-0d2c1b3e4f50",
@@ -102,12 +102,6 @@ def test_drawn_ids_are_listed_as_short_as_they_are_unique_and_others_whole(termi
 
 
 # Help and completion
-
-
-def said_by(*command: str | Path, **environment: str) -> Said:
-    with child_of(command, **environment) as child:
-        out, err = child.communicate(timeout=60)
-    return Said(child.returncode, out, err)
 
 
 def test_minus_h_is_help_for_every_command() -> None:

@@ -251,6 +251,19 @@ def leaderboard(
     show_leaderboard(thread, workspace=workspace, as_json=as_json)
 
 
+def compare(
+    one: Annotated[str, typer.Argument(metavar="A", help=_THREAD_HELP, autocompletion=_known_threads)],
+    other: Annotated[str, typer.Argument(metavar="B", help="The other one.", autocompletion=_known_threads)],
+    *,
+    as_json: JSON = False,
+    workspace: WORKSPACE = None,
+) -> None:
+    """Show the runs of threads A and B side by side: scores per round, criteria met, cost, sources."""
+    from contend.cli.compare import compare_runs
+
+    compare_runs(one, other, workspace=workspace, as_json=as_json)
+
+
 def report(
     thread: THREAD,
     *,
@@ -338,3 +351,17 @@ def serve(
     from contend.cli.serve import serve_graphs
 
     serve_graphs(host, port, expose=expose, workspace=workspace)
+
+
+def open_page(
+    thread: Annotated[
+        str | None, typer.Argument(metavar="[THREAD]", help=_THREAD_HELP, autocompletion=_known_threads)
+    ] = None,
+    *,
+    port: Annotated[int, typer.Option("--port", min=1, max=65_535, metavar="N", help="The server's port.")] = 2024,
+    workspace: WORKSPACE = None,
+) -> None:
+    """Open the live page of a running `contend serve`, at THREAD's run where one is named."""
+    from contend.cli.serve import open_live_page
+
+    open_live_page(thread, port, workspace=workspace)

@@ -43,6 +43,7 @@ for command in (
     commands.status,
     commands.runs,
     commands.leaderboard,
+    commands.compare,
     commands.report,
     commands.evaluate,
     commands.delete,
@@ -52,6 +53,7 @@ config.command("show")(commands.config)
 app.add_typer(playbook.app, name="playbook")
 app.add_typer(config, name="config")
 app.command()(commands.serve)
+app.command("open")(commands.open_page)
 
 
 def _version(wanted: bool) -> None:

@@ -1,15 +1,20 @@
-"""Starting LangGraph's development server on contend's graphs."""
+"""LangGraph's development server on contend's graphs, and the live page that it serves."""
 
 import json
 import os
 import sys
+import webbrowser
+from http import HTTPStatus
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 
+import httpx
 from dotenv import dotenv_values
 
-from contend.cli.screen import note
+from contend.cli.screen import note, say
+from contend.cli.stored_runs import from_record, named_thread
+from contend.cli.words import tr
 from contend.errors import InputError
 from contend.resources import resource
 from contend.settings import Settings, is_loopback, load_config, load_settings
@@ -20,6 +25,7 @@ _ENVIRONMENT = {
     "LANGGRAPH_CLI_NO_ANALYTICS": "1",
     "LANGGRAPH_STRICT_MSGPACK": "true",
 }
+_ANSWER_SECONDS = 5.0
 
 
 def serve_graphs(host: str, port: int, *, expose: bool, workspace: Path | None) -> NoReturn:
@@ -49,6 +55,37 @@ def serve_graphs(host: str, port: int, *, expose: bool, workspace: Path | None) 
     # The server keeps its queue below the folder it is started in: it belongs to the workspace.
     os.chdir(folder)
     os.execve(sys.executable, [sys.executable, "-m", "langgraph_cli", *arguments], environment)  # noqa: S606 - ours
+
+
+def open_live_page(thread: str | None, port: int, *, workspace: Path | None) -> None:
+    """Print the page's address and open it in a browser, where there is one.
+
+    Raises:
+        UnknownThread: `latest` was asked for, and there is no run yet.
+        InputError: no server of contend's answers at the port.
+    """
+    address = f"http://127.0.0.1:{port}/app/"
+    if thread is not None:
+        name = thread
+        thread = from_record(load_settings(workspace=workspace), lambda record: named_thread(record, name))
+    _check_served(address, port)
+    address += "" if thread is None else f"#/run/{thread}"
+    say(address)
+    if not webbrowser.open(address):
+        note(tr("No browser was found on this machine: open the address above in one."))
+
+
+def _check_served(address: str, port: int) -> None:
+    try:
+        status = httpx.get(address, timeout=_ANSWER_SECONDS, trust_env=False).status_code
+    except httpx.HTTPError as error:
+        why = tr("--port {port}: no server answers at {address}: start `contend serve`", port=port, address=address)
+        raise InputError(why) from error
+    if status == HTTPStatus.NOT_FOUND:
+        raise InputError(
+            tr("--port {port}: the server there has no page at {address}: is it `contend serve`?",
+               port=port, address=address)
+        )  # fmt: skip
 
 
 def _absolute(path: Path) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import errno
 from collections.abc import Mapping
 
+from contend.cli.words import is_japanese
 from contend.models.round import ExitReason
 from contend.models.task import RunStatus, RunUsage
 from contend.text import clean, shown_score
@@ -52,6 +53,10 @@ _REMEDIES = {
 def plain(text: str) -> str:
     """Outside text on one line, without what a terminal would obey."""
     return clean(text, single_line=True)
+
+
+def score_text(score: float | None) -> str:
+    return shown_score(score, "ja" if is_japanese() else "en")
 
 
 def winner_text(name: str, score: float | None) -> str:

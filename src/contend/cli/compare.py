@@ -1,0 +1,147 @@
+"""`contend compare`: two runs side by side."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from contend.cli.screen import advise, say_json, show
+from contend.cli.stored_runs import StoredRun, report_of, stored_run
+from contend.cli.text import STATUS, STYLE, models_text, plain, score_text, usage_text
+from contend.cli.words import tr
+from contend.errors import InputError
+from contend.models.evaluation import MetricScore
+from contend.models.research import SearchResult
+from contend.models.rows import RoundRow
+from contend.settings import load_settings
+
+
+class Criteria(NamedTuple):
+    """Of the winner's best round: how many of the question's criteria judges found met."""
+
+    met: int
+    all: int
+
+
+class Side(NamedTuple):
+    """One of the runs; `criteria` and `sources` are None where there are none on record."""
+
+    run: StoredRun
+    criteria: Criteria | None
+    sources: Sequence[SearchResult] | None
+
+    def scores(self) -> dict[tuple[str, int], float | None]:
+        """By team and round."""
+        return {(row.team_name, row.round_number): row.score for row in self.run.rounds}
+
+    def only(self, other: "Side") -> list[SearchResult]:
+        """The sources that the other run's report does not have."""
+        theirs = {source.url for source in other.sources or []}
+        return [source for source in self.sources or [] if source.url not in theirs]
+
+    def as_json(self, other: "Side") -> dict[str, object]:
+        execution = self.run.execution.model_dump(mode="json")
+        names = ("thread_id", "execution_id", "theme", "models", "winner_team_id", "best_score", "created_at")
+        return {
+            **{name: execution[name] for name in names},
+            "status": self.run.status,
+            "teams": [team.team_id for team in self.run.teams],
+            "rounds": [
+                {"team_id": row.team_id, "round_number": row.round_number, "score": row.score}
+                for row in self.run.rounds
+            ],
+            "criteria": self.criteria._asdict() if self.criteria else None,
+            "usage": self.run.usage.model_dump(mode="json"),
+            "sources": None if self.sources is None else len(self.sources),
+            "only_here": [source.model_dump(mode="json", include={"title", "url"}) for source in self.only(other)],
+        }
+
+
+def compare_runs(one: str, other: str, *, workspace: Path | None, as_json: bool) -> None:
+    """Print the newest runs of two threads beside each other.
+
+    Raises:
+        UnknownThread: there is no such thread.
+        InputError: both are the same one.
+    """
+    a, b = _side(one, workspace), _side(other, workspace)
+    if a.run.execution.thread_id == b.run.execution.thread_id:
+        raise InputError(
+            tr("compare: {one} and {other} are both thread {thread}: name two", one=repr(one), other=repr(other),
+               thread=a.run.execution.thread_id)
+        )  # fmt: skip
+    if as_json:
+        say_json({"a": a.as_json(b), "b": b.as_json(a)})
+        return
+    show(Group(_facts(a, b), "", *_sources("A", a, b), *_sources("B", b, a)))
+    advise(*(f"contend report {side.run.execution.thread_id}" for side in (a, b)))
+
+
+def _side(thread: str, workspace: Path | None) -> Side:
+    run = stored_run(thread, workspace)
+    report = report_of(load_settings(workspace=workspace), run.execution.thread_id, run.execution)
+    return Side(run, _criteria(run), None if report is None else report.sources[: report.cited_count()])
+
+
+def _criteria(run: StoredRun) -> Criteria | None:
+    ours = [row for row in run.rounds if row.team_id == run.execution.winner_team_id and row.score is not None]
+    best = max(ours, key=lambda row: (row.score or 0.0, row.round_number), default=None)
+    verdicts = [verdict for metric in _metrics(best) for verdict in metric.verdicts.values()]
+    return Criteria(verdicts.count("met"), len(verdicts)) if verdicts else None
+
+
+def _metrics(row: RoundRow | None) -> list[MetricScore]:
+    return [MetricScore.model_validate(each) for each in row.details.get("metrics", [])] if row else []
+
+
+def _facts(a: Side, b: Side) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("", style="dim", no_wrap=True)
+    for name, side in (("A", a), ("B", b)):
+        table.add_column(f"{name}  {side.run.execution.thread_id}", overflow="fold", ratio=1)
+    for name, cells in _rows(a, b):
+        table.add_row(name, *cells)
+    return table
+
+
+def _rows(a: Side, b: Side) -> Iterable[tuple[str, list[Text]]]:
+    sides, runs = (a, b), (a.run, b.run)
+    yield tr("Question"), [Text(plain(run.execution.theme)) for run in runs]
+    yield tr("Status"), [Text(tr(STATUS[run.status]), style=STYLE[run.status]) for run in runs]
+    yield tr("Started"), [Text(f"{run.execution.created_at.astimezone():%Y-%m-%d %H:%M}") for run in runs]
+    yield tr("Model"), [Text(models_text(run.execution.models)) for run in runs]
+    yield tr("Teams"), [Text(", ".join(plain(team.team_name) for team in run.teams)) for run in runs]
+    yield tr("Winner"), [Text(_winner(run), style="bold") for run in runs]
+    scores = [side.scores() for side in sides]
+    before = ""
+    for team, number in sorted({*scores[0], *scores[1]}):
+        name = "" if team == before else plain(team)
+        cells = [score_text(each[team, number]) if (team, number) in each else "–" for each in scores]
+        yield f"{name}  {tr('round {number}', number=number)}".strip(), [Text(cell) for cell in cells]
+        before = team
+    yield tr("Criteria met"), [Text(_met(side.criteria)) for side in sides]
+    yield tr("Used"), [Text(usage_text(run.usage)) for run in runs]
+    yield tr("Sources"), [Text("–" if side.sources is None else str(len(side.sources))) for side in sides]
+
+
+def _winner(run: StoredRun) -> str:
+    winner = next((team for team in run.teams if team.team_id == run.execution.winner_team_id), None)
+    return "–" if winner is None else f"{plain(winner.team_name)}  {score_text(run.execution.best_score)}"
+
+
+def _met(criteria: Criteria | None) -> str:
+    return "–" if criteria is None else tr("{met} of {all}", met=criteria.met, all=criteria.all)
+
+
+def _sources(name: str, side: Side, other: Side) -> list[RenderableType]:
+    """The sources that only one run cites; none of them where the other has no report to tell."""
+    only = side.only(other) if other.sources is not None else []
+    if not only:
+        return []
+    lines = [Text(f"{plain(source.title)}\n  {plain(source.url)}", overflow="fold") for source in only]
+    head = Text(tr("Cited by {name} only", name=name), style="bold")
+    return [head, *(Padding(line, (0, 0, 0, 2)) for line in lines), ""]

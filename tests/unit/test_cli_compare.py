@@ -1,0 +1,82 @@
+"""Two runs side by side."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fakes.contests import LARGE_CONTEXT, write_workspace
+from fakes.terminal import Terminal
+from fakes.vendors import Vendors
+
+QUESTION = "How does resume go on after a crash, and which calls are repeated?"
+OTHER = "What does a team do when a source fails?"
+
+
+@pytest.fixture
+def terminal(
+    workspace: Path,
+    documents: Path,
+    vendors: Vendors,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Terminal:
+    """Two runs: two teams on all documents, then one of them on a single document."""
+    write_workspace(workspace, reads=LARGE_CONTEXT)
+    monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
+    terminal = Terminal(workspace, capsys.readouterr)
+    given = ("--source", "local", "--rounds", "2", "--no-learn", "--no-synthesis")
+    assert terminal("run", QUESTION, "--docs", documents, "--thread", "first", *given).code == 0
+    single = ("--docs", documents / "teams.md", "--team", "alpha", "--thread", "second")
+    assert terminal("run", OTHER, *single, *given).code == 0
+    return terminal
+
+
+def test_two_runs_are_shown_with_their_questions_teams_rounds_criteria_cost_and_sources(terminal: Terminal) -> None:
+    said = terminal("compare", "first", "latest")
+
+    assert (said.code, said.err) == (0, "")
+    lines = [" ".join(line.split()) for line in said.out.splitlines()]
+    assert "A first B second" in lines
+    assert f"Question {QUESTION} {OTHER}" in lines
+    assert "Teams Alpha, Beta Alpha" in lines
+    assert any(line.startswith("Beta round 1 ") and line.endswith("/100 –") for line in lines)
+    assert any(line.startswith("Criteria met ") and line.count(" of ") == 2 for line in lines)
+    assert any(line.startswith("Used ") and line.count("tokens") == 2 for line in lines)
+    only_a = said.out.partition("Cited by A only")[2]
+    assert "resume.md" in only_a
+    assert "teams.md" not in only_a
+
+
+def test_as_json_both_sides_have_the_same_fields_and_sources_that_only_one_has(terminal: Terminal) -> None:
+    both = json.loads(terminal("compare", "second", "first", "--json").out)
+    status = json.loads(terminal("status", "first", "--json").out)
+
+    assert both["a"].keys() == both["b"].keys()
+    assert (both["a"]["thread_id"], both["b"]["teams"]) == ("second", ["alpha", "beta"])
+    assert both["b"]["usage"] == status["usage"]
+    assert [each["score"] for each in both["b"]["rounds"]] == [row["score"] for row in status["rounds"]]
+    assert both["b"]["criteria"]["all"] >= both["b"]["criteria"]["met"] >= 0
+    assert any(source["url"].endswith("resume.md") for source in both["b"]["only_here"])
+    assert not any(source["url"].endswith("teams.md") for source in both["b"]["only_here"])
+
+
+def test_a_run_is_not_compared_with_itself_or_with_none(terminal: Terminal) -> None:
+    same, unknown = terminal("compare", "second", "latest"), terminal("compare", "first", "third")
+
+    assert (same.code, unknown.code) == (2, 2)
+    assert "'second' and 'latest' are both thread second: name two" in same.err
+    assert "thread 'third' has no run" in unknown.err
+
+
+def test_a_run_without_a_report_is_compared_and_no_source_is_called_the_others_alone(
+    terminal: Terminal, documents: Path, vendors: Vendors
+) -> None:
+    vendors.fail(status=400)
+    assert terminal("run", QUESTION, "--docs", documents, "--source", "local", "--thread", "none").code == 2
+
+    said = terminal("compare", "first", "none")
+
+    assert said.code == 0
+    assert "Failed" in said.out
+    assert "Cited by" not in said.out
