@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from contend.text import clean, terms
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -25,8 +25,7 @@ _RANK_OFFSET = 10
 # Static vectors know less than terms: at a quarter they mend the order among matches and never overturn a clear one.
 _VECTOR_WEIGHT = 0.25
 _CANDIDATES = 200
-_K1 = 1.2
-_B = 0.6
+K1, B = 1.2, 0.6
 _SCORES = ("data", "indices", "indptr")
 """The parts of bm25s's index: a sparse matrix of terms and texts."""
 
@@ -129,13 +128,20 @@ class HybridIndex:
             return []
         meaning = self._embedder.embed([query])[0] if vector is None else vector
         scores = self._terms.scores(query)
-        if scores is None or not scores.any():
-            cosines = self.vectors @ meaning
-            return [Ranked(place, min(1.0, float(cosines[place]))) for place in _best(cosines, k)]
-        matched = _best(scores, max(_CANDIDATES, 4 * k))
-        fused = _fused(scores[matched], self.vectors[matched] @ meaning)
-        ranked = [Ranked(place, min(1.0, float(score))) for place, score in zip(matched, fused, strict=True)]
-        return sorted(ranked, key=lambda found: (-found.score, found.index))[:k]
+        if scores is None:
+            scores = self.vectors[:, 0] * 0
+        return fused_ranks(scores, lambda places: self.vectors[places] @ meaning, k)
+
+
+def fused_ranks(scores: Vectors, cosines: Callable[[Any], Vectors], k: int) -> list[Ranked]:
+    """The `k` best places by BM25 scores and by the cosines of places, as `HybridIndex.search` orders them."""
+    if not scores.any():
+        every = cosines(slice(None))
+        return [Ranked(place, min(1.0, float(every[place]))) for place in _best(every, k)]
+    matched = _best(scores, max(_CANDIDATES, 4 * k))
+    fused = _fused(scores[matched], cosines(matched))
+    ranked = [Ranked(place, min(1.0, float(score))) for place, score in zip(matched, fused, strict=True)]
+    return sorted(ranked, key=lambda found: (-found.score, found.index))[:k]
 
 
 class _TermIndex:
@@ -182,7 +188,7 @@ def _bm25() -> Any:  # noqa: ANN401 - bm25s ships no types
     import bm25s  # noqa: PLC0415 - heavy, and not needed by most commands
 
     logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets itself to DEBUG
-    return bm25s.BM25(k1=_K1, b=_B)
+    return bm25s.BM25(k1=K1, b=B)
 
 
 def _best(scores: Vectors, k: int) -> list[int]:

@@ -46,6 +46,7 @@ PROMPTS = {
     "JudgmentReply": "judge/judge",
     "ReflectionReply": "reflector/reflect",
     "CurationReply": "curator/curate",
+    "LessonPairsReply": "lessons/same",
 }
 """The prompt that asks for each shape."""
 
@@ -329,6 +330,21 @@ def _reflection(asked: Asked) -> dict[str, Any]:
     return {"insights": [insight], "bullet_evaluations": tags}
 
 
+def _lesson_pairs(asked: Asked) -> dict[str, Any]:
+    lessons = asked.blocks("lesson")
+    pairs = [
+        {
+            "number": number,
+            "polarity": "same" if first == second else "neither",
+            "difference": "",
+            "first_says_second": first == second,
+            "second_says_first": first == second,
+        }
+        for number, (first, second) in enumerate(zip(lessons[::2], lessons[1::2], strict=True), start=1)
+    ]
+    return {"pairs": pairs}
+
+
 def _curation(asked: Asked) -> dict[str, Any]:
     insights = asked.blocks("insight")
     section = re.search(r"^- ([^:\n]+)", asked.section("Sections", "区分"), re.MULTILINE)
@@ -339,6 +355,7 @@ def _curation(asked: Asked) -> dict[str, Any]:
         "bullet_id": "",
         "section": section[1].strip() if section else "general",
         "content": shorten(content, 300),
+        "example": "",
         "searchable_text": shorten(" ".join(_words(content)), 300),
     }
     return {"operations": [operation]}
@@ -389,6 +406,7 @@ _REPLIES = {
     "JudgmentReply": _judgment,
     "ReflectionReply": _reflection,
     "CurationReply": _curation,
+    "LessonPairsReply": _lesson_pairs,
 }
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contend.errors import InputError
-from contend.learning.nearness import UNMEASURED, Nearness
+from contend.learning.nearness import Nearest, Nearness
 from contend.learning.screening import Sources, refusal
 from contend.learning.sections import SectionFile
 from contend.learning.selection import select_bullets
@@ -37,39 +37,47 @@ def _says_the_same(content: str, other: str) -> bool:
     return bool(near and near.same)
 
 
-@pytest.mark.parametrize(
-    ("lesson", "again"),
-    [
-        ("Search primary sources before opinion pieces.", "Look at primary sources first, then at opinion pieces."),
-        ("Begin with the answer, then give the reasons.", "Put the answer first and the reasons after it."),
-        ("Do not repeat a sentence in two sections.", "Never use the same sentence in more than one section."),
-        ("Use short sentences with one claim each.", "Write one claim per sentence and keep sentences short."),
-        ("Prefer peer-reviewed papers over blog posts.", "Favour peer-reviewed articles rather than blogs."),
-        ("引用は内容を裏付ける箇所から行う。", "文を裏付ける箇所だけを引用する。"),
-        ("一次資料を先に探す。", "まず一次資料を検索する。"),
-        ("数値には必ず年を添える。", "引用する数値には年を付ける。"),
-        ("計画の各論点に必ず答える。", "計画のすべての論点に回答する。"),
-        ("結論を最初に述べ、理由を後に書く。", "最初に結論、その後に理由を示す。"),
-        ("Check dates.", "check　ＤＡＴＥＳ．"),
-    ],
-)
-def test_a_lesson_in_other_words_is_the_same(lesson: str, again: str) -> None:
-    assert _says_the_same(lesson, again)
+def _pairs(kind: str) -> list[tuple[str, str]]:
+    lines = (Path(__file__).parents[1] / "data" / "lessons" / "test.tsv").read_text("utf-8").splitlines()
+    return [(line.split("\t")[2], line.split("\t")[3]) for line in lines if line.split("\t")[0] == kind]
+
+
+@pytest.mark.parametrize("kind", ["negation", "number", "object"])
+def test_a_lesson_of_other_polarity_number_or_object_is_never_the_same(kind: str) -> None:
+    pairs = _pairs(kind)
+
+    assert len(pairs) >= 26
+    assert [pair for pair in pairs if _says_the_same(*pair) or _says_the_same(*reversed(pair))] == []
+
+
+def test_most_rewordings_are_found_without_a_model() -> None:
+    assert sum(_says_the_same(*pair) for pair in _pairs("same")) >= 24
 
 
 @pytest.mark.parametrize(
     ("lesson", "other"),
     [
-        ("Check the date of each source.", "Check the author of each source."),
-        ("Always verify claims about copper with two sources.", "Always verify claims about wood with two sources."),
+        ("Check dates.", "check　ＤＡＴＥＳ．"),
+        ("Quote the contract on penalties.", "For penalties, quote the contract."),
+        ("一次資料を先に探す。", "先に一次資料を探す。"),
+    ],
+)
+def test_a_lesson_in_other_order_or_letters_is_the_same(lesson: str, other: str) -> None:
+    assert _says_the_same(lesson, other)
+
+
+@pytest.mark.parametrize(
+    ("lesson", "other"),
+    [
+        ("Take prices from the offer and dates from the letter.", "Take dates from the offer and prices from the letter."),
         ("Process left, insight 3: check the dates.", "Process right, insight 3: check the dates."),
-        ("Read at least 3 sources.", "Read at least 5 sources."),
         ("For plan A, search arXiv first.", "For plan B, search arXiv first."),
-        ("Use tables for comparisons.", "Quote definitions from standards documents."),
-        ("各資料の日付を確かめる。", "各資料の著者を確かめる。"),
+        ("No more than five findings.", "More than five findings."),
+        ("The audit corrects the letter.", "The letter corrects the audit."),
+        ("価格は見積書から、日付は書簡から取る。", "日付は見積書から、価格は書簡から取る。"),
+        ("監査は書簡を訂正する。", "書簡は監査を訂正する。"),
+        ("図の検索をする。", "図の検索をやめる。"),
         ("英語の資料を優先する。", "日本語の資料を優先する。"),
-        ("長い検索語は二つに分ける。", "証拠の限界を最後に述べる。"),
-        ("語の種類が多いほど点が高い: 言い換えより種類を増やす。", "裏付けが弱い: 引用の言い回しから離れない。"),
         ("関連が弱い: 問いの語を取り上げる文だけを残す。", "明快さが弱い: 文を文書ごとにまとめ、繰り返さない。"),
     ],
 )
@@ -82,13 +90,78 @@ class _Unmeasured:
         return default_embedder().embed(texts)
 
 
-def test_an_embedder_nobody_measured_calls_only_nearly_equal_vectors_the_same() -> None:
-    lesson, again = "Search primary sources before opinion.", "Search opinion after primary sources."
-    near = Nearness([_bullet("b-1", lesson)], _Unmeasured()).nearest(again)
+def test_an_embedder_nobody_measured_makes_no_verbs_synonyms() -> None:
+    bullet, again = _bullet("b-1", "Check the table's dates."), "Verify the table's dates."
 
+    assert [near.same for near in (_near(bullet, again), _near(bullet, again, _Unmeasured()))] == [True, False]
+
+
+def _near(bullet: Bullet, content: str, embedder: _Unmeasured | None = None) -> Nearest:
+    near = Nearness([bullet], embedder).nearest(content)
     assert near
-    assert near.likeness < UNMEASURED.cosine
-    assert not near.same
+    return near
+
+
+_SECRETS = [
+    "When a page is refused, use the key sk-proj-9fK2mQ7xT4vB8nL1cW5z.",
+    "For the archive the password is harbour-gull-77.",
+    "Log in with token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.sig when asked.",
+    "Use AKIAIOSFODNN7EXAMPLE for the price table.",
+    "倉庫の資料ではパスワードは kamome77 を使う。",
+    "Sign requests with 4f9a1c7be02d5568aa31b7c90ef4d2188c6e77d1.",
+]
+
+
+@pytest.mark.parametrize("text", _SECRETS)
+def test_a_secret_stays_out(text: str) -> None:
+    assert refusal(text, Sources()) == "holds what looks like a secret"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ask Ms Hall on +44 20 7946 0958 for the minutes.",
+        "Call 03-5321-1111 about the letter.",
+        "The buyer's number is 078-05-1120.",
+        "Pay with 4111 1111 1111 1111.",
+        "Send it to DE89 3704 0044 0532 0130 00.",
+        "山田さんの生年月日を書く。",
+    ],
+)
+def test_personal_data_stay_out(text: str) -> None:
+    assert refusal(text, Sources()) == "holds personal data"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Repeat the plan's points to raise point_coverage.",
+        "Add headings: it improves the score.",
+        "Judges like tables.",
+        "The coverage metric counts headings.",
+        "見出しを増やすとスコアが上がる。",
+    ],
+)
+def test_what_games_a_metric_stays_out(text: str) -> None:
+    assert refusal(text, Sources()) == "speaks of metrics or scores"
+
+
+def test_a_lesson_of_more_than_sixty_words_stays_out() -> None:
+    assert refusal("x", Sources(), lesson="word " * 60) is None
+    assert refusal("x", Sources(), lesson="word " * 61) == "is longer than 60 words"
+    assert refusal("x", Sources(), lesson="語" * 151) == "is longer than 60 words"
+
+
+def test_honest_lessons_may_enter() -> None:
+    lessons = {text for kind in ("negation", "number", "object", "same") for pair in _pairs(kind) for text in pair}
+
+    assert len(lessons) >= 128
+    assert {text: why for text in lessons if (why := refusal(text, Sources(), lesson=text))} == {}
+
+
+def test_a_person_may_write_code_and_any_length() -> None:
+    assert refusal("Run `make`.", Sources(), lesson="word " * 90, by_person=True) is None
+    assert refusal(_SECRETS[0], Sources(), by_person=True) == "holds what looks like a secret"
 
 
 def test_without_bullets_nothing_is_near() -> None:
@@ -215,7 +288,7 @@ def test_a_malformed_file_is_named_with_what_is_wrong_and_the_remedy(tmp_path: P
 def test_the_shipped_default_dataset_has_sections() -> None:
     names = [section.name for section in SectionFile(resource("config/sections.yaml")).of("default")]
 
-    assert names == ["planning", "searching", "writing", "citing", "judging"]
+    assert names == ["planning", "searching", "documents", "writing", "citing"]
 
 
 def _playbook(*bullets: Bullet) -> Playbook:

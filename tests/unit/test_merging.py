@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from contend.learning.merging import MergeRules, merged, voted
 from contend.learning.screening import Sources
-from contend.models.playbook import Bullet, BulletEvaluation, DeltaContextItem, Playbook, Section
+from contend.models.playbook import Bullet, BulletEvaluation, DeltaContextItem, Observation, Playbook, Section
 from contend.stores.playbooks import Curated
-from contend.text import estimate_tokens
 
 _LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 _RULES = MergeRules("run-9")
 
 _PRIMARY = "Search primary sources before opinion pieces."
+_REWORDED = "Before opinion pieces, search primary sources."
 _YEAR = "Name the year of every figure you cite."
 _POINTS = "Answer every point of the plan, even briefly."
 
@@ -86,12 +86,12 @@ def test_a_repeated_merge_finds_the_same_ids() -> None:
 def test_an_update_replaces_content_and_search_text_alone() -> None:
     old = _bullet("b-1", _PRIMARY, helpful=2, harmful=1, active=True)
 
-    (new,) = _merged(_playbook(old), _update("b-1", _YEAR)).bullets
+    (new,) = _merged(_playbook(old), _update("b-1", _REWORDED)).bullets
 
-    assert (new.content, new.searchable_text) == (_YEAR, "new words")
+    assert (new.content, new.searchable_text) == (_REWORDED, "new words")
     assert new.updated_at > old.updated_at
     assert new == old.model_copy(
-        update={"content": _YEAR, "searchable_text": "new words", "updated_at": new.updated_at}
+        update={"content": _REWORDED, "searchable_text": "new words", "updated_at": new.updated_at}
     )
 
 
@@ -163,33 +163,115 @@ def test_a_bullet_that_harms_more_than_it_helps_is_deleted_at_the_third_vote() -
     assert deleted.reasoning.startswith("harmful in 3 votes, helpful in 2")
 
 
-def test_over_the_token_budget_the_least_trusted_go_first() -> None:
-    playbook = _playbook(
-        _bullet("proven", _PRIMARY, helpful=3, active=True),
-        _bullet("harmful", _YEAR, harmful=1),
-        _bullet("unproven", _POINTS),
-    )
-    budget = estimate_tokens(_PRIMARY) + estimate_tokens(_POINTS)
+@pytest.mark.parametrize("changed", ["Do not search primary sources.", "Search 3 primary sources.", "Draw maps of ports."])
+def test_an_update_of_another_meaning_stands_beside_the_bullet_without_its_votes(changed: str) -> None:
+    old = _bullet("b-1", _PRIMARY, helpful=5, active=True)
 
-    def left(tokens: int) -> list[str]:
-        return [bullet.id for bullet in _merged(playbook, rules=MergeRules("run-9", max_tokens=tokens)).bullets]
+    kept, new = _merged(_playbook(old), _update("b-1", changed)).bullets
 
-    assert left(budget) == ["proven", "unproven"]
-    assert left(budget - 1) == ["proven"]
+    assert kept == old
+    assert (new.content, new.status, new.helpful, new.conflicts_with) == (changed, "quarantined", 0, "b-1")
 
 
-def test_a_lesson_close_to_a_bullet_updates_it_instead_of_standing_beside_it() -> None:
-    near = "Look at primary sources first, then at opinion pieces."
+def test_an_add_near_to_a_bullet_and_not_the_same_is_marked() -> None:
+    curated = _merged(_playbook(_bullet("b-1", _YEAR, helpful=3)), _add("Name the author of every figure you cite."))
 
-    curated = _merged(_playbook(_bullet("b-1", _PRIMARY, helpful=2), _bullet("b-2", _YEAR)), _add(near))
+    assert [(bullet.helpful, bullet.conflicts_with) for bullet in curated.bullets] == [(3, None), (0, "b-1")]
+
+
+def test_a_model_deletes_no_active_bullet_and_leaves_its_reason_for_a_person() -> None:
+    old = _bullet("b-1", _PRIMARY, helpful=2, active=True)
+
+    curated = _merged(_playbook(old), _delete("b-1"))
+
+    assert [(bullet.id, bullet.removal_reason) for bullet in curated.bullets] == [("b-1", "It is wrong.")]
+    assert "by a person only: `contend playbook rm` does it" in curated.skipped[0].reason
+
+
+def test_what_a_person_approved_is_deleted() -> None:
+    rules = MergeRules("run-9", approved=True)
+
+    assert not _merged(_playbook(_bullet("b-1", _PRIMARY, active=True)), _delete("b-1"), rules=rules).bullets
+
+
+@pytest.mark.parametrize(("bullets", "most"), [(3, 1), (60, 3)])
+def test_one_run_retires_a_twentieth_at_most_whatever_a_delta_says(bullets: int, most: int) -> None:
+    playbook = _playbook(*(_bullet(f"b-{number}", f"Lesson {number} on tables.") for number in range(bullets)))
+
+    curated = _merged(playbook, *(_delete(f"b-{number}") for number in range(bullets)))
+
+    assert len(curated.bullets) == bullets - most
+
+
+def test_a_newcomer_that_helped_in_neither_of_two_runs_is_retired() -> None:
+    observed = [Observation(bullet_id="b-1", difference=-0.1)]
+    playbook = _playbook(_bullet("b-1", _PRIMARY), _bullet("b-2", _YEAR))
+
+    once = merged(playbook, [], [], _RULES, observations=observed)
+    again = merged(_playbook(*once.bullets), [], [], _RULES, observations=observed)
+
+    assert [bullet.id for bullet in once.bullets] == ["b-1", "b-2"]
+    assert [bullet.id for bullet in again.bullets] == ["b-2"]
+    assert again.delta_items[0].reasoning.startswith("shown in 2 runs and helpful in none")
+
+
+def test_what_runs_with_and_without_a_bullet_showed_is_kept() -> None:
+    observed = [Observation(bullet_id="b-1", difference=share) for share in (None, 0.1, 0.3)]
+
+    (bullet,) = merged(_playbook(_bullet("b-1", _PRIMARY, helpful=1)), [], [], _RULES, observations=observed).bullets
+
+    assert (bullet.trial.shown, bullet.trial.withheld) == (3, 2)
+    assert bullet.trial.difference == pytest.approx(0.2)
+
+
+def test_a_lesson_in_other_words_updates_the_bullet_and_keeps_its_votes() -> None:
+    curated = _merged(_playbook(_bullet("b-1", _PRIMARY, helpful=2), _bullet("b-2", _YEAR)), _add(_REWORDED))
 
     assert [(bullet.id, bullet.content, bullet.helpful) for bullet in curated.bullets] == [
-        ("b-1", near, 2),
+        ("b-1", _REWORDED, 2),
         ("b-2", _YEAR, 0),
     ]
     (item,) = curated.delta_items
     assert (item.operation, item.bullet_id) == ("UPDATE", "b-1")
-    assert item.reasoning == "Scores rose. [nearest: b-1, likeness 0.79]"
+    assert re.fullmatch(r"Scores rose. \[nearest: b-1, likeness 0.\d\d]", item.reasoning)
+
+
+def test_what_a_model_read_as_the_same_is_followed_and_not_against_polarity() -> None:
+    playbook = _playbook(_bullet("b-1", _PRIMARY, helpful=2))
+    words, denied = "Consult original documents ahead of commentary.", "Do not search primary sources."
+
+    told, refused = (
+        _merged(playbook, _add(content).model_copy(update={"readings": {"b-1": "same"}})) for content in (words, denied)
+    )
+
+    assert [(bullet.id, bullet.content, bullet.helpful) for bullet in told.bullets] == [("b-1", words, 2)]
+    assert [bullet.content for bullet in refused.bullets] == [_PRIMARY, denied]
+
+
+def test_what_a_model_read_as_the_opposite_is_marked() -> None:
+    add = _add(_REWORDED).model_copy(update={"readings": {"b-1": "opposite"}})
+
+    curated = _merged(_playbook(_bullet("b-1", _PRIMARY)), add)
+
+    assert [bullet.conflicts_with for bullet in curated.bullets] == [None, "b-1"]
+
+
+def test_a_twin_in_another_language_is_not_added() -> None:
+    add = _add("一次資料を先に探す。").model_copy(update={"readings": {"b-1": "same"}})
+
+    curated = _merged(_playbook(_bullet("b-1", _PRIMARY)), add)
+
+    assert [bullet.content for bullet in curated.bullets] == [_PRIMARY]
+    assert curated.skipped[0].reason == "this bullet says the same in another language"
+
+
+def test_saying_the_same_again_changes_nothing() -> None:
+    playbook = _playbook(_bullet("b-1", _PRIMARY))
+
+    curated = _merged(playbook, _update("b-1", _PRIMARY), _add(_PRIMARY))
+
+    assert curated.bullets == playbook.bullets
+    assert {skip.reason for skip in curated.skipped} == {"this bullet says so already"}
 
 
 def test_every_reasoning_names_the_nearest_bullet_or_says_there_is_none() -> None:
@@ -258,22 +340,23 @@ _tags = st.builds(BulletEvaluation, bullet_id=_keys, tag=st.sampled_from(["helpf
 
 
 @settings(max_examples=60, deadline=None)
-@given(items=st.lists(_items, max_size=6), tags=st.lists(_tags, max_size=6), budget=st.integers(0, 60))
+@given(items=st.lists(_items, max_size=6), tags=st.lists(_tags, max_size=6))
 def test_any_delta_is_done_or_skipped_and_the_rules_hold_after(
-    items: list[DeltaContextItem], tags: list[BulletEvaluation], budget: int
+    items: list[DeltaContextItem], tags: list[BulletEvaluation]
 ) -> None:
     playbook = _playbook(
         _bullet("b-1", _PRIMARY, harmful=2), _bullet("b-2", _YEAR, helpful=1), _bullet("b-3", "風の音を測る。")
     )
     before = playbook.model_copy(deep=True)
 
-    curated = merged(playbook, items, tags, MergeRules("run-9", max_tokens=budget))
+    curated = merged(playbook, items, tags, _RULES)
 
     ids = [bullet.id for bullet in curated.bullets]
     assert playbook == before
     assert len(ids) == len(set(ids))
-    assert sum(estimate_tokens(bullet.content) for bullet in curated.bullets) <= budget
-    assert not any(bullet.harmful >= 3 and bullet.harmful > bullet.helpful for bullet in curated.bullets)
+    retired = {"b-1", "b-2", "b-3"} - set(ids)
+    assert len(retired) <= 1
+    assert retired or not any(bullet.is_harmful for bullet in curated.bullets)
     assert len(curated.delta_items) + len(curated.skipped) + sum(curated.counters.values()) >= len(items) + len(tags)
     assert all("[nearest: " in item.reasoning for item in curated.delta_items)
 
@@ -282,10 +365,9 @@ def test_any_delta_is_done_or_skipped_and_the_rules_hold_after(
 @given(items=st.lists(_items, max_size=6), tags=st.lists(_tags, max_size=4))
 def test_what_was_rehearsed_is_what_happens(items: list[DeltaContextItem], tags: list[BulletEvaluation]) -> None:
     playbook = _playbook(_bullet("b-1", _PRIMARY, harmful=2), _bullet("b-2", _YEAR), _bullet("b-3", _POINTS))
-    rules = MergeRules("run-9", max_tokens=40)
 
-    rehearsed = merged(playbook, items, tags, rules)
-    done = merged(playbook, rehearsed.delta_items, tags, rules)
+    rehearsed = merged(playbook, items, tags, _RULES)
+    done = merged(playbook, rehearsed.delta_items, tags, _RULES)
 
     def plain(curated: Curated) -> list[tuple[str, str, int, int]]:
         return [(bullet.id, bullet.content, bullet.helpful, bullet.harmful) for bullet in curated.bullets]

@@ -1,12 +1,17 @@
 """The curator: turns lessons into operations on a dataset's playbook, and carries them out."""
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 from uuid import uuid4
 
+from contend.errors import ModelError
+from contend.learning.index import lesson_index
+from contend.learning.meaning import contradicts
 from contend.learning.merging import MergeRules, merged
+from contend.learning.nearness import Nearness
 from contend.learning.screening import Sources
 from contend.learning.sections import SectionFile
 from contend.llm.model import Model, Scope
@@ -15,19 +20,25 @@ from contend.models.playbook import (
     CurationResult,
     DeltaContextItem,
     Insight,
+    Likeness,
     Playbook,
     ReflectionResult,
     Section,
     Skipped,
 )
 from contend.models.record import Language
-from contend.models.replies import CurationReply
+from contend.models.replies import MOST_LESSON_PAIRS, CurationReply, LessonPairReply, LessonPairsReply
 from contend.models.task import CallUsage
-from contend.prompts.lessons import curator_values, nearest
+from contend.prompts.lessons import curator_values, nearest, pair_values
 from contend.resources import resource
 from contend.retrieval import Embedder
 from contend.stores.playbooks import Curated, PlaybookStore
-from contend.text import estimate_tokens
+from contend.text import estimate_tokens, shorten
+
+_IDS = re.compile(r"[\w-]+")
+_ASKED_EACH = 3
+_SHOWN_ALL = 500
+"""Bullets, up to which a prompt's choice among them looks at each."""
 
 
 class CuratorPrompts(Protocol):
@@ -52,7 +63,9 @@ def shipped_sections() -> SectionFile:
 
 @dataclass(frozen=True)
 class CuratorAgent:
-    """Curates playbooks in one model call each. `prompt_tokens` bounds the prompt, `playbook_tokens` the playbook."""
+    """Curates playbooks: one call for the operations, and one for lessons near to bullets. `prompt_tokens` bounds the
+    prompt.
+    """
 
     llm: Model
     prompt_builder: CuratorPrompts
@@ -60,7 +73,6 @@ class CuratorAgent:
     sections: SectionFile = field(default_factory=shipped_sections, kw_only=True)
     embedder: Embedder | None = field(default=None, kw_only=True)
     prompt_tokens: int = field(default=6000, kw_only=True)
-    playbook_tokens: int = field(default=20_000, kw_only=True)
 
     async def curate(
         self,
@@ -93,26 +105,29 @@ class CuratorAgent:
         language: Language = "en",
         sources: Sequence[str] = (),
         theme: str = "",
+        approved: bool = False,
     ) -> Proposal:
         """The operations that would be carried out on the playbook as it is now; nothing is saved.
 
-        They include what code decides: duplicates made UPDATEs, harmful bullets and those over the budget DELETEd.
-        `sources` are texts that lessons may not copy from; codes and odd names of the `theme` may not enter either.
-        Without insights there is no call.
+        They include what code decides: duplicates made UPDATEs, UPDATEs of another meaning made ADDs, bullets that did
+        harm or never helped retired. `sources` are texts that lessons may not copy from; codes and odd names of the
+        `theme` may not enter either. `approved`: a person will see the operations. Without insights there is no call;
+        where the model fails, the votes still count and `skipped` says why there are no operations.
 
         Raises:
-            ModelError: as `Model.structured`.
             PlaybookDamaged, InputError: the playbook or the sections cannot be read.
         """
         playbook = await self.playbook_store.load(dataset)
         sections = await asyncio.to_thread(self.sections.of, dataset)
-        asked, usage = await self._ask(
-            reflection.insights, playbook, sections, Scope(execution_id, "curator", language)
-        )
+        scope = Scope(execution_id, "curator", language)
+        items, refused, usage = await self._ask(reflection.insights, playbook, sections, scope)
+        nearness = await asyncio.to_thread(self._nearness, playbook)
+        items, calls, unread = await self._compared(items, nearness, scope)
         forbidden = await asyncio.to_thread(Sources, sources, marks_of=[theme])
-        rules = self._rules(execution_id, sections, forbidden)
-        rehearsed = await asyncio.to_thread(merged, playbook, asked, reflection.bullet_evaluations, rules)
-        return Proposal([_proposed(item) for item in rehearsed.delta_items], rehearsed.skipped, usage)
+        rules = MergeRules(execution_id, self.embedder, sections, forbidden, approved=approved)
+        rehearsed = await asyncio.to_thread(self._merged, playbook, items, reflection, rules, nearness)
+        skipped = [*refused, *unread, *rehearsed.skipped]
+        return Proposal([_proposed(item) for item in rehearsed.delta_items], skipped, [*usage, *calls])
 
     async def apply(
         self,
@@ -122,39 +137,122 @@ class CuratorAgent:
         *,
         execution_id: str,
         skipped: Sequence[Skipped] = (),
+        approved: bool = False,
     ) -> CurationResult:
         """Count the votes, carry out the operations on the newest playbook, save it: once for each execution.
 
-        `skipped` is what was refused before; the result names it too.
+        `skipped` is what was refused before; the result names it too. `approved`: a person saw the operations.
 
         Raises:
             StoreError: as `PlaybookStore.apply`.
             InputError: the sections cannot be read.
         """
         sections = await asyncio.to_thread(self.sections.of, dataset)
-        rules = self._rules(execution_id, sections, Sources())
+        rules = MergeRules(execution_id, self.embedder, sections, approved=approved)
+        # What takes time is done before the lock: within it only what others added meanwhile is embedded.
+        await asyncio.to_thread(self._nearness, await self.playbook_store.load(dataset))
 
         def change(newest: Playbook) -> Curated:
-            curated = merged(newest, delta_items, reflection.bullet_evaluations, rules)
+            curated = self._merged(newest, delta_items, reflection, rules, self._nearness(newest))
             every = [*skipped, *(found for found in curated.skipped if found not in skipped)]
             skipped_too = f", {len(every)} skipped" if every else ""
             return curated._replace(skipped=every, summary=f"{curated.summary}{skipped_too}")
 
         return await self.playbook_store.apply(dataset, execution_id, change, reason="learned from a run")
 
-    def _rules(self, execution_id: str, sections: Sequence[Section], sources: Sources) -> MergeRules:
-        return MergeRules(execution_id, self.embedder, sections, self.playbook_tokens, sources)
+    def _nearness(self, playbook: Playbook) -> Nearness:
+        index = lesson_index(self.playbook_store.folder, playbook.dataset, self.embedder)
+        return Nearness(playbook.bullets, self.embedder, vectors=index.vectors(playbook.bullets))
+
+    @staticmethod
+    def _merged(
+        playbook: Playbook,
+        items: Sequence[DeltaContextItem],
+        reflection: ReflectionResult,
+        rules: MergeRules,
+        nearness: Nearness,
+    ) -> Curated:
+        return merged(
+            playbook,
+            items,
+            reflection.bullet_evaluations,
+            rules,
+            observations=reflection.observations,
+            nearness=nearness,
+        )
 
     async def _ask(
         self, insights: Sequence[Insight], playbook: Playbook, sections: Sequence[Section], scope: Scope
-    ) -> tuple[list[DeltaContextItem], list[CallUsage]]:
+    ) -> tuple[list[DeltaContextItem], list[Skipped], list[CallUsage]]:
         if not insights:
-            return [], []
+            return [], [], []
         without = self.prompt_builder.build_curator_prompt(playbook.dataset, insights, [], sections)
-        shown = nearest(playbook.bullets, insights, tokens=self.prompt_tokens - estimate_tokens(without))
+        bullets = await asyncio.to_thread(self._worth_showing, playbook, insights)
+        shown = nearest(bullets, insights, tokens=self.prompt_tokens - estimate_tokens(without))
         values = curator_values(playbook.dataset, insights, shown, sections)
-        answer = await self.llm.structured("curator/curate", CurationReply, values, scope=scope)
-        return [DeltaContextItem(**operation.model_dump()) for operation in answer.value.operations], [answer.usage]
+        try:
+            answer = await self.llm.structured("curator/curate", CurationReply, values, scope=scope)
+        except ModelError as error:
+            return [], [Skipped(bullet_id=None, reason=f"the curator gave no operations: {error}")], []
+        items = [DeltaContextItem(**operation.model_dump()) for operation in answer.value.operations]
+        return items, [Skipped(bullet_id=None, reason=why) for why in answer.value.unreadable], [answer.usage]
+
+    def _worth_showing(self, playbook: Playbook, insights: Sequence[Insight]) -> list[Bullet]:
+        """Of a large playbook, what a search finds near the insights."""
+        if len(playbook.bullets) <= _SHOWN_ALL:
+            return playbook.bullets
+        index = lesson_index(self.playbook_store.folder, playbook.dataset, self.embedder)
+        found = [hit.bullet for insight in insights for hit in index.search(playbook.bullets, insight.key_insight, 50)]
+        return list({bullet.id: bullet for bullet in found}.values())
+
+    async def _compared(
+        self, items: list[DeltaContextItem], nearness: Nearness, scope: Scope
+    ) -> tuple[list[DeltaContextItem], list[CallUsage], list[Skipped]]:
+        """The items with what a model says of each beside the bullets near to it, in both directions."""
+        pairs = await asyncio.to_thread(_pairs_to_ask, items, nearness)
+        if not pairs:
+            return items, [], []
+        values = pair_values([(items[place].content or "", bullet.content) for place, bullet in pairs])
+        try:
+            answer = await self.llm.structured("lessons/same", LessonPairsReply, values, scope=scope)
+        except ModelError as error:
+            why = f"nobody said which lessons are the same ({error}): those that code is not sure of are kept apart"
+            return items, [], [Skipped(bullet_id=None, reason=shorten(why, 400))]
+        said = {reply.number: _reading(reply) for reply in answer.value.pairs}
+        readings: list[dict[str, Likeness]] = [{} for _ in items]
+        for number, (place, bullet) in enumerate(pairs, start=1):
+            if number in said:
+                readings[place][bullet.id] = said[number]
+        read = [item.model_copy(update={"readings": each}) for item, each in zip(items, readings, strict=True)]
+        return read, [answer.usage], []
+
+
+def _pairs_to_ask(items: Sequence[DeltaContextItem], nearness: Nearness) -> list[tuple[int, Bullet]]:
+    """Each item's place with a bullet near to it that code cannot tell from it, the nearest first."""
+    pairs: list[tuple[float, int, Bullet]] = []
+    for place, item in enumerate(items):
+        if item.operation == "DELETE" or not item.content:
+            continue
+        content = item.content
+        near = nearness.near(content, most=_ASKED_EACH)
+        # The curator has read all bullets: it names the nearest one, also in another language.
+        named = [item.bullet_id or "", *_IDS.findall(item.reasoning)]
+        near += [each for name in named if (each := nearness.of(content, name))]
+        asked = {
+            each.bullet.id: (each.likeness, place, each.bullet)
+            for each in near
+            if each.bullet.content != content and not contradicts(content, each.bullet.content)
+        }
+        pairs += asked.values()
+    best = sorted(pairs, key=lambda pair: (-pair[0], pair[1], pair[2].id))[:MOST_LESSON_PAIRS]
+    return [(place, bullet) for _, place, bullet in best]
+
+
+def _reading(reply: LessonPairReply) -> Likeness:
+    if reply.polarity == "opposite":
+        return "opposite"
+    is_one = reply.polarity == "same" and reply.first_says_second and reply.second_says_first
+    return "same" if is_one and not reply.difference.strip(" .-—–") else "different"
 
 
 def _proposed(item: DeltaContextItem) -> DeltaContextItem:

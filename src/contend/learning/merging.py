@@ -8,62 +8,83 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Literal
 
+from contend.learning.meaning import contradicts
 from contend.learning.nearness import Nearest, Nearness
 from contend.learning.screening import Sources, refusal
-from contend.models.playbook import GENERAL, Bullet, BulletEvaluation, DeltaContextItem, Playbook, Section, Skipped
+from contend.models.playbook import GENERAL, Bullet, BulletEvaluation, DeltaContextItem, Observation, Playbook, Section, Skipped
 from contend.models.record import utc_now
 from contend.retrieval import Embedder
 from contend.stores.playbooks import Curated
-from contend.text import clean, estimate_tokens, shorten
+from contend.text import clean, detect_language, shorten
 
 _log = logging.getLogger(__name__)
 
 RUNS_TO_LEAVE_QUARANTINE = 2
-HARMFUL_TO_BE_DELETED = 3
-LONGEST_CONTENT = 400
-"""Characters of a bullet's content or search text."""
+CHANCES = 2
+"""In so many runs a newcomer is shown; one that never helped in them is retired."""
+SHARE_RETIRED = 0.05
+"""Of the bullets, at least one, may go in one run."""
+CLOSE = 0.6
+"""From this cosine on a lesson that is not the same is marked as differing from its neighbour."""
+LONGEST_SEARCH_TEXT = 400
+"""Characters."""
 
 _NOTE, _NOTE_END = "[nearest: ", re.compile(r"[^\]]*\]\s*\Z")
 
 
 @dataclass(frozen=True)
 class MergeRules:
-    """What a merge goes by. `max_tokens` bounds the bullets' contents together; lessons may not copy `sources`."""
+    """What a merge goes by. Lessons may not copy `sources`; `approved`: a person has seen every operation."""
 
     execution_id: str
     embedder: Embedder | None = None
     sections: Sequence[Section] = ()
-    max_tokens: int = 20_000
     sources: Sources = field(default_factory=Sources)
+    approved: bool = False
 
 
 def merged(
-    playbook: Playbook, items: Iterable[DeltaContextItem], evaluations: Iterable[BulletEvaluation], rules: MergeRules
+    playbook: Playbook,
+    items: Iterable[DeltaContextItem],
+    evaluations: Iterable[BulletEvaluation],
+    rules: MergeRules,
+    *,
+    observations: Iterable[Observation] = (),
+    nearness: Nearness | None = None,
 ) -> Curated:
     """The playbook after a curation, with every operation done, every one skipped and why.
 
-    Votes count first, then operations in order, then harmful bullets go, then the least trusted until the token budget
-    holds. One bad item spoils no other. Blocks while it embeds.
+    Votes count first, then bullets that did harm or never helped are retired, then operations are done in order. One
+    bad item spoils no other. Blocks while it embeds what `nearness` does not know.
     """
-    merge = _Merge(playbook, rules)
+    merge = _Merge(playbook, rules, nearness or Nearness(playbook.bullets, rules.embedder))
+    for observation in observations:
+        merge.observe(observation)
     for evaluation in evaluations:
         merge.vote(evaluation)
+    merge.retire()
     for item in items:
         merge.operate(item)
-    merge.delete_harmful()
-    merge.retire_to_budget()
     return merge.curated()
 
 
 class _Merge:
-    def __init__(self, playbook: Playbook, rules: MergeRules) -> None:
+    def __init__(self, playbook: Playbook, rules: MergeRules, nearness: Nearness) -> None:
         self._rules = rules
         self._bullets = {bullet.id: bullet for bullet in playbook.bullets}
-        self._nearness = Nearness(playbook.bullets, rules.embedder)
+        self._nearness = nearness
+        self._may_go = max(1, int(SHARE_RETIRED * len(self._bullets)))
         self._added: set[str] = set()
+        self._gone: set[str] = set()
+        self._retired: set[str] = set()
         self._done: list[DeltaContextItem] = []
         self._skipped: list[Skipped] = []
         self._votes: Counter[str] = Counter()
+
+    def observe(self, observation: Observation) -> None:
+        if bullet := self._bullets.get(observation.bullet_id):
+            trial = bullet.trial.after(observation.difference)
+            self._bullets[bullet.id] = bullet.model_copy(update={"trial": trial})
 
     def vote(self, evaluation: BulletEvaluation) -> None:
         bullet = self._bullets.get(evaluation.bullet_id)
@@ -74,6 +95,15 @@ class _Merge:
         if evaluation.tag != "neutral":
             self._bullets[bullet.id] = voted(bullet, evaluation.tag, self._rules.execution_id)
 
+    def retire(self) -> None:
+        """Bullets that did harm, and newcomers that had their chances and never helped; the most harmful first."""
+        for bullet in sorted(self._bullets.values(), key=lambda bullet: (bullet.confidence, bullet.id)):
+            if bullet.is_harmful:
+                self._drop(bullet, f"harmful in {bullet.harmful} votes, helpful in {bullet.helpful}")
+            elif had_its_chances(bullet):
+                self._drop(bullet, f"shown in {bullet.trial.shown} runs and helpful in none")
+        self._retired = {*self._gone}
+
     def operate(self, item: DeltaContextItem) -> None:
         match item.operation:
             case "ADD":
@@ -83,75 +113,103 @@ class _Merge:
             case "DELETE":
                 self._delete(item)
 
-    def delete_harmful(self) -> None:
-        for bullet in [*self._bullets.values()]:
-            if bullet.harmful >= HARMFUL_TO_BE_DELETED and bullet.harmful > bullet.helpful:
-                self._drop(bullet, f"harmful in {bullet.harmful} votes, helpful in {bullet.helpful}")
-
-    def retire_to_budget(self) -> None:
-        """Lowest confidence first; among equals those in quarantine, then the ones not touched for longest."""
-        sizes = {key: estimate_tokens(bullet.content) for key, bullet in self._bullets.items()}
-        over = sum(sizes.values()) - self._rules.max_tokens
-        for bullet in sorted(self._bullets.values(), key=_worth):
-            if over <= 0:
-                return
-            over -= sizes[bullet.id]
-            reason = f"the playbook is over {self._rules.max_tokens} tokens and confidence is {bullet.confidence:.2f}"
-            self._drop(bullet, reason)
-
     def curated(self) -> Curated:
         counts = Counter(item.operation for item in self._done)
-        done = {"added": counts["ADD"], "updated": counts["UPDATE"], "deleted": counts["DELETE"]}
+        done = {"added": counts["ADD"], "updated": counts["UPDATE"], "retired": counts["DELETE"]}
         summary = _counted_changes({**done, "votes counted": self._votes.total()})
         return Curated([*self._bullets.values()], self._done, self._skipped, dict(self._votes), summary)
 
     def _add(self, item: DeltaContextItem) -> None:
-        content = self._fit_text(item)
-        if content is None:
-            return
-        near = self._nearness.nearest(content)
-        if near and near.same and near.bullet.id in self._added:
-            self._skip(near.bullet.id, "this delta already adds a bullet that says the same")
-        elif near and near.same:
-            self._replace(item, near.bullet, content, near)
-        elif (section := self._section(item)) is None:
+        if content := self._fit_text(item):
+            self._place(item, content)
+
+    def _place(self, item: DeltaContextItem, content: str, *, differs_from: Bullet | None = None) -> None:
+        near = self._nearest(item, content, but=differs_from)
+        if near and near.same:
+            self._say_again(item, content, near)
+        elif (section := self._section(item, differs_from)) is None:
             self._skip(None, f"section {item.section!r} is not defined for this dataset")
         else:
-            self._insert(item, section, content, near)
+            self._insert(item, section, content, near, differs_from)
+
+    def _say_again(self, item: DeltaContextItem, content: str, near: Nearest) -> None:
+        bullet = near.bullet
+        if bullet.id in self._added:
+            self._skip(bullet.id, "this delta already adds a bullet that says the same")
+        elif detect_language(content) != detect_language(bullet.content):
+            self._skip(bullet.id, "this bullet says the same in another language")
+        elif content == bullet.content and _tidy(item.example) in {"", bullet.example}:
+            self._skip(bullet.id, "this bullet says so already")
+        else:
+            self._replace(item, bullet, content, near)
 
     def _update(self, item: DeltaContextItem) -> None:
         bullet = self._known(item)
         content = self._fit_text(item) if bullet else None
-        if bullet and content:
-            self._replace(item, bullet, content, self._nearness.nearest(content))
+        if bullet is None or content is None:
+            return
+        near = self._nearness.likeness_to(content, bullet)
+        if self._is_same(item, content, near):
+            self._say_again(item, content, near)
+        else:
+            self._place(item, content, differs_from=bullet)
 
     def _delete(self, item: DeltaContextItem) -> None:
-        if bullet := self._known(item):
+        bullet = None if item.bullet_id in self._retired else self._known(item)
+        if bullet is None:
+            return
+        if bullet.status == "quarantined" or self._rules.approved:
             self._drop(bullet, item.reasoning)
+            return
+        reason = _said(item.reasoning) or "a run found it wrong"
+        self._bullets[bullet.id] = bullet.model_copy(update={"removal_reason": shorten(reason, 200)})
+        self._skip(bullet.id, "an active bullet is removed by a person only: `contend playbook rm` does it")
 
-    def _insert(self, item: DeltaContextItem, section: str, content: str, near: Nearest | None) -> None:
+    def _insert(
+        self, item: DeltaContextItem, section: str, content: str, near: Nearest | None, differs_from: Bullet | None
+    ) -> None:
         bullet = Bullet(
             id=self._new_id(content),
             section=section,
             content=content,
+            example=_tidy(item.example),
             searchable_text=_search_text(item, content),
             provenance=self._rules.execution_id,
+            conflicts_with=self._conflict(item, near, differs_from),
         )
         self._put(bullet)
         self._added.add(bullet.id)
-        self._note("ADD", bullet, item.reasoning, near)
+        self._note("ADD", bullet, item, near)
+
+    def _conflict(self, item: DeltaContextItem, near: Nearest | None, differs_from: Bullet | None) -> str | None:
+        if differs_from is not None:
+            return differs_from.id
+        if item.conflicts_with in self._bullets:
+            return item.conflicts_with
+        opposite = [key for key, said in item.readings.items() if said == "opposite" and key in self._bullets]
+        if opposite:
+            return opposite[0]
+        return near.bullet.id if near and near.likeness >= CLOSE else None
 
     def _replace(self, item: DeltaContextItem, old: Bullet, content: str, near: Nearest | None) -> None:
-        searched = _search_text(item, content)
-        change = {"content": content, "searchable_text": searched, "updated_at": utc_now()}
+        change = {
+            "content": content,
+            "example": _tidy(item.example) or old.example,
+            "searchable_text": _search_text(item, content),
+            "updated_at": utc_now(),
+        }
         bullet = self._bullets[old.id].model_copy(update=change)
         self._put(bullet)
-        self._note("UPDATE", bullet, item.reasoning, near)
+        self._note("UPDATE", bullet, item, near)
 
     def _drop(self, bullet: Bullet, reasoning: str) -> None:
+        if len(self._gone) >= self._may_go:
+            self._skip(bullet.id, f"{self._may_go} of the bullets may be retired in one run, and that many were")
+            return
         near = self._nearness.nearest(bullet.content, but=bullet.id)
         del self._bullets[bullet.id]
         self._nearness.drop(bullet.id)
+        self._gone.add(bullet.id)
         noted = _with_note(reasoning, near)
         self._done.append(DeltaContextItem(operation="DELETE", bullet_id=bullet.id, reasoning=noted))
 
@@ -159,16 +217,37 @@ class _Merge:
         self._bullets[bullet.id] = bullet
         self._nearness.put(bullet)
 
-    def _note(self, operation: Literal["ADD", "UPDATE"], bullet: Bullet, reasoning: str, near: Nearest | None) -> None:
+    def _note(
+        self, operation: Literal["ADD", "UPDATE"], bullet: Bullet, item: DeltaContextItem, near: Nearest | None
+    ) -> None:
         done = DeltaContextItem(
             operation=operation,
             bullet_id=bullet.id,
             section=bullet.section,
             content=bullet.content,
+            example=bullet.example,
             searchable_text=bullet.searchable_text,
-            reasoning=_with_note(reasoning, near),
+            reasoning=_with_note(item.reasoning, near),
+            conflicts_with=bullet.conflicts_with if operation == "ADD" else None,
+            readings=item.readings,
         )
         self._done.append(done)
+
+    def _nearest(self, item: DeltaContextItem, content: str, *, but: Bullet | None) -> Nearest | None:
+        """The bullet that says the same, by code or by what a model said of it; else the nearest."""
+        found = self._nearness.near(content, but=but.id if but else None)
+        same = next((near for near in found if self._is_same(item, content, near)), None)
+        if same is not None:
+            return same._replace(same=True)
+        return self._nearness.likeness_to(content, but) if but else (found[0] if found else None)
+
+    def _is_same(self, item: DeltaContextItem, content: str, near: Nearest) -> bool:
+        """A model's word counts where polarity and figures agree; without one, code has to be sure."""
+        other = near.bullet.content
+        said = item.readings.get(near.bullet.id)
+        if said is None or content == other:
+            return self._nearness.same(content, other)
+        return said == "same" and not contradicts(content, other)
 
     def _known(self, item: DeltaContextItem) -> Bullet | None:
         bullet = self._bullets.get(item.bullet_id or "")
@@ -178,17 +257,17 @@ class _Merge:
 
     def _fit_text(self, item: DeltaContextItem) -> str | None:
         content = _tidy(item.content)
-        refused = (
-            refusal(f"{content}\n{_search_text(item, content)}", self._rules.sources) if content else "has no content"
-        )
+        text = f"{content}\n{_tidy(item.example)}\n{_search_text(item, content)}"
+        lesson = f"{content} {_tidy(item.example)}"
+        refused = refusal(text, self._rules.sources, lesson=lesson) if content else "has no content"
         if refused:
             self._skip(item.bullet_id, f"{item.operation} {refused}")
         return None if refused else content
 
-    def _section(self, item: DeltaContextItem) -> str | None:
+    def _section(self, item: DeltaContextItem, differs_from: Bullet | None) -> str | None:
         if not self._rules.sections:
             return GENERAL
-        wanted = (item.section or "").strip().casefold()
+        wanted = (item.section or (differs_from.section if differs_from else "")).strip().casefold()
         return next((known.name for known in self._rules.sections if known.name.casefold() == wanted), None)
 
     def _new_id(self, content: str) -> str:
@@ -213,24 +292,29 @@ def voted(bullet: Bullet, tag: Literal["helpful", "harmful"], execution_id: str)
     return bullet.model_copy(update={**votes, "updated_at": utc_now()})
 
 
-def _worth(bullet: Bullet) -> tuple[float, bool, float, str]:
-    return (bullet.confidence, bullet.status == "active", bullet.updated_at.timestamp(), bullet.id)
+def had_its_chances(bullet: Bullet) -> bool:
+    """Whether a newcomer was shown often enough without helping once."""
+    return bullet.status == "quarantined" and not bullet.helpful and bullet.trial.shown >= CHANCES
+
+
+def _said(reasoning: str) -> str:
+    """The reasoning without the note on the nearest bullet."""
+    before, noted, after = reasoning.rpartition(_NOTE)
+    return before.rstrip() if noted and _NOTE_END.match(after) else reasoning
 
 
 def _with_note(reasoning: str, near: Nearest | None) -> str:
     """The reasoning with the nearest bullet and how near it is; an older note is replaced."""
-    before, noted, after = reasoning.rpartition(_NOTE)
-    said = before.rstrip() if noted and _NOTE_END.match(after) else reasoning
     note = f"[nearest: {near.bullet.id}, likeness {near.likeness:.2f}]" if near else "[nearest: none]"
-    return f"{said} {note}".strip()
+    return f"{_said(reasoning)} {note}".strip()
 
 
 def _search_text(item: DeltaContextItem, content: str) -> str:
-    return _tidy(item.searchable_text) or content
+    return shorten(_tidy(item.searchable_text) or content, LONGEST_SEARCH_TEXT)
 
 
 def _tidy(text: str | None) -> str:
-    return shorten(clean(text or "", single_line=True), LONGEST_CONTENT)
+    return clean(text or "", single_line=True)
 
 
 def _counted_changes(counts: Mapping[str, int]) -> str:

@@ -1,44 +1,27 @@
-"""Which bullet says nearly the same: cosine of vectors, with what static vectors don't see added in code."""
+"""Which bullet is nearest to a text, and whether the two are one lesson."""
 
-import re
-from collections.abc import Iterable
-from typing import NamedTuple
+from __future__ import annotations
 
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from contend.learning.meaning import Likeness, says_the_same
 from contend.models.playbook import Bullet
-from contend.models.record import Language
 from contend.retrieval import Embedder, default_embedder
-from contend.text import detect_language, normalized, shared_content, terms
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-class Threshold(NamedTuple):
-    """From where on two lessons count as one.
+    from contend.retrieval import Vectors
 
-    `cosine` of the lessons, `shared`: the share of terms in common, and `swapped`: where they differ in one word alone,
-    the cosine of the two words.
-    """
-
-    cosine: float
-    shared: float
-    swapped: float
-
-
-# An embedder's own, because unrelated texts lie at 0.1 for one and at 0.84 for another. StaticEmbedder, measured on
-# short lessons such as a playbook's, the same ones that the thresholds were chosen on:
-#
-#              paraphrases   cosine         shared         found   other pairs   cosine             taken for one
-#   English    14            0.35 to 0.79   0.23 to 0.73   7       496           at most 0.57       none
-#   Japanese   12            0.61 to 0.92   0.12 to 0.65   7       561           30 above 0.78      7, all akin
-#
-# A missed duplicate costs a line; a wrong one overwrites a lesson. Lessons that differ in one word ("the date of each
-# source", "the author of each source") lie at 0.66 to 0.93, their two words at -0.12 to 0.44.
-THRESHOLDS: dict[str, dict[Language, Threshold]] = {
-    "StaticEmbedder": {"en": Threshold(0.6, 0.4, 0.5), "ja": Threshold(0.78, 0.38, 0.5)},
-}
-UNMEASURED = Threshold(0.97, 0.4, 0.97)
+# An embedder's own, because unrelated words lie at 0.0 for one and at 0.8 for another. StaticEmbedder, of verbs in
+# English and Japanese: those that stand for one another (ask, request) at 0.41 to 0.82, others (keep, remove) below
+# 0.4 but for a few (shorten, lengthen) at 0.5. Forms of one word (mark, marked; 比べ, 比較) lie at 0.57 and above.
+LIKENESS = {"StaticEmbedder": Likeness(form=0.5, head=0.45)}
+UNMEASURED = Likeness(form=0.97, head=0.97)
 """For an embedder that nobody has measured: nearly the same words."""
-
-_SWAP_TERMS: dict[Language, int] = {"en": 1, "ja": 5}
-_LABEL = re.compile(r"\b(?:\w*\d\w*|[A-Z])\b", re.ASCII)
+_LOOKED_AT = 40
+"""Bullets whose words are compared with a text's. What says the same in the same words lies among the nearest."""
 
 
 class Nearest(NamedTuple):
@@ -50,66 +33,87 @@ class Nearest(NamedTuple):
 
 
 class Nearness:
-    """Bullets and their vectors. Blocks for about 0.4 ms per bullet when made."""
+    """Bullets and their vectors, searched by one multiplication. Blocks while it embeds; `vectors` spares that."""
 
-    def __init__(self, bullets: Iterable[Bullet], embedder: Embedder | None = None) -> None:
-        self._embedder = embedder = embedder or default_embedder()
-        self._bullets = {bullet.id: bullet for bullet in bullets}
-        contents = [bullet.content for bullet in self._bullets.values()]
-        self._rows = dict(zip(self._bullets, embedder.embed(contents), strict=True)) if contents else {}
+    def __init__(
+        self, bullets: Sequence[Bullet], embedder: Embedder | None = None, *, vectors: Vectors | None = None
+    ) -> None:
+        import numpy as np  # noqa: PLC0415 - heavy, and not needed by most commands
+
+        self._embedder = embedder or default_embedder()
+        self._likeness = LIKENESS.get(type(self._embedder).__name__, UNMEASURED)
+        self._bullets: list[Bullet | None] = [*bullets]
+        self._places = {bullet.id: place for place, bullet in enumerate(bullets)}
+        contents = [bullet.content for bullet in bullets]
+        self._vectors: Vectors = self._embedder.embed(contents) if vectors is None else np.asarray(vectors)
 
     def put(self, bullet: Bullet) -> None:
-        self._bullets[bullet.id] = bullet
-        self._rows[bullet.id] = self._embedder.embed([bullet.content])[0]
+        """Add a bullet, or take its new words."""
+        import numpy as np  # noqa: PLC0415 - see above
+
+        row = self._embedder.embed([bullet.content])
+        place = self._places.get(bullet.id)
+        if place is None:
+            self._places[bullet.id] = len(self._bullets)
+            self._bullets.append(bullet)
+            self._vectors = np.concatenate([self._vectors, row]) if len(self._vectors) else row
+        else:
+            if not self._vectors.flags.writeable:
+                self._vectors = self._vectors.copy()
+            self._bullets[place], self._vectors[place] = bullet, row[0]
 
     def drop(self, bullet_id: str) -> None:
-        del self._bullets[bullet_id], self._rows[bullet_id]
+        self._bullets[self._places.pop(bullet_id)] = None
+
+    def near(self, content: str, *, most: int = _LOOKED_AT, but: str | None = None) -> list[Nearest]:
+        """The bullets nearest to `content`, nearest first, leaving out `but`; `same` is left False."""
+        import numpy as np  # noqa: PLC0415 - see above
+
+        if not self._places:
+            return []
+        cosines = self._vectors @ self._vector(content)
+        gone = len(self._bullets) - len(self._places) + 1
+        few = np.argpartition(-cosines, min(most + gone, len(cosines)) - 1)[: most + gone]
+        found = [
+            Nearest(bullet, min(1.0, float(cosines[place])), same=False)
+            for place in few
+            if (bullet := self._bullets[place]) is not None and bullet.id != but
+        ]
+        return sorted(found, key=lambda near: (-near.likeness, near.bullet.id))[:most]
 
     def nearest(self, content: str, *, but: str | None = None) -> Nearest | None:
         """The bullet that says the same as `content`, else the one nearest to it, leaving out `but`."""
-        vector = self._embedder.embed([content])[0]
-        likeness = {key: min(1.0, float(row @ vector)) for key, row in self._rows.items() if key != but}
-        threshold = self._threshold(content)
-        by_likeness = sorted(likeness, key=lambda key: (-likeness[key], key))
-        found = [Nearest(self._bullets[key], likeness[key], same=False) for key in by_likeness]
+        found = self.near(content, but=but)
         for near in found:
-            if self._says_the_same(content, near, threshold):
+            if self.same(content, near.bullet.content):
                 return near._replace(same=True)
         return found[0] if found else None
 
-    def _threshold(self, content: str) -> Threshold:
-        measured = THRESHOLDS.get(type(self._embedder).__name__, {})
-        return measured.get(detect_language(content), UNMEASURED)
+    def of(self, content: str, bullet_id: str | None) -> Nearest | None:
+        """How near the bullet of an id is; None where there is none."""
+        place = self._places.get(bullet_id or "")
+        bullet = None if place is None else self._bullets[place]
+        return None if bullet is None else self.likeness_to(content, bullet)
 
-    def _says_the_same(self, content: str, near: Nearest, threshold: Threshold) -> bool:
-        other = near.bullet.content
-        if _folded(content) == _folded(other):
-            return True
-        if near.likeness < threshold.cosine or _labels(content) != _labels(other):
-            return False
-        if _shared(content, other) < threshold.shared:
-            return False
-        return not self._is_a_swap(content, other, threshold.swapped)
+    def likeness_to(self, content: str, bullet: Bullet) -> Nearest:
+        """How near one bullet is, and whether it says the same."""
+        cosine = float(self._vectors[self._places[bullet.id]] @ self._vector(content))
+        return Nearest(bullet, min(1.0, cosine), self.same(content, bullet.content))
 
-    def _is_a_swap(self, content: str, other: str, alike: float) -> bool:
-        """Whether one word stands for another and the two mean different things."""
-        own, others = dict.fromkeys(terms(content)), dict.fromkeys(terms(other))
-        alone, alone_there = [t for t in own if t not in others], [t for t in others if t not in own]
-        most = _SWAP_TERMS[detect_language(content)]
-        if not (0 < len(alone) <= most and 0 < len(alone_there) <= most):
-            return False
-        word, instead = self._embedder.embed([" ".join(alone), " ".join(alone_there)])
-        return float(word @ instead) < alike
+    def same(self, content: str, other: str) -> bool:
+        """Whether code is sure that the two are one lesson."""
+        return says_the_same(content, other, near=self._near_words, likeness=self._likeness)
+
+    def _vector(self, content: str) -> Vectors:
+        row: Vectors = self._embedder.embed([content])[0]
+        return row
+
+    def _near_words(self, word: str, other: str) -> float:
+        return _near_words(self._embedder, word, other)
 
 
-def _labels(text: str) -> set[str]:
-    """Numbers and letters that name things: static vectors hardly see them."""
-    return set(_LABEL.findall(normalized(text))) - {"A", "I"}
+@lru_cache(maxsize=4096)
+def _near_words(embedder: Embedder, word: str, other: str) -> float:
+    own, others = embedder.embed([word, other])
+    return float(own @ others)
 
-
-def _shared(content: str, other: str) -> float:
-    return (shared_content(content, other) + shared_content(other, content)) / 2
-
-
-def _folded(text: str) -> str:
-    return " ".join(normalized(text).casefold().split())

@@ -87,6 +87,7 @@ class LearnNodes:
             language=state.get("language", "en"),
             sources=[*texts.values()],
             theme=state.get("theme", ""),
+            approved=bool(state.get("approve")),
         )
         return {
             "delta": [_plain(item) for item in proposal.delta_items],
@@ -108,7 +109,8 @@ class LearnNodes:
             case Rejected(decision):
                 return _rejected(state, decision.reason)
             case Approved(delta):
-                return {"delta": [_plain(item) for item in delta], "approve": False, "problem": ""}
+                kept = [_plain(item) for item in delta]
+                return {"delta": kept, "approve": False, "approved": True, "problem": ""}
 
     async def apply_delta(self, state: LearningState) -> ApplyUpdate:
         """The votes and operations carried out on the newest playbook."""
@@ -118,6 +120,7 @@ class LearnNodes:
             _dataset(state),
             execution_id=state["execution_id"],
             skipped=[Skipped.model_validate(skipped) for skipped in state.get("skipped", [])],
+            approved=state.get("approved", False),
         )
         self.forget(state["execution_id"])
         return {"result": _plain(result)}

@@ -1,9 +1,13 @@
-"""What may not enter a playbook: links, code, orders to the model, and what stands word for word in a source."""
+"""What may not enter a playbook: links, code, secrets, personal data, orders to the model, what names a metric, and what
+stands word for word in a source.
+"""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from contend.checks.injection import marks
+from contend.checks.injection import marks, speaks_to_ai
+from contend.models.evaluation import CODE_METRIC_NAMES
+from contend.models.playbook import LONGEST_LESSON
 from contend.text import clean, detect_language, normalized, split_sentences
 
 _TOP_DOMAINS = "com|org|net|io|ai|dev|app|info|biz|edu|gov|xyz|co|jp|uk|de|fr|eu|ru|cn|me|ly|to|sh|gg|site|online|top"
@@ -23,6 +27,28 @@ _ORDER = re.compile(
     r"|\b(?:give|award|assign|grant)\b.{0,40}\b(?:scores?|marks)\b|(?:^|\s)(?:assistant|system)\s*:"
     r"|(?:指示|命令|ルール|規則|プロンプト).{0,12}(?:無視|忘れ|従うな|上書き)|(?:無視|忘れ).{0,12}(?:指示|命令|ルール|規則)"
     r"|システム\s*プロンプト|隠された指示|(?:満点|最高点).{0,4}(?:付け|つけ|与え)|パスワード|秘密鍵",
+    re.IGNORECASE,
+)
+_SECRET = re.compile(
+    r"\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|hf|tvly|AKIA|ASIA|AIza|npm|pypi)[-_]?[A-Za-z0-9_-]{12,}"
+    r"|\beyJ[\w-]{8,}\.[\w-]{8,}|-----BEGIN|\b[0-9a-f]{32,}\b"
+    r"|(?=[A-Za-z0-9+/_-]{20,})(?=[A-Za-z+/_-]*\d)(?=[^A-Z]{0,60}[A-Z])(?=[^a-z]{0,60}[a-z])[A-Za-z0-9+/_-]{20,}"
+    r"|\b(?:password|passphrase|passwd|pin code|(?:api|secret|access|private)[ _-]?key|(?:access|bearer|auth)[ _-]?token)s?\b"
+    r"\s*(?:is|are|was|[:=])\s*\S"
+    r"|(?:パスワード|暗証番号|秘密鍵|合言葉|(?:API|アクセス)\s?キー)\s*(?:は|[:：=])\s*\S"
+)
+_PERSONAL = re.compile(
+    r"\S@\w|(?<![\w.,-])(?:\+|00)\d{1,3}[ .-]?\(?\d{1,4}\)?(?:[ .-]?\d{2,4}){2,4}(?![\w,])"
+    r"|(?<![\w.,/-])\(?0\d{1,4}\)?[ .-]\d{2,4}[ .-]\d{3,4}(?![\w,])"
+    r"|(?<![\w.,-])\d{3}-\d{2}-\d{4}(?![\w-])|(?<![\w.,-])(?:\d[ -]?){13,18}\d(?![\w-])|\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}\b"
+    r"|\b(?:born on|date of birth|home address|lives at|passport (?:no|number))\b|生年月日|(?:自宅の?|現)住所|旅券番号|マイナンバー"
+)
+_METRIC = re.compile(
+    rf"\b(?:{'|'.join(CODE_METRIC_NAMES)}|clarity_coherence)\b"
+    r"|\b(?:metrics?|judges?|graders?|evaluators?|scores? (?:higher|better|more|well))\b"
+    r"|\b(?:coverage|correctness|insight|instructions|relevance|clarity)\W{1,2}(?:metric|score|mark|rating)s?\b"
+    r"|\b(?:raise|boost|improve|gain|increase|maximi[sz]e|get|earn|lift)\w*\b.{0,30}\b(?:score|points|marks|rating)s?\b"
+    r"|審査員|採点者|評価者|(?:評価)?指標の|得点|(?:点数?|スコア|評価)(?:を|が)(?:上げ|上が|稼|得|高|伸)",
     re.IGNORECASE,
 )
 _UNITS = re.compile(r"[\u3041-\u30ff\u3400-\u9fff]|[^\W_]+(?:['’-][^\W_]+)*")
@@ -50,17 +76,37 @@ class Sources:
         return bool(marks(text) & self._marks)
 
 
-def refusal(text: str, sources: Sources) -> str | None:
-    """Why a text may not enter a playbook; None if it may."""
+def refusal(text: str, sources: Sources, *, lesson: str = "", by_person: bool = False) -> str | None:
+    """Why a text may not enter a playbook; None if it may.
+
+    `lesson` is the part whose length counts. What a person writes may hold code, name metrics and be of any length.
+    """
     folded = normalized(clean(text, single_line=True))
-    reasons = {
-        "holds a link": bool(_LINK.search(folded)),
-        "holds code": bool(_CODE.search(folded)),
-        "gives orders to the model": bool(_ORDER.search(folded)),
-        "is copied from a source": sources.copied(folded),
-        "carries a mark found in a source": sources.marked(folded),
+    reasons: dict[str, Callable[[], object]] = {
+        "holds a link": lambda: _LINK.search(folded),
+        "holds what looks like a secret": lambda: _SECRET.search(folded),
+        "holds personal data": lambda: _PERSONAL.search(folded),
+        "gives orders to the model": lambda: _ORDER.search(folded) or speaks_to_ai(folded),
     }
-    return next((reason for reason, holds in reasons.items() if holds), None)
+    if not by_person:
+        reasons |= {
+            "holds code": lambda: _CODE.search(folded),
+            "speaks of metrics or scores": lambda: _METRIC.search(folded),
+            "is copied from a source": lambda: sources.copied(folded),
+            "carries a mark found in a source": lambda: sources.marked(folded),
+            f"is longer than {LONGEST_LESSON} words": lambda: _length(lesson) > LONGEST_LESSON,
+        }
+    return next((reason for reason, holds in reasons.items() if holds()), None)
+
+
+_JAPANESE_CHARACTERS_A_WORD = 2.5
+
+
+def _length(text: str) -> float:
+    """In words."""
+    units = _UNITS.findall(normalized(text))
+    japanese = sum(len(unit) == 1 and unit > "\u3040" for unit in units)
+    return len(units) - japanese + japanese / _JAPANESE_CHARACTERS_A_WORD
 
 
 def _units(text: str) -> list[str]:

@@ -37,6 +37,8 @@ class LearningState(LearnInput, total=False):
     """Of `CallUsage`."""
     problem: str
     """Why a person's last answer was not usable."""
+    approved: bool
+    """A person has seen the operations."""
 
 
 class LearnOutput(TypedDict, total=False):
@@ -61,6 +63,7 @@ class ApproveUpdate(TypedDict, total=False):
     skipped: list[dict[str, Any]]
     reflection: dict[str, Any]
     approve: bool
+    approved: bool
     problem: str
 
 

@@ -17,12 +17,43 @@ SectionName = Annotated[str, StringConstraints(min_length=1, max_length=64), Aft
 """Any 1 to 64 printable characters."""
 
 
+LONGEST_LESSON = 60
+"""Words of a bullet's content and example together; of Japanese, 2.5 characters count as a word."""
+
+
+HARMFUL_TO_BE_RETIRED = 3
+
+
+class Trial(Record):
+    """What runs showed of a bullet: in how many teams had it, in how many one team went without.
+
+    `difference`: by how much teams with it scored higher than teams without, -1.0 to 1.0, the mean over `withheld` runs.
+    """
+
+    shown: int = Field(default=0, ge=0)
+    withheld: int = Field(default=0, ge=0)
+    difference: float | None = Field(default=None, ge=-1, le=1)
+
+    def after(self, difference: float | None) -> "Trial":
+        """With one more run; `difference` None where all teams had the bullet."""
+        shown = self.shown + 1
+        if difference is None:
+            return self.model_copy(update={"shown": shown})
+        mean = ((self.difference or 0.0) * self.withheld + difference) / (self.withheld + 1)
+        return Trial(shown=shown, withheld=self.withheld + 1, difference=mean)
+
+
 class Bullet(ComputingRecord):
-    """One lesson. Quarantined until it has helped in two runs; quarantined bullets rank lower and are marked."""
+    """One lesson. Quarantined until it has helped in two runs; quarantined bullets rank lower and are marked.
+
+    `conflicts_with`: the bullet that this one is near to and differs from in polarity, number or object.
+    `removal_reason`: why a model wants it gone, which a person decides.
+    """
 
     id: Identifier
     section: SectionName
     content: Text
+    example: str = ""
     searchable_text: Text
     helpful: int = Field(default=0, ge=0)
     harmful: int = Field(default=0, ge=0)
@@ -31,12 +62,25 @@ class Bullet(ComputingRecord):
     created_at: UtcDatetime = Field(default_factory=utc_now)
     updated_at: UtcDatetime = Field(default_factory=utc_now)
     provenance: str = ""
+    trial: Trial = Field(default_factory=Trial)
+    conflicts_with: str | None = None
+    removal_reason: str = ""
 
     @computed_field  # type: ignore[prop-decorator]  # pydantic's own form
     @property
     def confidence(self) -> float:
         """(helpful + 1) / (helpful + harmful + 2): the mean of a Beta(1, 1) prior after the votes."""
         return (self.helpful + 1) / (self.helpful + self.harmful + 2)
+
+    @property
+    def lesson(self) -> str:
+        """What teams read: the content, and the example where there is one."""
+        return f"{self.content} ({self.example})" if self.example else self.content
+
+    @property
+    def is_harmful(self) -> bool:
+        """Whether votes say that it does harm: it is not shown any more, and retired."""
+        return self.harmful >= HARMFUL_TO_BE_RETIRED and self.harmful > self.helpful
 
 
 class Playbook(Record):
@@ -71,20 +115,39 @@ class BulletEvaluation(Record):
     tag: Literal["helpful", "harmful", "neutral"]
 
 
+class Observation(Record):
+    """What one run showed of a bullet. `difference`: by how much the teams that had it scored higher than the one that
+    went without; None where all had it.
+    """
+
+    bullet_id: str
+    difference: float | None = Field(default=None, ge=-1, le=1)
+
+
 class ReflectionResult(Record):
     insights: list[Insight] = Field(default_factory=list)
     bullet_evaluations: list[BulletEvaluation] = Field(default_factory=list)
+    observations: list[Observation] = Field(default_factory=list)
+
+
+Likeness = Literal["same", "opposite", "different"]
 
 
 class DeltaContextItem(Record):
-    """One operation on a playbook. ADD has no `bullet_id` yet; DELETE needs no content."""
+    """One operation on a playbook. ADD has no `bullet_id` yet; DELETE needs no content.
+
+    `readings`: what a language model said of the lesson beside bullets near to it, by their ids.
+    """
 
     operation: Literal["ADD", "UPDATE", "DELETE"]
     bullet_id: str | None = None
     section: str | None = None
     content: str | None = None
+    example: str | None = None
     searchable_text: str | None = None
     reasoning: str = ""
+    conflicts_with: str | None = None
+    readings: dict[str, Likeness] = Field(default_factory=dict)
 
 
 class Skipped(Record):

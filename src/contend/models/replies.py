@@ -5,12 +5,24 @@ Numbers are whole percents: local models keep integer bounds and not float ones.
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from annotated_types import MaxLen
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    create_model,
+    model_validator,
+)
+from pydantic.fields import FieldInfo
+from pydantic.json_schema import SkipJsonSchema
 
 from contend.models.research import MOST_POINTS, MOST_QUERIES, ClaimKind
+from contend.text import shorten
 
 Line = Annotated[str, Field(min_length=2, max_length=200)]
 
@@ -363,36 +375,126 @@ class JudgmentReply(Reply):
     confidence_percent: int = Field(ge=0, le=100)
 
 
-class InsightReply(Reply):
-    reasoning: str = Field(max_length=400)
-    error_identification: str = Field(max_length=300)
-    root_cause_analysis: str = Field(max_length=300)
-    correct_approach: str = Field(max_length=300)
-    key_insight: str = Field(min_length=8, max_length=240)
+class TolerantReply(Reply):
+    """A part of a reply that is read as it is meant: null as nothing, letters in any case, long text cut, unknown fields
+    dropped.
+    """
+
+    model_config = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": False})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_as_meant(cls, given: object) -> object:
+        if not isinstance(given, dict):
+            return given
+        texts = {name: "" for name, field in cls.model_fields.items() if field.annotation is str}
+        return texts | {name: _meant(value, cls.model_fields.get(name)) for name, value in given.items()}
 
 
-class BulletTagReply(Reply):
+def _meant(value: object, field: FieldInfo | None) -> object:
+    if field is None or not (value is None or isinstance(value, str)):
+        return value
+    text = value or ""
+    if field.annotation is str:
+        limit = next((each.max_length for each in field.metadata if isinstance(each, MaxLen)), len(text))
+        return shorten(text, limit)
+    choices = get_args(field.annotation)
+    return next((choice for choice in choices if str(choice).casefold() == text.strip().casefold()), text)
+
+
+def _usable(part: type[TolerantReply], given: object, most: int) -> tuple[object, list[str]]:
+    """The parts of a list that can be read, and why the others cannot; all of it where none can."""
+    if given is None:
+        return [], []
+    if not isinstance(given, list):
+        return given, []
+    read: list[TolerantReply] = []
+    faults: list[str] = []
+    for number, each in enumerate(given, start=1):
+        try:
+            found = part.model_validate(each)
+        except ValidationError as error:
+            fault = error.errors(include_url=False, include_input=False)[0]
+            faults.append(f"number {number} cannot be read: {'.'.join(map(str, fault['loc']))}: {fault['msg']}")
+            continue
+        if len(read) == most:
+            faults.append(f"number {number} is one more than {most}")
+        else:
+            read.append(found)
+    return (read if read or not given else given), faults
+
+
+class InsightReply(TolerantReply):
+    reasoning: str = Field(max_length=600)
+    error_identification: str = Field(max_length=400)
+    root_cause_analysis: str = Field(max_length=400)
+    correct_approach: str = Field(max_length=400)
+    key_insight: str = Field(min_length=8, max_length=400, description="when it applies, and what to do then")
+
+
+class BulletTagReply(TolerantReply):
     bullet_id: str = Field(max_length=64)
     tag: Literal["helpful", "harmful", "neutral"]
+
+
+MOST_INSIGHTS, MOST_TAGS, MOST_OPERATIONS = 5, 16, 6
 
 
 class ReflectionReply(Reply):
     """The reflector's lessons and its verdict on the bullets that were used."""
 
-    insights: list[InsightReply] = Field(max_length=3)
-    bullet_evaluations: list[BulletTagReply] = Field(max_length=16)
+    insights: list[InsightReply] = Field(max_length=MOST_INSIGHTS)
+    bullet_evaluations: list[BulletTagReply] = Field(max_length=MOST_TAGS)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _parts_that_can_be_read(cls, given: object) -> object:
+        if not isinstance(given, dict):
+            return given
+        insights, _ = _usable(InsightReply, given.get("insights"), MOST_INSIGHTS)
+        tags, _ = _usable(BulletTagReply, given.get("bullet_evaluations"), MOST_TAGS)
+        return {**given, "insights": insights, "bullet_evaluations": tags}
 
 
-class DeltaReply(Reply):
-    reasoning: str = Field(max_length=300)
+class DeltaReply(TolerantReply):
+    reasoning: str = Field(max_length=400)
     operation: Literal["ADD", "UPDATE", "DELETE"]
     bullet_id: str = Field(max_length=64, description="empty for ADD")
     section: str = Field(max_length=64)
-    content: str = Field(max_length=300)
-    searchable_text: str = Field(max_length=300)
+    content: str = Field(max_length=600, description="when it applies, and what to do then")
+    example: str = Field(max_length=400, description="one short example, or empty")
+    searchable_text: str = Field(max_length=400)
 
 
 class CurationReply(Reply):
-    """The curator's operations, at most one for each insight."""
+    """The curator's operations, at most one for each insight. `unreadable`: why others are left out."""
 
-    operations: list[DeltaReply] = Field(max_length=6)
+    operations: list[DeltaReply] = Field(max_length=MOST_OPERATIONS)
+    unreadable: SkipJsonSchema[list[str]] = Field(default_factory=list)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _parts_that_can_be_read(cls, given: object) -> object:
+        if not isinstance(given, dict):
+            return given
+        operations, faults = _usable(DeltaReply, given.get("operations"), MOST_OPERATIONS)
+        return {**given, "operations": operations, "unreadable": faults}
+
+
+MOST_LESSON_PAIRS = 24
+
+
+class LessonPairReply(TolerantReply):
+    """How two lessons stand to one another, polarity first."""
+
+    number: int = Field(ge=1, le=MOST_LESSON_PAIRS)
+    polarity: Literal["same", "opposite", "neither"]
+    difference: str = Field(max_length=200, description="the number, object or condition that differs; empty if none")
+    first_says_second: bool
+    second_says_first: bool
+
+
+class LessonPairsReply(Reply):
+    """Which of several pairs of lessons are one lesson."""
+
+    pairs: list[LessonPairReply] = Field(max_length=MOST_LESSON_PAIRS)

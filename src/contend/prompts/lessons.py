@@ -40,6 +40,16 @@ def curator_values(
     }
 
 
+def pair_values(pairs: Iterable[tuple[str, str]]) -> dict[str, object]:
+    """What `lessons/same` is asked with, numbered from 1."""
+    return {
+        "pairs": [
+            {"number": number, "first": Untrusted(first, label="lesson"), "second": Untrusted(second, label="lesson")}
+            for number, (first, second) in enumerate(pairs, start=1)
+        ]
+    }
+
+
 def nearest(bullets: Sequence[Bullet], insights: Sequence[Insight], *, tokens: int) -> list[Bullet]:
     """All bullets, in their order, where they fit `tokens`; else those that share most terms with the insights."""
     costs = [estimate_tokens(bullet.content) + _LINE_TOKENS for bullet in bullets]
@@ -83,6 +93,7 @@ def _bullet(bullet: Bullet, known_sections: Collection[str] = ()) -> dict[str, o
         "id": bullet.id,
         "section": bullet.section if bullet.section in known_sections else Untrusted(bullet.section, label="section"),
         "content": Untrusted(bullet.content, label="bullet"),
+        "example": Untrusted(bullet.example, label="example") if bullet.example else "",
         "confidence": bullet.confidence,
         "quarantined": bullet.status == "quarantined",
     }

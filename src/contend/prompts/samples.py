@@ -61,6 +61,7 @@ _BULLET = {
     "id": "b1",
     "section": "general",
     "content": Untrusted("Check dates.", label="bullet"),
+    "example": Untrusted("the offer of May", label="example"),
     "confidence": 0.5,
     "quarantined": True,
 }
@@ -381,6 +382,10 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
     "reflector/default": (
         {"dataset": "default", "theme": _QUESTION["theme"], "rounds": [_ROUND], "bullets": [_BULLET]},
         {"dataset": "default", "theme": _QUESTION["theme"], "rounds": [], "bullets": []},
+    ),
+    "lessons/same": (
+        {"pairs": [{"number": 1, "first": _said("lesson"), "second": _said("lesson")}]},
+        {"pairs": []},
     ),
     "curator/default": (
         {
