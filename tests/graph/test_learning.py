@@ -22,7 +22,6 @@ from contend.learning.selection import select_bullets
 from contend.llm.model import Answer, R, Scope
 from contend.models.playbook import (
     Bullet,
-    BulletEvaluation,
     DeltaContextItem,
     Insight,
     Playbook,
@@ -44,8 +43,8 @@ class Stub:
     """A model's wire: renders the prompt it is asked, and answers from the values.
 
     Feedback becomes an insight, an insight an ADD; `UPDATE id: text` and `DELETE id` name other operations. A bullet
-    is tagged by the first word of its content, `helpful` unless that is a tag. Two lessons are one where `_IN_OTHER_WORDS`
-    is the second name of `_PRIMARY`, or they have the same letters.
+    is tagged by the first word of its content, `helpful` unless that is a tag. Two lessons are one where
+    `_IN_OTHER_WORDS` is the second name of `_PRIMARY`, or they have the same letters.
     """
 
     name = "stub"
@@ -550,7 +549,14 @@ async def test_a_lesson_that_a_model_reads_as_the_same_becomes_an_update(stub: S
     assert (await playbooks.load("default")).bullets[0].helpful == 2
 
 
-_SOUND = {"reasoning": "", "operation": "ADD", "bullet_id": "", "section": "searching", "example": "", "searchable_text": "x"}
+_SOUND = {
+    "reasoning": "",
+    "operation": "ADD",
+    "bullet_id": "",
+    "section": "searching",
+    "example": "",
+    "searchable_text": "x",
+}
 
 
 class _Spoilt(Stub):
@@ -575,7 +581,7 @@ class _Spoilt(Stub):
     [
         ({"operation": "add", "content": "Quote definitions."}, 3),
         ({"operation": "Add ", "content": "Quote definitions.", "bullet_id": None, "example": None}, 3),
-        ({"content": "Quote definitions.", "confidence": 0.9}, 3),
+        ({"content": "Quote definitions.", "confidence": 0.9}, 2),
         ({"content": "Quote definitions.", "reasoning": "word " * 900}, 3),
         ({"content": "word " * 900}, 2),
         ({"content": None}, 2),
@@ -603,7 +609,7 @@ async def test_one_bad_operation_spoils_neither_the_others_nor_the_votes(
     assert len(result.skipped) == 3 - added
 
 
-async def test_of_seven_operations_the_seventh_is_left_out_with_the_reason(playbooks: PlaybookStore) -> None:
+def test_of_seven_operations_the_seventh_is_left_out_with_the_reason() -> None:
     reply = CurationReply.model_validate({"operations": [_SOUND | {"content": f"Lesson {n}."} for n in range(7)]})
 
     assert len(reply.operations) == 6

@@ -69,7 +69,10 @@ def test_a_lesson_in_other_order_or_letters_is_the_same(lesson: str, other: str)
 @pytest.mark.parametrize(
     ("lesson", "other"),
     [
-        ("Take prices from the offer and dates from the letter.", "Take dates from the offer and prices from the letter."),
+        (
+            "Take prices from the offer and dates from the letter.",
+            "Take dates from the offer and prices from the letter.",
+        ),
         ("Process left, insight 3: check the dates.", "Process right, insight 3: check the dates."),
         ("For plan A, search arXiv first.", "For plan B, search arXiv first."),
         ("No more than five findings.", "More than five findings."),

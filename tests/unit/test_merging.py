@@ -163,7 +163,9 @@ def test_a_bullet_that_harms_more_than_it_helps_is_deleted_at_the_third_vote() -
     assert deleted.reasoning.startswith("harmful in 3 votes, helpful in 2")
 
 
-@pytest.mark.parametrize("changed", ["Do not search primary sources.", "Search 3 primary sources.", "Draw maps of ports."])
+@pytest.mark.parametrize(
+    "changed", ["Do not search primary sources.", "Search 3 primary sources.", "Draw maps of ports."]
+)
 def test_an_update_of_another_meaning_stands_beside_the_bullet_without_its_votes(changed: str) -> None:
     old = _bullet("b-1", _PRIMARY, helpful=5, active=True)
 

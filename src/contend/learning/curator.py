@@ -63,8 +63,9 @@ def shipped_sections() -> SectionFile:
 
 @dataclass(frozen=True)
 class CuratorAgent:
-    """Curates playbooks: one call for the operations, and one for lessons near to bullets. `prompt_tokens` bounds the
-    prompt.
+    """Curates playbooks: a call for the operations, another for lessons near to bullets.
+
+    `prompt_tokens` bounds the first one's prompt.
     """
 
     llm: Model
@@ -235,13 +236,15 @@ def _pairs_to_ask(items: Sequence[DeltaContextItem], nearness: Nearness) -> list
             continue
         content = item.content
         near = nearness.near(content, most=_ASKED_EACH)
+        if any(each.bullet.content == content for each in near):
+            continue
         # The curator has read all bullets: it names the nearest one, also in another language.
         named = [item.bullet_id or "", *_IDS.findall(item.reasoning)]
         near += [each for name in named if (each := nearness.of(content, name))]
         asked = {
             each.bullet.id: (each.likeness, place, each.bullet)
             for each in near
-            if each.bullet.content != content and not contradicts(content, each.bullet.content)
+            if not contradicts(content, each.bullet.content)
         }
         pairs += asked.values()
     best = sorted(pairs, key=lambda pair: (-pair[0], pair[1], pair[2].id))[:MOST_LESSON_PAIRS]

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
+from contend.checks import en, ja
 from contend.checks.clauses import clauses, is_negator
 from contend.checks.figures import stated_figures
-from contend.checks import en, ja
 from contend.checks.units import SCALES, UNITS
 from contend.models.record import Language
 from contend.text import detect_language, normalized, terms
@@ -27,7 +27,9 @@ _RELATIONS = frozenset(
 )
 """Words that searches leave out, and that a lesson turns on."""
 _LIGHT = frozenset("always must each every need please".split())  # noqa: SIM905 - see above
-_EXACT = frozenset({*en.SPELT, *SCALES, *UNITS, "half", "quarter", "third", "second", "first", "last", "double", "once"})
+_EXACT = frozenset(
+    {*en.SPELT, *SCALES, *UNITS, "half", "quarter", "third", "second", "first", "last", "double", "once"}
+)
 _EN_WORD = re.compile(r"[^\W\d_]+(?:['’][a-z]+)?|\d+(?:[.,:/-]\d+)*")
 _JA_CHUNK = re.compile(r"[\u3400-\u9fff々]+|[\u30a1-\u30ffー]+|[A-Za-z][\w.-]*|\d+(?:[.,:/-]\d+)*")
 _JA_ROLE = re.compile(r"[いりきみえけげれちしめせ]?(から|まで|より|について|なら|[はがをにでとへもの])")

@@ -11,7 +11,16 @@ from typing import Literal
 from contend.learning.meaning import contradicts
 from contend.learning.nearness import Nearest, Nearness
 from contend.learning.screening import Sources, refusal
-from contend.models.playbook import GENERAL, Bullet, BulletEvaluation, DeltaContextItem, Observation, Playbook, Section, Skipped
+from contend.models.playbook import (
+    GENERAL,
+    Bullet,
+    BulletEvaluation,
+    DeltaContextItem,
+    Observation,
+    Playbook,
+    Section,
+    Skipped,
+)
 from contend.models.record import utc_now
 from contend.retrieval import Embedder
 from contend.stores.playbooks import Curated

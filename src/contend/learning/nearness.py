@@ -116,4 +116,3 @@ class Nearness:
 def _near_words(embedder: Embedder, word: str, other: str) -> float:
     own, others = embedder.embed([word, other])
     return float(own @ others)
-

@@ -1,5 +1,6 @@
-"""What may not enter a playbook: links, code, secrets, personal data, orders to the model, what names a metric, and what
-stands word for word in a source.
+"""What may not enter a playbook.
+
+Links, code, secrets, personal data, orders to the model, what names a metric, what stands word for word in a source.
 """
 
 import re
@@ -33,15 +34,18 @@ _SECRET = re.compile(
     r"\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|hf|tvly|AKIA|ASIA|AIza|npm|pypi)[-_]?[A-Za-z0-9_-]{12,}"
     r"|\beyJ[\w-]{8,}\.[\w-]{8,}|-----BEGIN|\b[0-9a-f]{32,}\b"
     r"|(?=[A-Za-z0-9+/_-]{20,})(?=[A-Za-z+/_-]*\d)(?=[^A-Z]{0,60}[A-Z])(?=[^a-z]{0,60}[a-z])[A-Za-z0-9+/_-]{20,}"
-    r"|\b(?:password|passphrase|passwd|pin code|(?:api|secret|access|private)[ _-]?key|(?:access|bearer|auth)[ _-]?token)s?\b"
+    r"|\b(?:password|passphrase|passwd|pin code|(?:api|secret|access|private)[ _-]?key"
+    r"|(?:access|bearer|auth)[ _-]?token)s?\b"
     r"\s*(?:is|are|was|[:=])\s*\S"
     r"|(?:パスワード|暗証番号|秘密鍵|合言葉|(?:API|アクセス)\s?キー)\s*(?:は|[:：=])\s*\S"
 )
 _PERSONAL = re.compile(
     r"\S@\w|(?<![\w.,-])(?:\+|00)\d{1,3}[ .-]?\(?\d{1,4}\)?(?:[ .-]?\d{2,4}){2,4}(?![\w,])"
     r"|(?<![\w.,/-])\(?0\d{1,4}\)?[ .-]\d{2,4}[ .-]\d{3,4}(?![\w,])"
-    r"|(?<![\w.,-])\d{3}-\d{2}-\d{4}(?![\w-])|(?<![\w.,-])(?:\d[ -]?){13,18}\d(?![\w-])|\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}\b"
-    r"|\b(?:born on|date of birth|home address|lives at|passport (?:no|number))\b|生年月日|(?:自宅の?|現)住所|旅券番号|マイナンバー"
+    r"|(?<![\w.,-])\d{3}-\d{2}-\d{4}(?![\w-])|(?<![\w.,-])(?:\d[ -]?){13,18}\d(?![\w-])"
+    r"|\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}\b"
+    r"|\b(?:born on|date of birth|home address|lives at|passport (?:no|number))\b"
+    r"|生年月日|(?:自宅の?|現)住所|旅券番号|マイナンバー"
 )
 _METRIC = re.compile(
     rf"\b(?:{'|'.join(CODE_METRIC_NAMES)}|clarity_coherence)\b"
@@ -104,8 +108,8 @@ _JAPANESE_CHARACTERS_A_WORD = 2.5
 
 def _length(text: str) -> float:
     """In words."""
-    units = _UNITS.findall(normalized(text))
-    japanese = sum(len(unit) == 1 and unit > "\u3040" for unit in units)
+    units: list[str] = _UNITS.findall(normalized(text))
+    japanese = len([unit for unit in units if len(unit) == 1 and unit > "\u3040"])
     return len(units) - japanese + japanese / _JAPANESE_CHARACTERS_A_WORD
 
 

@@ -27,7 +27,7 @@ HARMFUL_TO_BE_RETIRED = 3
 class Trial(Record):
     """What runs showed of a bullet: in how many teams had it, in how many one team went without.
 
-    `difference`: by how much teams with it scored higher than teams without, -1.0 to 1.0, the mean over `withheld` runs.
+    `difference`: by how much teams with it scored higher than teams without, -1.0 to 1.0; the mean over these runs.
     """
 
     shown: int = Field(default=0, ge=0)
@@ -116,8 +116,9 @@ class BulletEvaluation(Record):
 
 
 class Observation(Record):
-    """What one run showed of a bullet. `difference`: by how much the teams that had it scored higher than the one that
-    went without; None where all had it.
+    """What one run showed of a bullet.
+
+    `difference`: by how much the teams that had it scored higher than the one that went without; None where all had it.
     """
 
     bullet_id: str

@@ -376,11 +376,10 @@ class JudgmentReply(Reply):
 
 
 class TolerantReply(Reply):
-    """A part of a reply that is read as it is meant: null as nothing, letters in any case, long text cut, unknown fields
-    dropped.
-    """
+    """A part of a reply that is read as it is meant.
 
-    model_config = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": False})
+    Null is nothing, letters of choices are in any case, long text is cut.
+    """
 
     @model_validator(mode="before")
     @classmethod
