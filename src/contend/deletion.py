@@ -44,7 +44,9 @@ async def delete(thread_id: str, *, services: Services) -> Deleted:
             async with open_checkpointer(services.settings) as saver:
                 await saver.adelete_thread(thread)
         executions = await services.record.delete_thread(thread)
-    return Deleted(thread, executions, len(own - others))
+        for execution_id in executions:
+            await asyncio.to_thread(_remove, services.run_folder / execution_id)
+    return Deleted(thread, len(executions), len(own - others))
 
 
 async def _texts(services: Services, submissions: Iterable[str]) -> set[str]:

@@ -68,7 +68,7 @@ _CRITERIA = Span(200, 900)
 
 def estimated(opening: Opening, models: ModelsConfig) -> Estimate:
     """The range of a run; `models` tells prices."""
-    steps = [] if opening.options.gives_quotes else [*_steps(opening)]
+    steps = [*_steps(opening)] if opening.options.models else []
     usd: Span | None = Span(0, 0)
     calls = tokens = Span(0, 0)
     for step in steps:

@@ -44,7 +44,7 @@ async def evaluate(
     resolved = resolve_options(
         services.config, given, theme=asked, has_language_model=services.models.providers.are_set()
     ).options
-    if resolved.gives_quotes:
+    if not resolved.models:
         raise InputError("no OPENAI_API_KEY or OPENAI_BASE_URL is set: a language model gives the scores; set one")
     contexts = await services.models.contexts(models_used(resolved, []))
     resolved = resolved.model_copy(update={"contexts": {name: known.tokens for name, known in contexts.items()}})

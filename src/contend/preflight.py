@@ -16,6 +16,7 @@ from contend.readiness import NotReady, models_used
 from contend.services import Services
 from contend.settings import Resolved, resolve_options
 from contend.stores.checkpoints import check_checkpointer
+from contend.team_kinds import team_kind
 from contend.text import clean, shorten
 from contend.theme import checked_theme
 
@@ -196,8 +197,8 @@ def _settled_kind(resolved: Resolved) -> Resolved:
     Raises:
         InputError: teams of both kinds are named, or teams that need a language model where there is none.
     """
-    quoting = [team for team in resolved.teams if team.kind == "quotes"]
-    others = [team for team in resolved.teams if team.kind != "quotes"]
+    quoting = [team for team in resolved.teams if not team_kind(team.kind).may_win]
+    others = [team for team in resolved.teams if team_kind(team.kind).may_win]
     named = resolved.teams_named
     if resolved.options.models and not (named and quoting):
         return resolved._replace(teams=others)
@@ -219,7 +220,7 @@ async def _checked_sources(services: Services, resolved: Resolved) -> tuple[list
     reasons = dict(zip(asked, await asyncio.gather(*(source.check() for source in sources)), strict=True))
     off = {name: reason for name, reason in reasons.items() if reason is not None}
     on = [name for name in asked if name not in off]
-    if not on and resolved.options.gives_quotes:
+    if not on and not resolved.options.models:
         why = off.get("local", "it is not among the run's sources")
         raise InputError(f"{QUOTES_NEED} ({why}): give some with --docs, or set OPENAI_API_KEY or OPENAI_BASE_URL")
     if not on:
@@ -259,7 +260,7 @@ def _has_source(team: TeamConfig, on: Sequence[str], *, named: bool) -> bool:
 
 def judges_warning(options: ResolvedOptions, teams: Sequence[TeamConfig]) -> str | None:
     """What to say where a language model judges what it wrote itself; None where none does."""
-    if options.gives_quotes:
+    if not options.models:
         return None
     writers = {team.models.get("writer", options.models["writer"]) for team in teams}
     asked = [metric for metric in options.evaluator.metrics if metric.kind == "model"]

@@ -88,7 +88,7 @@ def _check_space(file: int, folder: Path, named: str) -> None:
 
 def models_used(options: ResolvedOptions, teams: Sequence[TeamConfig]) -> list[str]:
     """The names of the language models that a run may call, each once."""
-    if options.gives_quotes:
+    if not options.models:
         return []
     used = {metric.model for metric in options.evaluator.metrics if metric.model}
     used |= {name for role, name in options.models.items() if role not in _TEAM_ROLES}

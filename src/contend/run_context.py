@@ -8,6 +8,7 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
+from pathlib import Path
 from uuid import UUID, uuid4
 
 from langgraph.runtime import Runtime
@@ -21,6 +22,7 @@ from contend.models.options import ResolvedOptions, Role, RunOptions, TeamConfig
 from contend.models.rows import ExecutionRow
 from contend.models.task import TeamStatus
 from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, mark_of
+from contend.stores.documents import DocumentStore
 from contend.stores.leaderboard import LiveLeaderboard
 from contend.stores.leases import checked_thread
 from contend.stores.record import RecordStore
@@ -29,7 +31,7 @@ from contend.stores.record import RecordStore
 class RunContext:
     """What the nodes of one execution share. `language_model` gives a model by its name, `now` monotonic seconds.
 
-    `goes_on`: it began in another process, or waited.
+    `folder`: where documents of runs lie. `goes_on`: it began in another process, or waited.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class RunContext:
         library: PromptLibrary,
         language_model: Callable[[str], Model],
         now: Callable[[], float],
+        folder: Path,
         goes_on: bool,
     ) -> None:
         self.execution_id = execution_id
@@ -52,6 +55,8 @@ class RunContext:
         """The cap on teams in flight."""
         self.sources_off: dict[str, str] = {}
         """The reason by name of each source that failed."""
+        self.documents = DocumentStore(folder / checked_thread(execution_id))
+        """What the run's state names by id: deleted with its thread."""
         self._record = record
         self._templates = templates
         self._library = library

@@ -78,6 +78,7 @@ class Services:
             ledger_of=self._ledger,
             context_of=self._context,
         )
+        self.run_folder = folder / "documents" / "runs"
         self.runs: dict[str, RunContext] = {}
         """The executions that run in this process, by id."""
         self.now: Callable[[], float] = time.monotonic
@@ -101,6 +102,7 @@ class Services:
             library=self.library,
             language_model=self.models.named,
             now=self.now,
+            folder=self.run_folder,
             goes_on=goes_on,
         )
         self.runs[execution_id] = run

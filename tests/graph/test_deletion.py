@@ -21,6 +21,7 @@ async def test_a_deleted_thread_leaves_no_checkpoint_row_text_or_report(contest:
     assert await services.record.executions() == []
     assert await services.record.rounds(outcome.execution_id) == []
     assert not (workspace / "results" / "gone").exists()
+    assert not (workspace / "documents" / "runs" / outcome.execution_id).exists()
     with pytest.raises(UnknownThread):
         await status("gone", services=services)
     playbook = await services.playbooks.load("default")

@@ -9,6 +9,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from contend.models.options import TeamConfig
+from contend.research.gathering import pool_of
 from contend.research.graph import build_research_graph
 from contend.services import Services
 from contend.text import estimate_tokens
@@ -138,7 +139,7 @@ async def test_after_a_search_for_gaps_the_writer_has_the_draft_and_every_passag
     (first,), (second,) = prompts_of(vendors, "research/write"), prompts_of(vendors, "research/revise")
     shown = first.split("# Passages")[1].split("# Question")[0].strip()
     assert shown in second
-    assert "judges score" in state["pool"]["searches"]
+    assert "judges score" in (await pool_of(services, state))["searches"]
 
 
 async def test_nobody_says_that_nothing_is_known_before_a_search_for_exactly_that(
@@ -150,7 +151,7 @@ async def test_nobody_says_that_nothing_is_known_before_a_search_for_exactly_tha
 
     state = await researched(services, contest, max_iterations=1)
 
-    assert "judges score submission" in state["pool"]["searches"]
+    assert "judges score submission" in (await pool_of(services, state))["searches"]
     assert vendors.prompts()[:2] == ["research/plan", "research/write"]
 
 
@@ -170,7 +171,7 @@ async def test_more_than_later_calls_can_hold_is_chosen_from_once(
 
     (asked,) = prompts_of(vendors, "research/choose")
     assert asked.count("## Passage ") > len(state["passages"])
-    sizes = {each["id"]: each["tokens"] for each in state["pool"]["passages"]}
+    sizes = {each["id"]: each["tokens"] for each in (await pool_of(services, state))["passages"]}
     assert sum(sizes[each["id"]] for each in state["passages"]) <= 8_000
 
 
@@ -191,7 +192,7 @@ async def test_documents_that_fit_are_read_whole_and_in_order_without_a_choice(
     places = [asked.index(f"The colour of {name} is nowhere else.") for name in "abc"]
     assert places == sorted(places)
     assert "research/choose" not in vendors.prompts()
-    assert "zebra" in state["pool"]["searches"]
+    assert "zebra" in (await pool_of(services, state))["searches"]
 
 
 async def test_documents_that_the_choice_can_read_are_all_offered_in_order(

@@ -35,7 +35,7 @@ async def test_without_a_file_reads_are_empty_and_make_none(store: RecordStore, 
 
 
 async def test_without_a_file_there_is_nothing_to_delete_and_none_is_made(store: RecordStore, path: Path) -> None:
-    assert await store.delete_thread("thread") == 0
+    assert await store.delete_thread("thread") == []
     assert not path.parent.exists()
 
 
@@ -287,7 +287,7 @@ async def test_a_deleted_thread_leaves_no_row_and_other_threads_stay(store: Reco
     await store.save_usage(RUN, "a", 1, [call("one")])
     await store.set_pairwise(RUN, {"a": 1.0})
 
-    assert await store.delete_thread("thread") == 2
+    assert len(await store.delete_thread("thread")) == 2
     await store.close()
     tables = ("team_status", "pairwise", "round_history", "leader_board", "round_status", "usage")
     assert [rows_in(path, table) for table in tables] == [[]] * 6

@@ -32,7 +32,7 @@ def options(*, least: int = 1, most: int = 3, **judgment: Any) -> ResolvedOption
 AT_ONCE: dict[ExitReason, dict[str, Any]] = {
     "max_tokens": {"hard_stop": "max_tokens"},
     "deadline": {"time_used": 600.0},
-    "one_round": {"one_round": True},
+    "one_round": {"max_rounds": 1},
 }
 """What makes the stops hold that come before `min_rounds`, in their order."""
 

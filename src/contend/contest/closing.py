@@ -64,7 +64,7 @@ class ClosingNodes:
             if outcome.best is not None
         }
         best = winner.best if winner else None
-        if not _gives_quotes(state):
+        if any(outcome.may_win for outcome in outcomes):
             self.services.tell(
                 WinnerPicked(
                     execution_id=state["execution_id"],
@@ -115,7 +115,7 @@ class ClosingNodes:
         lines = await lines_of(self.services, submission)
         judged = judged_metrics(state, winner)
         # Quotes are their passages.
-        doubtful = [] if options.gives_quotes else await self._doubtful(judged, submission, lines)
+        doubtful = await self._doubtful(judged, submission, lines) if winner.may_win else []
         head = head_of(
             outcomes,
             winner,
@@ -268,10 +268,6 @@ def judged_metrics(state: ContestState, winner: TeamOutcome) -> list[MetricScore
 def _remarks(state: ContestState) -> list[str]:
     failure = state.get("criteria_failure", "")
     return remarks_of(outcomes_of(state), comparisons_of(state), editing_of(state), criteria_failure=failure)
-
-
-def _gives_quotes(state: ContestState) -> bool:
-    return ResolvedOptions.model_validate(state["options"]).gives_quotes
 
 
 def _answer(state: ContestState, text: str) -> AIMessage:

@@ -119,9 +119,9 @@ def near_ties(outcomes: Sequence[TeamOutcome], options: ResolvedOptions) -> list
 
     Nobody is compared without a language model as judge, or after a budget has ended.
     """
-    if options.gives_quotes or any(outcome.exit_reason in BUDGETS for outcome in outcomes):
+    if any(outcome.exit_reason in BUDGETS for outcome in outcomes):
         return []
-    order = [outcome for outcome in in_the_running(outcomes) if outcome.score is not None]
+    order = [outcome for outcome in in_the_running(outcomes) if outcome.may_win and outcome.score is not None]
     best = max((outcome.score or 0.0 for outcome in order), default=0.0)
     tolerance = options.evaluator.near_tie + 1e-9
     near = [outcome.team.team_id for outcome in order if best - (outcome.score or 0.0) <= tolerance]

@@ -216,7 +216,7 @@ class EditingNodes:
 
 def mergeable(outcomes: Sequence[TeamOutcome]) -> list[TeamOutcome]:
     """The teams whose reports an editor may merge, best first."""
-    return [each for each in in_the_running(outcomes) if each.best]
+    return [each for each in in_the_running(outcomes) if each.best and each.may_win]
 
 
 def is_worse(score: float | None, best: float | None, comparisons: Sequence[Comparison]) -> bool:
@@ -238,7 +238,7 @@ def editing_of(state: ContestState) -> Editing:
 def wants_editor(run: RunContext, state: ContestState) -> bool:
     """Whether there is something to merge, and a model that can: one that reads whole passages, with budget left."""
     options, outcomes = run.options, outcomes_of(state)
-    if not options.synthesis or options.gives_quotes or run.profile("writer").compact:
+    if not options.synthesis or run.profile("writer").compact:
         return False
     if any(outcome.exit_reason in BUDGETS for outcome in outcomes):
         return False

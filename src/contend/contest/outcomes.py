@@ -12,6 +12,7 @@ from contend.models.round import ExitReason, LeaderboardEntry, ranked
 from contend.models.rows import EvaluationRow, SubmissionRow
 from contend.models.task import ExecutionSummary, RoundResult, RunStatus, RunUsage, TeamStatus
 from contend.team.rounds import FinishedRound, best_of
+from contend.team_kinds import team_kind
 
 BUDGETS: frozenset[ExitReason] = frozenset({"max_tokens", "max_usd", "max_minutes", "max_calls"})
 
@@ -27,6 +28,10 @@ class TeamOutcome(Record):
     spent: RunUsage | None = None
     """What a team that forfeits had spent, its unfinished round too."""
     pairwise_key: float | None = None
+
+    @property
+    def may_win(self) -> bool:
+        return team_kind(self.team.kind).may_win
 
     @property
     def best(self) -> FinishedRound | None:
@@ -85,7 +90,7 @@ def status_of(
     if winner is None:
         return "failed", notes
     notes += [f"{limit} was reached: the best submission until then is published" for limit in sorted(ended)]
-    if winner.team.kind == "quotes":
+    if not winner.may_win:
         notes += [winner.best.feedback] if winner.best and winner.best.feedback else []
     elif winner.best is not None and winner.best.score is None:
         notes.append("unscored: no submission could be scored")

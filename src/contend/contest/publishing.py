@@ -97,9 +97,9 @@ def head_of(
     compared = any(outcome.pairwise_key is not None for outcome in outcomes)
     return ReportHead(
         status=status,
-        winner=None if options.gives_quotes else winner.team.name,
+        winner=winner.team.name if winner.may_win else None,
         best_score=winner.best.score if winner.best else None,
-        leaderboard=[] if options.gives_quotes else standings(outcomes),
+        leaderboard=standings(outcomes) if winner.may_win else [],
         sources_off=sources_off,
         left_out=list(left_out),
         unread=unread,
@@ -109,7 +109,7 @@ def head_of(
         usage=usage,
         seconds=active_seconds(outcomes),
         notes=[
-            *([QUOTES[options.language]] if options.gives_quotes else []),
+            *([] if winner.may_win else [QUOTES[options.language]]),
             *([NEAR_TIE[options.language]] if compared else []),
             *notes,
         ],

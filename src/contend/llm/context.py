@@ -74,7 +74,7 @@ def role_profile(
     options: ResolvedOptions, role: Role, *, team: TeamConfig | None = None, name: str | None = None
 ) -> ContextProfile:
     """What the calls of the model may hold that plays a role."""
-    if options.gives_quotes:
+    if not options.models:
         return ContextProfile(DEFAULT_CONTEXT_TOKENS)
     return profile_of(options.model_of(role, team=team, name=name), options)
 

@@ -45,6 +45,8 @@ ShownNode = Literal[
 """The research graph's nodes by the roles they play, other nodes by name."""
 
 _ROLES: dict[str, ShownNode] = {
+    "quotes": "research",
+    "quote": "writer",
     "supervise": "supervisor",
     "approve_plan": "supervisor",
     "search": "researcher",

@@ -187,7 +187,7 @@ class ResolvedOptions(Record):
     dataset: Identifier = "default"
     language: Language = "en"
     models: dict[Role, str] = Field(default_factory=dict)
-    """Empty in a run without a language model, which gives quotes."""
+    """Empty in a run without a language model: its team quotes."""
     contexts: dict[str, int] = Field(default_factory=dict)
     """The tokens that each model can read, by its name."""
     recorded: RecordedReplies | None = None
@@ -203,11 +203,6 @@ class ResolvedOptions(Record):
     judgment: JudgmentConfig = Field(default_factory=JudgmentConfig)
     evaluator: EvaluatorConfig
     round_prompt: RoundPromptConfig = Field(default_factory=RoundPromptConfig)
-
-    @property
-    def gives_quotes(self) -> bool:
-        """Whether it is a run without a language model: passages word for word, no contest."""
-        return not self.models
 
     def model_of(self, role: Role, *, team: TeamConfig | None = None, name: str | None = None) -> str:
         """The name of the model that plays a role: the team's own, else `name`, else the run's."""

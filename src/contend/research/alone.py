@@ -14,6 +14,7 @@ from contend.models.options import RunOptions, TeamConfig
 from contend.preflight import asked_of, is_alone, open_asked, question_in_chat
 from contend.research.state import FRESH, ResearchState, ResearchUpdate
 from contend.services import Services
+from contend.team_kinds import team_kind
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class ResearchAlone:
         """Theme, options and a plain team."""
         opened = await open_asked(self.services, state, runtime.context)
         team = TeamConfig(team_id="research", name="Research", sources=opened.sources)
-        if opened.options.gives_quotes:
+        if not team_kind(opened.teams[0].kind).may_win:
             team = opened.teams[0]
         question, execution_id = question_in_chat(state), str(uuid4())
         self.services.open_run(execution_id, opened.options)

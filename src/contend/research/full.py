@@ -32,7 +32,7 @@ from contend.research.drafts import (
     shown_draft,
     with_summary,
 )
-from contend.research.evidence import Evidence, numbers_of
+from contend.research.evidence import Evidence, EvidencePool, numbers_of
 from contend.research.gathering import pool_of
 from contend.research.state import ResearchState, SectionTask, WrittenSection
 from contend.services import Services
@@ -49,13 +49,14 @@ _HEADINGS_SHOWN = (40, 20, 12, 8, 5, 3, 0)
 
 async def plan(services: Services, state: ResearchState, best: Submission | None) -> tuple[ResearchPlan, CallUsage]:
     """What to find out, under which headings, and what to search for."""
+    pool = await pool_of(services, state)
     answer = await (await agent(services, state, "supervisor")).structured(
         "research/plan",
         ResearchPlanReply,
         {
             **_question(state),
             **await _catalogue(services, state),
-            "searches": _searches(state),
+            "searches": _searches(pool),
             "best_draft": Untrusted(shown_draft(best.draft, {}) if best else "", label="draft"),
             "fixes": Untrusted(fixes_for(state), label="fixes"),
             "rejected": Untrusted(rejection_reason(state), label="feedback"),
@@ -66,19 +67,19 @@ async def plan(services: Services, state: ResearchState, best: Submission | None
         },
         scope=scope(state, "supervisor", step="again" if state.get("human_input") else ""),
     )
-    return _plan_of(answer.value, state), answer.usage
+    return _plan_of(answer.value, state, pool), answer.usage
 
 
 async def choose(
     services: Services, state: ResearchState, shown: Sequence[Evidence], passages: Sequence[Passage], *, budget: int
 ) -> tuple[ChoiceReply, CallUsage]:
     """Which of the passages serve which point, and what none answers."""
-    head = await _head(services, state, passages)
+    head, pool = await _head(services, state, passages), await pool_of(services, state)
     answer = await (await agent(services, state, "writer")).structured(
         "research/choose",
         ChoiceReply,
-        {"head": head, "budget": budget, "searches": _searches(state)},
-        scope=scope(state, "writer", step=f"choose {len(pool_of(state)['shown'])} {len(shown)}", passages=passages),
+        {"head": head, "budget": budget, "searches": _searches(pool)},
+        scope=scope(state, "writer", step=f"choose {len(pool['shown'])} {len(shown)}", passages=passages),
     )
     return answer.value, answer.usage
 
@@ -216,12 +217,12 @@ def fixes_for(state: ResearchState) -> str:
     return str(best["feedback"])
 
 
-def _plan_of(reply: ResearchPlanReply, state: ResearchState) -> ResearchPlan:
+def _plan_of(reply: ResearchPlanReply, state: ResearchState, pool: EvidencePool) -> ResearchPlan:
     """The plan. A point that no query serves is searched by its own words."""
     served = {number for query in reply.queries for number in query.points}
     alone = [point for number, point in enumerate(reply.points, start=1) if number not in served]
     queries = [query.query for query in reply.queries]
-    if not pool_of(state)["searches"]:
+    if not pool["searches"]:
         queries += alone
     return ResearchPlan(
         theme=reply.title,
@@ -300,8 +301,7 @@ def _new_numbers(state: ResearchState) -> list[int]:
     return [number for number, each in enumerate(state["passages"], start=1) if each["id"] not in known]
 
 
-def _searches(state: ResearchState) -> list[dict[str, object]]:
-    pool = pool_of(state)
+def _searches(pool: EvidencePool) -> list[dict[str, object]]:
     found: dict[str, list[str]] = {query: [] for query in pool["searches"]}
     for passage in pool["passages"]:
         for query in passage["queries"]:

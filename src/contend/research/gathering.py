@@ -1,5 +1,6 @@
 """From what searches found to the pool of evidence, and from the pool to the passages that a team works with."""
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from contend.models.submission import Submission
 from contend.research.evidence import EMPTY, Evidence, EvidencePool, as_passage, grown, offered
 from contend.research.reading import source_weights, titled
 from contend.research.state import ResearchState
+from contend.services import Services
 from contend.sources.address import canonical_url
 from contend.text import clean, shorten
 
@@ -17,16 +19,36 @@ MOST_RESULTS = 20
 """So many documents are listed beside those whose passages are at work."""
 
 
-def pool_of(state: ResearchState) -> EvidencePool:
-    return state.get("pool") or EMPTY
+async def pool_of(services: Services, state: ResearchState) -> EvidencePool:
+    """All that the team has found. It lies with the run's documents: each checkpoint holds the whole of a state.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    pool = state.get("pool")
+    if isinstance(pool, str):
+        kept: EvidencePool = json.loads(await (await services.run(state)).documents.get(pool))
+        return kept
+    return pool or EMPTY  # runs that an earlier release began have it in their state
 
 
-def grown_pool(state: ResearchState, queries: Collection[str], whole: Sequence[Mapping[str, Any]] = ()) -> EvidencePool:
+async def keep_pool(services: Services, state: ResearchState, pool: EvidencePool) -> str:
+    """Its id among the run's documents.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    return await (await services.run(state)).documents.put(json.dumps(pool, ensure_ascii=False))
+
+
+def grown_pool(
+    pool: EvidencePool, state: ResearchState, queries: Collection[str], whole: Sequence[Mapping[str, Any]] = ()
+) -> EvidencePool:
     """The pool with what was found since it last grew; `queries`: what was searched for, with or without an answer.
 
     `whole`: the sections of documents that are read whole, in order; they come first.
     """
-    pool, found = pool_of(state), [*whole, *state.get("found", [])]
+    found = [*whole, *state.get("found", [])]
     results = {canonical_url(result["url"]): result for result in pool["results"]}
     summarized_by, searches = dict(pool["summarized_by"]), {**dict.fromkeys(queries, 0), **pool["searches"]}
     for hit in found:

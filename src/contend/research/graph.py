@@ -1,20 +1,32 @@
 """The research graph.
 
-(open_run) → supervise → (approve_plan) → Send × queries → search → collect → (Send × pages → read_page → collect)
-→ (choose → (search)) → write, or Send × sections → write_section → summarize → (review) → supervise, or end.
+(open_run → (quote → end)) → supervise → (approve_plan) → Send × queries → search → collect
+→ (Send × pages → read_page → collect) → (choose → (search)) → write, or Send × sections → write_section → summarize
+→ (review) → supervise, or end.
 """
 
-from langgraph.graph import START, StateGraph
+from langgraph.graph import END, START, StateGraph
 
 from contend.drawing import fails_to
 from contend.models.options import RunOptions
 from contend.research.alone import ResearchAlone
 from contend.research.nodes import ResearchNodes
+from contend.research.quoting import QuotesNode
 from contend.research.routes import ResearchRoutes
 from contend.research.state import PageTask, ResearchInput, ResearchOutput, ResearchState, SearchTask, SectionTask
 from contend.services import Services
 
 ResearchGraph = StateGraph[ResearchState, RunOptions, ResearchInput, ResearchOutput]
+
+
+class ResearchTeam:
+    """A team of supervisor, researcher, writer and reviewer, played by language models."""
+
+    may_win = True
+    max_rounds = None
+
+    def build_graph(self, services: Services) -> ResearchGraph:
+        return build_research_graph(services)
 
 
 def build_research_graph(services: Services) -> ResearchGraph:
@@ -24,6 +36,7 @@ def build_research_graph(services: Services) -> ResearchGraph:
         ResearchState, context_schema=RunOptions, input_schema=ResearchInput, output_schema=ResearchOutput
     )
     graph.add_node("open_run", alone.open_run, error_handler=alone.refuse, destinations=fails_to("open_run"))
+    graph.add_node("quote", QuotesNode(services).quote, error_handler=alone.fail, destinations=fails_to("quote"))
     graph.add_node("supervise", nodes.supervise, error_handler=alone.fail, destinations=fails_to("supervise"))
     graph.add_node("approve_plan", nodes.approve_plan)
     graph.add_node(
@@ -54,7 +67,8 @@ def build_research_graph(services: Services) -> ResearchGraph:
     graph.add_node("review", nodes.review, error_handler=alone.fail, destinations=fails_to("review"))
     routes = ResearchRoutes(services)
     graph.add_conditional_edges(START, routes.route_at_start, ["open_run", "supervise"])
-    graph.add_edge("open_run", "supervise")
+    graph.add_conditional_edges("open_run", routes.route_after_opening, ["supervise", "quote"])
+    graph.add_edge("quote", END)
     graph.add_conditional_edges(
         "supervise", routes.route_after_supervise, ["approve_plan", "search", "collect", "write", "review", "__end__"]
     )

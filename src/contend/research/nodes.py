@@ -26,6 +26,7 @@ from contend.research.gathering import (
     chosen_ids,
     cited_ids,
     grown_pool,
+    keep_pool,
     known_ids,
     passages_of,
     pool_of,
@@ -36,7 +37,6 @@ from contend.research.gathering import (
     working_ids,
 )
 from contend.research.planting import without_planted
-from contend.research.quoting import gives_quotes, hand_in_quotes, plan_quotes
 from contend.research.reading import nearest_passages, pages_to_read, unread_pages
 from contend.research.screening import screened
 from contend.research.state import (
@@ -64,14 +64,12 @@ class ResearchNodes:
 
     async def supervise(self, state: ResearchState) -> ResearchUpdate:
         """Plan first; afterwards decide on `next_action`, without a call."""
-        if gives_quotes(state):
-            return plan_quotes(self.services, state)
         if not state.get("task_plan"):
             # A team's round begins with an empty state; each key that is written is a row of every store.
             begun = {} if "next_action" in state else BEGUN
             known: ResearchState = {**state, **begun}  # type: ignore[typeddict-item]  # an update of the same keys
             return {**begun, **await self._plan(known)}
-        open_questions = unsearched(state)
+        open_questions = unsearched(state, await pool_of(self.services, state))
         if state.get("accepted") or state["iteration_count"] >= max_iterations(state):
             if open_questions and not state.get("open_searched"):
                 # Nobody writes that nothing is known before a search for exactly that came back empty.
@@ -121,8 +119,9 @@ class ResearchNodes:
             return {}
         off = {**state.get("sources_off", {}), **{item["source"]: item["reason"] for item in state.get("failed", [])}}
         best = await self.services.submission(state.get("best_submission"))
-        whole = [] if "local" in off else await self._whole_documents(state)
-        pool = grown_pool(state, queries_of(state), whole)
+        before = await pool_of(self.services, state)
+        whole = [] if "local" in off or before["passages"] else await self._whole_documents(state)
+        pool = grown_pool(before, state, queries_of(state), whole)
         if not pool["passages"]:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in off.items()) or "nothing matched"
             raise SourceError(f"no source gave anything for {state['theme'][:80]!r} ({reasons})")
@@ -131,7 +130,7 @@ class ResearchNodes:
         self._tell(state, "search", _told_found(state, len(pool["results"])))
         return {
             **chosen,
-            "pool": pool,
+            "pool": await keep_pool(self.services, state, pool),
             "sources_off": off,
             "unread": unread_pages(state, pool["results"], best),
             "more_queries": [],
@@ -141,7 +140,7 @@ class ResearchNodes:
 
     async def choose(self, state: ResearchState) -> ResearchUpdate:
         """A model chooses once which of the new passages serve which point; what the draft cites stays."""
-        pool, best = pool_of(state), await self.services.submission(state.get("best_submission"))
+        pool, best = await pool_of(self.services, state), await self.services.submission(state.get("best_submission"))
         known = {each["id"]: each for each in pool["passages"]}
         shown = [known[each] for each in state["to_choose"]]
         limits, pinned = profile(state), self._pinned(state, best)
@@ -156,7 +155,7 @@ class ResearchNodes:
         self._tell(state, "choose", f"{len(chosen)} of {len(shown)} passages")
         return {
             **self._at_work(pool, ids),
-            "pool": {**pool, "shown": seen},
+            "pool": await keep_pool(self.services, state, {**pool, "shown": seen}),
             "to_choose": [],
             # One search for gaps a loop: what it finds is chosen among, and then written from.
             "more_queries": [] if state.get("gaps_searched") else gaps,
@@ -182,8 +181,6 @@ class ResearchNodes:
 
     async def write(self, state: ResearchState) -> ResearchUpdate:
         """The draft, or what of it changes; the model names sources, code renders the citations."""
-        if gives_quotes(state):
-            return await hand_in_quotes(self.services, state)
         offered = await self._offered(state)
         best = await self.services.submission(state.get("best_submission"))
         if profile(state).compact:
@@ -283,7 +280,7 @@ class ResearchNodes:
         Once: they stay in the pool. Searches go on all the same, for they tell what is not in the documents.
         """
         limits = profile(state)
-        if limits.compact or pool_of(state)["passages"] or "local" not in searched_sources(state):
+        if limits.compact or "local" not in searched_sources(state):
             return []
         documents, execution_id = state["options"]["documents"], state["execution_id"]
         return await self._stored(
@@ -338,7 +335,7 @@ class ResearchNodes:
 
     async def _results(self, state: ResearchState) -> list[SearchResult]:
         """Whole: in the state, titles stand for their summaries."""
-        pool = pool_of(state)
+        pool = await pool_of(self.services, state)
         wanted = [pool["summarized_by"][result["url"]] for result in state["research_data"]]
         return with_summaries(state["research_data"], pool, await self.services.documents.get_many(wanted))
 
@@ -383,7 +380,8 @@ class ResearchNodes:
 
     async def _hand_in(self, state: ResearchState) -> ResearchUpdate:
         offered = await self._offered(state)
-        submission = submission_of(state, await self._results(state), offered, folders=self._folders(state))
+        pool = await pool_of(self.services, state)
+        submission = submission_of(state, await self._results(state), offered, pool, folders=self._folders(state))
         document = await self.services.put_submission(submission)
         if not is_alone(state):
             return {"submission": document}
@@ -434,14 +432,13 @@ def _plan_approved(state: ResearchState, answer: object) -> ResearchUpdate:
     return {**settled, "task_plan": result.value.model_dump(mode="json")}
 
 
-def unsearched(state: ResearchState) -> list[str]:
+def unsearched(state: ResearchState, pool: EvidencePool) -> list[str]:
     """The searches named by the draft's open statements that nobody has made."""
     if not state.get("draft_report"):
         return []
-    made = pool_of(state)["searches"]
     draft = Draft.model_validate(state["draft_report"])
     wanted = [each.basis for each in draft.sentences() if each.kind == "open" and each.basis]
-    return [query for query in dict.fromkeys(wanted) if query not in made]
+    return [query for query in dict.fromkeys(wanted) if query not in pool["searches"]]
 
 
 def _draft_to_mend(state: ResearchState, best: Submission | None) -> Draft | None:

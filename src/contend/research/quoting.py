@@ -2,7 +2,10 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from langgraph.graph import START, StateGraph
 
 from contend.models.events import StepDone
 from contend.models.research import (
@@ -30,7 +33,7 @@ from contend.quotes import (
 )
 from contend.research.alone import message
 from contend.research.ask import team_of
-from contend.research.state import BEGUN, ResearchState, ResearchUpdate
+from contend.research.state import BEGUN, ResearchInput, ResearchOutput, ResearchState, ResearchUpdate
 from contend.services import Services
 from contend.text import shorten
 from contend.theme import title_of
@@ -43,42 +46,54 @@ _PLAN = "The parts of the question, as it sets them apart."
 _POINT = 500
 
 
-def gives_quotes(state: ResearchState) -> bool:
-    return team_of(state).kind == "quotes"
+class QuotesTeam:
+    """A team that needs no language model: it quotes, in one round, and nobody scores quotes."""
+
+    may_win = False
+    max_rounds = 1
+
+    def build_graph(self, services: Services) -> StateGraph[Any, Any, Any, Any]:
+        graph = StateGraph(ResearchState, input_schema=ResearchInput, output_schema=ResearchOutput)
+        graph.add_node("quote", QuotesNode(services).quote)
+        graph.add_edge(START, "quote")
+        return graph
 
 
-def plan_quotes(services: Services, state: ResearchState) -> ResearchUpdate:
-    """The parts of the question to be answered; after they were, the end."""
-    if state.get("task_plan"):
-        return {"next_action": "end"}
-    points = [shorten(part, _POINT) for part in parts_of(state["theme"])]
-    plan = ResearchPlan(
-        theme=title_of(state["theme"]),
-        investigation_points=points[:MOST_POINTS],
-        search_queries=points[:MOST_POINTS],
-        source_priority={"local": 1},
-        plan_text=_PLAN,
-    )
-    _tell(services, state, "plan", f"{len(points)} parts of the question", plan=plan)
-    return {**BEGUN, "task_plan": plan.model_dump(mode="json"), "next_action": "write", "iteration_count": 1}
+@dataclass(frozen=True)
+class QuotesNode:
+    """A round of a team that quotes."""
 
+    services: Services
 
-async def hand_in_quotes(services: Services, state: ResearchState) -> ResearchUpdate:
-    """The passages that answer each part of the question, as a submission."""
-    found = await _found(services, state)
-    answers = await asyncio.to_thread(_answers, state["theme"], found)
-    submission = await _submission(services, state, answers)
-    document = await services.put_submission(submission)
-    quotes = f"{sum(len(answer.quotes) for answer in answers)} quotes"
-    _tell(services, state, "write", quotes, document=await services.documents.put(submission.content))
-    if not is_alone(state):
-        return {"submission": document}
-    services.close_run(state["execution_id"])
-    return {
-        "submission": document,
-        "report": submission.report.model_dump(mode="json"),
-        "messages": [message(state, submission.content)],
-    }
+    async def quote(self, state: ResearchState) -> ResearchUpdate:
+        """The passages that answer each part of the question, as a submission."""
+        points = [shorten(part, _POINT) for part in parts_of(state["theme"])]
+        plan = ResearchPlan(
+            theme=title_of(state["theme"]),
+            investigation_points=points[:MOST_POINTS],
+            search_queries=points[:MOST_POINTS],
+            source_priority={"local": 1},
+            plan_text=_PLAN,
+        )
+        _tell(self.services, state, "plan", f"{len(points)} parts of the question", plan=plan)
+        answers = await asyncio.to_thread(_answers, state["theme"], await _found(self.services, state))
+        submission = await _submission(self.services, state, plan, answers)
+        document = await self.services.put_submission(submission)
+        quotes = f"{sum(len(answer.quotes) for answer in answers)} quotes"
+        shown = await self.services.documents.put(submission.content)
+        _tell(self.services, state, "write", quotes, document=shown)
+        done: ResearchUpdate = {
+            **BEGUN,
+            "task_plan": plan.model_dump(mode="json"),
+            "next_action": "end",
+            "iteration_count": 1,
+            "submission": document,
+        }
+        if not is_alone(state):
+            return done
+        self.services.close_run(state["execution_id"])
+        report = submission.report.model_dump(mode="json")
+        return {**done, "report": report, "messages": [message(state, submission.content)]}
 
 
 async def _found(services: Services, state: ResearchState) -> list[Found]:
@@ -95,7 +110,9 @@ def _answers(question: str, found: Sequence[Found]) -> list[Answer]:
     return answers_of(question, units_of(sources))
 
 
-async def _submission(services: Services, state: ResearchState, answers: Sequence[Answer]) -> Submission:
+async def _submission(
+    services: Services, state: ResearchState, plan: ResearchPlan, answers: Sequence[Answer]
+) -> Submission:
     language = state["options"]["language"]
     report = quoted_report(state["theme"], answers, language)
     units = list(dict.fromkeys(quote.unit for answer in answers for quote in (*answer.quotes, *answer.nearest)))
@@ -110,8 +127,8 @@ async def _submission(services: Services, state: ResearchState, answers: Sequenc
             for unit, document in ids.items()
         ],
         results=report.sources,
-        points=(state["task_plan"] or {})["investigation_points"],
-        queries=(state["task_plan"] or {})["search_queries"],
+        points=plan.investigation_points,
+        queries=plan.search_queries,
         feedback=NOT_ANSWERED[language] if nothing else "",
     )
 

@@ -9,10 +9,10 @@ from contend.preflight import is_alone
 from contend.research.ask import max_iterations, profile, queries_of, searched_sources, team_of
 from contend.research.full import outline_of, writes_by_section
 from contend.research.gathering import pool_of
-from contend.research.quoting import gives_quotes
 from contend.research.reading import pages_to_read
 from contend.research.state import ResearchState, SearchTask, SectionTask
 from contend.services import Services
+from contend.team_kinds import team_kind
 
 HITS, HITS_COMPACT = 20, 8
 """So many hits of each query are gathered: a model that chooses among them reads widely first."""
@@ -34,6 +34,10 @@ class ResearchRoutes:
     async def route_at_start(self, state: ResearchState) -> Literal["open_run", "supervise"]:
         """To its opening, where nobody has settled options for it: each new question on its thread, too."""
         return "open_run" if is_alone(state) else "supervise"
+
+    async def route_after_opening(self, state: ResearchState) -> Literal["supervise", "quote"]:
+        """Alone, where no language model is set, the research is one of quotes."""
+        return "supervise" if team_kind(team_of(state).kind).may_win else "quote"
 
     async def route_after_supervise(
         self, state: ResearchState
@@ -72,8 +76,6 @@ class ResearchRoutes:
 
     async def route_after_write(self, state: ResearchState) -> Literal["review", "supervise"]:
         """The last draft is handed in whatever a reviewer says of it: nobody is asked."""
-        if gives_quotes(state):
-            return "supervise"
         last = state.get("open_searched") or state["iteration_count"] >= max_iterations(state)
         return "supervise" if last else "review"
 
@@ -91,7 +93,7 @@ class ResearchRoutes:
         # The question as it stands is a query for own documents only: other services take key words.
         limit = HITS_COMPACT if profile(state).compact else HITS
         # What a query gave stays in the pool: it is not searched for again.
-        made = pool_of(state)["searches"]
+        made = (await pool_of(self.services, state))["searches"]
         planned = [*(state.get("more_queries") or []), *(state["task_plan"] or {})["search_queries"]]
         pairs = [
             (query, source)

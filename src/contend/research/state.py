@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from contend.clock import Reading
 from contend.forms import AskedTheme, Chat
-from contend.research.evidence import EMPTY, EvidencePool
+from contend.research.evidence import EvidencePool
 
 NextAction = Literal["research", "write", "review", "end"]
 
@@ -32,7 +32,7 @@ class ResearchInput(TypedDict, total=False):
     bullets: SkipJsonSchema[list[dict[str, Any]]]
     history: SkipJsonSchema[list[dict[str, Any]]]
     best_submission: SkipJsonSchema[str | None]
-    pool: SkipJsonSchema[EvidencePool]
+    pool: SkipJsonSchema[EvidencePool | str | None]
     sources_off: SkipJsonSchema[dict[str, str]]
     clock: SkipJsonSchema[Reading | None]
 
@@ -46,7 +46,7 @@ class ResearchOutput(TypedDict, total=False):
 
     submission: str | None
     calls: list[dict[str, Any]]
-    pool: EvidencePool
+    pool: EvidencePool | str | None
     sources_off: dict[str, str]
     clock: Reading | None
     report: dict[str, Any] | None
@@ -66,8 +66,9 @@ class WrittenSection(TypedDict):
 class ResearchState(ResearchInput, ResearchOutput, total=False):
     """`found` and `failed` grow by parallel searches, `found` and `read` by pages read in parallel.
 
-    `pool`: all that the team has found; `passages`: those it works with, numbered from 1 in this order; `to_choose`:
-    the ids of those that a model has yet to choose among; `written_from`: the ids that the draft was written from;
+    `pool`: the id of all that the team has found; `passages`: those it works with, numbered from 1 in this order;
+    `to_choose`: the ids of those that a model has yet to choose among; `written_from`: those that the draft was written
+    from;
     `marks`: what a check found at a place of the draft; `gaps_searched`, `open_searched`: whether searches for gaps and
     for open statements were made; `nothing_new`: whether the last search found nothing for the draft.
     `unread`: the reason by address of each page that was to be read in full; `problem`: why an answer was not usable;
@@ -155,7 +156,7 @@ class ResearchUpdate(TypedDict, total=False):
     found: object
     failed: object
     read: object
-    pool: EvidencePool
+    pool: EvidencePool | str | None
     unread: dict[str, str]
     passages: list[dict[str, Any]]
     to_choose: list[str]
@@ -194,7 +195,7 @@ FRESH: ResearchUpdate = {
     "found": Overwrite([]),
     "failed": Overwrite([]),
     "read": Overwrite([]),
-    "pool": EMPTY,
+    "pool": None,
     "unread": {},
     "passages": [],
     "to_choose": [],

@@ -6,12 +6,17 @@ from pathlib import Path
 from contend.models.research import Draft, Passage, ResearchPlan, SearchResult
 from contend.models.submission import Submission
 from contend.report import state_to_report
-from contend.research.gathering import pool_of
+from contend.research.evidence import EvidencePool
 from contend.research.state import ResearchState
 
 
 def submission_of(
-    state: ResearchState, results: Sequence[SearchResult], passages: Sequence[Passage], *, folders: Sequence[Path]
+    state: ResearchState,
+    results: Sequence[SearchResult],
+    passages: Sequence[Passage],
+    pool: EvidencePool,
+    *,
+    folders: Sequence[Path],
 ) -> Submission:
     """What the team hands in; `results` are the state's, whole, and `passages` those offered, with their texts.
 
@@ -32,14 +37,14 @@ def submission_of(
         queries=plan.search_queries,
         feedback=state.get("feedback") or "",
         unread=state.get("unread", {}),
-        speaking=_speaking(state),
+        speaking=_speaking(pool),
     )
 
 
-def _speaking(state: ResearchState) -> dict[str, list[str]]:
+def _speaking(pool: EvidencePool) -> dict[str, list[str]]:
     """By the address of each document that speaks to AI systems, the signals by which it is known."""
     found: dict[str, list[str]] = {}
-    for each in pool_of(state)["passages"]:
+    for each in pool["passages"]:
         if each.get("speaks_to_ai"):
             known = found.setdefault(each["url"], [])
             known += [name for name in each.get("signals", []) if name not in known]

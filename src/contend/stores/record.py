@@ -112,9 +112,9 @@ class RecordStore:
         none: set[str] = set()
         return await self._read(partial(queries.draft_documents, thread_id=thread_id), missing=none)
 
-    async def delete_thread(self, thread_id: str) -> int:
-        """Durable. Removes all rows of the thread's executions and returns how many executions there were."""
-        return await self._done(f"thread {thread_id}", partial(writes.delete_thread, thread_id), missing=0)
+    async def delete_thread(self, thread_id: str) -> list[str]:
+        """Durable. Removes all rows of the thread's executions and returns their ids."""
+        return await self._done(f"thread {thread_id}", partial(writes.delete_thread, thread_id), missing=[])
 
     async def execution(self, execution_id: str) -> ExecutionRow | None:
         return await self._read(partial(queries.execution, execution_id=execution_id), missing=None)

@@ -71,12 +71,12 @@ def set_pairwise(execution_id: str, keys: Mapping[str, float], connection: "Duck
         connection.execute("INSERT INTO pairwise VALUES (?, ?, ?)", [execution_id, team_id, key])
 
 
-def delete_thread(thread_id: str, connection: "DuckDBPyConnection") -> int:
-    """How many executions were removed."""
+def delete_thread(thread_id: str, connection: "DuckDBPyConnection") -> list[str]:
+    """The ids of the executions that were removed."""
     rows = connection.execute("SELECT execution_id FROM execution WHERE thread_id = ?", [thread_id]).fetchall()
     for (execution_id,) in rows:
         for table in TABLES:
             connection.execute(f"DELETE FROM {table} WHERE execution_id = ?", [execution_id])  # noqa: S608 - our tables
     # A part of the contest that ran by itself has events and no execution.
     connection.execute("DELETE FROM event WHERE execution_id NOT IN (SELECT execution_id FROM execution)")
-    return len(rows)
+    return [execution_id for (execution_id,) in rows]

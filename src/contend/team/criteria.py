@@ -54,7 +54,7 @@ def judged_by_criteria(services: Services, metric: MetricConfig, options: Resolv
 
 def reads_whole_reports(services: Services, metric: MetricConfig, options: ResolvedOptions) -> bool:
     """Whether a metric's judge is the run's own language model, reads much, and has no prompt of the user's own."""
-    if metric.kind != "model" or metric.model is not None or options.gives_quotes:
+    if metric.kind != "model" or metric.model is not None or not options.models:
         return False
     return not role_profile(options, "evaluator").compact and not services.library.is_own(
         "evaluator/metric", options.language

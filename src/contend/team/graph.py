@@ -1,18 +1,18 @@
 """The team graph.
 
-(open_run → set_criteria) → brief → research → submit → Send × metrics → score_metric → evaluate → judge → brief, or
-(finish_run) end.
+(open_run → set_criteria) → brief → the graph of the team's kind → submit → Send × metrics → score_metric → evaluate
+→ judge → brief, or (finish_run) end.
 """
 
 from langgraph.graph import END, START, StateGraph
 
 from contend.drawing import fails_to
 from contend.models.options import RunOptions
-from contend.research.graph import build_research_graph
 from contend.services import Services
 from contend.team.alone import TeamAlone, route_at_start
-from contend.team.nodes import TeamNodes, route_after_evaluate
+from contend.team.nodes import TeamNodes, route_after_evaluate, route_to_kind
 from contend.team.state import MetricTask, TeamInput, TeamState
+from contend.team_kinds import kind_names, team_kind
 
 TeamGraph = StateGraph[TeamState, RunOptions, TeamInput, TeamState]
 
@@ -25,12 +25,14 @@ def build_team_graph(services: Services) -> TeamGraph:
     graph.add_node("open_run", alone.open_run, error_handler=alone.refuse, destinations=fails_to("open_run"))
     graph.add_node("set_criteria", alone.set_criteria)
     graph.add_node("brief", nodes.brief, error_handler=alone.fail, destinations=fails_to("brief", "finish_run"))
-    graph.add_node(
-        "research",
-        build_research_graph(services).compile(),
-        error_handler=nodes.research_failed,
-        destinations=fails_to("research"),
-    )
+    for kind in kind_names():
+        graph.add_node(
+            kind,
+            team_kind(kind).build_graph(services).compile(),
+            error_handler=nodes.research_failed,
+            destinations=fails_to(kind),
+        )
+        graph.add_edge(kind, "submit")
     graph.add_node("submit", nodes.submit)
     graph.add_node(
         "score_metric",
@@ -50,8 +52,7 @@ def build_team_graph(services: Services) -> TeamGraph:
     graph.add_conditional_edges(START, route_at_start, ["open_run", "brief"])
     graph.add_edge("open_run", "set_criteria")
     graph.add_edge("set_criteria", "brief")
-    graph.add_edge("brief", "research")
-    graph.add_edge("research", "submit")
+    graph.add_conditional_edges("brief", route_to_kind, kind_names())
     graph.add_conditional_edges("submit", nodes.route_to_metrics, ["score_metric", "evaluate"])
     graph.add_edge("score_metric", "evaluate")
     graph.add_conditional_edges("evaluate", route_after_evaluate, ["brief", "judge", "finish_run", "__end__"])

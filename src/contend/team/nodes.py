@@ -24,6 +24,7 @@ from contend.team.metrics import measure, metric_tasks, unscored
 from contend.team.rounds import Decision, FinishedRound, best_of, decide, judged, lean
 from contend.team.state import MetricTask, TeamState, TeamUpdate
 from contend.team.view import TeamView, prompt_context, standing
+from contend.team_kinds import team_kind
 
 _LOG = logging.getLogger(__name__)
 Ending = Literal["finish_run", "__end__"]
@@ -91,9 +92,9 @@ class TeamNodes:
     async def route_to_metrics(self, state: TeamState) -> list[Send] | Literal["evaluate"]:
         """All metrics at the same time. What is sent names neither the team's standing nor its rivals.
 
-        Quotes are scored by nobody.
+        A team that cannot win is scored by nobody.
         """
-        if state["team"]["kind"] == "quotes":
+        if not team_kind(state["team"]["kind"]).may_win:
             return "evaluate"
         tasks = metric_tasks(
             self.services,
@@ -133,7 +134,7 @@ class TeamNodes:
             round_number=view.round_number,
             submission=state["submission"] or "",
             score=result.overall,
-            feedback=submission.feedback if view.team.kind == "quotes" else result.feedback,
+            feedback=result.feedback if view.kind.may_win else submission.feedback,
             metrics=result.metrics,
             uncovered=uncovered_points(submission.points, submission.content),
             queries=submission.queries,
@@ -198,6 +199,11 @@ class TeamNodes:
             **_times(view.run, state),
         }
         return Command(update=dict(update), goto="brief" if decision.step == "go_on" else _ending(state))
+
+
+async def route_to_kind(state: TeamState) -> str:
+    """The graph that plays the round."""
+    return str(state["team"]["kind"])
 
 
 async def route_after_evaluate(state: TeamState) -> Literal["brief", "judge", "finish_run", "__end__"]:

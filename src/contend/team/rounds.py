@@ -55,7 +55,8 @@ class Standing(Record):
     hard_stop: ExitReason | None = None
     share_left: float = Field(default=1.0, ge=0, le=1)
     time_used: float = Field(default=0.0, ge=0)
-    one_round: bool = False
+    max_rounds: int | None = None
+    """What its kind of team plays at most."""
 
 
 def decide(rounds: Sequence[FinishedRound], options: ResolvedOptions, standing: Standing) -> Decision:  # noqa: PLR0911 - one return for each reason, in the order that holds
@@ -65,7 +66,7 @@ def decide(rounds: Sequence[FinishedRound], options: ResolvedOptions, standing: 
         return _stop(standing.hard_stop, f"{standing.hard_stop} reached after round {played}")
     if standing.time_used >= options.timeout_per_team_seconds:
         return _stop("deadline", f"the team's {options.timeout_per_team_seconds} active seconds are used")
-    if standing.one_round:
+    if standing.max_rounds is not None and played >= standing.max_rounds:
         return _stop("one_round", "quotes are found in one round")
     if played < options.min_rounds:
         return Decision(step="go_on", reasoning=f"round {played} of at least {options.min_rounds}")

@@ -45,7 +45,7 @@ class TeamState(TeamInput, total=False):
     rounds: list[dict[str, Any]]
     history: list[dict[str, Any]]
     best_submission: str | None
-    pool: EvidencePool
+    pool: EvidencePool | str | None
     leaderboard_seen: list[dict[str, Any]]
     brief: str
     submission: str | None

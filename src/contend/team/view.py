@@ -10,6 +10,7 @@ from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.rounds import FinishedRound, Standing
 from contend.team.state import TeamState
+from contend.team_kinds import TeamKind, team_kind
 
 
 class TeamView(NamedTuple):
@@ -37,6 +38,10 @@ class TeamView(NamedTuple):
             [FinishedRound.model_validate(past) for past in state.get("rounds", [])],
             datetime.fromisoformat(started) if started else None,
         )
+
+    @property
+    def kind(self) -> TeamKind:
+        return team_kind(self.team.kind)
 
     @property
     def options(self) -> ResolvedOptions:
@@ -88,5 +93,5 @@ def standing(view: TeamView) -> Standing:
         hard_stop=ledger.exhausted(),
         share_left=ledger.share_left(),
         time_used=ledger.clock.team_seconds(view.team.team_id),
-        one_round=view.team.kind == "quotes",
+        max_rounds=view.kind.max_rounds,
     )

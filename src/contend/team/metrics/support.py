@@ -156,7 +156,7 @@ async def _asked(
     """The claims, the doubtful ones with the model's word on them, in as few calls as they fit into."""
     run = await services.run(task)
     doubtful = [each for each in claims if each.doubtful]
-    if not doubtful or run.options.gives_quotes:
+    if not doubtful or not run.options.models:
         return list(claims), None
     model = run.model("evaluator")
     scope = scope_of(task)
