@@ -30,8 +30,8 @@ from contend.run_context import RunContext
 from contend.settings import Config, Settings, environment_options, load_config
 from contend.sources.arxiv import ArxivSource
 from contend.sources.full_text import FullTexts
-from contend.sources.library import CatalogueEntry
-from contend.sources.local import LocalDocuments
+from contend.sources.local.documents import LocalDocuments
+from contend.sources.local.library import CatalogueEntry
 from contend.sources.source import Source
 from contend.sources.tavily import TavilySource
 from contend.stores.documents import DocumentStore

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from contend.sources.document import Document, Unreadable
-from contend.sources.pages import LARGE_PAGE, html_to_markdown
-from contend.sources.pdf import read_pdf
-from contend.sources.reader_process import read_apart
-from contend.sources.readers import read_document
-from contend.sources.word import read_docx
+from contend.sources.readers.document import Document, Unreadable
+from contend.sources.readers.files import read_document
+from contend.sources.readers.html import LARGE_PAGE, html_to_markdown
+from contend.sources.readers.pdf import read_pdf
+from contend.sources.readers.process import read_apart
+from contend.sources.readers.word import read_docx
 from fakes.files import make_attributes_bomb, make_docx, make_docx_bomb, make_pdf, make_pdf_bomb
 
 HERE = Path("file")
 MEASURE = """
 import json, resource, sys
 from pathlib import Path
-from contend.sources.document import Unreadable
-from contend.sources.readers import read_document
+from contend.sources.readers.document import Unreadable
+from contend.sources.readers.files import read_document
 
 def tried(path):
     try:
@@ -31,9 +31,9 @@ def tried(path):
 
 said = [tried(path) for path in sys.argv[1:]]
 asked = Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]  # as rusage, without the test's own
-from contend.sources import reader_process
-while reader_process._idle:
-    reader_process._idle.pop()._end()
+from contend.sources.readers import process
+while process._idle:
+    process._idle.pop()._end()
 print(json.dumps([said, int(asked), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss]))
 """
 

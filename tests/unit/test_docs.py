@@ -22,7 +22,7 @@ from contend.prompts.settings import PromptBuilderSettings
 from contend.resources import resource
 from contend.services import Services
 from contend.settings import Settings, load_config, load_settings
-from contend.sources.readers import READERS, read_document
+from contend.sources.readers.files import READERS, read_document
 from fakes.guide import PAGES, ROOT, blocks, without_blocks
 from fakes.vendors import Vendors
 

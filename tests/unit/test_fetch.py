@@ -17,10 +17,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from contend.sources.certificates import certificates
-from contend.sources.document import Unreadable
+from contend.sources.address import certificates
 from contend.sources.fetch import Fetched, Fetcher
 from contend.sources.guard import Guard, Resolve, resolve
+from contend.sources.readers.document import Unreadable
 from fakes.replay import Answer, Asked, Replay
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}

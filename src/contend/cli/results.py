@@ -9,7 +9,7 @@ from pathlib import Path
 
 from contend.errors import InputError
 from contend.readiness import check_folder
-from contend.sources.folders import OWN_REPORTS
+from contend.sources.local.folders import OWN_REPORTS
 from contend.text import normalized
 
 FILES = ("report.md", "report.html", "report.json")

@@ -4,10 +4,15 @@ import asyncio
 import contextlib
 import os
 import re
+from functools import cache
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
 
 from contend.errors import InputError
+
+if TYPE_CHECKING:
+    import ssl
 
 _CHECK_SECONDS = 3.0
 _TRACKING = re.compile(r"^(utm_|fbclid$|gclid$|ref$|ref_src$)")
@@ -76,3 +81,11 @@ def _reason(error: OSError) -> str:
     if error.errno is not None and error.errno > 0:
         return os.strerror(error.errno)
     return error.strerror or "unreachable"
+
+
+@cache
+def certificates() -> "ssl.SSLContext":
+    """Whom to believe on the web, for all calls of this process: each context costs 20 ms. Not on the event loop."""
+    import httpx  # noqa: PLC0415 - heavy
+
+    return httpx.create_ssl_context()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from contend.models.research import Found
 from contend.sources.address import checked_address, why_unreachable
-from contend.sources.manners import Line, SharedAnswers
-from contend.sources.mapping import as_found
+from contend.sources.source import as_found
+from contend.sources.throttle import Line, SharedAnswers
 from contend.text import clean
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class ArxivSource:
         return usable
 
     def _papers(self, asked: str, limit: int, seconds: float) -> "list[arxiv.Result]":
-        from contend.sources.arxiv_wire import wire_to  # noqa: PLC0415 - heavy; here it is loaded off the event loop
+        from contend.sources.arxiv_client import wire_to  # noqa: PLC0415 - heavy; here it is loaded off the event loop
 
         wire = wire_to(self._base_url)
         return wire.papers(asked, limit=limit, seconds=seconds, interval_seconds=self._interval)

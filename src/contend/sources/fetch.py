@@ -11,9 +11,9 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import httpx
 
-from contend.sources.certificates import certificates
-from contend.sources.document import Unreadable
+from contend.sources.address import certificates
 from contend.sources.guard import Guard, parsed
+from contend.sources.readers.document import Unreadable
 
 Kind = Literal["html", "text", "pdf"]
 

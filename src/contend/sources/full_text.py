@@ -13,12 +13,12 @@ from contend.errors import SourceError
 from contend.retrieval import HybridIndex
 from contend.sources.address import canonical_url
 from contend.sources.arxiv import ArxivSource
-from contend.sources.document import Unreadable, without_page
-from contend.sources.encodings import decode
-from contend.sources.manners import SharedAnswers
-from contend.sources.pages import LARGE_PAGE, read_web_page
 from contend.sources.passages import Piece, split_passages
-from contend.sources.reader_process import read_apart
+from contend.sources.readers.document import Unreadable, without_page
+from contend.sources.readers.encodings import decode
+from contend.sources.readers.html import LARGE_PAGE, read_web_page
+from contend.sources.readers.process import read_apart
+from contend.sources.throttle import SharedAnswers
 from contend.text import clean
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 
 import httpx
 
-from contend.sources.document import Unreadable
+from contend.sources.readers.document import Unreadable
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network

@@ -1,8 +1,12 @@
 """What every source is to the researcher."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
-from contend.models.research import Found
+from pydantic import ValidationError
+
+from contend.models.research import Found, SearchResult
+from contend.text import clean, shorten
 
 
 class Source(Protocol):
@@ -26,3 +30,49 @@ class Source(Protocol):
             SourceError: the source refused or failed.
         """
         ...
+
+
+_TITLE_CHARACTERS = 500
+_SUMMARY_CHARACTERS = 2000
+_TEXT_CHARACTERS = 20_000
+_MOST_AUTHORS = 50
+_MOST_CATEGORIES = 20
+
+
+def as_found(
+    source: str,
+    *,
+    title: str,
+    text: str,
+    url: str,
+    published_date: str | None = None,
+    authors: Sequence[str] = (),
+    categories: Sequence[str] = (),
+    relevance_score: float | None = None,
+) -> Found | None:
+    """Cleaned and shortened to what fits; None without text or without a usable web address.
+
+    The passage keeps the text whole up to 20,000 characters; without a title the address stands for it.
+    """
+    whole = clean(text).strip()
+    address = clean(url).strip()
+    if not whole or address.split() != [address]:
+        return None
+    try:
+        result = SearchResult(
+            title=shorten(clean(title, single_line=True) or address, _TITLE_CHARACTERS),
+            summary=shorten(clean(whole, single_line=True), _SUMMARY_CHARACTERS),
+            source=source,
+            url=address,
+            published_date=published_date,
+            authors=_names(authors, _MOST_AUTHORS),
+            categories=_names(categories, _MOST_CATEGORIES),
+            relevance_score=relevance_score,
+        )
+    except ValidationError:
+        return None
+    return Found(result, shorten(whole, _TEXT_CHARACTERS))
+
+
+def _names(names: Sequence[str], most: int) -> list[str] | None:
+    return [name for given in names if (name := clean(given, single_line=True))][:most] or None

@@ -3,22 +3,37 @@
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Coroutine, Mapping
+import time
+from collections.abc import Mapping
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tenacity import AsyncRetrying
 
 from contend.errors import SourceError
 from contend.models.research import Found
-from contend.sources.address import checked_address, why_unreachable
-from contend.sources.manners import Patience, SharedAnswers, TransientError
-from contend.sources.mapping import as_found
+from contend.retry_after import retry_after
+from contend.sources.address import certificates, checked_address, host_of, why_unreachable
+from contend.sources.source import as_found
+from contend.sources.throttle import SharedAnswers, TransientError, retry_rules
 from contend.text import clean, shorten
+
+if TYPE_CHECKING:
+    import httpx
 
 TAVILY_URL = "https://api.tavily.com"
 _QUERY_CHARACTERS = 400
 _MOST_RESULTS = 20
+_OK = 200
+_BAD_REQUEST = 400
+_BAD_KEY = 401
+_FORBIDDEN = 403
+_PLAN_LIMITS = {432, 433}
+_PASSING = {408, 429}
+_SERVER_FAULT = 500
 _logger = logging.getLogger(__name__)
 
 
@@ -74,15 +89,13 @@ class TavilySource:
         return None
 
     async def _ask(self, asked: str, limit: int) -> list[Found]:
-        search = await asyncio.to_thread(_search_by_wire)
-        patience = Patience(self._deadline, first_wait_seconds=self._retry_wait)
-        while True:
-            try:
-                items = await search(self._base_url, self._key, asked, limit=limit, seconds=patience.left)
-            except TransientError as error:
-                await asyncio.sleep(patience.wait_after(error))
-            else:
-                return self._usable(items[:limit])
+        await asyncio.to_thread(_load)
+        ends_at = time.monotonic() + self._deadline
+        rules = retry_rules(self._deadline, first_wait_seconds=self._retry_wait)
+        async for attempt in AsyncRetrying(**rules):
+            with attempt:
+                items = await _search(self._base_url, self._key, asked, limit=limit, seconds=ends_at - time.monotonic())
+        return self._usable(items[:limit])
 
     def _usable(self, items: list[Any]) -> list[Found]:
         usable = [found for item in items if isinstance(item, dict) and (found := _as_found(item))]
@@ -92,13 +105,10 @@ class TavilySource:
         return usable
 
 
-def _search_by_wire() -> Callable[..., Coroutine[Any, Any, list[Any]]]:
-    """Loaded off the event loop, certificates too."""
-    from contend.sources.certificates import certificates  # noqa: PLC0415 - heavy
-    from contend.sources.tavily_wire import search  # noqa: PLC0415 - heavy
-
+def _load() -> None:
+    """What is slow to load, certificates too, off the event loop."""
+    import_module("tavily")
     certificates()
-    return search
 
 
 def _as_found(item: Mapping[str, Any]) -> Found | None:
@@ -130,3 +140,80 @@ def as_score(given: object) -> float | None:
     if isinstance(given, bool) or not isinstance(given, int | float) or math.isnan(given):
         return None
     return float(min(max(given, 0), 1))
+
+
+async def _search(base_url: str, api_key: str, query: str, *, limit: int, seconds: float) -> list[Any]:
+    """At most `limit` results as Tavily sent them, of any shape.
+
+    Raises:
+        SourceError: refused, unreachable, not done within `seconds`, or not an answer of Tavily's.
+    """
+    import httpx  # noqa: PLC0415 - heavy, and loaded by now
+    from tavily import AsyncTavilyClient  # noqa: PLC0415 - the same
+    from tavily.errors import TimeoutError as TavilyTimeoutError  # noqa: PLC0415 - the same
+
+    host = host_of(base_url)
+    gate = _Gate(api_key, query)
+    try:
+        async with (
+            asyncio.timeout(seconds),
+            # Connections live as long as the call: none is bound to an event loop or left for someone to close.
+            httpx.AsyncClient(
+                base_url=base_url, verify=certificates(), event_hooks={"response": [gate.pass_answers]}
+            ) as http,
+        ):
+            client = AsyncTavilyClient(api_key, api_base_url=base_url, client=http)
+            answer = await client.search(query, max_results=limit, timeout=seconds)
+    # Without their causes: what httpx raises can hold the request, and with it the key.
+    except (TimeoutError, TavilyTimeoutError):
+        raise TransientError(f"no whole answer from {host} in time") from None
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise TransientError(f"no connection to {host} ({type(error).__name__})") from None
+    return list(answer["results"])
+
+
+class _Gate:
+    """Lets answers with results through; the client's own errors have no common base and lose `Retry-After`."""
+
+    def __init__(self, api_key: str, query: str) -> None:
+        self._key = api_key
+        self._query = query
+
+    async def pass_answers(self, response: "httpx.Response") -> None:
+        await response.aread()
+        status = response.status_code
+        if status != _OK:
+            raise self._refusal(status, response)
+        answer = _json(response)
+        if not isinstance(answer, dict) or not isinstance(answer.get("results"), list):
+            raise SourceError("Tavily answered with something else than results: check CONTEND_TAVILY_BASE_URL")
+
+    def _refusal(self, status: int, response: "httpx.Response") -> SourceError:
+        if status in _PASSING or status >= _SERVER_FAULT:
+            wait = retry_after(response.headers.get("Retry-After"))
+            asks = "" if wait is None else f", asks to wait {wait:.0f} s"
+            return TransientError(f"Tavily is busy or down (HTTP {status}{asks}): try again later", after=wait)
+        said = self._said(response)
+        if status == _BAD_KEY:
+            return SourceError("Tavily refused the key (HTTP 401): set TAVILY_API_KEY to a valid one")
+        if status in _PLAN_LIMITS:
+            return SourceError(f"Tavily's plan is used up (HTTP {status}: {said}): raise its limit or use another key")
+        if status == _FORBIDDEN:
+            return SourceError(f"Tavily does not allow this with the key's plan (HTTP 403: {said}): use another key")
+        if status == _BAD_REQUEST:
+            return SourceError(f"Tavily refused the query {shorten(self._query, 100)!r}: {said}")
+        return SourceError(f"Tavily refused (HTTP {status}: {said}): check CONTEND_TAVILY_BASE_URL")
+
+    def _said(self, response: "httpx.Response") -> str:
+        answer = _json(response)
+        detail = answer.get("detail") if isinstance(answer, dict) else None
+        said = detail.get("error") if isinstance(detail, dict) else detail
+        shown = clean(said, single_line=True) if isinstance(said, str) else ""
+        return shorten(shown.replace(self._key, "…"), 200) or "no reason given"
+
+
+def _json(response: "httpx.Response") -> object:
+    try:
+        return response.json()
+    except (ValueError, RecursionError):
+        return None

@@ -1,4 +1,4 @@
-"""Manners towards services that others run: whom to ask again and when, one at a time, nothing twice at once."""
+"""Politeness to services that others run: when to ask again, one at a time, nothing twice at once."""
 
 import asyncio
 import time
@@ -6,8 +6,20 @@ from collections.abc import Callable, Coroutine, Hashable
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Event
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
 from weakref import WeakKeyDictionary
+
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception_type,
+    stop_after_attempt,
+    stop_before_delay,
+    wait_exponential,
+)
+from tenacity.retry import RetryBaseT
+from tenacity.stop import StopBaseT
+from tenacity.wait import WaitBaseT
 
 from contend.errors import SourceError
 
@@ -23,30 +35,33 @@ class TransientError(SourceError):
         self.after = after
 
 
-class Patience:
-    """How long to go on asking: `seconds` from now in total, three attempts at most."""
+class RetryRules(TypedDict):
+    """For tenacity: after which failure, how often and when to try again."""
 
-    def __init__(self, seconds: float, *, first_wait_seconds: float) -> None:
-        self._ends_at = time.monotonic() + seconds
-        self._wait = first_wait_seconds
-        self._attempts = 0
+    retry: RetryBaseT
+    stop: StopBaseT
+    wait: WaitBaseT
+    reraise: bool
 
-    @property
-    def left(self) -> float:
-        """Seconds."""
-        return self._ends_at - time.monotonic()
 
-    def wait_after(self, error: TransientError) -> float:
-        """Seconds until the next attempt: twice as long each time, and at least what the service asks for.
+def retry_rules(seconds: float, *, first_wait_seconds: float) -> RetryRules:
+    """Three attempts at most, and none that would begin after so many seconds in total.
 
-        Raises:
-            TransientError: the one given, where no further attempt is worth it.
-        """
-        self._attempts += 1
-        wait, self._wait = max(self._wait, error.after or 0.0), self._wait * 2
-        if self._attempts >= _MOST_ATTEMPTS or wait >= self.left:
-            raise error
-        return wait
+    Between them twice as long each time, and at least what the service asks for.
+    """
+    doubling = wait_exponential(multiplier=first_wait_seconds)
+
+    def wait(state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        asked = error.after if isinstance(error, TransientError) else None
+        return max(doubling(state), asked or 0.0)
+
+    return {
+        "retry": retry_if_exception_type(TransientError),
+        "stop": stop_after_attempt(_MOST_ATTEMPTS) | stop_before_delay(seconds),
+        "wait": wait,
+        "reraise": True,
+    }
 
 
 class _Failure(NamedTuple):
@@ -106,15 +121,16 @@ class Line:
             raise
 
     def _attempts(self, turn: _Turn[T]) -> T:
-        patience = Patience(turn.deadline_seconds, first_wait_seconds=turn.interval_seconds)
-        while True:
+        ends_at = time.monotonic() + turn.deadline_seconds
+        rules = retry_rules(turn.deadline_seconds, first_wait_seconds=turn.interval_seconds)
+
+        def attempt() -> T:
             try:
-                return turn.attempt(patience.left)
-            except TransientError as error:
-                wait = patience.wait_after(error)
+                return turn.attempt(ends_at - time.monotonic())
             finally:
                 self._free_at = time.monotonic() + turn.interval_seconds
-            turn.sleep(wait)
+
+        return Retrying(sleep=turn.sleep, **rules)(attempt)
 
 
 @dataclass

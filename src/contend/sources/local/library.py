@@ -1,6 +1,7 @@
 """Passages of many files under one index, searched with the documents that the first hits name."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -9,13 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from contend.retrieval import Embedder, HybridIndex, default_embedder
-from contend.sources.document import Unreadable, without_page
-from contend.sources.folders import LeftOut, Listed
-from contend.sources.indexed import IndexedFile, index_file
-from contend.sources.kept_index import KeptIndex, load_index, save_index
+from contend.sources.local.folders import LeftOut, Listed
+from contend.sources.local.index import IndexedFile, KeptIndex, index_file, load_index, save_index
+from contend.sources.local.sections import Section
 from contend.sources.passages import PlacedPiece
-from contend.sources.sections import Section
-from contend.sources.titles import TitleMentions
+from contend.sources.readers.document import Unreadable, without_page
+from contend.text import detect_language, terms
 
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
@@ -27,6 +27,8 @@ _MENTIONS_FOLLOWED = 3
 _BONUS = 0.6
 _KEPT_SEARCHES = 256
 _LEVELS = 2
+_SHORTEST = {"en": 4, "ja": 2}
+_AFTERTHOUGHT = re.compile(r"(?<!\s)\s*[(（][^()（）]*[)）]\s*\Z")
 _SEMICOLON = re.compile("[;；]")
 
 
@@ -141,6 +143,23 @@ class Library:
         return list(best.values())[:limit]
 
 
+class TitleMentions:
+    """Finds which of the titles a text mentions. A title of several documents tells none of them."""
+
+    def __init__(self, titles: Sequence[str]) -> None:
+        names = [_AFTERTHOUGHT.sub("", title).casefold().strip() for title in titles]
+        used = Counter(names)
+        self._titles = {
+            name: place for place, name in enumerate(names) if used[name] == 1 and _telling(name) and terms(name)
+        }
+
+    def in_text(self, text: str) -> list[int]:
+        """The places of the titles that the text mentions as whole words, in order of mention."""
+        folded = text.casefold()
+        found = [(_position(name, folded), place) for name, place in self._titles.items() if name in folded]
+        return [place for position, place in sorted(found) if position >= 0]
+
+
 def _unread(file: IndexedFile | LeftOut) -> LeftOut | None:
     if isinstance(file, LeftOut):
         return file
@@ -225,3 +244,15 @@ class _Shelf:
         number, section = self._section_place(place)
         file = self.files[number]
         return Hit(file, file.pieces[place - self.starts[number]], file.sections.sections[section], score)
+
+
+def _telling(name: str) -> bool:
+    return len(name) >= _SHORTEST[detect_language(name)]
+
+
+def _position(name: str, folded: str) -> int:
+    """Where the name stands as a word of its own; Japanese has no gaps between words, so that it stands anywhere."""
+    if detect_language(name) == "ja":
+        return folded.find(name)
+    match = re.search(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", folded)
+    return match.start() if match else -1

@@ -4,14 +4,14 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from contend.sources.csv_table import read_csv
-from contend.sources.days import day_in_lines, day_in_name, day_of
-from contend.sources.document import Document, Unreadable
-from contend.sources.encodings import decode
-from contend.sources.pages import LARGE_PAGE, html_to_markdown
-from contend.sources.pdf import read_pdf
-from contend.sources.reader_process import read_apart
-from contend.sources.word import read_docx
+from contend.sources.readers.csv_table import read_csv
+from contend.sources.readers.days import day_in_lines, day_in_name, day_of
+from contend.sources.readers.document import Document, Unreadable
+from contend.sources.readers.encodings import decode
+from contend.sources.readers.html import LARGE_PAGE, html_to_markdown
+from contend.sources.readers.pdf import read_pdf
+from contend.sources.readers.process import read_apart
+from contend.sources.readers.word import read_docx
 from contend.text import clean, shorten, split_blocks, without_anchor
 
 _HTML = (".html", ".htm")

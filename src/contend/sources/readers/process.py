@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from contend.sources.document import Document, Unreadable
+from contend.sources.readers.document import Document, Unreadable
 
 MOST_BYTES = 1_000_000_000
 """Of a process's address space, with the 200 MB that Python and the readers themselves take."""
@@ -25,7 +25,7 @@ MOST_CHARACTERS = 10_000_000
 MOST_SECONDS = 75.0
 """For one document; a reader that minds the time itself stops after four fifths, and gives what it has read by then."""
 
-_MAIN = "from contend.sources.reader_child import serve; serve()"
+_MAIN = "from contend.sources.readers.child import serve; serve()"
 _KEPT_VARIABLES = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR")
 """No key reaches a process that reads what anybody wrote."""
 

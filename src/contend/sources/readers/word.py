@@ -10,8 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from contend.sources.document import Document, Unreadable, as_prose
-from contend.sources.rows import one_line, said_row
+from contend.sources.readers.csv_table import one_line, said_row
+from contend.sources.readers.document import Document, Unreadable, as_prose
 from contend.text import clean
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from requests.adapters import HTTPAdapter
 from contend.errors import SourceError
 from contend.retry_after import retry_after
 from contend.sources.address import host_of
-from contend.sources.manners import TransientError
+from contend.sources.throttle import TransientError
 from contend.text import clean, shorten
 
 _CONNECT_SECONDS = 10.0

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contend.errors import InputError
-from contend.sources.readers import READERS
+from contend.sources.readers.files import READERS
 from contend.text import clean
 
 MOST_FILES = 10_000

@@ -3,14 +3,13 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, zip_longest
 from pathlib import Path
 
-from contend.sources.document import Document, as_prose
-from contend.sources.encodings import decode
-from contend.sources.rows import one_line, said_row
-from contend.text import clean
+from contend.sources.readers.document import Document, as_prose
+from contend.sources.readers.encodings import decode
+from contend.text import clean, detect_language
 
 MOST_ROWS = 20_000
 _DELIMITERS = ",;\t|"
@@ -68,3 +67,26 @@ def _parted(rows: list[list[str]]) -> tuple[list[str], list[str], list[list[str]
     if table and any(character.isalpha() for cell in table[0] for character in cell):
         return above, table[0], table[1:]
     return above, [], table
+
+
+_STOPS = (".", "!", "?", "。", "！", "？", "…")
+
+
+def said_row(names: Sequence[str], values: Iterable[str]) -> str:
+    """`- Year: 1940; Bridge: Tacoma Narrows.`, or "" for a row without a value.
+
+    A column without a name gives its value alone.
+    """
+    cells = dict.fromkeys(
+        f"{name}: {value}" if name else value
+        for name, value in zip_longest(map(one_line, names), map(one_line, values), fillvalue="")
+        if value
+    )
+    said = "; ".join(cells)
+    if said and not said.endswith(_STOPS):
+        said += "。" if detect_language(said) == "ja" else "."
+    return f"- {said}" if said else ""
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())

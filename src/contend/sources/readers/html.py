@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 from typing import NamedTuple
 
 from contend.checks.injection import hidden_text
-from contend.sources.days import day_of
-from contend.sources.encodings import decode
+from contend.sources.readers.days import day_of
+from contend.sources.readers.encodings import decode
 
 _UNSEEN = frozenset({"script", "style", "noscript", "template", "svg", "math", "iframe", "object", "select", "button"})
 _AROUND = frozenset({"nav", "aside", "footer"})

@@ -2,7 +2,7 @@
 
 import re
 
-from contend.sources.document import Unreadable
+from contend.sources.readers.document import Unreadable
 
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _HIRAGANA = re.compile("[\u3041-\u3096]")

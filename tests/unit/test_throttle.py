@@ -5,9 +5,10 @@ from email.utils import formatdate
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tenacity import Retrying
 
 from contend.retry_after import retry_after
-from contend.sources.manners import Line, Patience, SharedAnswers, TransientError
+from contend.sources.throttle import Line, SharedAnswers, TransientError, retry_rules
 
 
 class Counter:
@@ -99,22 +100,28 @@ async def test_time_in_the_line_does_not_count_against_the_deadline() -> None:
     assert min(left) > 0.3
 
 
-def test_patience_ends_after_three_attempts() -> None:
-    patience = Patience(60, first_wait_seconds=1)
-    error = TransientError("busy")
+def waits(error: TransientError, *, seconds: float) -> list[float]:
+    """How long a call that always fails waits between its attempts, without the waiting."""
+    waited: list[float] = []
 
-    assert [patience.wait_after(error), patience.wait_after(error)] == [1, 2]
+    def fail() -> None:
+        raise error
+
     with pytest.raises(TransientError, match="busy"):
-        patience.wait_after(error)
+        Retrying(sleep=waited.append, **retry_rules(seconds, first_wait_seconds=1))(fail)
+    return waited
 
 
-def test_patience_waits_as_long_as_it_is_asked_to() -> None:
-    assert Patience(60, first_wait_seconds=1).wait_after(TransientError("busy", after=7)) == 7
+def test_a_call_is_made_three_times_at_most_with_a_longer_wait_each_time() -> None:
+    assert waits(TransientError("busy"), seconds=60) == [1, 2]
 
 
-def test_patience_does_not_wait_into_its_end() -> None:
-    with pytest.raises(TransientError):
-        Patience(5, first_wait_seconds=1).wait_after(TransientError("busy", after=6))
+def test_a_service_is_left_alone_as_long_as_it_asks_for() -> None:
+    assert waits(TransientError("busy", after=7), seconds=60) == [7, 7]
+
+
+def test_nobody_waits_for_an_attempt_that_would_begin_after_the_deadline() -> None:
+    assert waits(TransientError("busy", after=6), seconds=5) == []
 
 
 @pytest.mark.parametrize(

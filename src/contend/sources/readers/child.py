@@ -13,11 +13,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from contend.sources.document import Document, Unreadable
-from contend.sources.pages import read_web_page
-from contend.sources.pdf import MOST_PAGES, read_pdf
-from contend.sources.reader_process import MOST_BYTES, MOST_CHARACTERS
-from contend.sources.readers import READERS
+from contend.sources.readers.document import Document, Unreadable
+from contend.sources.readers.files import READERS
+from contend.sources.readers.html import read_web_page
+from contend.sources.readers.pdf import MOST_PAGES, read_pdf
+from contend.sources.readers.process import MOST_BYTES, MOST_CHARACTERS
 
 _IDLE_SECONDS = 20.0
 _LARGE_KILOBYTES = 300_000
