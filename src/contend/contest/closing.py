@@ -1,6 +1,6 @@
 """The contest's last nodes: pick the winner, publish its report, write the terminal status."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -215,7 +215,7 @@ class ClosingNodes:
         """The published sentences that their passages were not seen to support, as judged; by code where nobody did."""
         doubts = await doubts_of(self.services, submission)
         support = next((each for each in judged if each.name == "citation_support" and each.score is not None), None)
-        written: Collection[str] = support.evidence if support else doubts
+        written = support.evidence if support else [text for text, doubt in doubts.items() if doubt.refused]
         shown = {line.written: line.shown for line in reversed(lines)}
         planted = planted_in(lines)
         return [

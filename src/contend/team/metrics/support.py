@@ -108,10 +108,14 @@ async def checked_validity(services: Services, submission: Submission) -> Validi
 
 
 class Doubt(NamedTuple):
-    """What the check marked in a sentence, and what of its passages is nearest to it; "" where nothing is."""
+    """What the check marked in a sentence, and what of its passages is nearest to it; "" where nothing is.
+
+    `refused`: by code alone it is not supported.
+    """
 
     marks: Sequence[Mark] = ()
     excerpt: str = ""
+    refused: bool = False
 
     def reason(self, shown: str) -> str:
         """The marks on what stands in the sentence as it is published: what was left out of it is not repeated."""
@@ -119,9 +123,9 @@ class Doubt(NamedTuple):
 
 
 async def doubts_of(services: Services, submission: Submission) -> dict[str, Doubt]:
-    """What code finds of each sentence that its passages do not support, by the sentence as it was written."""
+    """What code finds of each sentence that names passages, by the sentence as it was written."""
     claims, _ = await _weighed(services, submission)
-    return {each.text: Doubt(each.check.marks, each.check.excerpt) for each in claims if not each.value}
+    return {each.text: Doubt(each.check.marks, each.check.excerpt, not each.value) for each in claims}
 
 
 async def lines_of(services: Services, submission: Submission) -> list[PublishedLine]:
