@@ -136,7 +136,13 @@ class ClosingNodes:
         folder = self.services.folder / "results" / (thread_of(runtime) or state["execution_id"])
         documents = self.services.document_paths(options.documents)
         published = await publish(
-            marked(submission.report, doubtful), head, options, folder, lines=lines, folders=documents
+            marked(submission.report, doubtful),
+            head,
+            options,
+            folder,
+            lines=lines,
+            doubtful=doubtful,
+            folders=documents,
         )
         files = [str(path) for path in published.files]
         self.services.tell(

@@ -13,7 +13,7 @@ from contend.models.record import Language
 from contend.models.research import ResearchReport
 from contend.models.submission import Submission
 from contend.models.task import RunStatus, RunUsage
-from contend.report import PublishedLine, ReportHead, head_markdown, to_html, to_json
+from contend.report import EVIDENCE_FILE, PublishedLine, ReportEvidence, ReportHead, head_markdown, to_html, to_json
 from contend.stores.files import write_file
 from contend.text import shown_score
 
@@ -189,9 +189,10 @@ async def publish(
     folder: Path,
     *,
     lines: Sequence[PublishedLine],
+    doubtful: Sequence[DoubtfulLine],
     folders: Sequence[Path],
 ) -> Published:
-    """Write report.md, report.html and report.json into the run's folder; whole or not at all.
+    """Write report.md, report.html, report.json and what its citations rest on into the run's folder, whole or not.
 
     `lines` are those of the report's draft, `folders` those of the local documents.
     """
@@ -201,7 +202,9 @@ async def publish(
         "report.html": to_html(report, head, options.language, lines=lines, folders=folders),
         "report.json": to_json(report),
     }
-    await asyncio.to_thread(_write_all, folder, texts)
+    doubts = {line.shown: line.reason or line.excerpt or DOUBTFUL_SIGN for line in doubtful}
+    evidence = ReportEvidence.of(report, options.language, lines, doubts=doubts, folders=folders)
+    await asyncio.to_thread(_write_all, folder, {**texts, EVIDENCE_FILE: evidence.model_dump_json()})
     return Published(markdown, [folder / name for name in texts])
 
 

@@ -1,16 +1,19 @@
 """The report: built from a draft, read from Markdown, shown as a page, exported."""
 
 from contend.report.build import PublishedLine, build_report, published_lines, state_to_report
+from contend.report.evidence import EVIDENCE_FILE, ReportEvidence, planted_in
 from contend.report.exports import to_bibtex, to_json
 from contend.report.head import ReportHead, head_markdown
-from contend.report.html import markdown_to_html, planted_in, to_html
+from contend.report.html import markdown_to_html, to_html
 from contend.report.parse import parse_report
 from contend.report.references import Reference, ReferencedText, read_references
 
 __all__ = [
+    "EVIDENCE_FILE",
     "PublishedLine",
     "Reference",
     "ReferencedText",
+    "ReportEvidence",
     "ReportHead",
     "build_report",
     "head_markdown",

@@ -15,12 +15,12 @@ from markdown_it.token import Token
 
 from contend.addresses import shown_address
 from contend.checks import citation_numbers
-from contend.checks.injection import Planted
 from contend.models.record import Language
 from contend.models.research import HEADINGS, MARK, Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
+from contend.report.evidence import PassagesBehind
 from contend.report.head import HEAD_WORDS, ReportHead, head_markdown, shown_outcome, shown_recorded
-from contend.text import clean, shorten, without_sentences
+from contend.text import clean, shorten
 
 _PHRASES = {"a", "br", "code", "em", "span", "strong"}
 _BLOCKS = {"blockquote", "details", "header", "hr", "li", "ol", "p", "pre", "section", "summary", "ul"}
@@ -56,7 +56,7 @@ def to_html(
     """
     bare = report.model_copy(update={"sources": []}).to_markdown(language)
     text, _, generated = bare.removeprefix(f"# {report.theme}\n").rpartition(f"## {HEADINGS[language].references}\n")
-    passages = _PassagesBehind(lines, numbers=citation_numbers(bare))
+    passages = PassagesBehind(lines, numbers=citation_numbers(bare))
     links = _CitationLinks(report.sources, passages)
     body = links.render(text)
     references = _references(report, passages, cited=links.cited, language=language, folders=folders)
@@ -67,52 +67,14 @@ def to_html(
 
 def markdown_to_html(markdown: str, head: ReportHead, *, theme: str, language: Language) -> str:
     """Markdown that is no report of ours as such a page, as it is but for HTML, images and unsafe links."""
-    links = _CitationLinks([], _PassagesBehind((), numbers=()))
+    links = _CitationLinks([], PassagesBehind((), numbers=()))
     return _page(theme, _run(head, links, language), links.render(clean(markdown)), language, set())
-
-
-class _PassagesBehind:
-    """The passages that the marks of a report rest on, if its marks are those of the lines; else all of a source."""
-
-    def __init__(self, lines: Sequence[PublishedLine], *, numbers: Sequence[int]) -> None:
-        marks = [mark for line in _readable(lines) for mark in line.passages.items()]
-        self._in_turn = [passages for _, passages in marks] if [number for number, _ in marks] == [*numbers] else []
-        self.of_source: dict[int, list[Passage]] = {}
-        for number, passages in marks:
-            known = self.of_source.setdefault(number, [])
-            known += [passage for passage in passages if passage not in known]
-
-    def of_mark(self, place: int, number: int) -> list[Passage]:
-        """Those of the report's mark at that place, counted from 0."""
-        return self._in_turn[place] if place < len(self._in_turn) else self.of_source.get(number, [])
-
-
-def planted_in(lines: Sequence[PublishedLine]) -> Planted:
-    """What orders in the passages behind a report's lines want said."""
-    every = [passage for line in lines for passages in line.passages.values() for passage in passages]
-    texts = ((passage.url, f"{passage.heading}\n\n{passage.text}") for passage in every)
-    return Planted(texts, speaking={passage.url for passage in every if passage.speaks_to_ai})
-
-
-def _readable(lines: Sequence[PublishedLine]) -> list[PublishedLine]:
-    """The lines with passages as readers may see them: orders to whoever reads a page stand in none."""
-    planted = planted_in(lines)
-
-    def shown(passage: Passage) -> Passage:
-        heading = "" if planted.in_sentence(passage.heading) else passage.heading
-        text = without_sentences(passage.text, planted.in_sentence)
-        return passage.model_copy(update={"heading": heading, "text": text})
-
-    return [
-        line._replace(passages={number: [*map(shown, passages)] for number, passages in line.passages.items()})
-        for line in lines
-    ]
 
 
 class _CitationLinks:
     """Renders Markdown with each `[n]` that has a source as a link to it; remembers which were cited."""
 
-    def __init__(self, sources: Sequence[SearchResult], passages: _PassagesBehind) -> None:
+    def __init__(self, sources: Sequence[SearchResult], passages: PassagesBehind) -> None:
         self.cited: set[int] = set()
         self._sources = sources
         self._passages = passages
@@ -173,7 +135,7 @@ def _placed(passage: Passage) -> str:
 
 
 def _references(
-    report: ResearchReport, passages: _PassagesBehind, *, cited: set[int], language: Language, folders: Sequence[Path]
+    report: ResearchReport, passages: PassagesBehind, *, cited: set[int], language: Language, folders: Sequence[Path]
 ) -> str:
     """The numbered sources, those that nothing cites apart; a cited one shows its passages and leads back."""
     items = []

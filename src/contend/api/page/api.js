@@ -1,0 +1,123 @@
+/** The HTTP research API, on the page's own origin. */
+
+const ROOT = "../";
+
+/** A refusal of the API, in its own words. */
+export class ApiError extends Error {
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** The server's token, where it asks for one; kept until the browser's tab is closed. */
+export const token = {
+  get: () => sessionStorage.getItem("token") ?? "",
+  set: (value) => sessionStorage.setItem("token", value),
+};
+
+const authorization = () => (token.get() ? { authorization: `Bearer ${token.get()}` } : {});
+
+async function ask(method, path, body) {
+  const response = await fetch(ROOT + path, {
+    method,
+    headers: { ...authorization(), ...(body === undefined ? {} : { "content-type": "application/json" }) },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new ApiError(refusal(text) || `${response.status} ${response.statusText}`, response.status);
+  return (response.headers.get("content-type") ?? "").includes("json") ? JSON.parse(text) : text;
+}
+
+/** The line that says what is wrong: ours, or the list that validation gives. */
+function refusal(text) {
+  try {
+    const { detail, message } = JSON.parse(text);
+    if (Array.isArray(detail)) return detail.map((each) => `${each.loc?.slice(1).join(".") ?? ""}: ${each.msg}`).join("; ");
+    return detail ?? message ?? "";
+  } catch {
+    return text.slice(0, 300);
+  }
+}
+
+const id = encodeURIComponent;
+
+export const api = {
+  health: () => ask("GET", "health"),
+  start: (request) => ask("POST", "research", request),
+  followUp: (run, request) => ask("POST", `research/${id(run)}/follow-up`, request),
+  demo: () => ask("POST", "research/demo"),
+  dryRun: (request) => ask("POST", "research/dry-run", request),
+  list: (search = "", offset = 0, limit = 20) => ask("GET", `research?${new URLSearchParams({ search, offset, limit })}`),
+  get: (run) => ask("GET", `research/${id(run)}`),
+  progress: (run) => ask("GET", `research/${id(run)}/progress`),
+  cancel: (run) => ask("DELETE", `research/${id(run)}`),
+  resume: (run) => ask("POST", `research/${id(run)}/resume`),
+  answer: (run, answers) => ask("POST", `research/${id(run)}/answers`, { answers }),
+  report: (run, format) => ask("GET", `research/${id(run)}/report?format=${format}`),
+  evidence: (run) => ask("GET", `research/${id(run)}/evidence`),
+  document: (run, document) => ask("GET", `research/${id(run)}/documents/${id(document)}`),
+  compare: (one, other) => ask("GET", `research/${id(one)}/compare/${id(other)}`),
+  playbooks: () => ask("GET", "playbooks"),
+  playbook: (dataset, version) =>
+    ask("GET", `playbooks/${id(dataset)}${version === undefined ? "" : `/versions/${version}`}`),
+  versions: (dataset) => ask("GET", `playbooks/${id(dataset)}/versions`),
+};
+
+const RETRY_MILLISECONDS = 2000;
+
+/**
+ * Follow a run: `onEvent` for each event, those that are past first; `onStatus` each time it stands otherwise. Where the connection is lost, it goes on after the
+ * last event that came. Returns how to stop. (An EventSource could send no token.)
+ */
+export function follow(run, { onEvent, onStatus, onLost, onBack }) {
+  const stopping = new AbortController();
+  let last = "";
+  let isOver = false;
+
+  const take = (block) => {
+    const lines = block.split("\n").map((line) => line.match(/^(id|event|data): ?(.*)$/)).filter(Boolean);
+    const of = (name) => lines.filter((line) => line[1] === name).map((line) => line[2]).join("\n");
+    if (of("id")) last = of("id");
+    if (!of("data")) return;
+    const data = JSON.parse(of("data"));
+    if (of("event") === "status") {
+      isOver = ["completed", "failed"].includes(data.status);
+      onStatus(data);
+    } else onEvent(data);
+  };
+
+  const read = async () => {
+    const headers = { accept: "text/event-stream", ...authorization(), ...(last ? { "last-event-id": last } : {}) };
+    const response = await fetch(`${ROOT}research/${id(run)}/events`, { headers, signal: stopping.signal });
+    if (!response.ok) throw new ApiError(refusal(await response.text()), response.status);
+    onBack();
+    if (response.status === 204) isOver = true;
+    if (!response.body) return;
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      const blocks = (rest + part.value.replaceAll("\r", "")).split("\n\n");
+      rest = blocks.pop();
+      blocks.forEach(take);
+    }
+  };
+
+  const keepReading = async () => {
+    while (!isOver && !stopping.signal.aborted) {
+      try {
+        await read();
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        if (error.status >= 400 && error.status < 500) {
+          onLost(error);
+          return;
+        }
+        onLost();
+      }
+      if (!isOver) await new Promise((done) => setTimeout(done, RETRY_MILLISECONDS));
+    }
+  };
+  keepReading();
+  return () => stopping.abort();
+}

@@ -1,0 +1,128 @@
+/** The first view: ask a question, see what it may cost, start; recent runs below. */
+
+import { api, token } from "./api.js";
+import { add, el, field, options, refill } from "./dom.js";
+import { number, t } from "./words.js";
+import { runTable } from "./history.js";
+
+export function showAsk(main, _rest, query) {
+  const health = el("div");
+  const runs = el("section.card", {}, el("h2", {}, t("recent")), el("p.quiet", {}, t("loading")));
+  const form = askForm({ theme: query.get("theme") ?? "", thread: query.get("thread") ?? "" });
+  refill(main, el("div.stack", {}, el("h1", {}, t("ask")), health, form.node, runs));
+  form.node.querySelector("textarea").focus();
+  api.health().then((found) => {
+    if (!found.language_model) refill(health, el("p.notice", {}, t("no_model")));
+    form.offer(found);
+  }).catch((error) => refill(health, problem(error)));
+  api.list("", 0, 5).then((page) => {
+    const all = el("p", {}, el("a", { href: "#/history" }, t("all_runs")));
+    refill(runs, el("h2", {}, t("recent")), page.items.length ? [runTable(page.items), all] : el("p.quiet", {}, t("no_runs")));
+  }).catch((error) => refill(runs, problem(error)));
+}
+
+/** What went wrong, as a line; where the server wants its token, a field for it. */
+export function problem(error) {
+  const line = el("p.notice.bad", { role: "alert" }, t("error", { why: error.message }));
+  if (error.status !== 401) return line;
+  const enter = (event) => {
+    event.preventDefault();
+    token.set(new FormData(event.target).get("token"));
+    dispatchEvent(new HashChangeEvent("hashchange"));
+  };
+  return el("form.card.stack", { onsubmit: enter }, line, field(t("token"), el("input", { name: "token", type: "password", autocomplete: "off", required: true })), el("button.main", { type: "submit" }, t("send")));
+}
+
+/**
+ * The form of a question. `thread`: the run whose conversation it goes on with.
+ * @returns `node`, and `offer` to show what the server has: its teams.
+ */
+export function askForm({ theme = "", thread = "", compact = false }) {
+  const said = el("div");
+  const teams = el("fieldset", { hidden: true });
+  const input = (name, attributes = {}) => el("input", { name, ...attributes });
+  const form = el("form.card.stack", { onsubmit: (event) => start(event, form, said, thread), "aria-label": t("question") },
+    field(t(thread ? "again" : "question"), el("textarea", { name: "theme", required: true, maxlength: 8000, rows: compact ? 2 : 4 }, theme), compact ? "" : t("question_hint")),
+    el("div.grid", {},
+      field(t("depth"), options(el("select", { name: "depth" }), ["quick", "standard", "deep"].map((each) => [each, t(`depth_${each}`)]), thread ? "quick" : "standard")),
+      field(t("length"), options(el("select", { name: "length" }), [["", t("length_default")], ...["brief", "standard", "long"].map((each) => [each, t(`length_${each}`)])], "")),
+      field(t("report_language"), options(el("select", { name: "language" }), [["", t("as_asked")], ["en", "English"], ["ja", "日本語"]], ""))),
+    field(t("documents"), el("textarea", { name: "documents", rows: 2, spellcheck: false }), t("documents_hint")),
+    el("details", {}, el("summary", {}, t("more")), el("div.stack", {},
+      field(t("instructions"), el("textarea", { name: "instructions", rows: 3 }), t("instructions_hint")),
+      el("fieldset", {}, el("legend", {}, t("limits")), el("div.grid", {},
+        field(t("max_usd"), input("max_usd", { type: "number", min: "0.01", step: "0.01", placeholder: t("none") })),
+        field(t("max_tokens"), input("max_tokens", { type: "number", min: "1", step: "1", placeholder: t("none") })),
+        field(t("max_minutes"), input("max_minutes", { type: "number", min: "1", step: "1", placeholder: t("none") })))),
+      el("fieldset", {}, el("legend", {}, t("approvals")), el("div.row", {}, ["plan", "report", "playbook"].map((each) => check("approve", each, t(`approve_${each}`))))),
+      teams,
+      field(t("dataset"), input("dataset", { placeholder: "default", pattern: "[^/\\\\]+" }), t("dataset_hint")),
+      el("div.row", {}, check("learn", "on", t("learn"), true), check("synthesis", "on", t("synthesis"), true)))),
+    said,
+    el("div.row.actions", {},
+      el("button.main", { type: "submit" }, t("start")),
+      el("button", { type: "button", onclick: () => estimate(form, said) }, t("estimate")),
+      thread ? null : el("button", { type: "button", title: t("demo_hint"), onclick: () => begin(api.demo, form, said) }, t("demo"))));
+  const offer = (found) => {
+    if (!found.teams?.length) return;
+    refill(teams, el("legend", {}, t("teams")), el("div.row", {}, found.teams.map((team) => check("teams", team, team))));
+    teams.hidden = false;
+  };
+  return { node: form, offer };
+}
+
+const check = (name, value, text, checked = false) =>
+  el("label.check", {}, el("input", { type: "checkbox", name, value, checked }), text);
+
+/** The request that the form stands for; what is left open is left out, so that the server's defaults hold. */
+function requestOf(form) {
+  const given = new FormData(form);
+  const text = (name) => (given.get(name) ?? "").trim();
+  const chosen = {};
+  for (const name of ["depth", "length", "language", "instructions", "dataset"]) if (text(name)) chosen[name] = text(name);
+  for (const name of ["max_usd", "max_tokens", "max_minutes"]) if (text(name)) chosen[name] = Number(text(name));
+  const documents = text("documents").split("\n").map((line) => line.trim()).filter(Boolean);
+  if (documents.length) chosen.documents = documents;
+  for (const name of ["approve", "teams"]) if (given.getAll(name).length) chosen[name] = given.getAll(name);
+  for (const name of ["learn", "synthesis"]) if (!given.has(name)) chosen[name] = false;
+  return { theme: text("theme"), options: chosen };
+}
+
+function start(event, form, said, thread) {
+  event.preventDefault();
+  const request = requestOf(form);
+  begin(() => (thread ? api.followUp(thread, request) : api.start(request)), form, said);
+}
+
+async function begin(ask, form, said) {
+  refill(said, el("p.quiet", { role: "status" }, t("starting")));
+  for (const button of form.querySelectorAll("button")) button.disabled = true;
+  try {
+    const { research_id } = await ask();
+    const target = `#/run/${research_id}`;
+    if (location.hash.startsWith(target)) dispatchEvent(new HashChangeEvent("hashchange"));
+    location.hash = target;
+  } catch (error) {
+    refill(said, problem(error));
+  } finally {
+    for (const button of form.querySelectorAll("button")) button.disabled = false;
+  }
+}
+
+async function estimate(form, said) {
+  if (!form.reportValidity()) return;
+  refill(said, el("p.quiet", { role: "status" }, t("estimating")));
+  try {
+    const found = await api.dryRun(requestOf(form));
+    refill(said, el("p.notice", { role: "status" }, estimateLine(found)));
+  } catch (error) {
+    refill(said, problem(error));
+  }
+}
+
+function estimateLine(found) {
+  const range = (low, high) => ({ low: number(low), high: number(high) });
+  const line = [t("calls", range(...found.calls)), t("tokens", range(...found.tokens))];
+  line.push(found.usd ? t("usd", { low: found.usd[0].toFixed(2), high: found.usd[1].toFixed(2) }) : t("no_price"));
+  return add(el("span"), [`${found.teams.join(", ")} · ${found.sources.join(", ")}`, el("br"), line.join(" · ")]);
+}

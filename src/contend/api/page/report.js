@@ -1,0 +1,107 @@
+/** The report: outline, text, and beside it the passages that a citation rests on. */
+
+import { Marked } from "./vendor/marked.js";
+import DOMPurify from "./vendor/purify.js";
+import { api } from "./api.js";
+import { el, refill } from "./dom.js";
+import { t } from "./words.js";
+
+// Tags in a report are text that somebody wrote: they are shown, not read.
+const marked = new Marked({ gfm: true, tokenizer: { html: () => undefined, tag: () => undefined } });
+const CITATION = /\[(\d{1,3})\]/g;
+const SAFE = { RETURN_DOM_FRAGMENT: true, FORBID_TAGS: ["img", "svg", "math", "style", "form", "input", "iframe", "audio", "video"], FORBID_ATTR: ["style", "id", "name"] };
+
+/** Markdown of a report or draft: no HTML of its own, no image; links leave in a new tab. */
+export function markdownInto(node, markdown) {
+  const fragment = DOMPurify.sanitize(marked.parse(markdown), SAFE);
+  for (const link of fragment.querySelectorAll("a")) {
+    link.target = "_blank";
+    link.rel = "noopener noreferrer nofollow";
+  }
+  refill(node, fragment);
+  return node;
+}
+
+/** The finished report of a run. */
+export async function reportView(run) {
+  const [markdown, evidence] = await Promise.all([api.report(run, "md"), api.evidence(run)]);
+  const article = markdownInto(el("article", { lang: evidence.language }), markdown);
+  const aside = el("aside.evidence.empty", { "aria-label": t("evidence"), "aria-live": "polite" });
+  clear(aside);
+  linkCitations(article, evidence, (button, mark) => openEvidence(aside, button, mark));
+  return el("div", {}, exports(run), el("div.reader", {}, outline(article), article, aside));
+}
+
+function exports(run) {
+  const save = async (format) => {
+    const content = await api.report(run, format);
+    const text = typeof content === "string" ? content : JSON.stringify(content, null, 2);
+    const href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+    el("a", { href, download: `report.${format === "bibtex" ? "bib" : format}` }).click();
+    URL.revokeObjectURL(href);
+  };
+  return el("p.row.actions.small", {}, el("span.quiet", {}, t("export")),
+    ["md", "html", "json", "bibtex"].map((format) => el("button.plain", { type: "button", onclick: () => save(format) }, format)),
+    el("button.plain", { type: "button", onclick: () => print() }, t("print")));
+}
+
+function outline(article) {
+  const items = [...article.querySelectorAll("h2, h3")].map((heading) => {
+    const jump = (event) => {
+      event.preventDefault();
+      heading.scrollIntoView({ behavior: "smooth" });
+    };
+    return el(heading.tagName === "H3" ? "li.deep" : "li", {}, el("a", { href: location.hash, onclick: jump }, heading.textContent));
+  });
+  return el("nav", { "aria-label": t("outline") }, el("h2", {}, t("outline")), el("ol", {}, items));
+}
+
+/** Make each [n] a button. The marks of a report come in the order of its evidence's marks. */
+function linkCitations(article, evidence, open) {
+  const walker = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
+  const texts = [];
+  while (walker.nextNode()) if (!walker.currentNode.parentElement.closest("a, code, pre")) texts.push(walker.currentNode);
+  let place = 0;
+  for (const text of texts) {
+    const parts = text.data.split(CITATION);
+    if (parts.length === 1) continue;
+    text.replaceWith(...parts.map((part, index) => {
+      if (index % 2 === 0) return part;
+      const source = evidence.sources[Number(part) - 1];
+      if (!source) return `[${part}]`;
+      const mark = { ...evidence.marks[place], number: Number(part), source };
+      place += 1;
+      const button = el("button.cite", { type: "button", "aria-expanded": "false", title: source.title, onclick: () => open(button, mark) }, `[${part}]`);
+      return button;
+    }));
+  }
+}
+
+function clear(aside) {
+  refill(aside, el("h2", {}, t("evidence")), el("p.small.quiet", {}, t("evidence_hint")));
+  aside.classList.add("empty");
+}
+
+function openEvidence(aside, button, { number, source, text, passages = [], doubt }) {
+  for (const other of document.querySelectorAll("button.cite[aria-expanded='true']")) other.setAttribute("aria-expanded", "false");
+  button.setAttribute("aria-expanded", "true");
+  aside.classList.remove("empty");
+  // On a narrow screen the panel covers the lower half.
+  if (getComputedStyle(aside).position === "fixed") button.scrollIntoView({ block: "start" });
+  const close = () => {
+    clear(aside);
+    button.setAttribute("aria-expanded", "false");
+    button.focus();
+  };
+  const facts = [source.source, source.published_date, ...(source.authors ?? [])].filter(Boolean).join(" · ");
+  const isWeb = /^https?:/.test(source.url);
+  refill(aside,
+    el("button.close", { type: "button", onclick: close, "aria-label": t("close") }, "✕"),
+    el("h2", {}, `[${number}] ${source.title}`),
+    el("p.small.quiet", {}, facts),
+    text && el("p.small", {}, text),
+    doubt && el("p.notice.warn.small", {}, t("doubtful"), doubt.reason && `: ${doubt.reason}`),
+    passages.length ? passages.map((passage) => [passage.heading && el("h3", {}, passage.heading), el("blockquote", { tabindex: 0 }, passage.text)]) : el("p.small.quiet", {}, t("no_passage")),
+    el("p.small", {}, isWeb ? el("a", { href: source.url, target: "_blank", rel: "noopener noreferrer nofollow" }, t("open_source")) : el("span.quiet", {}, source.path ?? source.url)));
+  aside.onkeydown = (event) => { if (event.key === "Escape") close(); };
+}

@@ -1,0 +1,282 @@
+/** One run: watch it, decide what it asks, read its report, see what judges said. */
+
+import { api, follow } from "./api.js";
+import { askForm, problem } from "./ask.js";
+import { questionCards } from "./decide.js";
+import { el, refill } from "./dom.js";
+import { statusPill } from "./history.js";
+import { judgesView } from "./judges.js";
+import { markdownInto, reportView } from "./report.js";
+import { apply, newRun, nameOf } from "./run_state.js";
+import { clock, duration, number, percent, t } from "./words.js";
+
+const TABS = ["watch", "read", "judges"];
+
+export function showRun(main, [id, tab = ""]) {
+  const view = new RunView(main, id, tab);
+  return view.open();
+}
+
+class RunView {
+  constructor(main, id, tab) {
+    this.id = id;
+    this.tab = TABS.includes(tab) ? tab : "";
+    this.run = newRun();
+    this.known = null;
+    this.head = el("header.stack");
+    this.asked = el("div.stack");
+    this.tabs = el("div.tabs", { role: "navigation" });
+    this.body = el("div");
+    this.report = el("div");
+    refill(main, this.head, this.asked, this.tabs, this.body);
+  }
+
+  open() {
+    this.load();
+    const stop = follow(this.id, {
+      onEvent: (event) => this.take(event),
+      onStatus: () => this.load(),
+      onLost: (error) => this.announce(error ? t("error", { why: error.message }) : t("lost")),
+      onBack: () => this.announce(""),
+    });
+    const ticking = setInterval(() => this.isLive() && this.drawHead(), 1000);
+    return () => { stop(); clearInterval(ticking); cancelAnimationFrame(this.frame); };
+  }
+
+  /** What the events do not say: status, questions that wait, an estimated end. */
+  async load() {
+    try {
+      this.known = await api.get(this.id);
+      this.progress = await api.progress(this.id).catch(() => null);
+    } catch (error) {
+      refill(this.body, problem(error));
+      return;
+    }
+    this.draw();
+  }
+
+  take(event) {
+    apply(this.run, event);
+    if (event.type === "question_asked") this.load();
+    // Past events come all at once: they are drawn together.
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => this.draw());
+  }
+
+  announce(text) {
+    document.getElementById("live").textContent = text;
+    this.connection = text;
+    this.drawHead();
+  }
+
+  isLive() {
+    return ["started", "processing"].includes(this.status());
+  }
+
+  status() {
+    if (this.known?.questions.length) return "waiting";
+    return this.known?.outcome === "partial" ? "partial" : this.known?.status ?? "started";
+  }
+
+  draw() {
+    this.drawHead();
+    this.drawQuestions();
+    const shown = this.tab || (this.known?.has_report ? "read" : "watch");
+    refill(this.tabs, TABS.map((tab) => el("a", { href: `#/run/${this.id}/${tab}`, "aria-current": tab === shown ? "page" : null }, t(tab))));
+    if (shown === "read") this.drawReport();
+    else refill(this.body, shown === "watch" ? watchView(this.run, this.id) : judgesView(this.run));
+  }
+
+  drawHead() {
+    const { run, known } = this;
+    const theme = run.theme || known?.theme || "";
+    document.title = `${theme.slice(0, 60)} · contend`;
+    refill(this.head,
+      el(theme.length > 120 ? "h1.long" : "h1", {}, theme),
+      el("div.row", {}, statusPill(this.status()), el("span.small.quiet.number", {}, this.facts().join(" · ")),
+        el("span.row.actions", {}, this.actions())),
+      this.connection && el("p.notice.warn", {}, this.connection),
+      known?.message && !this.isLive() && el("p.small.quiet", {}, known.message),
+      (run.recorded ?? known?.recorded) && el("p.notice", {}, t("recorded")),
+      run.warnings.map((text) => el("p.notice.warn", {}, text)));
+  }
+
+  facts() {
+    const { run } = this;
+    const facts = [];
+    if (run.startedAt) {
+      const end = this.isLive() ? Date.now() : Date.parse(run.lastAt);
+      facts.push(t("elapsed", { time: duration((end - Date.parse(run.startedAt)) / 1000) }));
+    }
+    const spent = run.done?.usage ?? run.spent ?? this.known?.usage;
+    if (spent?.requests) {
+      facts.push(t("calls_used", { n: number(spent.requests) }), t("tokens_used", { n: number(spent.input_tokens + spent.output_tokens) }));
+      if (spent.cost_usd !== null) facts.push(t("cost", { n: spent.cost_usd.toFixed(2) }));
+    }
+    const end = this.progress?.estimated_completion_time;
+    if (this.isLive() && end) facts.push(t("ends_about", { time: clock(end) }));
+    return facts;
+  }
+
+  actions() {
+    const status = this.status();
+    if (this.isLive() || status === "waiting") {
+      return el("button.danger", { type: "button", "data-key": "cancel", onclick: () => this.act(() => api.cancel(this.id)) }, t("cancel"));
+    }
+    if (status === "interrupted") {
+      return el("button", { type: "button", "data-key": "resume", onclick: () => this.act(() => api.resume(this.id)) }, t("resume"));
+    }
+    return el("a.button", { href: `#/compare/${this.id}` }, t("compare"));
+  }
+
+  async act(step) {
+    try {
+      await step();
+      await this.load();
+    } catch (error) {
+      this.announce(t("error", { why: error.message }));
+    }
+  }
+
+  drawQuestions() {
+    const questions = this.known?.questions ?? [];
+    const ids = questions.map((each) => each.id).join();
+    if (this.status() !== "waiting") {
+      this.shownQuestions = "";
+      refill(this.asked);
+    } else if (ids !== this.shownQuestions) {
+      // Drawn once: an event that comes meanwhile takes nothing from what somebody types.
+      this.shownQuestions = ids;
+      refill(this.asked, questionCards(this.run, questions, (answers) => this.answer(answers)));
+    }
+  }
+
+  async answer(answers) {
+    await api.answer(this.id, answers);
+    await this.load();
+  }
+
+  drawReport() {
+    if (!this.known?.has_report) {
+      refill(this.body, el("p.quiet", {}, t("no_report")));
+      return;
+    }
+    if (this.shownReport !== this.known.execution_id) {
+      this.shownReport = this.known.execution_id;
+      refill(this.report, el("p.quiet", {}, t("loading")));
+      reportView(this.id).then((shown) => refill(this.report, shown, this.askAgain())).catch((error) => refill(this.report, problem(error)));
+    }
+    if (!this.report.isConnected) refill(this.body, this.report);
+  }
+
+  askAgain() {
+    return el("section.actions", {}, el("h2", {}, t("again")), askForm({ thread: this.id, compact: true }).node);
+  }
+}
+
+function watchView(run, id) {
+  return el("div.stack", {},
+    run.documents && run.documents.read < run.documents.files && el("p.notice", {}, t("documents_read", run.documents)),
+    Object.entries(run.sourcesOff).map(([source, reason]) => el("p.notice.warn", {}, t("source_off", { source, reason }))),
+    leaderboard(run),
+    el("section.card", { "aria-label": t("teams") }, [...run.teams.values()].map((team) => teamPart(run, team, id))),
+    run.merged && mergedPart(run),
+    run.learned.map((event) => el("section.card", {}, el("h2", {}, t("learned")), el("p", {}, event.summary), el("a", { href: `#/playbook/${encodeURIComponent(event.dataset)}` }, t("playbook")))));
+}
+
+function leaderboard(run) {
+  const ranked = new Map(run.leaderboard.map((entry) => [entry.team_id, entry]));
+  const teams = [...run.teams.values()].sort((one, other) => (ranked.get(one.id)?.rank ?? 99) - (ranked.get(other.id)?.rank ?? 99));
+  const last = Math.max(1, ...teams.flatMap((team) => [...team.rounds.keys()]));
+  const numbers = Array.from({ length: last }, (_, place) => place + 1);
+  return el("section.card", {}, el("h2", {}, t("leaderboard")), el("div.scroll.ranking", {}, el("table", {},
+    el("thead", {}, el("tr", {}, el("th", {}, t("rank")), el("th", {}, t("team")), el("th", {}, t("best")), numbers.map((n) => el("th.number", {}, t("round_n", { n }))), el("th", {}, t("now")))),
+    el("tbody", {}, teams.map((team) => {
+      const entry = ranked.get(team.id);
+      return el("tr", {},
+        el("td", {}, entry?.rank ?? ""),
+        el("td", {}, team.name, " ", run.winner === team.id && el("span.pill.good", {}, t("winner"))),
+        el("td", {}, bar(entry?.best_score)),
+        numbers.map((n) => el("td.number", {}, scoreIn(team.rounds.get(n)))),
+        el("td.small.quiet", {}, nowOf(team)));
+    })))));
+}
+
+const bar = (score) =>
+  score === null || score === undefined ? "" : [el("meter.score", { min: 0, max: 1, value: score }), ` ${percent(score)}`];
+
+const scoreIn = (round) => (round?.scored ? (round.score === null ? t("unscored") : percent(round.score)) : "");
+
+function nowOf(team) {
+  if (team.status !== "working") return t(team.status);
+  const round = [...team.rounds.values()].at(-1);
+  return round?.now ? `${t("round_n", { n: round.number })} · ${t(round.now)}` : t("working");
+}
+
+function teamPart(run, team, id) {
+  const rounds = [...team.rounds.values()];
+  return el("div.team", {},
+    el("div.row", {}, el("h2", {}, team.name), el("span.small.quiet", {}, nowOf(team))),
+    team.error && el("p.notice.bad", {}, team.error),
+    rounds.map((round) => roundPart(team, round, id, round === rounds.at(-1))));
+}
+
+function roundPart(team, round, id, isLast) {
+  const score = scoreIn(round);
+  const loops = Math.max(0, ...round.steps.map((step) => step.iteration));
+  return el("details.round", { "data-key": `${team.id}/${round.number}`, open: isLast },
+    el("summary", {}, t("round_n", { n: round.number }), score && ` · ${score}`),
+    el("ul.steps", {},
+      round.steps.map((step) => stepLine(step, round, id, loops)),
+      round.document && stepRow("submitted", [t("characters", { n: number(round.characters) }), " ", draftPart(id, round.document)]),
+      round.scored && stepRow("scored", el("span", {}, round.metrics.filter((metric) => metric.applies && metric.weight).map((metric) => `${metric.name} ${percent(metric.score)}`).join(" · "))),
+      round.judged && stepRow("judged", [el("strong", {}, t(round.judged.exit_reason ? "stops" : "another_round")), " ", round.judged.reasoning])));
+}
+
+const stepRow = (name, content) => el("li", {}, el("span.what", {}, t(name)), el("div", {}, content));
+
+function stepLine(step, round, id, loops) {
+  const key = step.step === "write" && step.iteration > 1 ? "revise" : step.step;
+  const content = [step.detail];
+  if (step.step === "plan" && step.plan) content.splice(0, 1, planPart(step));
+  if (step.step === "search") content.push(searchPart(round));
+  if (step.step === "write" && step.document) content.push(" ", draftPart(id, step.document));
+  if (step.step === "review" && step.feedback) content.splice(0, 1, el("pre", {}, step.feedback));
+  return stepRow(key, content);
+}
+
+function planPart({ plan }) {
+  return el("details", { "data-key": `plan/${plan.created_at}` }, el("summary", {}, plan.theme),
+    el("h3", {}, t("points")), el("ul", {}, plan.investigation_points.map((point) => el("li", {}, point))),
+    el("h3", {}, t("queries")), el("ul", {}, plan.search_queries.map((query) => el("li", {}, query))));
+}
+
+function searchPart(round) {
+  if (!round.searches.length) return null;
+  return el("details", { "data-key": `searches/${round.searches[0].team_id}/${round.number}` }, el("summary", {}, t("queries"), ` (${round.searches.length})`),
+    el("ul", {}, round.searches.map((search) => el("li", {}, `${search.query} · ${search.source} · ${search.count}`,
+      el("ul.small.quiet", {}, search.hits.slice(0, 5).map((hit) => el("li", {}, hit.title, hit.published_date && ` (${hit.published_date})`)))))));
+}
+
+/** A draft's text, fetched when somebody opens it. */
+function draftPart(id, document) {
+  const text = el("article.small");
+  const part = el("details", { "data-key": `draft/${document}` }, el("summary", {}, t("read_draft")), text);
+  part.addEventListener("toggle", async () => {
+    if (!part.open || text.childNodes.length) return;
+    try {
+      markdownInto(text, await api.document(id, document));
+    } catch (error) {
+      refill(text, problem(error));
+    }
+  });
+  return part;
+}
+
+function mergedPart(run) {
+  const { merged } = run;
+  return el("section.card", {}, el("h2", {}, t("editor")),
+    merged.failure ? el("p.notice.warn", {}, merged.failure)
+      : el("p", {}, t(merged.published ? "editor_published" : "editor_kept", { score: `${percent(merged.score)} / ${percent(merged.best_score)}` })),
+    el("ul", {}, Object.entries(merged.taken).map(([team, what]) => el("li", {}, t("taken", { team: nameOf(run, team), what })))));
+}

@@ -1,0 +1,109 @@
+/** What the page says, in both languages. A key names what is said; {name} stands for a value. */
+
+const EN = {
+  ask: "Ask", history: "History", playbook: "Playbook", compare: "Compare", theme: "Theme", language: "日本語",
+  light: "Light", dark: "Dark",
+  question: "Your question", question_hint: "Several teams research it, judges score them, an editor merges the best. Up to 8,000 characters.",
+  instructions: "Instructions for the report", instructions_hint: "Who reads it, what it must cover, which form it should have.",
+  documents: "Documents", documents_hint: "Files or folders of this server, one a line. Empty: the sources below.",
+  depth: "Depth", length: "Length", report_language: "Language of the report", as_asked: "as the question", teams: "Teams",
+  depth_quick: "quick: one team, one round", depth_standard: "standard: three teams, editor", depth_deep: "deep: all teams, three rounds",
+  length_default: "by depth", length_brief: "brief, about 500 words", length_standard: "standard, about 1,500 words", length_long: "long, about 3,500 words",
+  limits: "Limits", max_usd: "At most US$", max_tokens: "At most tokens", max_minutes: "At most minutes", none: "none",
+  approvals: "Ask me before", approve_plan: "searching (plans)", approve_report: "publishing (report)", approve_playbook: "learning (lessons)",
+  more: "More options", dataset: "Playbook", dataset_hint: "Lessons are kept by this name.", learn: "Learn from this run", synthesis: "Let an editor merge the best reports",
+  estimate: "Estimate", estimating: "Estimating …", start: "Start", starting: "Starting …", demo: "Play the recorded demo",
+  demo_hint: "Real retrieval, checks and ranking over twelve documents; the model's replies are recorded. No key, no cost.",
+  calls: "{low}–{high} model calls", tokens: "{low}–{high} tokens", usd: "US$ {low}–{high}", no_price: "no price known for this model",
+  no_model: "No language model is set: contend answers with quotes from your documents. Set OPENAI_API_KEY or OPENAI_BASE_URL for a contest.",
+  recent: "Recent runs", no_runs: "No run yet.", all_runs: "All runs", search_runs: "Search questions", loading: "Loading …", token: "The server's token (CONTEND_SERVER_TOKEN)", older: "Older",
+  watch: "Watch", read: "Report", judges: "Judges", cancel: "Stop", cancelling: "Stopping …", again: "Ask again", resume: "Go on",
+  started: "starting", processing: "running", completed: "done", failed: "failed", interrupted: "stopped", waiting: "waits for you", partial: "partly done",
+  working: "working", done: "done", eliminated: "out", forfeited: "forfeited", queued: "in the queue",
+  leaderboard: "Leaderboard", rank: "#", team: "Team", best: "Best", round_n: "Round {n}", now: "Now", no_scores: "no score yet", unscored: "unscored",
+  scores_by_round: "Score per round",
+  plan: "Plan", search: "Search", choose: "Choice", write: "Draft", review: "Review", revise: "Revision", submitted: "Handed in", scored: "Score", judged: "Decision",
+  editor: "Editor", editor_published: "The merged report is published: {score}.", editor_kept: "The merged report was not better ({score}): the best team's is published.",
+  taken: "Taken from {team}: {what}", points: "Points", queries: "Searches", sources: "Sources", read_draft: "Read the draft", characters: "{n} characters",
+  source_off: "{source} is off: {reason}", documents_read: "{read} of {files} documents read", learned: "Learned", winner: "Winner", criteria: "Criteria", criterion: "Criterion", met: "met", partly: "partly met", unmet: "not met",
+  another_round: "another round", stops: "stops", tokens_used: "{n} tokens", calls_used: "{n} calls", cost: "US$ {n}", elapsed: "{time}", ends_about: "ends about {time}",
+  decide: "A decision waits for you", decide_n: "{n} decisions wait for you", decide_plan: "approve the plan?", decide_report: "publish this report?", decide_playbook: "keep these lessons?", approve: "Approve", approve_all: "Approve all", edit: "Edit", reject: "Reject", send: "Send", back: "Back",
+  reason: "Why? The team plans anew with it.", edit_hint: "Change the values; they are checked like any plan.", others_wait: "Other teams wait meanwhile.",
+  outline: "Outline", evidence: "Evidence", evidence_hint: "Choose a citation [n] to see the passage it rests on.", close: "Close", open_source: "Open the source",
+  doubtful: "The source was not seen to say this", no_passage: "No passage is kept for this citation.", export: "Save as", no_report: "No report yet.", print: "Print",
+  what_judges_said: "What judges said", metric: "Metric", score: "Score", why: "Why",
+  versus: "Compared with", choose_run: "Choose a run", only_here: "Sources only this run has", both: "Sources of both: {n}", versions: "Versions", version: "Version {n}",
+  lessons: "{n} lessons", helpful: "helpful", harmful: "harmful", no_lessons: "No lessons yet: contend writes some after a contest.", datasets: "Playbooks",
+  section: "Section", lesson: "Lesson", votes: "Votes", changed: "What changed",
+  lost: "The connection was lost; trying again …", back_online: "Connected again.", error: "That did not work: {why}", not_found: "There is nothing here.",
+  recorded: "The model's replies in this run are recorded, not live.",
+};
+
+const JA = {
+  ask: "質問", history: "履歴", playbook: "プレイブック", compare: "比較", theme: "配色", language: "English",
+  light: "ライト", dark: "ダーク",
+  question: "質問", question_hint: "複数のチームが調べ、審査員が採点し、編集者が最良の部分をまとめます。8,000文字まで。",
+  instructions: "レポートへの要望", instructions_hint: "誰が読むか、何を扱うか、どのような形にするか。",
+  documents: "文書", documents_hint: "このサーバー上のファイルまたはフォルダー。1行に1つ。空欄なら下の情報源を使います。",
+  depth: "深さ", length: "長さ", report_language: "レポートの言語", as_asked: "質問と同じ", teams: "チーム",
+  depth_quick: "quick: 1チーム、1ラウンド", depth_standard: "standard: 3チームと編集者", depth_deep: "deep: 全チーム、3ラウンド",
+  length_default: "深さに合わせる", length_brief: "短い（約1,000字）", length_standard: "標準（約3,000字）", length_long: "長い（約7,000字）",
+  limits: "上限", max_usd: "金額の上限（US$）", max_tokens: "トークンの上限", max_minutes: "時間の上限（分）", none: "なし",
+  approvals: "確認が必要な段階", approve_plan: "検索の前（計画）", approve_report: "公開の前（レポート）", approve_playbook: "学習の前（教訓）",
+  more: "詳しい設定", dataset: "プレイブック", dataset_hint: "教訓はこの名前で保存されます。", learn: "この実行から学習する", synthesis: "編集者が最良のレポートをまとめる",
+  estimate: "見積もり", estimating: "見積もり中…", start: "開始", starting: "開始中…", demo: "記録済みのデモを再生",
+  demo_hint: "12の文書を実際に検索・検証・順位付けします。モデルの返答は記録です。キーも費用も不要です。",
+  calls: "モデル呼び出し {low}〜{high}回", tokens: "{low}〜{high}トークン", usd: "US$ {low}〜{high}", no_price: "このモデルの単価は不明です",
+  no_model: "言語モデルが設定されていないため、文書からの引用で答えます。チームを競わせるにはOPENAI_API_KEYまたはOPENAI_BASE_URLを設定してください。",
+  recent: "最近の実行", no_runs: "まだ実行はありません。", all_runs: "すべての実行", search_runs: "質問を検索", loading: "読み込み中…", token: "サーバーのトークン（CONTEND_SERVER_TOKEN）", older: "以前の実行",
+  watch: "経過", read: "レポート", judges: "審査", cancel: "停止", cancelling: "停止中…", again: "続けて質問", resume: "再開",
+  started: "開始中", processing: "実行中", completed: "完了", failed: "失敗", interrupted: "停止", waiting: "回答待ち", partial: "一部完了",
+  working: "作業中", done: "完了", eliminated: "敗退", forfeited: "棄権", queued: "待機中",
+  leaderboard: "順位表", rank: "順位", team: "チーム", best: "最高", round_n: "ラウンド{n}", now: "現在", no_scores: "採点前", unscored: "採点なし",
+  scores_by_round: "ラウンドごとの得点",
+  plan: "計画", search: "検索", choose: "選択", write: "下書き", review: "査読", revise: "改稿", submitted: "提出", scored: "得点", judged: "判断",
+  editor: "編集者", editor_published: "統合したレポートを公開しました（{score}）。", editor_kept: "統合したレポートは上回らなかったため（{score}）、最良のチームのものを公開しました。",
+  taken: "{team}から採用: {what}", points: "論点", queries: "検索語", sources: "情報源", read_draft: "下書きを読む", characters: "{n}文字",
+  source_off: "{source}は使えません: {reason}", documents_read: "文書 {files}件中{read}件を読み込み", learned: "学習", winner: "勝者", criteria: "評価基準", criterion: "基準", met: "達成", partly: "一部達成", unmet: "未達成",
+  another_round: "次のラウンドへ", stops: "終了", tokens_used: "{n}トークン", calls_used: "{n}回", cost: "US$ {n}", elapsed: "{time}", ends_about: "{time}ごろ終了予定",
+  decide: "判断待ちの質問があります", decide_n: "判断待ちの質問が{n}件あります", decide_plan: "この計画を承認しますか", decide_report: "このレポートを公開しますか", decide_playbook: "この教訓を残しますか", approve: "承認", approve_all: "すべて承認", edit: "編集", reject: "却下", send: "送信", back: "戻る",
+  reason: "理由（これを踏まえて計画し直します）", edit_hint: "値を変えてください。計画と同じ検査を受けます。", others_wait: "ほかのチームは待っています。",
+  outline: "目次", evidence: "根拠", evidence_hint: "引用番号 [n] を選ぶと、根拠となる文章が表示されます。", close: "閉じる", open_source: "情報源を開く",
+  doubtful: "引用元がこう述べていることを確認できませんでした", no_passage: "この引用の文章は保存されていません。", export: "保存形式", no_report: "レポートはまだありません。", print: "印刷",
+  what_judges_said: "審査員の講評", metric: "指標", score: "得点", why: "理由",
+  versus: "比較相手", choose_run: "実行を選ぶ", only_here: "この実行だけの情報源", both: "共通の情報源: {n}件", versions: "版", version: "第{n}版",
+  lessons: "教訓{n}件", helpful: "有用", harmful: "有害", no_lessons: "教訓はまだありません。コンテストの後に書かれます。", datasets: "プレイブック",
+  section: "区分", lesson: "教訓", votes: "評価", changed: "変更点",
+  lost: "接続が切れました。再接続しています…", back_online: "再接続しました。", error: "うまくいきませんでした: {why}", not_found: "ここには何もありません。",
+  recorded: "この実行でのモデルの返答は記録されたもので、その場のものではありません。",
+};
+
+const WORDS = { en: EN, ja: JA };
+
+let chosen = localStorage.getItem("language") ?? (navigator.language.startsWith("ja") ? "ja" : "en");
+
+export const language = () => chosen;
+
+export function setLanguage(value) {
+  chosen = value;
+  localStorage.setItem("language", value);
+}
+
+/** What `key` says in the reader's language; an unknown key, say a status of a later version, as it is. */
+export function t(key, values = {}) {
+  const said = WORDS[chosen][key] ?? key;
+  return said.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+}
+
+export const number = (value) => new Intl.NumberFormat(chosen).format(value);
+export const percent = (score) => (score === null || score === undefined ? "–" : (score * 100).toFixed(1));
+export const when = (time) => new Date(time).toLocaleString(chosen, { dateStyle: "medium", timeStyle: "short" });
+export const clock = (time) => new Date(time).toLocaleTimeString(chosen, { timeStyle: "short" });
+
+/** Seconds as 1:05 or 1:02:03. */
+export function duration(seconds) {
+  const whole = Math.max(0, Math.round(seconds));
+  const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const shown = parts[0] ? parts : parts.slice(1);
+  return shown.map((part, place) => (place ? String(part).padStart(2, "0") : part)).join(":");
+}

@@ -1,0 +1,135 @@
+"""What a report's citations rest on: for each mark the sentence, the passages, and what is doubtful about it."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+from pydantic import Field
+
+from contend.addresses import shown_address
+from contend.checks import citation_numbers
+from contend.checks.injection import Planted
+from contend.models.record import Language, Record, UtcDatetime
+from contend.models.research import Passage, ResearchReport, SearchResult
+from contend.report.build import PublishedLine
+from contend.text import without_sentences
+
+EVIDENCE_FILE = "evidence.json"
+"""Beside the report's files."""
+
+
+class CitedPassage(Record):
+    """A passage behind a citation, with the heading or page where it stands."""
+
+    heading: str
+    text: str
+
+
+class CitationMark(Record):
+    """One `[n]` of a report. `doubt`: why its sentence is marked, "" where it is not."""
+
+    number: int = Field(ge=1)
+    sentence: str
+    passages: list[CitedPassage] = Field(default_factory=list)
+    doubt: str = ""
+
+
+class CitedSource(Record):
+    """A source of a report; `shown_url` names a local document by its path in its folder."""
+
+    title: str
+    source: str
+    url: str
+    shown_url: str
+    published_date: str | None = None
+    authors: list[str] = Field(default_factory=list)
+
+
+class ReportEvidence(Record):
+    """The marks of a report's text in their order, and its sources in the order of their numbers."""
+
+    language: Language
+    generated_at: UtcDatetime
+    sources: list[CitedSource]
+    marks: list[CitationMark]
+
+    @classmethod
+    def of(
+        cls,
+        report: ResearchReport,
+        language: Language,
+        lines: Sequence[PublishedLine],
+        *,
+        doubts: Mapping[str, str],
+        folders: Sequence[Path],
+    ) -> Self:
+        """`doubts`: why sentences are marked, by what is shown of them."""
+        numbers = citation_numbers(report.model_copy(update={"sources": []}).to_markdown(language))
+        behind = PassagesBehind(lines, numbers=numbers)
+        sentences = [(line.shown, doubts.get(line.shown, "")) for line in lines for _ in line.passages]
+        in_turn = sentences if len(sentences) == len(numbers) else [("", "")] * len(numbers)
+        return cls(
+            language=language,
+            generated_at=report.generated_at,
+            sources=[_source(source, folders) for source in report.sources],
+            marks=[
+                CitationMark(
+                    number=number,
+                    sentence=sentence,
+                    passages=[
+                        CitedPassage(heading=each.heading, text=each.text) for each in behind.of_mark(place, number)
+                    ],
+                    doubt=doubt,
+                )
+                for place, (number, (sentence, doubt)) in enumerate(zip(numbers, in_turn, strict=True))
+            ],
+        )
+
+
+def _source(source: SearchResult, folders: Sequence[Path]) -> CitedSource:
+    return CitedSource(
+        title=source.title,
+        source=source.source,
+        url=source.url,
+        shown_url=shown_address(source.url, folders),
+        published_date=source.published_date,
+        authors=source.authors or [],
+    )
+
+
+class PassagesBehind:
+    """The passages that the marks of a report rest on, if its marks are those of the lines; else all of a source."""
+
+    def __init__(self, lines: Sequence[PublishedLine], *, numbers: Sequence[int]) -> None:
+        marks = [mark for line in _readable(lines) for mark in line.passages.items()]
+        self._in_turn = [passages for _, passages in marks] if [number for number, _ in marks] == [*numbers] else []
+        self.of_source: dict[int, list[Passage]] = {}
+        for number, passages in marks:
+            known = self.of_source.setdefault(number, [])
+            known += [passage for passage in passages if passage not in known]
+
+    def of_mark(self, place: int, number: int) -> list[Passage]:
+        """Those of the report's mark at that place, counted from 0."""
+        return self._in_turn[place] if place < len(self._in_turn) else self.of_source.get(number, [])
+
+
+def planted_in(lines: Sequence[PublishedLine]) -> Planted:
+    """What orders in the passages behind a report's lines want said."""
+    every = [passage for line in lines for passages in line.passages.values() for passage in passages]
+    texts = ((passage.url, f"{passage.heading}\n\n{passage.text}") for passage in every)
+    return Planted(texts, speaking={passage.url for passage in every if passage.speaks_to_ai})
+
+
+def _readable(lines: Sequence[PublishedLine]) -> list[PublishedLine]:
+    """The lines with passages as readers may see them: orders to whoever reads a page stand in none."""
+    planted = planted_in(lines)
+
+    def shown(passage: Passage) -> Passage:
+        heading = "" if planted.in_sentence(passage.heading) else passage.heading
+        text = without_sentences(passage.text, planted.in_sentence)
+        return passage.model_copy(update={"heading": heading, "text": text})
+
+    return [
+        line._replace(passages={number: [*map(shown, passages)] for number, passages in line.passages.items()})
+        for line in lines
+    ]
