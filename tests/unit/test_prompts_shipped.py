@@ -42,7 +42,9 @@ def test_a_system_message_says_that_delimited_text_is_data(name: str) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("metric", ["clarity_coherence", "coverage", "relevance"])
+@pytest.mark.parametrize(
+    "metric", ["clarity_coherence", "correctness", "coverage", "insight", "instructions", "relevance"]
+)
 def test_a_rubric_has_five_anchors(metric: str, language: Language) -> None:
     rubric = LIBRARY.render(f"rubrics/{metric}", {}, language=language, mark="")
 
@@ -67,10 +69,21 @@ def test_the_metrics_of_a_submission_are_asked_about_after_all_that_they_share(l
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_judge_gives_its_reason_before_the_score(language: Language) -> None:
-    system = LIBRARY.render("evaluator/system", samples_for("evaluator/system")[0], language=language, mark="")
+@pytest.mark.parametrize("name", ["evaluator/metric", "evaluator/verdicts"])
+def test_a_judge_gives_its_reason_before_the_score(name: str, language: Language) -> None:
+    asked = LIBRARY.render(name, samples_for(name)[0], language=language, mark="")
 
-    assert system.index("`reason`") < system.index("`evidence`") < system.index("`percent`")
+    assert asked.index("`reason`") < asked.rindex("`evidence`") < asked.index("`percent`")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("said", ["metric", "percent", "指標", "整数"])
+def test_the_system_message_of_judges_says_what_holds_for_all_that_they_are_asked(
+    said: str, language: Language
+) -> None:
+    assert said not in LIBRARY.render(
+        "evaluator/system", samples_for("evaluator/system")[0], language=language, mark=""
+    )
 
 
 def test_japanese_prompts_leave_no_english_sentence_behind() -> None:

@@ -98,7 +98,6 @@ async def judged_together(
         "references": Untrusted(shown.references, label="references"),
         "criteria": listed(criteria),
         "rubrics": "\n\n".join(rubrics),
-        "points": [] if criteria else [Untrusted(point) for point in submission.points],
     }
     answer = await run.model("evaluator").structured(
         "evaluator/verdicts",
