@@ -142,6 +142,10 @@ def test_a_japanese_figure_is_found_in_another_writing(said: str, written: str) 
     assert not rules(found) & {"figure", "unit", "year"}
 
 
+def test_the_second_year_of_a_winter_is_no_figure() -> None:
+    assert not rules(check("In the winter 2019–20 neighbours complained.", SLATS))
+
+
 def test_list_numbers_and_digits_in_names_need_no_counterpart() -> None:
     assert not rules(check("2. The slats of GPT-4 on the west railing sing.", SLATS)) & {"figure"}
 
@@ -200,7 +204,10 @@ def test_a_derived_figure_is_computed_anew() -> None:
     right = check(text.format("85.6"), HALDEN, kind="derived", expression="21.4 * 4")
     wrong = check(text.format("95.6"), HALDEN, kind="derived", expression="21.4 * 4")
 
+    told = check(text.format("95.6"), HALDEN, kind="derived", expression="21.4 * 4 = 95.6")
+
     assert (right.level, right.marks) == ("near", [])
+    assert rules(told) == {"arithmetic"}
     assert (wrong.level, rules(wrong)) == ("unsupported", {"arithmetic"})
     assert wrong.marks[0].detail == "21.4 * 4 = 85.6"
 

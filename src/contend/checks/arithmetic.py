@@ -111,10 +111,11 @@ def not_shown(claim: Claim) -> Iterator[str]:
     """
     given = stated_figures(claim.compared)
     for part in re.split("[;；]", claim.expression):
+        computed = part.partition("=")[0].strip()
         with suppress(CalculationError):
-            value = calculate(part)
+            value = calculate(computed)
             if not any(_is(each, abs(value) * shift) for each in given for shift in _SHIFTS):
-                yield f"{part.strip()} = {value.normalize():f}"
+                yield f"{computed} = {value.normalize():f}"
 
 
 def _is(figure: Figure, value: Decimal) -> bool:

@@ -33,6 +33,7 @@ _YEAR = re.compile(
     r"(?<![\d.,$€£¥-])(1[5-9]\d\d|20\d\d)(?!\d|[.,]\d|\s?(?:%|[万億千]))(?:\s?(?P<unit>[a-z°℃%µ]+))?", re.IGNORECASE
 )
 _ERA = re.compile(rf"({'|'.join(ja.ERAS)})(元|\d+)年")
+_SECOND_YEAR = re.compile(r"(?<=\b20\d\d|\b19\d\d)[–/-]\d\d\b(?![.,–/-]?\d)")
 _DIGITS_IN_NAME = re.compile(r"(?<=[A-Za-z_.^-])\d{1,9}(?:\.\d{1,4})?(?![\d.])")
 _LIST_MARK = re.compile(r"\A\W*\d{1,2}[.)]\s|\(\d{1,2}\)\s")
 _ABOUT = re.compile(rf"{en.ABOUT}|{ja.ABOUT}", re.IGNORECASE)
@@ -110,7 +111,7 @@ def _is_measured(year: re.Match[str]) -> bool:
 
 def claimed_figures(text: str) -> list[Figure]:
     """The figures that a claim gives, spelt out only with a unit, and no years, list numbers or names (GPT-4)."""
-    plain = _ERA.sub(" ", _plain(_LIST_MARK.sub(" ", text)))
+    plain = _SECOND_YEAR.sub("", _ERA.sub(" ", _plain(_LIST_MARK.sub(" ", text))))
     found = {year.start(1) for year in _YEAR.finditer(plain) if not _is_measured(year)}
     figures = [figure for start, figure in _figures(plain) if start not in found]
     figures += [figure for figure in _spelt(plain) if figure.measure]
