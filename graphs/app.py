@@ -1,9 +1,6 @@
-"""What the Agent Server puts in front of its routes: the check of who asks."""
+"""What the Agent Server mounts beside its own routes, and puts in front of them: the research API, and who may ask."""
 
-from starlette.applications import Starlette
-from starlette.middleware import Middleware
-
-from contend.api.requests import AllowedOrigins, RequestGuard
+from contend.api.routes import research_app
 from contend.settings import load_settings
 
-app = Starlette(middleware=[Middleware(RequestGuard, load_settings(), AllowedOrigins.of_server())])
+app = research_app(load_settings())

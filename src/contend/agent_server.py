@@ -233,6 +233,11 @@ class _Process:
 _PROCESS = _Process()
 
 
+async def server_services() -> Services:
+    """The container of this server's process: its graphs and its HTTP API share one."""
+    return await _PROCESS.services()
+
+
 @asynccontextmanager
 async def served(build: Build, config: RunnableConfig, runtime: ServerRuntime[Any]) -> AsyncIterator[Compiled]:
     """A graph for the Agent Server, which brings the checkpointer: guarded while it runs, bare for schema reads.

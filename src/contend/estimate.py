@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from contend.contest.comparing import MOST_COMPARED
 from contend.llm.budget import cost_usd
 from contend.llm.context import ContextProfile, profile_of
 from contend.models.options import LENGTH_WORDS, ResolvedOptions, Role, TeamConfig
@@ -16,6 +15,9 @@ from contend.preflight import Opening
 from contend.settings import ModelsConfig
 from contend.team.metrics import WITH_PASSAGES
 from contend.text import estimate_tokens
+
+MOST_COMPARED = 4
+"""Of more teams within a near tie, the first of the ranking are compared: every pair costs two calls."""
 
 _TOKENS_PER_WORD = 1.5
 """Of a report with its citations."""

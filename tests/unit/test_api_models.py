@@ -1,15 +1,12 @@
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
-from uuid import UUID
 
 import pytest
 from langgraph.graph import StateGraph
 from pydantic import ValidationError
 
-from contend.contest.graph import build_contest_graph
-from contend.learning.graph import build_learn_graph
-from contend.models.api import (
+from contend.api.models import (
     ProgressInfo,
     ResearchRequest,
     ResearchResponse,
@@ -17,6 +14,8 @@ from contend.models.api import (
     ShownNode,
     shown_node,
 )
+from contend.contest.graph import build_contest_graph
+from contend.learning.graph import build_learn_graph
 from contend.models.options import RunOptions
 from contend.models.record import Record
 from contend.models.task import RunStatus
@@ -25,7 +24,7 @@ from contend.services import Services
 from contend.settings import load_settings
 from contend.team.graph import build_team_graph
 
-RESEARCH = UUID("0b9f3c6e-4f43-4b2c-9a3a-0f6f2f1f7a55")
+RESEARCH = "0b9f3c6e-4f43-4b2c-9a3a-0f6f2f1f7a55"
 
 
 @pytest.mark.parametrize("kind", [ResearchRequest, ResearchResponse, ProgressInfo, ResearchStatistics])

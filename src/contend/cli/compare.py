@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from contend.cli.screen import advise, say_json, show
-from contend.cli.stored_runs import StoredRun, report_of, stored_run
+from contend.cli.stored_runs import stored_run
 from contend.cli.text import STATUS, STYLE, models_text, plain, score_text, usage_text
 from contend.cli.words import tr
 from contend.errors import InputError
@@ -18,6 +18,7 @@ from contend.models.evaluation import MetricScore
 from contend.models.research import SearchResult
 from contend.models.rows import RoundRow
 from contend.settings import load_settings
+from contend.stored_runs import StoredRun, report_of
 
 
 class Criteria(NamedTuple):

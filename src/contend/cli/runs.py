@@ -11,21 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from contend.cli.screen import advise, say, say_json, show
-from contend.cli.stored_runs import (
-    StoredRun,
-    from_record,
-    named_thread,
-    report_of,
-    status_of,
-    stored_run,
-    unknown_thread,
-)
+from contend.cli.stored_runs import from_record, named_thread, stored_run
 from contend.cli.text import STATUS, STYLE, WHY_STOPPED, counted, models_text, plain, usage_text
 from contend.errors import InputError
 from contend.models.round import ExitReason, LeaderboardEntry
 from contend.models.rows import ExecutionRow
 from contend.models.task import RunStatus, TeamStatus
 from contend.settings import Settings, load_settings
+from contend.stored_runs import StoredRun, report_of, status_of, unknown_thread
 from contend.stores.files import write_file
 from contend.stores.record import RecordStore
 from contend.text import shorten, shown_score

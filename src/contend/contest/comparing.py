@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 from contend.contest.outcomes import BUDGETS, TeamOutcome, in_the_running, outcomes_of
 from contend.contest.state import ContestState, ContestUpdate
 from contend.errors import BudgetExhausted, Limit
+from contend.estimate import MOST_COMPARED
 from contend.llm.model import Scope
 from contend.models.evaluation import Criterion
 from contend.models.options import ResolvedOptions
@@ -23,9 +24,6 @@ from contend.services import Services
 from contend.team.metrics import listed, pair_view
 
 Choice = Literal["first", "second", "tie"]
-
-MOST_COMPARED = 4
-"""Of more teams within a near tie, the first of the ranking are compared: every pair costs two calls."""
 
 
 class CompareTask(TypedDict):

@@ -13,6 +13,7 @@ from langgraph.types import Command, Overwrite, Send
 
 from contend.contest.state import ContestState, ContestUpdate
 from contend.errors import InputError
+from contend.estimate import estimated
 from contend.learning.selection import select_bullets
 from contend.models.evaluation import Criterion
 from contend.models.events import CriteriaSet, RunStarted
@@ -29,6 +30,12 @@ from contend.text import shorten, without_marks
 _OF_QUOTES = Path("config/teams/quotes.toml")
 EARLIER_CHARACTERS = 1200
 """What teams see of the thread's last report."""
+
+_TOLD = {
+    "depth", "length", "language", "min_rounds", "max_rounds", "max_iterations", "synthesis", "learn", "approve",
+    "dataset", "documents", "instructions", "max_tokens", "max_usd", "max_minutes", "max_calls",
+}  # fmt: skip
+"""The options that those who follow a run are told."""
 
 EMPTY: ContestUpdate = {
     "run_options": None,
@@ -129,6 +136,8 @@ class OpeningNode:
                 sources_off=opening.sources_off,
                 models=opening.options.models_told,
                 warnings=opening.warnings,
+                options=opening.options.model_dump(mode="json", include=_TOLD),
+                calls=estimated(opening, self.services.config.models).calls,
             )
         )
 

@@ -36,6 +36,8 @@ class Event(Record):
 
 
 class RunStarted(Event):
+    """`options` are those in effect; `calls`: about how many model calls are to come, at least and at most."""
+
     type: Literal["run_started"] = "run_started"
     thread_id: str
     theme: str
@@ -44,6 +46,8 @@ class RunStarted(Event):
     sources_off: dict[str, str]
     models: dict[str, str]
     warnings: list[str] = Field(default_factory=list)
+    options: dict[str, Any] = Field(default_factory=dict)
+    calls: tuple[int, int] = (0, 0)
 
 
 class Detail(Event):

@@ -107,6 +107,11 @@ class RecordStore:
         """The document ids of all submissions, by thread."""
         return await self._read(queries.submission_documents, missing={})
 
+    async def told_document(self, thread_id: str, document_id: str) -> str | None:
+        """The type of the event by which a thread's run told of a document; None where none did."""
+        work = partial(queries.told_document, thread_id=thread_id, document_id=document_id)
+        return await self._read(work, missing=None)
+
     async def draft_documents(self, thread_id: str) -> set[str]:
         """The document ids of the drafts that a thread's events name."""
         none: set[str] = set()
@@ -122,6 +127,12 @@ class RecordStore:
     async def executions(self, limit: int = 50) -> list[ExecutionRow]:
         """The newest first."""
         return await self._read(partial(queries.executions, limit=limit), missing=[])
+
+    async def history(self, *, search: str, limit: int, offset: int) -> tuple[list[ExecutionRow], int]:
+        """Each thread's newest execution whose theme holds the words, the newest first; and how many there are."""
+        work = partial(queries.history, search=search, limit=limit, offset=offset)
+        none: tuple[list[ExecutionRow], int] = ([], 0)
+        return await self._read(work, missing=none)
 
     async def latest_execution(self, thread_id: str) -> ExecutionRow | None:
         return await self._read(partial(queries.latest_execution, thread_id=thread_id), missing=None)

@@ -16,6 +16,15 @@ SELECT * REPLACE (epoch_us(created_at) AS created_at, epoch_us(finished_at) AS f
 """
 _NEWEST = " ORDER BY execution.created_at DESC, execution_id DESC LIMIT ?"
 _THREADS = "SELECT thread_id FROM execution WHERE starts_with(thread_id, ?) GROUP BY ALL ORDER BY max(created_at) DESC"
+_NEWEST_OF_THREADS = """
+(SELECT * FROM execution WHERE contains(lower(theme), lower(?))
+QUALIFY row_number() OVER (PARTITION BY thread_id ORDER BY execution.created_at DESC, execution_id DESC) = 1)
+"""
+_HISTORY = f"""
+SELECT * REPLACE (epoch_us(created_at) AS created_at, epoch_us(finished_at) AS finished_at) FROM {_NEWEST_OF_THREADS}
+AS newest ORDER BY newest.created_at DESC, execution_id DESC LIMIT ? OFFSET ?
+"""  # noqa: S608 - our own words
+_HISTORY_COUNT = f"SELECT count(*) AS count FROM {_NEWEST_OF_THREADS}"  # noqa: S608 - our own words
 _TEAM_STATUSES = """
 SELECT * EXCLUDE (execution_id)
     REPLACE (epoch_us(started_at) AS started_at, epoch_us(completed_at) AS completed_at)
@@ -67,6 +76,10 @@ _DRAFTS = """
 SELECT json_extract_string(told, '$.document') AS document FROM event JOIN execution USING (execution_id)
 WHERE thread_id = ? AND json_extract_string(told, '$.type') = 'step_done' AND document <> ''
 """
+_TOLD_DOCUMENT = """
+SELECT json_extract_string(told, '$.type') FROM event JOIN execution USING (execution_id)
+WHERE thread_id = ? AND json_extract_string(told, '$.document') = ? LIMIT 1
+"""
 _USAGE = "SELECT * EXCLUDE (execution_id, team_id, round_number) FROM usage WHERE execution_id = ? ORDER BY call_key"
 
 
@@ -77,6 +90,12 @@ def execution(connection: "DuckDBPyConnection", execution_id: str) -> ExecutionR
 
 def executions(connection: "DuckDBPyConnection", limit: int) -> list[ExecutionRow]:
     return [ExecutionRow.model_validate(row) for row in fetch(connection, _EXECUTION + _NEWEST, limit)]
+
+
+def history(connection: "DuckDBPyConnection", search: str, limit: int, offset: int) -> tuple[list[ExecutionRow], int]:
+    rows = fetch(connection, _HISTORY, search, limit, offset)
+    (count,) = fetch(connection, _HISTORY_COUNT, search)
+    return [ExecutionRow.model_validate(row) for row in rows], int(count["count"])
 
 
 def latest_execution(connection: "DuckDBPyConnection", thread_id: str) -> ExecutionRow | None:
@@ -138,6 +157,11 @@ def submission_documents(connection: "DuckDBPyConnection") -> dict[str, list[str
     for thread_id, document in connection.execute(_SUBMISSION_DOCUMENTS).fetchall():
         found.setdefault(thread_id, []).append(document)
     return found
+
+
+def told_document(connection: "DuckDBPyConnection", thread_id: str, document_id: str) -> str | None:
+    found = connection.execute(_TOLD_DOCUMENT, [thread_id, document_id]).fetchone()
+    return str(found[0]) if found else None
 
 
 def draft_documents(connection: "DuckDBPyConnection", thread_id: str) -> set[str]:

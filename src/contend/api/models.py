@@ -1,0 +1,352 @@
+"""What the HTTP API takes and gives. Each model that a client sends or gets first carries an example."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import ConfigDict, Field
+
+from contend.approval import Question as OpenQuestion
+from contend.models.evaluation import MetricScore
+from contend.models.options import RunOptions
+from contend.models.playbook import PlaybookVersion
+from contend.models.record import Identifier, Question, Record, Score, UtcDatetime, utc_now
+from contend.models.research import SearchResult
+from contend.models.round import ExitReason, LeaderboardEntry
+from contend.models.task import RunStatus, RunUsage, TeamStatus
+
+ResearchStatus = Literal["started", "processing", "completed", "failed", "interrupted"]
+CheckpointerType = Literal["memory", "sqlite", "redis"]
+ShownNode = Literal[
+    "supervisor",
+    "researcher",
+    "writer",
+    "reviewer",
+    "open_run",
+    "set_criteria",
+    "team",
+    "find_near_ties",
+    "compare_pair",
+    "pick_winner",
+    "synthesize",
+    "score_merged",
+    "compare_merged",
+    "choose_report",
+    "approve_report",
+    "publish",
+    "learn",
+    "finish_run",
+    "brief",
+    "research",
+    "submit",
+    "score_metric",
+    "evaluate",
+    "judge",
+    "reflect",
+    "curate",
+    "approve_delta",
+    "apply_delta",
+]
+"""The research graph's nodes by the roles they play, other nodes by name."""
+
+_ROLES: dict[str, ShownNode] = {
+    "quotes": "research",
+    "quote": "writer",
+    "supervise": "supervisor",
+    "approve_plan": "supervisor",
+    "search": "researcher",
+    "collect": "researcher",
+    "read_page": "researcher",
+    "choose": "researcher",
+    "write": "writer",
+    "write_section": "writer",
+    "summarize": "writer",
+    "review": "reviewer",
+}
+_STATUS: dict[RunStatus, ResearchStatus] = {
+    "running": "processing",
+    "completed": "completed",
+    "partial": "completed",
+    "failed": "failed",
+    "interrupted": "interrupted",
+}
+_WHOLE = Annotated[int, Field(ge=0)]
+
+
+def _example(**values: Any) -> ConfigDict:  # noqa: ANN401 - any JSON
+    return ConfigDict(json_schema_extra={"example": values})
+
+
+class ResearchRequest(Record):
+    """A research to start. Another `checkpointer_type` than the server's is refused."""
+
+    model_config = _example(theme="Why do long bridges hum in the wind?", max_iterations=5)
+
+    theme: Question
+    max_iterations: int = Field(default=5, ge=1, le=10)
+    enable_human_intervention: bool = False
+    checkpointer_type: CheckpointerType | None = None
+    options: RunOptions | None = None
+
+    def run_options(self) -> RunOptions:
+        """The request as options of a run: a person's word on the plan, where intervention is wanted."""
+        given = self.options or RunOptions()
+        asked = ["plan", *(given.approve or [])] if self.enable_human_intervention else given.approve
+        approve = None if asked is None else list(dict.fromkeys(asked))
+        settled = {"max_iterations": given.max_iterations or self.max_iterations, "approve": approve}
+        return RunOptions.model_validate({**given.model_dump(exclude_none=True), **settled})
+
+
+class ResearchResponse(Record):
+    """Where a research stands. A partial run is completed, with what is missing in the message."""
+
+    model_config = _example(
+        research_id="0b9f3c6e-4f43-4b2c-9a3a-0f6f2f1f7a55",
+        status="started",
+        message="the teams are at work",
+        created_at="2026-01-15T10:00:00Z",
+        estimated_completion_time=None,
+    )
+
+    research_id: Identifier
+    """The id of the thread: a UUID, or the name that a run of the command line was given."""
+    status: ResearchStatus
+    message: str
+    created_at: UtcDatetime = Field(default_factory=utc_now)
+    estimated_completion_time: UtcDatetime | None = None
+
+    @classmethod
+    def of(cls, research_id: str, status: RunStatus, message: str, *, created_at: UtcDatetime) -> Self:
+        """The response for a run's status; waiting, stopped and cancelled runs are interrupted."""
+        return cls(research_id=research_id, status=_STATUS[status], message=message, created_at=created_at)
+
+
+class TeamProgress(Record):
+    """Where one team is. `status` is pending until it has begun."""
+
+    team_id: Identifier
+    status: Literal["pending", "running", "waiting", "completed", "failed", "timeout"]
+    round_number: _WHOLE
+    max_rounds: int = Field(ge=1)
+    current_iteration: _WHOLE
+    current_node: ShownNode
+
+
+class ProgressInfo(Record):
+    """How far a research is. Iterations are loops of the research graph in the current round.
+
+    Of several teams the one is shown that was heard of last; `teams` has them all. `nodes_completed` and
+    `nodes_remaining` are of the run, and within `team` of this team's round. The end is estimated from the model calls
+    made so far, as soon as there are some.
+    """
+
+    model_config = _example(
+        current_iteration=1,
+        max_iterations=5,
+        current_node="writer",
+        nodes_completed=["supervisor", "researcher"],
+        nodes_remaining=["reviewer"],
+    )
+
+    current_iteration: _WHOLE
+    max_iterations: int = Field(ge=1)
+    current_node: ShownNode
+    nodes_completed: list[ShownNode] = Field(default_factory=list)
+    nodes_remaining: list[ShownNode] = Field(default_factory=list)
+    teams: list[TeamProgress] = Field(default_factory=list)
+    spent: RunUsage = Field(default_factory=RunUsage)
+    estimated_completion_time: UtcDatetime | None = None
+
+
+class ResearchStatistics(Record):
+    """What a research came to. Whole numbers, rounded down."""
+
+    model_config = _example(iterations=3, sources_collected=14, processing_time_seconds=95)
+
+    iterations: _WHOLE
+    sources_collected: _WHOLE
+    processing_time_seconds: _WHOLE
+
+    @classmethod
+    def of(cls, *, iterations: int, urls: Sequence[str], seconds: float) -> Self:
+        """Each address counts once."""
+        return cls(iterations=iterations, sources_collected=len(set(urls)), processing_time_seconds=int(seconds))
+
+
+def shown_node(node: str) -> str:
+    """A graph's node as the API names it."""
+    return _ROLES.get(node, node)
+
+
+class ResearchItem(ResearchResponse):
+    """A research in the history. `outcome` tells a partial run from a completed one; null before it has begun."""
+
+    model_config = _example(
+        research_id="0b9f3c6e-4f43-4b2c-9a3a-0f6f2f1f7a55",
+        status="completed",
+        message="all teams delivered",
+        created_at="2026-01-15T10:00:00Z",
+        theme="Why do long bridges hum in the wind?",
+        outcome="completed",
+        finished_at="2026-01-15T10:04:00Z",
+        winner_team_id="scholar",
+        best_score=0.874,
+        dataset="default",
+    )
+
+    theme: str
+    outcome: RunStatus | None = None
+    finished_at: UtcDatetime | None = None
+    winner_team_id: Identifier | None = None
+    best_score: Score | None = None
+    dataset: Identifier = "default"
+
+
+class ResearchPage(Record):
+    """A page of the history, the newest first; `total` counts all that match."""
+
+    total: _WHOLE
+    items: list[ResearchItem]
+
+
+class ResearchDetails(ResearchItem):
+    """A research as it stands: teams, ranking, cost, open questions."""
+
+    execution_id: str = ""
+    models: dict[str, str] = Field(default_factory=dict)
+    teams: list[TeamStatus] = Field(default_factory=list)
+    leaderboard: list[LeaderboardEntry] = Field(default_factory=list)
+    exit_reasons: dict[str, ExitReason] = Field(default_factory=dict)
+    usage: RunUsage = Field(default_factory=RunUsage)
+    questions: list[OpenQuestion] = Field(default_factory=list)
+    has_report: bool = False
+
+
+class Estimate(Record):
+    """What a research might cost, at least and at most; nothing was started or spent. `usd` null: no price is known."""
+
+    model_config = _example(
+        teams=["scout", "scholar"],
+        sources=["tavily", "arxiv"],
+        sources_off={"local": "no documents are given"},
+        models={"writer": "gpt-5"},
+        calls=[31, 96],
+        tokens=[140000, 610000],
+        usd=[0.4, 2.1],
+    )
+
+    teams: list[Identifier]
+    sources: list[str]
+    sources_off: dict[str, str]
+    models: dict[str, str]
+    calls: tuple[int, int]
+    tokens: tuple[int, int]
+    usd: tuple[float, float] | None = None
+    warnings: list[str] = Field(default_factory=list)
+    left_out: list[str] = Field(default_factory=list)
+
+
+class Questions(Record):
+    """The questions that wait for a person."""
+
+    questions: list[OpenQuestion]
+
+
+class Answers(Record):
+    """Answers: `decision` for all open questions, or `answers` by question id or team.
+
+    A decision is "approve", {"type": "edit", "args": {…}} or {"type": "reject", "reason": "…"}.
+    """
+
+    model_config = _example(
+        decision=None, answers={"scholar": "approve", "scout": {"type": "reject", "reason": "too broad"}}
+    )
+
+    decision: str | dict[str, Any] | None = None
+    answers: dict[str, str | dict[str, Any]] | None = None
+
+
+class RoundScore(Record):
+    """A round of a team with its verdict. `score` null: not judged, or unscored."""
+
+    team_id: Identifier
+    team_name: str
+    round_number: int
+    score: Score | None
+    metrics: list[MetricScore]
+    feedback: str
+    exit_reason: ExitReason | None
+    reasoning: str
+
+
+class Leaderboard(Record):
+    """The ranking of a run, and every round that was handed in."""
+
+    research_id: Identifier
+    theme: str
+    leaderboard: list[LeaderboardEntry]
+    rounds: list[RoundScore]
+
+
+class Side(Record):
+    """One of two researches beside each other."""
+
+    research: ResearchDetails
+    statistics: ResearchStatistics
+    sources: list[SearchResult]
+    executive_summary: str
+    key_findings: list[str]
+
+
+class ResearchComparison(Record):
+    """Two researches side by side. Sources are told apart by their addresses."""
+
+    same_question: bool
+    first: Side
+    second: Side
+    common_sources: list[str]
+    only_first: list[str]
+    only_second: list[str]
+
+
+class PlaybookItem(Record):
+    """A playbook in the list."""
+
+    dataset: Identifier
+    version: _WHOLE
+    bullets: _WHOLE
+    saved_at: UtcDatetime | None = None
+
+
+class Playbooks(Record):
+    playbooks: list[PlaybookItem]
+
+
+class PlaybookVersions(Record):
+    """Every version of a playbook: its deltas, when, for which run and why; the newest first."""
+
+    dataset: Identifier
+    versions: list[PlaybookVersion]
+
+
+class Health(Record):
+    """`problems` are what keeps a research with a language model from working; quotes may work all the same."""
+
+    model_config = _example(
+        status="ok", version="0.1.0", checkpointer="sqlite", language_model=True, demo=True, problems=[]
+    )
+
+    status: Literal["ok", "degraded"]
+    version: str
+    checkpointer: CheckpointerType
+    language_model: bool
+    demo: bool
+    problems: list[str] = Field(default_factory=list)
+
+
+class Problem(Record):
+    """What was wrong with a request: one line with field, value and remedy."""
+
+    model_config = _example(detail="theme: String should have at least 1 character", field="theme")
+
+    detail: str
+    field: str | None = None

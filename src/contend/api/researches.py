@@ -1,0 +1,378 @@
+"""Researches of the HTTP API: runs of the Agent Server's queue, and what the record has of them and of all others."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID, uuid4
+
+from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEntityError
+
+from contend import app
+from contend.api.models import (
+    Leaderboard,
+    ResearchDetails,
+    ResearchItem,
+    ResearchPage,
+    ResearchRequest,
+    ResearchResponse,
+    ResearchStatistics,
+    RoundScore,
+)
+from contend.app import DryRun, RunOutcome
+from contend.approval import chosen_answers
+from contend.contest.state import input_options
+from contend.errors import InputError, ThreadBusy, UnknownThread
+from contend.models.events import SearchDone, StepDone
+from contend.models.options import RunOptions
+from contend.models.record import utc_now
+from contend.models.research import ResearchReport
+from contend.models.rows import ExecutionRow, KeptEvent
+from contend.models.task import RunStatus
+from contend.report import EVIDENCE_FILE, ReportEvidence, to_bibtex
+from contend.services import Services
+from contend.stored_runs import read_run, report_of, status_of
+from contend.stores.leases import checked_thread, is_leased
+
+ReportFormat = Literal["md", "html", "json", "bibtex"]
+GRAPH = "contend"
+_QUEUED = "waits for a place in the queue"
+_OPENING = "is checked and opened"
+_AT_WORK = "the teams are at work"
+_AT_WORK_STATES = {"pending": _QUEUED, "running": _OPENING}
+
+
+@dataclass(frozen=True)
+class Researches:
+    """Researches of one workspace. The server's own client starts, queues and cancels; there is no other job runner."""
+
+    services: Services
+    client: LangGraphClient
+
+    async def dry_run(self, request: ResearchRequest) -> DryRun:
+        """What a research would do and might cost.
+
+        Raises:
+            InputError: it would be refused.
+        """
+        self._check_checkpointer(request)
+        return await app.dry_run(request.theme, options=request.run_options(), services=self.services)
+
+    async def start(self, request: ResearchRequest, *, research_id: str | None = None) -> ResearchResponse:
+        """Check and queue a research, on a thread of its own or, as a further question, on a finished one.
+
+        Raises:
+            InputError: it is refused; nothing was spent.
+            ThreadBusy: the thread has a run that is not finished.
+        """
+        await self.dry_run(request)
+        thread = str(uuid4()) if research_id is None else (await self._finished(research_id)).research_id
+        await self._run(thread, request.theme, request.run_options(), input={"theme": request.theme})
+        return ResearchResponse(
+            research_id=thread, status="started", message=_QUEUED, created_at=utc_now(), estimated_completion_time=None
+        )
+
+    async def details(self, research_id: str) -> ResearchDetails:
+        """Where a research stands.
+
+        Raises:
+            UnknownThread: there is none.
+        """
+        thread = checked_thread(research_id)
+        row = await self.services.record.latest_execution(thread)
+        at_server = await self._at_server(thread)
+        if row is None:
+            return _of_server(thread, at_server)
+        run = await read_run(self.services.record, self.services.settings, thread)
+        item = _item(row, run.status, run.message, at_server)
+        outcome = await self.outcome(thread) if run.status == "interrupted" else None
+        return ResearchDetails(
+            **item.model_dump(),
+            execution_id=row.execution_id,
+            models=row.models,
+            teams=run.teams,
+            leaderboard=run.leaderboard,
+            exit_reasons=run.exit_reasons,
+            usage=run.usage,
+            questions=outcome.questions if outcome else [],
+            has_report=run.status in {"completed", "partial"},
+        )
+
+    async def page(self, *, search: str, limit: int, offset: int) -> ResearchPage:
+        """The history, the newest first; researches that have not begun stand at its head."""
+        rows, total = await self.services.record.history(search=search, limit=limit, offset=offset)
+        items = [_item(row, await status_of(self.services.settings, row), row.message, None) for row in rows]
+        waiting = [] if offset else await self._queued(search)
+        return ResearchPage(total=total + len(waiting), items=[*waiting, *items])
+
+    async def outcome(self, research_id: str) -> RunOutcome:
+        """The state of a research's run, from its checkpoint.
+
+        Raises:
+            UnknownThread: there is none.
+        """
+        return await app.status(checked_thread(research_id), services=self.services)
+
+    async def answer(
+        self, research_id: str, decision: object, answers: Mapping[str, object] | None
+    ) -> ResearchResponse:
+        """Give a person's answers; the research goes on. Of two clients that answer at once, one wins.
+
+        Raises:
+            InputError: an answer is not usable, or its question is not open.
+            ThreadBusy: somebody else has answered meanwhile.
+        """
+        outcome = await self._standing(research_id)
+        given = chosen_answers(outcome.questions, decision, answers)
+        if not given:
+            raise InputError("answers: none is given: give `decision`, or `answers` by question id or team")
+        await self._run(outcome.thread_id, outcome.theme, None, command={"resume": given})
+        return await self.response(outcome.thread_id)
+
+    async def resume(self, research_id: str) -> ResearchResponse:
+        """Go on with a research that stopped in the middle.
+
+        Raises:
+            InputError: it is finished, or waits for an answer.
+            ThreadBusy: somebody works on it.
+        """
+        outcome = await self._standing(research_id)
+        if outcome.questions:
+            raise InputError(f"research {research_id}: {outcome.message}: answer at …/answers")
+        if outcome.status not in {"interrupted", "running"}:
+            raise ThreadBusy(f"research {research_id} is {outcome.status}: ask a further question instead")
+        await self._run(outcome.thread_id, outcome.theme, None, input=None)
+        return await self.response(outcome.thread_id)
+
+    async def cancel(self, research_id: str) -> ResearchResponse:
+        """Stop a research where it is; it can go on later. One that is stopped or waits stays as it is.
+
+        Raises:
+            ThreadBusy: it is finished, or a process of the command line works on it.
+        """
+        details = await self.details(research_id)
+        run = await self._latest_run(details.research_id)
+        if run and run["status"] in _AT_WORK_STATES:
+            with suppress(NotFoundError, ConflictError):  # it ended meanwhile
+                await self.client.runs.cancel(details.research_id, run["run_id"], wait=True)
+        elif details.status in {"completed", "failed"}:
+            raise ThreadBusy(f"research {research_id} is {details.outcome}: there is nothing to cancel")
+        elif await is_leased(self.services.settings, details.research_id):
+            raise ThreadBusy(f"research {research_id} is worked on by another process: stop it there, by Ctrl-C")
+        return await self.response(details.research_id)
+
+    async def all_events(self, research_id: str) -> list[KeptEvent]:
+        """All that the runs of its thread told."""
+        found: list[KeptEvent] = []
+        while batch := await self.services.record.events(research_id, after=found[-1].number if found else 0):
+            found += batch
+        return found
+
+    async def report(self, research_id: str) -> ResearchReport:
+        """The report of the newest run.
+
+        Raises:
+            UnknownThread: it has none.
+        """
+        details = await self.details(research_id)
+        row = await self.services.record.latest_execution(details.research_id)
+        settings = self.services.settings
+        found = await asyncio.to_thread(report_of, settings, details.research_id, row) if details.has_report else None
+        if found is None:
+            raise UnknownThread(f"research {research_id!r} has no report: it is {details.outcome or details.status}")
+        return found
+
+    async def report_text(self, research_id: str, kind: ReportFormat) -> str:
+        """The report in a format. Raises: as `report`."""
+        report = await self.report(research_id)
+        return to_bibtex(report) if kind == "bibtex" else await self._file(research_id, f"report.{kind}")
+
+    async def evidence(self, research_id: str) -> ReportEvidence:
+        """What the report's citations rest on. Raises: as `report`."""
+        await self.report(research_id)
+        return ReportEvidence.model_validate_json(await self._file(research_id, EVIDENCE_FILE))
+
+    async def _file(self, research_id: str, name: str) -> str:
+        path = self.services.folder / "results" / checked_thread(research_id) / name
+        try:
+            return await asyncio.to_thread(path.read_text, "utf-8")
+        except FileNotFoundError as error:
+            raise UnknownThread(f"research {research_id!r} has no {name}: it is of an earlier version") from error
+
+    async def document(self, research_id: str, document_id: str) -> str:
+        """The Markdown of a draft or a submission that an event of the research names.
+
+        Raises:
+            UnknownThread: none does.
+        """
+        record = self.services.record
+        kind = await record.told_document(checked_thread(research_id), document_id)
+        if kind is None:
+            raise UnknownThread(f"document {document_id[:12]}…: research {research_id!r} tells of none")
+        if kind == "round_submitted":
+            return (await self.services.require_submission(document_id)).content
+        return await self.services.documents.get(document_id)
+
+    async def statistics(self, research_id: str) -> ResearchStatistics:
+        """Loops of all teams and rounds, addresses found, active seconds of the newest run."""
+        details = await self.details(research_id)
+        record, execution_id = self.services.record, details.execution_id
+        events = [each.event for each in await self.all_events(details.research_id)]
+        steps = [event for event in events if isinstance(event, StepDone) and event.execution_id == execution_id]
+        searches = [event for event in events if isinstance(event, SearchDone) and event.execution_id == execution_id]
+        rows = [row for team in details.teams for row in await record.submissions(execution_id, team.team_id)]
+        urls = [hit.url for search in searches for hit in search.hits]
+        urls += [url for row in rows for url in row.role_records.get("researcher", {}).get("sources", [])]
+        return ResearchStatistics.of(
+            iterations=len({(each.team_id, each.round_number, each.iteration) for each in steps}),
+            urls=urls,
+            seconds=await record.active_seconds(execution_id),
+        )
+
+    async def leaderboard(self, research_id: str | None) -> Leaderboard:
+        """Of the newest run, where no research is named.
+
+        Raises:
+            UnknownThread: there is no such run.
+        """
+        if research_id is None:
+            newest = await self.services.record.executions(1)
+            if not newest:
+                raise UnknownThread("no runs yet: start one by POST /research")
+            research_id = newest[0].thread_id
+        run = await read_run(self.services.record, self.services.settings, checked_thread(research_id))
+        return Leaderboard(
+            research_id=research_id,
+            theme=run.execution.theme,
+            leaderboard=run.leaderboard,
+            rounds=[
+                RoundScore(
+                    **row.model_dump(
+                        include={
+                            "team_id", "team_name", "round_number", "score", "feedback", "exit_reason", "reasoning"
+                        }
+                    ),
+                    metrics=row.details.get("metrics", []),
+                )
+                for row in run.rounds
+            ],
+        )  # fmt: skip
+
+    async def response(self, research_id: str) -> ResearchResponse:
+        details = await self.details(research_id)
+        return ResearchResponse.model_validate(details.model_dump(include=set(ResearchResponse.model_fields)))
+
+    async def _finished(self, research_id: str) -> ResearchDetails:
+        details = await self.details(research_id)
+        if details.status not in {"completed", "failed"}:
+            raise ThreadBusy(f"research {research_id} is {details.status}: wait for its end, or cancel it")
+        return details
+
+    async def _standing(self, research_id: str) -> RunOutcome:
+        """Where a research stands that nobody works on."""
+        details = await self.details(research_id)
+        if details.status in {"started", "processing"}:
+            raise ThreadBusy(f"research {research_id} is at work: no question is open")
+        return await self.outcome(details.research_id)
+
+    async def _run(self, thread: str, theme: str, options: RunOptions | None, **asked: Any) -> None:  # noqa: ANN401 - the SDK's
+        """Queue a run. Threads that began elsewhere are made known to the server."""
+        try:
+            UUID(thread)
+        except ValueError as error:
+            raise InputError(
+                f"research {thread}: a run that the command line named goes on there: `contend resume {thread}`"
+            ) from error
+        metadata = {"contend": "research", "theme": theme}
+        await self.client.threads.create(thread_id=thread, if_exists="do_nothing", graph_id=GRAPH, metadata=metadata)
+        try:
+            await self.client.runs.create(
+                thread,
+                GRAPH,
+                **asked,
+                context=input_options(options) if options else None,
+                durability="sync",
+                multitask_strategy="reject",
+            )
+        except (ConflictError, UnprocessableEntityError) as error:
+            raise ThreadBusy(f"research {thread} is at work already: somebody was there first") from error
+
+    async def _at_server(self, thread: str) -> Mapping[str, Any]:
+        """The thread and its latest run as the server has them: {} of threads that it does not know."""
+        try:
+            UUID(thread)
+            known = await self.client.threads.get(thread)
+        except (ValueError, NotFoundError):
+            return {}
+        return {"thread": known, "run": await self._latest_run(thread)}
+
+    async def _latest_run(self, thread: str) -> Mapping[str, Any] | None:
+        with suppress(ValueError, NotFoundError):
+            UUID(thread)
+            runs = await self.client.runs.list(thread, limit=1)
+            return runs[0] if runs else None
+        return None
+
+    async def _queued(self, search: str) -> list[ResearchItem]:
+        """Researches that the server has and the record not yet."""
+        busy = await self.client.threads.search(metadata={"contend": "research"}, status="busy", limit=50)
+        found = [await self._at_server(thread["thread_id"]) for thread in busy]
+        items = [
+            _of_server(known["thread"]["thread_id"], known)
+            for known in found
+            if known and await self.services.record.latest_execution(known["thread"]["thread_id"]) is None
+        ]
+        return [
+            ResearchItem.model_validate(item.model_dump(include=set(ResearchItem.model_fields)))
+            for item in items
+            if search.casefold() in item.theme.casefold()
+        ]
+
+    def _check_checkpointer(self, request: ResearchRequest) -> None:
+        ours = self.services.settings.checkpointer
+        if request.checkpointer_type not in {None, ours}:
+            raise InputError(
+                f"checkpointer_type: {request.checkpointer_type!r} is not this server's, {ours!r}: leave it out"
+            )
+
+
+def _item(row: ExecutionRow, status: RunStatus, message: str, at_server: Mapping[str, Any] | None) -> ResearchItem:
+    """A run of the record; what the server has in its queue for the thread is newer."""
+    run = (at_server or {}).get("run") or {}
+    # The server ends a run a moment after its last node wrote the end into the record.
+    is_newer = row.finished_at is None or not run or datetime.fromisoformat(str(run["created_at"])) > row.finished_at
+    queued = run.get("status") if is_newer else None
+    values = row.model_dump(include={"theme", "finished_at", "winner_team_id", "best_score", "dataset", "created_at"})
+    item = ResearchItem.model_validate(
+        {
+            **values,
+            **ResearchResponse.of(row.thread_id, status, message or _AT_WORK, created_at=row.created_at).model_dump(),
+            "outcome": status,
+        }
+    )
+    if queued == "pending":
+        return item.model_copy(update={"status": "started", "message": _QUEUED})
+    if queued == "running" and status != "running":
+        return item.model_copy(update={"status": "processing", "message": _AT_WORK})
+    return item
+
+
+def _of_server(thread: str, at_server: Mapping[str, Any]) -> ResearchDetails:
+    """A research that has not begun, or was refused when it was to."""
+    if not at_server:
+        raise UnknownThread(f"research {thread!r}: there is none; see GET /research")
+    known, run = at_server["thread"], at_server["run"] or {}
+    values = known.get("values") or {}
+    status = {"pending": "started", "running": "processing"}.get(run.get("status", ""), "failed")
+    said = values.get("message") or f"its run ended before it began ({run.get('status', 'never asked')})"
+    return ResearchDetails(
+        research_id=thread,
+        status=status,
+        message=_AT_WORK_STATES.get(run.get("status", ""), said),
+        created_at=known["created_at"],
+        theme=(known.get("metadata") or {}).get("theme") or values.get("theme") or "",
+        outcome="failed" if status == "failed" else None,
+    )

@@ -1,0 +1,335 @@
+"""The HTTP research API, which the Agent Server mounts on its own port and lists in its OpenAPI."""
+
+from importlib.metadata import version
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
+from langgraph_sdk import get_client
+from starlette.exceptions import HTTPException
+
+from contend.agent_server import server_services
+from contend.api import models
+from contend.api.comparison import compared
+from contend.api.progress import progress_of
+from contend.api.requests import AllowedOrigins, RequestGuard
+from contend.api.researches import ReportFormat, Researches
+from contend.api.stream import event_stream
+from contend.errors import ContendError, InputError, RunChanged, StoreError, ThreadBusy, UnknownThread
+from contend.models.playbook import Playbook
+from contend.models.record import IDENTIFIER_RULE
+from contend.report import ReportEvidence
+from contend.settings import Settings
+
+_STATUS: dict[type[ContendError], int] = {
+    UnknownThread: 404,
+    ThreadBusy: 409,
+    RunChanged: 409,
+    InputError: 422,
+    StoreError: 503,
+    ContendError: 500,
+}
+_MEDIA: dict[ReportFormat, str] = {
+    "md": "text/markdown",
+    "html": "text/html",
+    "json": "application/json",
+    "bibtex": "application/x-bibtex",
+}
+_NUMBER = r"^[0-9]{1,18}$"
+
+
+async def researches() -> Researches:
+    """Of this process, by the server's own client: in the same process, without a network."""
+    return Researches(await server_services(), get_client())
+
+
+Live = Annotated[Researches, Depends(researches)]
+ResearchId = Annotated[
+    str, Path(description="The research's id: a UUID, or the name of a run's thread.", min_length=1, max_length=64)
+]
+Dataset = Annotated[str, Path(description=f"A playbook's dataset: {IDENTIFIER_RULE}.", min_length=1, max_length=64)]
+
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    code: {"model": models.Problem, "description": said}
+    for code, said in {
+        400: "The body is no JSON.",
+        401: "The server's token is missing.",
+        403: "This server does not answer this caller.",
+        422: "A value is not usable: field, value and remedy in one line.",
+        503: "A store cannot be read or written.",
+    }.items()
+}
+_UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"model": models.Problem, "description": "There is none."}}
+_BUSY: dict[int | str, dict[str, Any]] = {
+    409: {"model": models.Problem, "description": "Its state does not allow it: it is at work, or at its end."},
+    415: {"model": models.Problem, "description": "The body is not sent as application/json."},
+}
+_SENT: dict[int | str, dict[str, Any]] = {415: _BUSY[415]}
+
+router = APIRouter(responses=_PROBLEMS)
+
+
+@router.post("/research", status_code=202, tags=["research"], responses=_SENT | _BUSY)
+async def start_research(request: models.ResearchRequest, live: Live) -> models.ResearchResponse:
+    """Start a research. It is checked at once, and waits in the server's queue until a worker is free."""
+    return await live.start(request)
+
+
+@router.post("/research/dry-run", tags=["research"], responses=_SENT)
+async def estimate_research(request: models.ResearchRequest, live: Live) -> models.Estimate:
+    """Check a research, and estimate what it might cost. Nothing is started or spent."""
+    opening, estimate = await live.dry_run(request)
+    return models.Estimate(
+        teams=[team.team_id for team in opening.teams],
+        sources=opening.sources,
+        sources_off=opening.sources_off,
+        models=opening.options.models_told,
+        calls=estimate.calls,
+        tokens=estimate.tokens,
+        usd=estimate.usd,
+        warnings=opening.warnings,
+        left_out=opening.left_out,
+    )
+
+
+@router.get("/research", tags=["research"])
+async def list_researches(
+    live: Live,
+    search: Annotated[str, Query(description="Words that the question holds.", max_length=200)] = "",
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+) -> models.ResearchPage:
+    """The history, the newest first: researches of the API, of Studio and of the command line."""
+    return await live.page(search=search, limit=limit, offset=offset)
+
+
+@router.get("/research/{research_id}", tags=["research"], responses=_UNKNOWN)
+async def get_research(research_id: ResearchId, live: Live) -> models.ResearchDetails:
+    """Where a research stands: teams, ranking, cost, questions."""
+    return await live.details(research_id)
+
+
+@router.delete("/research/{research_id}", tags=["research"], responses=_UNKNOWN | _BUSY)
+async def cancel_research(research_id: ResearchId, live: Live) -> models.ResearchResponse:
+    """Stop a research where it is. Nothing that was found is lost, and it can go on."""
+    return await live.cancel(research_id)
+
+
+@router.post("/research/{research_id}/resume", status_code=202, tags=["research"], responses=_UNKNOWN | _BUSY)
+async def resume_research(research_id: ResearchId, live: Live) -> models.ResearchResponse:
+    """Go on with a research that was cancelled, or whose process ended. Finished calls are not paid again."""
+    return await live.resume(research_id)
+
+
+@router.post("/research/{research_id}/follow-up", status_code=202, tags=["research"], responses=_UNKNOWN | _BUSY)
+async def ask_again(research_id: ResearchId, request: models.ResearchRequest, live: Live) -> models.ResearchResponse:
+    """Ask a further question on a finished research: a run of its own, which knows the last report."""
+    return await live.start(request, research_id=research_id)
+
+
+@router.get("/research/{research_id}/progress", tags=["research"], responses=_UNKNOWN)
+async def get_progress(research_id: ResearchId, live: Live) -> models.ProgressInfo:
+    """Round, loop and node of each team, what is done and to come, the cost so far, and when it may end."""
+    await live.details(research_id)
+    return progress_of([each.event for each in await live.all_events(research_id)])
+
+
+@router.get(
+    "/research/{research_id}/events",
+    tags=["research"],
+    response_class=StreamingResponse,
+    responses=_UNKNOWN
+    | {
+        200: {"description": "Server-sent events.", "content": {"text/event-stream": {"schema": {"type": "string"}}}},
+        204: {"description": "The research is at its end, and all of it was told."},
+    },
+)
+async def follow_research(
+    research_id: ResearchId,
+    live: Live,
+    last_event_id: Annotated[
+        str | None, Header(description="The id of the last event that came; those after it follow.", pattern=_NUMBER)
+    ] = None,
+    after: Annotated[int, Query(description="As Last-Event-ID, where a header cannot be sent.", ge=0, le=2**53)] = 0,
+) -> Response:
+    """What the research tells, from its beginning or from where the client was, until its end."""
+    start = int(last_event_id) if last_event_id else after
+    standing = await live.response(research_id)
+    ended = standing.status in {"completed", "failed"}
+    if start and ended and not await live.services.record.events(research_id, after=start, limit=1):
+        return Response(status_code=204)
+    stream = event_stream(live, research_id, after=start)
+    return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+
+@router.get(
+    "/research/{research_id}/documents/{document_id}",
+    tags=["research"],
+    response_class=PlainTextResponse,
+    responses=_UNKNOWN | {200: {"content": {"text/markdown": {"schema": {"type": "string"}}}}},
+)
+async def get_document(
+    research_id: ResearchId,
+    document_id: Annotated[str, Path(description="As events name it.", pattern=r"^[0-9a-f]{64}$")],
+    live: Live,
+) -> Response:
+    """A draft's or a submission's text in Markdown."""
+    return Response(await live.document(research_id, document_id), media_type="text/markdown; charset=utf-8")
+
+
+@router.get(
+    "/research/{research_id}/report",
+    tags=["research"],
+    response_class=PlainTextResponse,
+    responses=_UNKNOWN
+    | {200: {"content": {media: {"schema": {"type": "string"}} for media in _MEDIA.values() if "json" not in media}
+             | {"application/json": {"schema": {"$ref": "#/components/schemas/ResearchReport"}}}}},
+)  # fmt: skip
+async def get_report(
+    research_id: ResearchId,
+    live: Live,
+    kind: Annotated[ReportFormat, Query(alias="format", description="md, html, json or bibtex.")] = "md",
+) -> Response:
+    """The report, with the facts of the run in Markdown and HTML."""
+    text = await live.report_text(research_id, kind)
+    headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"} if kind == "html" else None
+    return Response(text, media_type=f"{_MEDIA[kind]}; charset=utf-8", headers=headers)
+
+
+@router.get("/research/{research_id}/evidence", tags=["research"], responses=_UNKNOWN)
+async def get_evidence(research_id: ResearchId, live: Live) -> ReportEvidence:
+    """What each citation of the report rests on: its sentence, the passages, and what is doubtful about it."""
+    return await live.evidence(research_id)
+
+
+@router.get("/research/{research_id}/statistics", tags=["research"], responses=_UNKNOWN)
+async def get_statistics(research_id: ResearchId, live: Live) -> models.ResearchStatistics:
+    """Loops, sources, seconds."""
+    return await live.statistics(research_id)
+
+
+@router.get("/research/{research_id}/questions", tags=["research"], responses=_UNKNOWN)
+async def get_questions(research_id: ResearchId, live: Live) -> models.Questions:
+    """What waits for a person; what stands under `args` may be edited."""
+    return models.Questions(questions=(await live.details(research_id)).questions)
+
+
+@router.post("/research/{research_id}/answers", status_code=202, tags=["research"], responses=_UNKNOWN | _BUSY)
+async def answer_questions(research_id: ResearchId, given: models.Answers, live: Live) -> models.ResearchResponse:
+    """Approve, edit or reject what waits; the research goes on. Questions that are left out wait on."""
+    return await live.answer(research_id, given.decision, given.answers)
+
+
+@router.get("/research/{research_id}/compare/{other_id}", tags=["research"], responses=_UNKNOWN)
+async def compare_researches(research_id: ResearchId, other_id: ResearchId, live: Live) -> models.ResearchComparison:
+    """Two researches side by side."""
+    return await compared(live, research_id, other_id)
+
+
+@router.get("/leaderboard", tags=["leaderboard"], responses=_UNKNOWN)
+async def get_leaderboard(
+    live: Live,
+    research_id: Annotated[str | None, Query(description="Of the newest run if left out.", max_length=64)] = None,
+) -> models.Leaderboard:
+    """Ranking and rounds of a run, with what the judges said."""
+    return await live.leaderboard(research_id)
+
+
+@router.get("/playbooks", tags=["playbooks"])
+async def list_playbooks(live: Live) -> models.Playbooks:
+    """All playbooks of the workspace."""
+    store = live.services.playbooks
+    found = [(await store.load(dataset), await store.history(dataset)) for dataset in await store.datasets()]
+    return models.Playbooks(
+        playbooks=[
+            models.PlaybookItem(
+                dataset=playbook.dataset,
+                version=playbook.version,
+                bullets=len(playbook.bullets),
+                saved_at=history[-1].saved_at if history else None,
+            )
+            for playbook, history in found
+        ]
+    )
+
+
+@router.get("/playbooks/{dataset}", tags=["playbooks"], responses=_UNKNOWN)
+async def get_playbook(dataset: Dataset, live: Live) -> Playbook:
+    """A playbook as it is."""
+    return await _playbook(live, dataset, None)
+
+
+@router.get("/playbooks/{dataset}/versions", tags=["playbooks"], responses=_UNKNOWN)
+async def list_playbook_versions(dataset: Dataset, live: Live) -> models.PlaybookVersions:
+    """Every version of a playbook, the newest first."""
+    await _playbook(live, dataset, None)
+    history = await live.services.playbooks.history(dataset)
+    return models.PlaybookVersions(dataset=dataset, versions=history[::-1])
+
+
+@router.get("/playbooks/{dataset}/versions/{number}", tags=["playbooks"], responses=_UNKNOWN)
+async def get_playbook_version(
+    dataset: Dataset, number: Annotated[int, Path(ge=1, le=1_000_000)], live: Live
+) -> Playbook:
+    """A playbook as it was in a version."""
+    newest = await _playbook(live, dataset, None)
+    if number > newest.version:
+        raise UnknownThread(f"version {number}: playbook {dataset!r} has versions 1 to {newest.version}")
+    return await _playbook(live, dataset, number)
+
+
+@router.get("/health", tags=["health"])
+async def get_health(live: Live) -> models.Health:
+    """Whether the server can do its work."""
+    settings = live.services.settings
+    problems = [] if settings.has_language_model else ["no OPENAI_API_KEY or OPENAI_BASE_URL is set: runs give quotes"]
+    return models.Health(
+        status="ok",
+        version=version("contend"),
+        checkpointer=settings.checkpointer,
+        language_model=settings.has_language_model,
+        demo=True,
+        problems=problems,
+    )
+
+
+async def _playbook(live: Researches, dataset: str, number: int | None) -> Playbook:
+    if dataset not in await live.services.playbooks.datasets():
+        raise UnknownThread(f"playbook {dataset!r}: there is none; see GET /playbooks")
+    return await live.services.playbooks.load(dataset, version=number)
+
+
+def research_app(settings: Settings) -> FastAPI:
+    """The routes behind the check of who asks; the Agent Server adds its own."""
+    app = FastAPI(title="contend", version=version("contend"), openapi_url=None, docs_url=None, redoc_url=None)
+    app.add_middleware(RequestGuard, settings=settings, origins=AllowedOrigins.of_server())
+    app.include_router(router)
+    app.add_exception_handler(ContendError, _refused)
+    app.add_exception_handler(RequestValidationError, _not_valid)
+    # The Agent Server's own handler takes its place for all routes.
+    app.exception_handlers.pop(HTTPException, None)
+    return app
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    kinds = [kind for kind in type(error).__mro__ if kind in _STATUS]
+    return _problem(_STATUS[kinds[0]], str(error))
+
+
+async def _not_valid(_: Request, error: Exception) -> Response:
+    """The first fault in one line, with the field that it is in."""
+    faults = error.errors() if isinstance(error, RequestValidationError) else []
+    fault = faults[0] if faults else {"loc": (), "msg": str(error)}
+    place = [str(part) for part in fault["loc"] if part not in {"body", "query", "path", "header"}]
+    if fault.get("type") == "json_invalid":
+        return _problem(400, f"the body is no JSON: {fault['msg']}")
+    name = ".".join(place)
+    given = repr(fault["input"])[:80] if "input" in fault and name else ""
+    shown = f" (given: {given})" if given and fault.get("type") != "missing" else ""
+    return _problem(422, f"{name or 'request'}: {fault['msg']}{shown}", name or None)
+
+
+def _problem(status: int, detail: str, field: str | None = None) -> Response:
+    problem = models.Problem(detail=detail.encode("utf-8", "replace").decode(), field=field)
+    return JSONResponse(problem.model_dump(mode="json"), status_code=status)
