@@ -7,7 +7,16 @@ from itertools import pairwise
 
 from contend.models.record import Language
 from contend.models.research import HEADINGS, MARK
-from contend.text import clean, normalized, split_blocks, split_sentences, squeezed, terms, without_item_mark
+from contend.text import (
+    clean,
+    normalized,
+    split_blocks,
+    split_sentences,
+    squeezed,
+    terms,
+    without_item_mark,
+    without_marks,
+)
 
 _FRAME = re.compile(
     r"#{1,6}\s|-\s(?:Source|URL|Published|Authors): |\d{1,3}\.\s\*\*[^*]+\*\*\Z|\*Generated at|\|[\s:|-]+\Z"
@@ -60,7 +69,8 @@ def refusal(theme: str, content: str, language: Language = "en") -> str | None:
 
 
 def _is_opener(sentence: str) -> bool:
-    folded = normalized(clean(without_item_mark(sentence), single_line=True)).replace("_", " ")
+    said = without_marks(without_item_mark(sentence))
+    folded = normalized(clean(said, single_line=True)).replace("_", " ")
     return _OPENER.fullmatch(" ".join(re.sub(r"[^\w\s']", " ", folded).split())) is not None
 
 
