@@ -167,7 +167,8 @@ def config_fingerprint(services: Services, options: ResolvedOptions) -> dict[str
 
 
 def _check_files(services: Services, resolved: Resolved) -> None:
-    services.source("local", resolved.options.documents)
+    for name in {"local", *_wanted_sources(services, resolved)}:
+        services.source(name, resolved.options.documents)
     services.library.check(resolved.options.language)
     _check_metrics(services, resolved.options.evaluator)
     _check_prices(services, resolved)
@@ -212,10 +213,15 @@ def _settled_kind(resolved: Resolved) -> Resolved:
     return resolved._replace(options=options, teams=quoting[:1] or [QUOTES], teams_named=True)
 
 
-async def _checked_sources(services: Services, resolved: Resolved) -> tuple[list[str], dict[str, str]]:
+def _wanted_sources(services: Services, resolved: Resolved) -> list[str]:
+    """Those of the run that a team searches; one that there is not is among them, to be refused."""
     wanted = resolved.options.sources or list(services.source_factories)
     used = {name for team in resolved.teams for name in team.sources}
-    asked = [name for name in wanted if name in used or name not in services.source_factories]
+    return [name for name in wanted if name in used or name not in services.source_factories]
+
+
+async def _checked_sources(services: Services, resolved: Resolved) -> tuple[list[str], dict[str, str]]:
+    asked = _wanted_sources(services, resolved)
     sources = [services.source(name, resolved.options.documents) for name in asked]
     reasons = dict(zip(asked, await asyncio.gather(*(source.check() for source in sources)), strict=True))
     off = {name: reason for name, reason in reasons.items() if reason is not None}

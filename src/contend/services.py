@@ -30,10 +30,10 @@ from contend.run_context import RunContext
 from contend.settings import Config, Settings, environment_options, load_config
 from contend.sources.arxiv import ArxivSource
 from contend.sources.full_text import FullTexts
+from contend.sources.kinds import source_factories
 from contend.sources.local.documents import LocalDocuments
 from contend.sources.local.library import CatalogueEntry
 from contend.sources.source import Source
-from contend.sources.tavily import TavilySource
 from contend.stores.documents import DocumentStore
 from contend.stores.playbooks import PlaybookStore
 from contend.stores.record import RecordStore
@@ -44,8 +44,6 @@ _KEPT_SUBMISSIONS = 256
 _NEAREST_HITS = 200
 # The same passages are offered again and again: to writer and reviewer, in each round, to each team.
 _tokens = lru_cache(maxsize=1024)(estimate_tokens)
-
-SourceFactory = Callable[[Sequence[Path]], Source]
 
 
 class Services:
@@ -82,11 +80,7 @@ class Services:
         self.runs: dict[str, RunContext] = {}
         """The executions that run in this process, by id."""
         self.now: Callable[[], float] = time.monotonic
-        self.source_factories: dict[str, SourceFactory] = {
-            "local": self._local_documents,
-            "arxiv": lambda _: ArxivSource(settings.arxiv_base_url),
-            "tavily": lambda _: TavilySource(settings.tavily_key, settings.tavily_base_url),
-        }
+        self.source_factories = source_factories(self.config.sources, settings, self.function)
         self._sources: dict[tuple[str, tuple[str, ...]], Source] = {}
         self._submissions: OrderedDict[str, Submission] = OrderedDict()
 
@@ -268,9 +262,6 @@ class Services:
         """All sections of the own documents in order; none where they take more than so many tokens together."""
         source = await self.ready_source("local", documents, execution_id)
         return await source.whole(most_tokens) if isinstance(source, LocalDocuments) else []
-
-    def _local_documents(self, paths: Sequence[Path]) -> Source:
-        return LocalDocuments(paths, cache=self.folder / "documents" / "index")
 
     @cached_property
     def full_texts(self) -> FullTexts:

@@ -103,6 +103,21 @@ def test_the_metric_by_a_function_is_scored(reader: Path, tmp_path: Path) -> Non
     assert "the longest sentence has" in outcome.summary.team_results[0].evaluation_feedback
 
 
+@pytest.mark.usefixtures("reader")
+def test_the_source_by_a_function_is_cited(tmp_path: Path) -> None:
+    page = ROOT / "docs" / "sources-and-documents.md"
+    workspace = tmp_path / "workspace"
+    for block in [*blocks(page, "python"), *blocks(page, "toml")]:
+        file = workspace / block.splitlines()[0].removeprefix("# ")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(block, "utf-8")
+
+    outcome = asyncio.run(contend.run(QUESTION, options=RunOptions(sources=["wiki"], teams=["insider"], max_rounds=1)))
+
+    assert outcome.report is not None
+    assert "https://wiki.example.org/wind" in [source.url for source in outcome.report.sources]
+
+
 HUM = [
     "A long bridge hums in the wind because the air leaves its deck in vortices of a steady rhythm.",
     "The hum is loudest when the rhythm of the vortices meets a natural frequency of the deck.",

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from contend.errors import InputError, SourceError
 from contend.models.research import Found, SearchResult
-from contend.sources.tavily import TavilySource, as_day, as_score
+from contend.sources.source import as_day, as_score
+from contend.sources.tavily import TavilySource
 from fakes.replay import Answer, Asked, Replay, as_json, tavily_searches
 
 KEY = "tvly-planted-0123456789"

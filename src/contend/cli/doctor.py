@@ -181,7 +181,8 @@ async def _source(services: Services, name: str, documents: Sequence[str]) -> Ch
     try:
         reason = await services.source(name, documents).check()
     except InputError as error:
-        return Check(f"source {name}", "fault", str(error), "mend `documents` in config/orchestrator.toml [options]")
+        where = "`documents` in config/orchestrator.toml [options]" if name == "local" else "config/sources.toml"
+        return Check(f"source {name}", "fault", str(error), f"mend {where}")
     if reason is None:
         return Check(f"source {name}", "ok", "on")
     remedies = {"local": "give --docs PATH to a run", "tavily": "set TAVILY_API_KEY to search the web"}

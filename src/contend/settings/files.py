@@ -4,13 +4,14 @@ import tomllib
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from contend.errors import InputError
 from contend.models.options import EvaluatorConfig, JudgmentConfig, Role, Rounds, RunOptions, TeamConfig
 from contend.models.record import Identifier, Record
+from contend.models.research import SourceName
 from contend.resources import resource
 from contend.settings.checking import M, checked
 
@@ -19,6 +20,7 @@ CONFIG_FILES = (
     "config/evaluator.toml",
     "config/judgment.toml",
     "config/models.toml",
+    "config/sources.toml",
     "config/prompt_builder.toml",
     "config/sections.yaml",
 )
@@ -94,6 +96,30 @@ class ModelsConfig(Record):
     providers: dict[Identifier, ProviderConfig] = Field(default_factory=dict)
 
 
+class SourceConfig(Record):
+    """`[sources.NAME]`: one of contend's own by its `kind`, or a `function` of query and limit, `module:function`.
+
+    Of a function: the seconds between two calls, those that a search may take, and whether the pages behind its best
+    results are read in full.
+    """
+
+    kind: str | None = None
+    function: str | None = None
+    interval_seconds: float = Field(default=0.0, ge=0)
+    deadline_seconds: float = Field(default=30.0, gt=0)
+    read_pages: bool = False
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if self.kind and self.function:
+            raise ValueError("a source has a kind or a function: leave one of them out")
+        return self
+
+
+class _SourcesFile(Record):
+    sources: dict[SourceName, SourceConfig]
+
+
 class Config(NamedTuple):
     """The TOML files in effect for a workspace: its own, what they leave out from the shipped ones."""
 
@@ -103,6 +129,7 @@ class Config(NamedTuple):
     evaluator: EvaluatorConfig
     judgment: JudgmentConfig
     models: ModelsConfig
+    sources: dict[str, SourceConfig]
     files: dict[str, Path]
     fingerprint: dict[str, str]
     """Eight hex digits of each file's SHA-256 as it was read, by name: what a resume compares."""
@@ -147,6 +174,7 @@ def load_config(folder: Path) -> Config:
         evaluator=_filled(files, "config/evaluator.toml", _EvaluatorFile).evaluator,
         judgment=_filled(files, "config/judgment.toml", _JudgmentFile).judgment,
         models=_filled(files, "config/models.toml", ModelsConfig),
+        sources=_filled(files, "config/sources.toml", _SourcesFile).sources,
         files=files,
         fingerprint={name: sha256(path.read_bytes()).hexdigest()[:8] for name, path in sorted(files.items())},
     )

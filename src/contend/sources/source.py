@@ -1,6 +1,9 @@
-"""What every source is to the researcher."""
+"""What every source is to the researcher, and how its answers become results."""
 
+import math
 from collections.abc import Sequence
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from typing import Protocol
 
 from pydantic import ValidationError
@@ -72,6 +75,25 @@ def as_found(
     except ValidationError:
         return None
     return Found(result, shorten(whole, _TEXT_CHARACTERS))
+
+
+def as_day(written: object) -> str | None:
+    """YYYY-MM-DD of a date as mail (RFC 2822) or ISO 8601 writes it; None of anything else."""
+    if not isinstance(written, str):
+        return None
+    for read in (parsedate_to_datetime, datetime.fromisoformat):
+        try:
+            return read(written.strip()).date().isoformat()
+        except (ValueError, OverflowError):
+            continue
+    return None
+
+
+def as_score(given: object) -> float | None:
+    """0 to 1, cut off beyond; None of what is not a number."""
+    if isinstance(given, bool) or not isinstance(given, int | float) or math.isnan(given):
+        return None
+    return float(min(max(given, 0), 1))
 
 
 def _names(names: Sequence[str], most: int) -> list[str] | None:

@@ -2,11 +2,8 @@
 
 import asyncio
 import logging
-import math
 import time
 from collections.abc import Mapping
-from datetime import datetime
-from email.utils import parsedate_to_datetime
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -17,7 +14,7 @@ from contend.errors import SourceError
 from contend.models.research import Found
 from contend.retry_after import retry_after
 from contend.sources.address import certificates, checked_address, host_of, why_unreachable
-from contend.sources.source import as_found
+from contend.sources.source import as_day, as_found, as_score
 from contend.sources.throttle import SharedAnswers, TransientError, retry_rules
 from contend.text import clean, shorten
 
@@ -121,25 +118,6 @@ def _as_found(item: Mapping[str, Any]) -> Found | None:
         published_date=as_day(item.get("published_date")),
         relevance_score=as_score(item.get("score")),
     )
-
-
-def as_day(written: object) -> str | None:
-    """YYYY-MM-DD of a date as mail (RFC 2822) or ISO 8601 writes it; None of anything else."""
-    if not isinstance(written, str):
-        return None
-    for read in (parsedate_to_datetime, datetime.fromisoformat):
-        try:
-            return read(written.strip()).date().isoformat()
-        except (ValueError, OverflowError):
-            continue
-    return None
-
-
-def as_score(given: object) -> float | None:
-    """0 to 1, cut off beyond; None of what is not a number."""
-    if isinstance(given, bool) or not isinstance(given, int | float) or math.isnan(given):
-        return None
-    return float(min(max(given, 0), 1))
 
 
 async def _search(base_url: str, api_key: str, query: str, *, limit: int, seconds: float) -> list[Any]:
