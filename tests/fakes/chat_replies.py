@@ -356,6 +356,7 @@ def _curation(asked: Asked) -> dict[str, Any]:
         "section": section[1].strip() if section else "general",
         "content": shorten(content, 300),
         "example": "",
+        "always": False,
         "searchable_text": shorten(" ".join(_words(content)), 300),
     }
     return {"operations": [operation]}

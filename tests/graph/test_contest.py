@@ -177,21 +177,23 @@ async def test_a_run_without_any_source_is_refused_with_each_reason(contest: Con
     assert not vendors.calls
 
 
-async def test_lessons_of_one_run_stand_in_the_next_runs_prompts(contest: Contest, vendors: Vendors) -> None:
+async def test_lessons_of_one_run_stand_in_the_next_runs_prompts_but_one_team_goes_without(
+    contest: Contest, vendors: Vendors
+) -> None:
     await contest.run(THEME, dataset="bridges")
     services = contest.services()
-    playbook = await services.playbooks.load("bridges")
-    await services.aclose()
+    (bullet,) = (await services.playbooks.load("bridges")).bullets
     before = len(vendors.calls)
 
     await contest.run(THEME, dataset="bridges")
 
-    assert playbook.bullets
     plans = [call.user for call in vendors.calls[before:] if call.prompt == "supervisor/plan"]
-    assert plans
-    assert all(
-        re.search(rf"{re.escape(playbook.bullets[0].content)}</bullet-\w+> \(on trial\)", plan) for plan in plans
-    )
+    shown = [bool(re.search(rf"{re.escape(bullet.content)}</bullet-\w+> \(on trial\)", plan)) for plan in plans]
+    assert sorted(set(shown)) == [False, True]
+    trial = (await services.playbooks.load("bridges")).bullets[0].trial
+    await services.aclose()
+    assert (trial.shown, trial.withheld) == (1, 1)
+    assert trial.difference is not None
 
 
 async def test_without_learning_the_playbook_stays_as_it_was(contest: Contest, workspace: Path) -> None:

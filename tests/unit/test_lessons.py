@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contend.errors import InputError
+from contend.learning.credit import credited
 from contend.learning.nearness import Nearest, Nearness
 from contend.learning.screening import Sources, refusal
 from contend.learning.sections import SectionFile
-from contend.learning.selection import select_bullets
-from contend.models.playbook import Bullet, Playbook, Section
+from contend.learning.selection import Withheld, select_bullets, withheld
+from contend.models.playbook import Bullet, Playbook, ReflectionResult, Section, Trial
 from contend.resources import resource
 from contend.retrieval import default_embedder
+from contend.text import estimate_tokens
 
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
@@ -298,35 +300,104 @@ def _playbook(*bullets: Bullet) -> Playbook:
     return Playbook(dataset="d", version=1, bullets=list(bullets))
 
 
-def test_bullets_that_fit_the_theme_come_first() -> None:
+def _chosen(playbook: Playbook, theme: str, tokens: int = 600) -> list[str]:
+    return [bullet.id for bullet in select_bullets(playbook, theme, tokens=tokens)]
+
+
+def test_only_bullets_that_fit_the_theme_are_chosen() -> None:
     playbook = _playbook(
         _bullet("proven", "Quote definitions from standards.", helpful=9),
         _bullet("bridge", "For bridges, look for wind tunnel tests."),
         _bullet("hashi", "橋の風については風洞実験を探す。"),
     )
 
-    assert select_bullets(playbook, "Why do bridges hum in the wind?", limit=2)[0].id == "bridge"
-    assert select_bullets(playbook, "橋はなぜ風で鳴るのか", limit=1)[0].id == "hashi"
+    assert _chosen(playbook, "Why do bridges hum in the wind?") == ["bridge"]
+    assert _chosen(playbook, "橋はなぜ風で鳴るのか") == ["hashi"]
+    assert _chosen(playbook, "xylophone qqq") == []
 
 
-def test_of_two_bullets_that_fit_the_trusted_one_comes_first_and_the_quarantined_one_last() -> None:
+def test_a_lesson_for_every_question_is_chosen_for_any_in_either_language() -> None:
+    always = _bullet("brief", "In any report, keep sentences short.").model_copy(update={"always": True})
+    playbook = _playbook(always, _bullet("bridge", "For bridges, look for wind tunnel tests."))
+
+    assert _chosen(playbook, "xylophone qqq") == _chosen(playbook, "木琴はどう作るか") == ["brief"]
+
+
+def test_of_lessons_that_say_nearly_the_same_or_conflict_the_more_trusted_one_is_chosen() -> None:
     text = "For bridges, look for wind tunnel tests."
     playbook = _playbook(
-        _bullet("quarantined", text, helpful=1, active=False),
         _bullet("plain", text),
         _bullet("proven", text, helpful=3),
+        _bullet("contrary", "For bridges, trust the builder's word on wind.").model_copy(
+            update={"conflicts_with": "proven"}
+        ),
     )
 
-    assert [bullet.id for bullet in select_bullets(playbook, "bridges in wind")] == ["proven", "plain", "quarantined"]
+    assert _chosen(playbook, "bridges in wind") == ["proven"]
 
 
-def test_where_nothing_fits_the_most_trusted_come_first() -> None:
-    playbook = _playbook(
-        _bullet("b-1", "Name years."), _bullet("b-2", "Quote definitions.", helpful=5), _bullet("b-3", "Use tables.")
-    )
+def test_a_harmful_lesson_is_not_chosen() -> None:
+    harmful = _bullet("harmful", "For bridges, trust the builder.").model_copy(update={"harmful": 3})
 
-    assert [bullet.id for bullet in select_bullets(playbook, "xylophone qqq", limit=2)] == ["b-2", "b-1"]
+    assert _chosen(_playbook(harmful), "bridges") == []
+
+
+def test_a_fifth_of_the_tokens_is_kept_for_newcomers() -> None:
+    topics = ["wind", "rain", "salt", "ice", "heat", "traffic", "cables", "piers", "decks", "paint"]
+    known = [_bullet(f"old-{topic}", f"For bridges, ask about {topic} first.", helpful=9) for topic in topics]
+    new = _bullet("new", "For bridges, look at birds.", active=False)
+    tokens = estimate_tokens(" ".join(bullet.content for bullet in known[:6]))
+
+    chosen = _chosen(_playbook(*known, new), "bridges", tokens)
+
+    assert "new" in chosen
+    assert 1 < len(chosen) <= 7
+    tried = new.model_copy(update={"trial": Trial(shown=2)})
+    assert "new" not in _chosen(_playbook(*known, tried), "bridges", tokens)
 
 
 def test_an_empty_playbook_gives_no_bullets() -> None:
-    assert select_bullets(_playbook(), "Why do bridges hum?") == []
+    assert _chosen(_playbook(), "Why do bridges hum?") == []
+
+
+def test_half_of_the_lessons_are_withheld_from_one_team_and_the_same_when_it_is_drawn_again() -> None:
+    bullets = [_bullet(f"b-{number}", f"Lesson {number}.") for number in range(8)]
+
+    draws = [withheld(bullets, ["scout", "skeptic", "scholar"], seed=f"run-{number}") for number in range(60)]
+
+    assert {len(draw.bullets) for draw in draws if draw} == {4}
+    assert {draw.team_id for draw in draws if draw} == {"scout", "skeptic", "scholar"}
+    assert {key for draw in draws if draw for key in draw.bullets} == {bullet.id for bullet in bullets}
+    assert draws[3] == withheld(bullets, ["skeptic", "scout", "scholar"], seed="run-3")
+    assert withheld(bullets, ["scout"], seed="run-1") is None
+
+
+@pytest.mark.parametrize(
+    ("with_it", "without", "opinion", "vote"),
+    [
+        (0.8, 0.6, "harmful", "helpful"),
+        (0.6, 0.8, "helpful", "harmful"),
+        (0.7, 0.69, "helpful", "helpful"),
+        (0.7, 0.69, "harmful", "harmful"),
+        (0.7, None, "helpful", "helpful"),
+    ],
+)
+def test_a_vote_comes_from_the_difference_and_opinion_breaks_ties(
+    with_it: float, without: float | None, opinion: str, vote: str
+) -> None:
+    said = ReflectionResult.model_validate({"bullet_evaluations": [{"bullet_id": "b-1", "tag": opinion}]})
+    held = Withheld(team_id="without", bullets=["b-1"])
+
+    result = credited(said, [_bullet("b-1", "A lesson.")], {"with": with_it, "without": without}, held)
+
+    assert [(each.bullet_id, each.tag) for each in result.bullet_evaluations] == [("b-1", vote)]
+    assert [each.difference is None for each in result.observations] == [without is None]
+
+
+def test_an_opinion_against_what_earlier_runs_showed_does_not_count() -> None:
+    shown = _bullet("b-1", "A lesson.").model_copy(update={"trial": Trial(shown=4, withheld=2, difference=-0.2)})
+    said = ReflectionResult.model_validate({"bullet_evaluations": [{"bullet_id": "b-1", "tag": "helpful"}]})
+
+    (vote,) = credited(said, [shown], {"a": 0.5, "b": 0.6}, None).bullet_evaluations
+
+    assert vote.tag == "neutral"

@@ -120,6 +120,9 @@ def run(
     no_learn: Annotated[
         bool, typer.Option("--no-learn", rich_help_panel=_MODELS, help="Write nothing into the playbook.")
     ] = False,
+    no_playbook: Annotated[
+        bool, typer.Option("--no-playbook", rich_help_panel=_MODELS, help="Start without the playbook's lessons.")
+    ] = False,
     max_tokens: Annotated[
         int | None, typer.Option("--max-tokens", metavar="N", rich_help_panel=_LIMITS, help="Tokens of the whole run.")
     ] = None,
@@ -178,6 +181,7 @@ def run(
         length=length,
         synthesis=False if no_synthesis else None,
         learn=False if no_learn else None,
+        playbook=False if no_playbook else None,
     )
     if dry_run:
         dry_run_theme(theme, options, workspace=workspace, replay=replay, as_json=as_json, out=out)

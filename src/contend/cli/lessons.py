@@ -36,7 +36,7 @@ def search_playbook(dataset: str, query: str, *, limit: int, workspace: Path | N
     """The bullets that fit the query, best first; raises as `show_playbook`."""
     from contend.learning.selection import select_bullets
 
-    bullets = select_bullets(_loaded(dataset, workspace), query, limit=limit)
+    bullets = select_bullets(_loaded(dataset, workspace), query)[:limit]
     if as_json:
         say_json([bullet.model_dump(mode="json") for bullet in bullets])
         return

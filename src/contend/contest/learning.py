@@ -1,5 +1,6 @@
 """The contest's learn node: what the teams' rounds showed goes to the learning graph, its result into state."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from langgraph.graph.state import CompiledStateGraph
@@ -30,7 +31,12 @@ class LearnNode:
             dataset=options.dataset,
             language=options.language,
             theme=state["theme"],
-            rounds=[played.model_dump(mode="json") for outcome in outcomes for played in _played(outcome)],
+            rounds=[
+                played.model_dump(mode="json")
+                for outcome in outcomes
+                for played in _played(outcome, await self._judged(state["execution_id"], outcome))
+            ],
+            withheld=state.get("withheld"),
             bullets=[bullet["id"] for bullet in state["bullets"]],
             approve="playbook" in options.approve,
             sources=await self._read(outcomes),
@@ -50,6 +56,15 @@ class LearnNode:
         await self.services.record.flush()
         return {"lessons": learned}
 
+    async def _judged(self, execution_id: str, outcome: TeamOutcome) -> dict[int, list[str]]:
+        """What judges wrote of each round, by its number."""
+        rows = await self.services.record.evaluations(execution_id, outcome.team.team_id)
+        metrics = {row.round_number: row.details.get("metrics", []) for row in rows}
+        return {
+            number: [f"{metric['name']}: {metric['reason']}" for metric in judged if metric.get("reason")]
+            for number, judged in metrics.items()
+        }
+
     async def _read(self, outcomes: list[TeamOutcome]) -> list[str]:
         """The ids of what the teams' best submissions were written from."""
         best = [outcome.best.submission for outcome in outcomes if outcome.best is not None]
@@ -57,7 +72,7 @@ class LearnNode:
         return sorted({passage.id for submission in submissions for passage in submission.passages})
 
 
-def _played(outcome: TeamOutcome) -> list[PlayedRound]:
+def _played(outcome: TeamOutcome, judged: Mapping[int, list[str]]) -> list[PlayedRound]:
     last = outcome.rounds[-1].round_number if outcome.rounds else 0
     return [
         PlayedRound(
@@ -68,6 +83,8 @@ def _played(outcome: TeamOutcome) -> list[PlayedRound]:
             used=finished.bullets_used,
             metrics={metric.name: metric.score for metric in finished.metrics},
             queries=finished.queries,
+            judged=judged.get(finished.round_number, []),
+            submission=finished.submission,
             exit_reason=outcome.exit_reason if finished.round_number == last else None,
         )
         for finished in outcome.rounds

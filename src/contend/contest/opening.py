@@ -14,7 +14,8 @@ from langgraph.types import Command, Overwrite, Send
 from contend.contest.state import ContestState, ContestUpdate
 from contend.errors import InputError
 from contend.estimate import estimated
-from contend.learning.selection import select_bullets
+from contend.learning.index import lesson_index
+from contend.learning.selection import select_bullets, withheld
 from contend.models.evaluation import Criterion
 from contend.models.events import CriteriaSet, RunStarted
 from contend.models.options import RunOptions
@@ -85,7 +86,7 @@ class OpeningNode:
             "teams": [team.model_dump(mode="json") for team in opening.teams],
             "sources_off": opening.sources_off,
             "warnings": opening.warnings,
-            "bullets": await self._bullets(opening),
+            **await self._lessons(opening, execution_id),
         }
 
     async def set_criteria(self, state: ContestState) -> ContestUpdate:
@@ -141,15 +142,22 @@ class OpeningNode:
             )
         )
 
-    async def _bullets(self, opening: Opening) -> list[dict[str, Any]]:
-        playbook = await self.services.playbooks.load(opening.options.dataset)
-        if not playbook.bullets:
-            return []
-        bullets = await asyncio.to_thread(select_bullets, playbook, opening.theme)
-        return [
-            {"id": bullet.id, "content": bullet.content, "quarantined": bullet.status == "quarantined"}
+    async def _lessons(self, opening: Opening, execution_id: str) -> ContestUpdate:
+        """The lessons of the run, and which of them one team goes without."""
+        options, playbooks = opening.options, self.services.playbooks
+        playbook = await playbooks.load(options.dataset)
+        if not (options.playbook and playbook.bullets):
+            return {"bullets": [], "withheld": None}
+        index = lesson_index(playbooks.folder, options.dataset)
+        bullets = await asyncio.to_thread(
+            select_bullets, playbook, opening.theme, tokens=options.lesson_tokens, index=index
+        )
+        held = withheld(bullets, [team.team_id for team in opening.teams], seed=execution_id) if options.learn else None
+        shown = [
+            {"id": bullet.id, "content": bullet.lesson, "quarantined": bullet.status == "quarantined"}
             for bullet in bullets
         ]
+        return {"bullets": shown, "withheld": held.model_dump() if held else None}
 
 
 async def route_to_teams(state: ContestState) -> list[Send]:
@@ -162,7 +170,7 @@ async def route_to_teams(state: ContestState) -> list[Send]:
                 options=state["options"],
                 team=team,
                 execution_id=state["execution_id"],
-                bullets=state["bullets"],
+                bullets=_lessons_of(team["team_id"], state),
                 sources_off=state["sources_off"],
                 earlier=state["earlier"],
                 criteria=state.get("criteria", []),
@@ -170,6 +178,13 @@ async def route_to_teams(state: ContestState) -> list[Send]:
         )
         for team in state["teams"]
     ]
+
+
+def _lessons_of(team_id: str, state: ContestState) -> list[dict[str, Any]]:
+    """The run's lessons without those that this team goes without."""
+    held = state.get("withheld")
+    without = held["bullets"] if held and held["team_id"] == team_id else []
+    return [bullet for bullet in state["bullets"] if bullet["id"] not in without]
 
 
 def _earlier(state: ContestState) -> str:

@@ -55,6 +55,7 @@ class ContestState(ContestInput, ContestOutput, total=False):
     sources_off: dict[str, str]
     warnings: list[str]
     bullets: list[dict[str, Any]]
+    withheld: dict[str, Any] | None
     criteria: list[dict[str, Any]]
     criteria_call: dict[str, Any] | None
     criteria_failure: str
@@ -94,6 +95,7 @@ class ContestUpdate(TypedDict, total=False):
     sources_off: dict[str, str]
     warnings: list[str]
     bullets: list[dict[str, Any]]
+    withheld: dict[str, Any] | None
     criteria: list[dict[str, Any]]
     criteria_call: dict[str, Any] | None
     criteria_failure: str

@@ -47,40 +47,55 @@ class Found(NamedTuple):
 
 
 class LessonIndex:
-    """One dataset's index, for all threads of the process. Blocks while it reads what is new."""
+    """One dataset's index, for all threads of the process; without a folder it is in memory only.
 
-    def __init__(self, folder: Path, dataset: str, embedder: Embedder) -> None:
+    Blocks while it reads what is new. Lists of bullets that it is asked for must not change.
+    """
+
+    def __init__(self, folder: Path | None, dataset: str, embedder: Embedder) -> None:
         import numpy as np  # noqa: PLC0415 - heavy, and not needed by most commands
 
         self._embedder = embedder
-        self._stem = folder / f"{dataset}.{type(embedder).__name__}"
+        self._stem = None if folder is None else folder / f"{dataset}.{type(embedder).__name__}"
         self._lock = threading.Lock()
         self._numbers: dict[bytes, int] | None = None
         self._arrays: dict[str, NDArray[Any]] = {}
         self._vocabulary: dict[str, int] = {}
         self._new: _NewRows = _NewRows()
         self._of: Sequence[Bullet] = ()
+        self._always: list[Bullet] = []
         self._chosen: Rows = np.zeros(0, dtype=np.int32)
 
     def vectors(self, bullets: Sequence[Bullet]) -> Vectors:
         """The vectors of the bullets' contents, one row each, of unit length."""
         with self._lock:
-            chosen = self._rows_of(bullets)
-            return self._vectors_of(chosen)
+            return self._vectors_of(self._rows_of(bullets))
+
+    def always(self, bullets: Sequence[Bullet]) -> list[Bullet]:
+        """Those that apply to every question."""
+        with self._lock:
+            self._follow(bullets)
+            return self._always
 
     def search(self, bullets: Sequence[Bullet], query: str, k: int, *, vector: Vectors | None = None) -> list[Found]:
         """The `k` bullets that fit the query best, best first. `vector` spares embedding the query."""
         if not bullets or k <= 0:
             return []
         with self._lock:
-            chosen = self._rows_of(bullets)
+            self._follow(bullets)
+            chosen = self._chosen
             meaning = self._embedder.embed([query])[0] if vector is None else vector
             scores = self._term_scores(query).take(chosen)
             ranked = fused_ranks(scores, lambda places: self._vectors_of(chosen[places]) @ meaning, k)
         return [Found(bullets[hit.index], hit.score) for hit in ranked]
 
+    def _follow(self, bullets: Sequence[Bullet]) -> None:
+        """Know the rows of a playbook's bullets, and know them again at the next search."""
+        if bullets is not self._of:
+            self._chosen = self._rows_of(bullets)
+            self._of, self._always = bullets, [bullet for bullet in bullets if bullet.always]
+
     def _rows_of(self, bullets: Sequence[Bullet]) -> Rows:
-        """The row of each bullet; a list that was asked for last is known again."""
         import numpy as np  # noqa: PLC0415 - see above
 
         if bullets is self._of:
@@ -90,8 +105,7 @@ class LessonIndex:
         new = {key: bullet for key, bullet in zip(keys, bullets, strict=True) if key not in numbers}
         if new:
             self._append(new)
-        self._of, self._chosen = bullets, np.fromiter((numbers[key] for key in keys), np.int32, len(keys))
-        return self._chosen
+        return np.fromiter((numbers[key] for key in keys), np.int32, len(keys))
 
     def _append(self, new: Mapping[bytes, Bullet]) -> None:
         numbers = self._known()
@@ -101,7 +115,7 @@ class LessonIndex:
             vectors = self._embedder.embed([bullet.content for bullet in part])
             self._new.append(len(numbers) + start, vectors, [terms(_text(bullet)) for bullet in part])
         numbers.update({key: len(numbers) + place for place, key in enumerate(new)})
-        if len(self._new.vectors) >= max(_LEAST_SAVED, _SHARE_SAVED * len(numbers)):
+        if self._stem is not None and len(self._new.vectors) >= max(_LEAST_SAVED, _SHARE_SAVED * len(numbers)):
             self._save()
 
     def _vectors_of(self, rows: Rows) -> Vectors:
@@ -149,6 +163,8 @@ class LessonIndex:
         """The files, mapped; None where they are missing or do not belong together."""
         import numpy as np  # noqa: PLC0415 - see above
 
+        if self._stem is None:
+            return None
         try:
             told = json.loads(self._file("json").read_text("utf-8"))
             keys = self._file(f"{told['save']}.keys").read_bytes()
@@ -172,7 +188,7 @@ class LessonIndex:
         arrays = self._joined(words)
         save = blake2b(os.urandom(16), digest_size=6).hexdigest()
         try:
-            self._stem.parent.mkdir(parents=True, exist_ok=True)
+            self._file("json").parent.mkdir(parents=True, exist_ok=True)
             for name, array in arrays.items():
                 np.save(self._file(f"{save}.{name}.npy"), array)
             self._file(f"{save}.keys").write_bytes(b"".join(self._known()))
@@ -205,11 +221,13 @@ class LessonIndex:
         }
 
     def _remove_older(self, save: str) -> None:
-        for path in self._stem.parent.glob(f"{self._stem.name}.*"):
-            if path != self._file("json") and not path.name.startswith(f"{self._stem.name}.{save}."):
+        newest = self._file("json")
+        for path in newest.parent.glob(f"{newest.stem}.*"):
+            if path != newest and not path.name.startswith(f"{newest.stem}.{save}."):
                 path.unlink(missing_ok=True)
 
     def _file(self, ending: str) -> Path:
+        assert self._stem is not None  # noqa: S101 - those in memory only read and write no files
         return self._stem.with_name(f"{self._stem.name}.{ending}")
 
 

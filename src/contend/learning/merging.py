@@ -182,6 +182,7 @@ class _Merge:
             section=section,
             content=content,
             example=_tidy(item.example),
+            always=item.always,
             searchable_text=_search_text(item, content),
             provenance=self._rules.execution_id,
             conflicts_with=self._conflict(item, near, differs_from),
@@ -204,6 +205,7 @@ class _Merge:
         change = {
             "content": content,
             "example": _tidy(item.example) or old.example,
+            "always": item.always or old.always,
             "searchable_text": _search_text(item, content),
             "updated_at": utc_now(),
         }
@@ -235,6 +237,7 @@ class _Merge:
             section=bullet.section,
             content=bullet.content,
             example=bullet.example,
+            always=bullet.always,
             searchable_text=bullet.searchable_text,
             reasoning=_with_note(item.reasoning, near),
             conflicts_with=bullet.conflicts_with if operation == "ADD" else None,

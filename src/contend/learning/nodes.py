@@ -1,6 +1,6 @@
 """The nodes of the learning graph. Each may run twice: votes and operations count once for an execution."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 from uuid import uuid4
@@ -9,11 +9,14 @@ from langgraph.types import interrupt
 from pydantic import BaseModel, Field
 
 from contend.approval import Approved, Rejected, Unusable, apply_answer, question
+from contend.learning.credit import credited
 from contend.learning.curator import CuratorAgent
-from contend.learning.reflector import PlayedRound, ReflectorAgent
+from contend.learning.reflector import PlayedRound, ReflectorAgent, with_drafts
+from contend.learning.selection import Withheld
 from contend.learning.state import ApplyUpdate, ApproveUpdate, CurateUpdate, LearningState, ReflectUpdate
 from contend.models.playbook import DeltaContextItem, ReflectionResult, Skipped
 from contend.models.record import Identifier, Language, Record
+from contend.models.submission import Submission
 from contend.settings import checked
 from contend.stores.playbooks import PlaybookStore
 from contend.theme import checked_theme
@@ -30,6 +33,7 @@ class _Asked(Record):
     rounds: list[PlayedRound] = Field(default_factory=list)
     bullets: list[str] = Field(default_factory=list)
     sources: list[str] = Field(default_factory=list)
+    withheld: Withheld | None = None
     approve: bool = False
 
 
@@ -63,9 +67,10 @@ class LearnNodes:
         if await self.playbooks.applied(dataset, execution_id):
             return {"execution_id": execution_id, "reflection": _plain(ReflectionResult()), "usage": []}
         playbook = await self.playbooks.load(dataset)
+        bullets = [bullet for bullet in playbook.bullets if bullet.id in asked.bullets]
         reflection = await self.reflector.reflect(
-            asked.rounds,
-            [bullet for bullet in playbook.bullets if bullet.id in asked.bullets],
+            with_drafts(asked.rounds, await self._submissions(asked.rounds)),
+            bullets,
             dataset=dataset,
             execution_id=execution_id,
             theme=theme,
@@ -73,9 +78,13 @@ class LearnNodes:
         )
         return {
             "execution_id": execution_id,
-            "reflection": _plain(reflection.result),
+            "reflection": _plain(credited(reflection.result, bullets, _scores(asked.rounds), asked.withheld)),
             "usage": [_plain(call) for call in reflection.usage],
         }
+
+    async def _submissions(self, rounds: Sequence[PlayedRound]) -> dict[str, Submission]:
+        texts = await self.documents.get_many([played.submission for played in rounds if played.submission])
+        return {document: Submission.model_validate_json(text) for document, text in texts.items()}
 
     async def curate(self, state: LearningState) -> CurateUpdate:
         """The operations to carry out; nothing is saved yet."""
@@ -147,6 +156,15 @@ def _rejected(state: LearningState, reason: str) -> ApproveUpdate:
         "approve": False,
         "problem": "",
     }
+
+
+def _scores(rounds: Sequence[PlayedRound]) -> dict[str, float | None]:
+    """Each team's best."""
+    best: dict[str, float | None] = {}
+    for played in rounds:
+        before = best.get(played.team_id)
+        best[played.team_id] = before if played.score is None else max(before or 0.0, played.score)
+    return best
 
 
 def _dataset(state: LearningState) -> str:

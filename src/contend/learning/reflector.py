@@ -1,7 +1,7 @@
 """The reflector: draws lessons from a run's rounds, and says of the bullets that were used whether they helped."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,20 +11,29 @@ from contend.llm.model import Model, Scope
 from contend.models.playbook import Bullet, BulletEvaluation, Insight, ReflectionResult
 from contend.models.record import Identifier, Language, Record, Score
 from contend.models.replies import ReflectionReply
+from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts.lessons import reflector_values
-from contend.text import shorten
+from contend.text import shorten, split_sentences, terms
 
 _log = logging.getLogger(__name__)
 
 _MOST_ROUNDS = 16
-_FEEDBACK_CHARACTERS = 400
-_MOST_QUERIES = 6
-_QUERY_CHARACTERS = 120
+_FEEDBACK_CHARACTERS = 1200
+_JUDGED_CHARACTERS = 300
+_DRAFT_CHARACTERS = 4000
+_MOST_QUERIES = 8
+_MOST_JUDGED, _MOST_CITED, _MOST_CHANGED = 10, 12, 14
+_LINE_CHARACTERS = 200
 
 
 class PlayedRound(Record):
-    """A finished round as the reflector sees it. `used` holds the ids of the bullets that its submission used."""
+    """A finished round as the reflector sees it. `used` holds the ids of the bullets that its submission used.
+
+    `judged`: what each judge wrote, and what is unmet; `submission`: the id of what was handed in, from which come
+    `draft`, `cited` (documents, each with the search that found it) and `changed` (sentences that the better of two
+    drafts has and the other has not).
+    """
 
     team_id: Identifier
     round_number: int = Field(ge=1)
@@ -34,6 +43,11 @@ class PlayedRound(Record):
     metrics: dict[str, Score | None] = Field(default_factory=dict)
     queries: list[str] = Field(default_factory=list)
     exit_reason: str | None = None
+    judged: list[str] = Field(default_factory=list)
+    submission: str | None = None
+    draft: str = ""
+    cited: list[str] = Field(default_factory=list)
+    changed: list[str] = Field(default_factory=list)
 
 
 class Reflection(NamedTuple):
@@ -71,7 +85,7 @@ class ReflectorAgent:
             return Reflection(ReflectionResult(), [])
         used = {bullet_id for played in rounds for bullet_id in played.used}
         tagged = [bullet for bullet in bullets if bullet.id in used]
-        shown = [_shortened(played).model_dump() for played in _telling(rounds)]
+        shown = [_shortened(played).model_dump(exclude={"submission"}) for played in _telling(rounds)]
         values = reflector_values(dataset, theme=theme, rounds=shown, bullets=tagged)
         scope = Scope(execution_id=execution_id, role="reflector", language=language)
         answer = await self.llm.structured("reflector/reflect", ReflectionReply, values, scope=scope)
@@ -89,8 +103,62 @@ def _telling(rounds: Sequence[PlayedRound]) -> list[PlayedRound]:
 
 
 def _shortened(played: PlayedRound) -> PlayedRound:
-    queries = [shorten(query, _QUERY_CHARACTERS) for query in played.queries[:_MOST_QUERIES]]
-    return played.model_copy(update={"feedback": shorten(played.feedback, _FEEDBACK_CHARACTERS), "queries": queries})
+    return played.model_copy(
+        update={
+            "feedback": shorten(played.feedback, _FEEDBACK_CHARACTERS),
+            "draft": shorten(played.draft, _DRAFT_CHARACTERS),
+            "queries": _lines(played.queries, _MOST_QUERIES),
+            "judged": _lines(played.judged, _MOST_JUDGED, _JUDGED_CHARACTERS),
+            "cited": _lines(played.cited, _MOST_CITED),
+            "changed": _lines(played.changed, _MOST_CHANGED),
+        }
+    )
+
+
+def _lines(texts: Sequence[str], most: int, characters: int = _LINE_CHARACTERS) -> list[str]:
+    return [shorten(text, characters) for text in texts[:most]]
+
+
+def with_drafts(rounds: Sequence[PlayedRound], submissions: Mapping[str, Submission]) -> list[PlayedRound]:
+    """The rounds with what their submissions show.
+
+    That is the documents cited, the best and the worst draft, and what only the better one says.
+    """
+    read = [
+        played.model_copy(update={"cited": _cited(submissions[played.submission or ""])})
+        if played.submission in submissions
+        else played
+        for played in rounds
+    ]
+    scored = [place for place, played in enumerate(read) if played.cited or played.submission in submissions]
+    if not scored:
+        return read
+    best, worst = (choose(scored, key=lambda place: (read[place].score or 0.0, -place)) for choose in (max, min))
+    texts = {place: submissions[read[place].submission or ""].content for place in (best, worst)}
+    for place, text in texts.items():
+        read[place] = read[place].model_copy(update={"draft": text})
+    if best != worst:
+        read[best] = read[best].model_copy(update={"changed": _only_in(texts[best], texts[worst])})
+    return read
+
+
+def _cited(submission: Submission) -> list[str]:
+    """Each document cited, with the search that found it."""
+    cited = {passage for placed in submission.draft.placed() for passage in placed.sentence.passages}
+    found = {
+        passage.title: submission.found_by.get(passage.id, "") for passage in submission.passages if passage.id in cited
+    }
+    return [f"{title} ← {query}" if query else title for title, query in found.items()]
+
+
+def _only_in(text: str, other: str) -> list[str]:
+    """The sentences of a text of which the other has less than half the words."""
+    known = set(terms(other))
+    return [
+        sentence
+        for sentence in split_sentences(text)
+        if (own := set(terms(sentence))) and len(own & known) < len(own) / 2
+    ]
 
 
 def _result(reply: ReflectionReply, known: set[str]) -> ReflectionResult:

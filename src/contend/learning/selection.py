@@ -1,32 +1,109 @@
-"""Which bullets a run starts with."""
+"""Which lessons a run starts with, and from which team some are withheld to see what they are worth."""
 
+import random
+from collections.abc import Sequence
+
+from contend.learning.index import Found, LessonIndex
+from contend.learning.merging import CHANCES
 from contend.models.playbook import Bullet, Playbook
-from contend.retrieval import Embedder, HybridIndex
+from contend.models.record import Identifier, Record
+from contend.retrieval import default_embedder
+from contend.text import estimate_tokens
 
 _SHARE_IN_QUARANTINE = 0.5
+_SHARE_OF_NEWCOMERS = 0.2
+"""Of the tokens, kept for lessons that have not had their chances yet."""
 _WEAKEST_MATCH = 0.25
 """Below it a match rests on a chance likeness of vectors."""
+_FIT_OF_GENERAL = 0.5
+"""How well a lesson fits that applies to every question, beside 1.0 for the best match."""
+_ALIKE = 0.8
+"""Of two lessons with this cosine one is enough."""
+_CANDIDATES = 60
+MOST_LESSONS = 16
 
 
-def select_bullets(playbook: Playbook, theme: str, *, limit: int = 8, embedder: Embedder | None = None) -> list[Bullet]:
-    """At most `limit` bullets, best first: those that fit the theme, then the most trusted of the others.
+class Withheld(Record):
+    """Lessons that one team goes without."""
 
-    A match counts by its fit times the bullet's confidence; bullets in quarantine count half. Blocks; under 0.2 s for
-    500 bullets.
+    team_id: Identifier
+    bullets: list[str]
+
+
+def select_bullets(
+    playbook: Playbook, theme: str, *, tokens: int = 600, index: LessonIndex | None = None
+) -> list[Bullet]:
+    """The lessons for a question, best first, in about so many tokens together.
+
+    Only what fits is taken: what a search for the question finds, and lessons that apply to every question. Fit counts
+    times confidence, in quarantine half; of two that are alike or conflict the better one is taken; a fifth of the
+    tokens is kept for newcomers. Blocks.
     """
-    if not playbook.bullets or limit <= 0:
+    if not playbook.bullets:
         return []
-    texts = [f"{bullet.searchable_text}\n{bullet.content}" for bullet in playbook.bullets]
-    fits = {found.index: found.score for found in HybridIndex(texts, embedder).search(theme, limit * 4)}
+    index = index or LessonIndex(None, playbook.dataset, default_embedder())
+    ranked = sorted(_fitting(playbook, theme, index), key=lambda found: (-_worth(found), found.bullet.id))
+    chosen = _Choice(index, [found.bullet for found in ranked])
+    newcomers = [bullet for bullet in chosen.candidates if is_newcomer(bullet)]
+    chosen.take(newcomers, tokens * _SHARE_OF_NEWCOMERS)
+    chosen.take(chosen.candidates, tokens)
+    return [bullet for bullet in chosen.candidates if bullet.id in chosen.taken]
 
-    def order(place: int) -> tuple[bool, float, str]:
-        bullet, fit = playbook.bullets[place], fits.get(place, 0.0)
-        matches = fit >= _WEAKEST_MATCH
-        return (not matches, -(fit if matches else 1.0) * trust(bullet), bullet.id)
 
-    return [playbook.bullets[place] for place in sorted(range(len(texts)), key=order)[:limit]]
+def withheld(bullets: Sequence[Bullet], team_ids: Sequence[str], *, seed: str) -> Withheld | None:
+    """Half of the lessons, at random, and the team that goes without; None where there is nothing to compare."""
+    if len(team_ids) < 2 or not bullets:  # noqa: PLR2004 - one with and one without
+        return None
+    chance = random.Random(seed)  # noqa: S311 - a fair draw that a resumed run repeats
+    ids = sorted(bullet.id for bullet in bullets)
+    half = chance.sample(ids, (len(ids) + chance.randint(0, 1)) // 2 or 1)
+    return Withheld(team_id=chance.choice(sorted(team_ids)), bullets=sorted(half))
+
+
+def is_newcomer(bullet: Bullet) -> bool:
+    """Whether a lesson is on trial and has not been shown as often as it may be."""
+    return bullet.status == "quarantined" and bullet.trial.shown < CHANCES
 
 
 def trust(bullet: Bullet) -> float:
     """A bullet's confidence, halved in quarantine."""
     return bullet.confidence * (_SHARE_IN_QUARANTINE if bullet.status == "quarantined" else 1.0)
+
+
+def _fitting(playbook: Playbook, theme: str, index: LessonIndex) -> list[Found]:
+    hits = index.search(playbook.bullets, theme, _CANDIDATES)
+    found = {hit.bullet.id: hit for hit in hits if hit.score >= _WEAKEST_MATCH}
+    for bullet in index.always(playbook.bullets):
+        if bullet.id not in found or found[bullet.id].score < _FIT_OF_GENERAL:
+            found[bullet.id] = Found(bullet, _FIT_OF_GENERAL)
+    return [each for each in found.values() if not each.bullet.is_harmful]
+
+
+def _worth(found: Found) -> float:
+    return found.score * trust(found.bullet)
+
+
+class _Choice:
+    """Lessons taken one after another, each unlike those before."""
+
+    def __init__(self, index: LessonIndex, candidates: list[Bullet]) -> None:
+        self.candidates = candidates
+        self.taken: set[str] = set()
+        self._used = 0
+        self._vectors = dict(zip((each.id for each in candidates), index.vectors(candidates), strict=True))
+
+    def take(self, bullets: Sequence[Bullet], tokens: float) -> None:
+        """Take what fits into so many tokens, with those taken before."""
+        for bullet in bullets:
+            cost = estimate_tokens(bullet.lesson)
+            fits = self._used + cost <= tokens and len(self.taken) < MOST_LESSONS
+            if fits and bullet.id not in self.taken and not self._is_said(bullet):
+                self.taken.add(bullet.id)
+                self._used += cost
+
+    def _is_said(self, bullet: Bullet) -> bool:
+        """Whether a lesson taken before says nearly the same, or conflicts with it."""
+        others = [each for each in self.candidates if each.id in self.taken]
+        own = self._vectors[bullet.id]
+        conflicts = any(bullet.conflicts_with == each.id or each.conflicts_with == bullet.id for each in others)
+        return conflicts or any(float(own @ self._vectors[each.id]) >= _ALIKE for each in others)

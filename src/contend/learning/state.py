@@ -18,6 +18,9 @@ class LearnInput(TypedDict, total=False):
     theme: Annotated[str, Field(description="The question that was researched, up to 8,000 characters.")]
     rounds: Annotated[list[dict[str, Any]], Field(description="The rounds that were played, each a `PlayedRound`.")]
     bullets: Annotated[list[str], Field(description="Ids of the bullets that the teams had.")]
+    withheld: Annotated[
+        dict[str, Any] | None, Field(description="The bullets that one team went without: `team_id` and `bullets`.")
+    ]
     approve: Annotated[bool, Field(description="Whether a person sees the delta before it is applied.")]
     sources: Annotated[
         list[str], Field(description="Ids of the documents that the teams read: lessons may not copy from them.")

@@ -81,6 +81,8 @@ class RunOptions(Record):
     approve: list[Approval] | None = Field(None, description="What a person approves first: plan, report, playbook.")
     synthesis: bool | None = Field(None, description="An editor merges the teams' best parts into one report.")
     learn: bool | None = Field(None, description="Write lessons into the playbook at the end.")
+    playbook: bool | None = Field(None, description="Start from the lessons of the playbook.")
+    lesson_tokens: int | None = Field(None, ge=0, le=8000, description="Tokens of lessons that a run starts with.")
 
 
 class JudgmentConfig(Record):
@@ -197,6 +199,8 @@ class ResolvedOptions(Record):
     max_calls: int | None = None
     approve: list[Approval] = Field(default_factory=list)
     learn: bool = True
+    playbook: bool = True
+    lesson_tokens: int = Field(default=600, ge=0, le=8000)
     timeout_per_team_seconds: int = Field(default=600, gt=0)
     max_retries_per_team: int = Field(default=0, ge=0)
     max_concurrent_teams: int = Field(default=8, ge=1)

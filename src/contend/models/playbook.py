@@ -47,7 +47,7 @@ class Bullet(ComputingRecord):
     """One lesson. Quarantined until it has helped in two runs; quarantined bullets rank lower and are marked.
 
     `conflicts_with`: the bullet that this one is near to and differs from in polarity, number or object.
-    `removal_reason`: why a model wants it gone, which a person decides.
+    `removal_reason`: why a model wants it gone, which a person decides. `always`: it applies to every question.
     """
 
     id: Identifier
@@ -65,6 +65,7 @@ class Bullet(ComputingRecord):
     trial: Trial = Field(default_factory=Trial)
     conflicts_with: str | None = None
     removal_reason: str = ""
+    always: bool = False
 
     @computed_field  # type: ignore[prop-decorator]  # pydantic's own form
     @property
@@ -145,6 +146,7 @@ class DeltaContextItem(Record):
     section: str | None = None
     content: str | None = None
     example: str | None = None
+    always: bool = False
     searchable_text: str | None = None
     reasoning: str = ""
     conflicts_with: str | None = None

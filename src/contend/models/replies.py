@@ -386,8 +386,10 @@ class TolerantReply(Reply):
     def _read_as_meant(cls, given: object) -> object:
         if not isinstance(given, dict):
             return given
-        texts = {name: "" for name, field in cls.model_fields.items() if field.annotation is str}
-        return texts | {name: _meant(value, cls.model_fields.get(name)) for name, value in given.items()}
+        empty = {str: "", bool: False}
+        kinds = {name: field.annotation for name, field in cls.model_fields.items()}
+        left_out = {name: empty[kind] for name, kind in kinds.items() if kind in empty}
+        return left_out | {name: _meant(value, cls.model_fields.get(name)) for name, value in given.items()}
 
 
 def _meant(value: object, field: FieldInfo | None) -> object:
@@ -462,6 +464,7 @@ class DeltaReply(TolerantReply):
     section: str = Field(max_length=64)
     content: str = Field(max_length=600, description="when it applies, and what to do then")
     example: str = Field(max_length=400, description="one short example, or empty")
+    always: bool = Field(description="whether it applies to every question")
     searchable_text: str = Field(max_length=400)
 
 

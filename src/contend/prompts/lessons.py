@@ -17,7 +17,7 @@ def reflector_values(
     """What `reflector/reflect` is asked with.
 
     A round holds team_id, round_number and score (0.0 to 1.0 or None), and what is known of feedback, metrics
-    (scores by name), queries, used (bullet ids) and exit_reason.
+    (scores by name), queries, used (bullet ids), exit_reason, judged, draft, cited and changed.
     """
     return {
         "dataset": dataset,
@@ -78,7 +78,11 @@ def _round(past: Mapping[str, Any]) -> dict[str, object]:
         "exit_reason": None,
         **past,
         "feedback": Untrusted(past.get("feedback") or "", label="feedback"),
+        "draft": Untrusted(past.get("draft") or "", label="draft"),
         "queries": [Untrusted(query, label="query") for query in past.get("queries") or ()],
+        "judged": [Untrusted(line, label="judged") for line in past.get("judged") or ()],
+        "cited": [Untrusted(line, label="cited") for line in past.get("cited") or ()],
+        "changed": [Untrusted(line, label="sentence") for line in past.get("changed") or ()],
     }
 
 

@@ -74,6 +74,10 @@ _ROUND = {
     "metrics": {"coverage": 0.5, "relevance": None},
     "queries": [Untrusted("bridge hum", label="query")],
     "exit_reason": "plateau",
+    "judged": [_said("judged")],
+    "draft": _said("draft"),
+    "cited": [_said("cited")],
+    "changed": [_said("sentence")],
 }
 
 _PLANNING = {

@@ -38,7 +38,16 @@ def submission_of(
         feedback=state.get("feedback") or "",
         unread=state.get("unread", {}),
         speaking=_speaking(pool),
+        found_by=_found_by(state, pool),
     )
+
+
+def _found_by(state: ResearchState, pool: EvidencePool) -> dict[str, str]:
+    """The search that found each cited passage best."""
+    placed = Draft.model_validate(state["draft_report"]).placed()
+    cited = {passage for each in placed for passage in each.sentence.passages}
+    found = [each for each in pool["passages"] if each["id"] in cited and each["queries"]]
+    return {each["id"]: min(each["queries"], key=lambda query: each["queries"][query]) for each in found}
 
 
 def _speaking(pool: EvidencePool) -> dict[str, list[str]]:
