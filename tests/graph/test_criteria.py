@@ -78,11 +78,23 @@ async def test_a_submission_is_judged_in_two_calls_one_with_the_passages_it_cite
 
     asked = {"# Passages" in call.user: call.user for call in calls_of(vendors, "evaluator/verdicts")}
     names = {with_passages: re.findall(r"^## ([a-z_]+)$", user, re.MULTILINE) for with_passages, user in asked.items()}
-    assert names == {True: ["correctness"], False: ["insight", "instructions", "clarity_coherence"]}
+    assert names == {True: ["correctness"], False: ["insight", "clarity_coherence"]}
     assert len(calls_of(vendors, "evaluator/verdicts", "evaluator/metric")) == 2
     assert "A run keeps a checkpoint after every step" in asked[True].split("# Submission")[0]
     metrics = metrics_of(rounds_of(contest)[0])
-    assert all(metrics[name].score is not None for name in ("coverage", "correctness", "insight", "instructions"))
+    assert all(metrics[name].score is not None for name in ("coverage", "correctness", "insight"))
+
+
+@pytest.mark.parametrize(("wish", "share"), [(WISH, 0.4), ("", 0.4 / 0.9)], ids=["something", "nothing"])
+async def test_instructions_are_judged_where_the_reader_asks_for(
+    wish: str, share: float, contest: Contest, vendors: Vendors
+) -> None:
+    await contest.run(THEME, teams=["alpha"], max_rounds=1, learn=False, instructions=wish)
+
+    metrics = metrics_of(rounds_of(contest)[0])
+    assert ("instructions" in metrics) == bool(wish)
+    assert metrics["coverage"].weight == pytest.approx(share)
+    assert any("## instructions" in call.user for call in calls_of(vendors, "evaluator/verdicts")) == bool(wish)
 
 
 async def test_a_judge_sees_places_references_and_instructions_and_no_names(contest: Contest, vendors: Vendors) -> None:
@@ -163,7 +175,7 @@ async def test_a_verdict_that_is_missing_is_asked_for_once_and_then_its_metric_i
 
     metrics = metrics_of(rounds_of(contest)[0])
     assert metrics["insight"].score is None
-    assert metrics["instructions"].score is not None
+    assert metrics["clarity_coherence"].score is not None
     assert "metric insight has no verdict" in calls_of(vendors, "evaluator/verdicts")[-1].user + str(
         [call.body for call in calls_of(vendors, "evaluator/verdicts")]
     )
@@ -197,7 +209,7 @@ async def test_a_metric_prompt_of_ones_own_is_used_for_each_metric(
     await contest.run(THEME, teams=["alpha"], max_rounds=1, learn=False)
 
     asked = calls_of(vendors, "evaluator/metric")
-    assert len(asked) == 5
+    assert len(asked) == 4
     assert all(call.user.startswith("MINE ") for call in asked)
     assert not calls_of(vendors, "evaluator/criteria", "evaluator/verdicts")
 

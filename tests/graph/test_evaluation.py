@@ -37,7 +37,7 @@ async def test_all_metrics_by_code_stand_beside_those_by_model(contest: Contest)
     (scored,) = rounds_of(contest)
     metrics = metrics_of(scored)
     assert set(metrics) == {
-        "coverage", "correctness", "insight", "instructions", "clarity_coherence", "citation_validity",
+        "coverage", "correctness", "insight", "clarity_coherence", "citation_validity",
         "citation_support", "point_coverage",
     }  # fmt: skip
     assert all(metric.score is not None for metric in scored.metrics)
@@ -198,7 +198,7 @@ async def test_a_percentage_out_of_range_is_asked_for_again_and_then_counts(cont
     await contest.run(THEME, max_rounds=1)
 
     assert metrics_of(rounds_of(contest)[0])["coverage"].score is not None
-    assert len([call for call in vendors.calls if call.prompt == "evaluator/metric"]) == 5 + 1
+    assert len([call for call in vendors.calls if call.prompt == "evaluator/metric"]) == 4 + 1
 
 
 @pytest.mark.parametrize("percent", [250, -1, 87.5, "NaN"])
@@ -213,7 +213,7 @@ async def test_a_percentage_that_stays_out_of_range_leaves_the_metric_unscored(
     assert metrics_of(scored)["coverage"].score is None
     assert scored.score is not None
     assert "unscored: coverage" in (await feedback_of(contest))
-    assert len([call for call in vendors.calls if call.prompt == "evaluator/metric"]) == 5 + 1
+    assert len([call for call in vendors.calls if call.prompt == "evaluator/metric"]) == 4 + 1
 
 
 def with_percent(percent: object) -> Callable[[str], str]:
@@ -245,7 +245,7 @@ async def test_evidence_that_is_not_in_the_submission_is_dropped_and_noted_for_r
 
     coverage = metrics_of(rounds_of(contest)[0])["coverage"]
     assert (coverage.evidence, coverage.dropped, coverage.reason) == (quotes[:1], 1, "Fair.")
-    assert "Note: quotes of judges that are in no submission, and were dropped: 10\n" in (outcome.markdown or "")
+    assert "Note: quotes of judges that are in no submission, and were dropped: 8\n" in (outcome.markdown or "")
     assert not [call for call in vendors.calls if "dropped" in call.user]
 
 
@@ -555,7 +555,7 @@ async def test_judges_of_a_metric_see_neither_teams_nor_their_ranking(
     await contest.run(THEME, min_rounds=2, max_rounds=2, learn=False)
 
     asked = [call.system + call.user for call in vendors.calls if call.prompt == "evaluator/metric"]
-    assert len(asked) == 5 * 2 * 2
+    assert len(asked) == 4 * 2 * 2
     assert not [text for text in asked if re.search(r"\b(?:alpha|beta)\b|\d/100", text, re.IGNORECASE)]
 
 

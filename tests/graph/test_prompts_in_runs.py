@@ -11,7 +11,7 @@ from fakes.contests import Contest
 from fakes.vendors import Call, Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
-METRICS = ("coverage", "correctness", "insight", "instructions", "clarity_coherence")
+METRICS = ("coverage", "correctness", "insight", "clarity_coherence")
 CODE = re.compile(r"```toml\n(.*?)```", re.DOTALL)
 CITED = re.compile(r"([A-Z][^.\[\]\n]{20,}?)\.? ?\[\d")
 

@@ -152,6 +152,15 @@ class EvaluatorConfig(Record):
         others = [name for name in CODE_METRIC_NAMES if name not in listed]
         return [*self.metrics, *(MetricConfig(name=name, kind="code") for name in others)]
 
+    def without(self, name: str) -> "EvaluatorConfig":
+        """The same without a metric, and the others as heavy among each other; unchanged if nothing else weighs."""
+        rest = [metric for metric in self.metrics if metric.name != name]
+        total = sum(self.weights()[metric.name] for metric in rest)
+        if not total or len(rest) == len(self.metrics):
+            return self
+        shared = [each.model_copy(update={"weight": each.weight and each.weight / total}) for each in rest]
+        return self.model_copy(update={"metrics": shared})
+
     def weights(self) -> dict[str, float]:
         """The weight of each metric measured; equal among those listed where none is given."""
         share = 1 / len(self.metrics)

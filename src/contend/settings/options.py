@@ -93,7 +93,7 @@ def _settle(config: Config, values: dict[str, Any], *, theme: str, has_language_
             "models": _models(config, values, has_language_model=has_language_model),
             "language": detect_language(theme) if language == "auto" else language,
             "judgment": judgment,
-            "evaluator": config.evaluator,
+            "evaluator": config.evaluator if values.get("instructions") else config.evaluator.without("instructions"),
         },
         "options",
     )
