@@ -20,6 +20,7 @@ from langgraph_sdk.runtime import ServerRuntime
 from contend.approval import addressed, decision_or_answers, open_questions
 from contend.contest.state import input_options
 from contend.errors import InputError, StoreError, UnknownThread
+from contend.langgraph_compat import as_subclass
 from contend.models.options import RunOptions
 from contend.run_guard import check_resumable, is_finished, note_going_on, note_stopped, note_waiting, run_guard
 from contend.services import Services
@@ -63,9 +64,8 @@ class ServedGraph(Compiled):
 
     @classmethod
     def of(cls, graph: Compiled, services: Services) -> Self:
-        # As LangGraph copies its graphs.
-        parts = {name: part for name, part in vars(graph).items() if name != "__orig_class__"}
-        return cls(services=services, asked_for=frozenset(graph.get_input_jsonschema()["properties"]), **parts)
+        asked_for = frozenset(graph.get_input_jsonschema()["properties"])
+        return as_subclass(cls, graph, services=services, asked_for=asked_for)
 
     async def astream(  # type: ignore[override]  # it names what it looks at, and passes on the rest
         self,

@@ -23,7 +23,7 @@ from contend.models.options import ResolvedOptions, RunOptions, TeamConfig
 from contend.models.record import Record
 from contend.models.research import ResearchReport
 from contend.models.task import ExecutionSummary, RunStatus, RunUsage
-from contend.preflight import Opening, open_run
+from contend.preflight import Opening, check_run, checked_run
 from contend.readiness import check_ready
 from contend.run_guard import (
     check_contest,
@@ -100,8 +100,7 @@ async def run(
     """
     thread = checked_thread(str(uuid4()) if thread_id is None else thread_id)
     async with _services(services, settings) as live:
-        opening = await open_run(live, theme, [], options)
-        await check_ready(live, opening.options, opening.teams)
+        opening = await check_run(live, theme, [], options)
         async with _graph(live) as graph:
             going = _Run(live, graph, thread, on_event)
             async with run_guard(live, thread) as held:
@@ -110,7 +109,8 @@ async def run(
                 if before.values.get("execution_id") and not (is_finished(before) or is_unopened(before)):
                     raise InputError(f"thread {thread!r} has an unfinished run: go on with `contend resume {thread}`")
                 asked = {"theme": theme, "run_options": input_options(options)}
-                outcome = await going.drive(asked, held)
+                with checked_run(opening):
+                    outcome = await going.drive(asked, held)
         return outcome.model_copy(update={"notices": held.notices})
 
 
@@ -197,9 +197,8 @@ async def dry_run(
         InputError: as `run`.
     """
     async with _services(services, settings) as live:
-        opening = await open_run(live, theme, [], options)
-        unsure = await check_ready(live, opening.options, opening.teams)
-        opening = opening._replace(warnings=[*opening.warnings, *unsure])
+        opening = await check_run(live, theme, [], options)
+        opening = opening._replace(warnings=[*opening.warnings, *opening.unsure])
         return DryRun(opening, estimated(opening, live.config.models))
 
 

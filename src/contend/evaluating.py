@@ -49,7 +49,7 @@ async def evaluate(
     contexts = await services.models.contexts(models_used(resolved, []))
     resolved = resolved.model_copy(update={"contexts": {name: known.tokens for name, known in contexts.items()}})
     submission = submission_of(text, asked)
-    document = await services.put_submission(submission)
+    document = await services.submissions.put(submission)
     run = services.open_run(str(uuid4()), resolved)
     tasks = metric_tasks(
         services,

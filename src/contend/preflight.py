@@ -1,7 +1,9 @@
-"""Before anything is spent: theme, options, teams, sources, prompts and metrics are checked; faults are InputErrors."""
+"""Before anything is spent: all that can be refused of a run is, by `check_run`, once; faults are InputErrors."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -12,7 +14,7 @@ from contend.llm.budget import require_price
 from contend.models.evaluation import CODE_METRIC_NAMES
 from contend.models.options import DEPTHS, EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig
 from contend.models.record import QUESTION_CHARACTERS
-from contend.readiness import NotReady, models_used
+from contend.readiness import NotReady, check_ready, models_used
 from contend.services import Services
 from contend.settings import Resolved, resolve_options
 from contend.stores.checkpoints import check_checkpointer
@@ -29,7 +31,8 @@ QUOTES_NEED = "sources: without a language model contend quotes from documents o
 class Opening(NamedTuple):
     """A run that may begin. `given` is what the caller set; `sources_off` gives each absent source's reason.
 
-    `left_out` are lines on documents that will not be searched, as far as a listing tells.
+    `left_out` are lines on documents that will not be searched, as far as a listing tells; `unsure` on what the
+    endpoint does not tell.
     """
 
     theme: str
@@ -41,6 +44,10 @@ class Opening(NamedTuple):
     warnings: list[str]
     fingerprint: dict[str, str]
     left_out: list[str]
+    unsure: list[str]
+
+
+_CHECKED: ContextVar[Opening | None] = ContextVar("checked", default=None)
 
 
 def asked_of(state: Mapping[str, Any], question: Sequence[AnyMessage] = ()) -> dict[str, str]:
@@ -68,13 +75,29 @@ def is_alone(state: Mapping[str, Any]) -> bool:
 
 
 async def open_asked(services: Services, state: Mapping[str, Any], context: RunOptions | None) -> Opening:
-    """`open_run` with what is new in a graph's state: on a thread that goes on, the theme may be the last run's.
+    """`check_run` with what is new in a graph's state, unless an entry point has checked it.
+
+    On a thread that goes on, the theme in the state may be the last run's.
 
     Raises:
-        InputError: as `open_run`.
-        StoreError: as `open_run`.
+        InputError: as `check_run`.
+        StoreError: as `check_run`.
     """
-    return await open_run(services, _asked_theme(state), state.get("messages", []), context)
+    theme, messages = _asked_theme(state), state.get("messages", [])
+    checked = _CHECKED.get()
+    if checked and (checked.theme, checked.given) == (settled_theme(theme, messages), context or RunOptions()):
+        return checked
+    return await check_run(services, theme, messages, context)
+
+
+@contextmanager
+def checked_run(opening: Opening) -> Iterator[None]:
+    """A run of which an entry point knows already that it may begin: it refuses before it takes lease or thread."""
+    token = _CHECKED.set(opening)
+    try:
+        yield
+    finally:
+        _CHECKED.reset(token)
 
 
 def _asked_theme(state: Mapping[str, Any]) -> str | None:
@@ -84,13 +107,13 @@ def _asked_theme(state: Mapping[str, Any]) -> str | None:
     return None if answered else state.get("theme")
 
 
-async def open_run(
+async def check_run(
     services: Services, theme: str | None, messages: Sequence[AnyMessage], context: RunOptions | None
 ) -> Opening:
-    """Check all that can be known before the first call.
+    """Check all that can be known before the first call: what is asked, and what the run finds here.
 
     Raises:
-        InputError: names the field, the value and the remedy.
+        InputError: names the field, the value and the remedy; NotReady: folder or endpoint can't be used.
         StoreError: checkpoints couldn't be kept.
     """
     given = context or RunOptions()
@@ -116,6 +139,7 @@ async def open_run(
             "contexts": {name: context.tokens for name, context in contexts.items()},
         }
     )
+    unsure = await check_ready(services, options, teams)
     return Opening(
         theme=asked,
         given=given,
@@ -126,6 +150,7 @@ async def open_run(
         warnings=[*filter(None, [None if options.recorded else judges_warning(options, teams)]), *store_warnings],
         fingerprint=config_fingerprint(services, options),
         left_out=await services.left_out(options.documents, read=False) if "local" in on else [],
+        unsure=unsure,
     )
 
 

@@ -19,6 +19,7 @@ from contend.llm.budget import Ledger, Limits
 from contend.llm.context import ContextProfile, role_profile
 from contend.llm.model import Model
 from contend.models.options import ResolvedOptions, Role, RunOptions, TeamConfig
+from contend.models.round import Round
 from contend.models.rows import ExecutionRow
 from contend.models.task import TeamStatus
 from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, mark_of
@@ -26,6 +27,7 @@ from contend.stores.documents import DocumentStore
 from contend.stores.leaderboard import LiveLeaderboard
 from contend.stores.leases import checked_thread
 from contend.stores.record import RecordStore
+from contend.stores.record_documents import RecordDocuments
 
 
 class RunContext:
@@ -57,6 +59,7 @@ class RunContext:
         """The reason by name of each source that failed."""
         self.documents = DocumentStore(folder / checked_thread(execution_id))
         """What the run's state names by id: deleted with its thread."""
+        self.rounds = RecordDocuments(Round, self.documents)
         self._record = record
         self._templates = templates
         self._library = library

@@ -2,7 +2,6 @@
 
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -37,10 +36,10 @@ from contend.sources.source import Source
 from contend.stores.documents import DocumentStore
 from contend.stores.playbooks import PlaybookStore
 from contend.stores.record import RecordStore
+from contend.stores.record_documents import RecordDocuments
 from contend.text import clean, estimate_tokens, shorten
 
 PASSAGE_CHARACTERS = 2000
-_KEPT_SUBMISSIONS = 256
 _NEAREST_HITS = 200
 # The same passages are offered again and again: to writer and reviewer, in each round, to each team.
 _tokens = lru_cache(maxsize=1024)(estimate_tokens)
@@ -66,6 +65,7 @@ class Services:
         self.library = PromptLibrary(folder, self.templates, clock=clock)
         self.record = RecordStore(folder / "contend.duckdb", lock_seconds=settings.record_lock_seconds)
         self.documents = DocumentStore(folder / "documents")
+        self.submissions = RecordDocuments(Submission, self.documents)
         self.playbooks = PlaybookStore(folder / "playbooks")
         self._functions: dict[str, Function] = {}
         self.models = LanguageModels(
@@ -82,7 +82,6 @@ class Services:
         self.now: Callable[[], float] = time.monotonic
         self.source_factories = source_factories(self.config.sources, settings, self.function)
         self._sources: dict[tuple[str, tuple[str, ...]], Source] = {}
-        self._submissions: OrderedDict[str, Submission] = OrderedDict()
 
     # Runs
 
@@ -310,25 +309,7 @@ class Services:
         """
         if document is None:
             raise DraftError("the research ended without a submission")
-        known = self._submissions.get(document)
-        return self._kept(document, known or Submission.model_validate_json(await self.documents.get(document)))
-
-    async def put_submission(self, submission: Submission) -> str:
-        """Keep a submission; gives its document id.
-
-        Raises:
-            StoreError: the document cannot be written.
-        """
-        document = await self.documents.put(submission.model_dump_json())
-        self._kept(document, submission)
-        return document
-
-    def _kept(self, document: str, submission: Submission) -> Submission:
-        self._submissions[document] = submission
-        self._submissions.move_to_end(document)
-        if len(self._submissions) > _KEPT_SUBMISSIONS:
-            self._submissions.popitem(last=False)
-        return submission
+        return await self.submissions.get(document)
 
     async def aclose(self) -> None:
         """Close stores and connections; queued rows are written first."""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from contend.contest.graph import build_contest_graph
 from contend.errors import InputError
 from fakes.contests import Contest, write_workspace
 from fakes.model_lists import endpoint
@@ -109,3 +110,18 @@ def test_a_failure_of_the_endpoint_that_hits_all_teams_is_told_once_in_the_log_a
     assert "failed: as " in log
     assert " ".join(end.split()).count("quota is used up") == 1
     assert "teams archivist and skeptic failed" in end
+
+
+async def test_a_graph_opened_by_itself_says_in_one_line_that_its_endpoint_is_not_there(
+    workspace: Path, documents: Path
+) -> None:
+    write_workspace(workspace)
+    contest = Contest(workspace, documents, "http://127.0.0.1:9/v1")
+    services = contest.services()
+
+    ended = await build_contest_graph(services).compile().ainvoke({"theme": THEME}, context=contest.options())
+
+    await services.aclose()
+    assert ended["status"] == "failed"
+    assert "endpoint http://127.0.0.1:9/v1 cannot be reached" in ended["messages"][-1].text
+    assert not (workspace / "contend.duckdb").exists()

@@ -126,9 +126,10 @@ class DownSource:
     summarizes = True
 
     def __init__(self) -> None:
-        self.searches = 0
+        self.searches = self.checks = 0
 
     async def check(self) -> str | None:
+        self.checks += 1
         return None
 
     async def search(self, query: str, *, limit: int) -> list[Found]:
@@ -152,6 +153,7 @@ async def test_a_source_that_fails_is_off_and_named_and_the_others_go_on(contest
     assert "arXiv gave no answer" in (outcome.markdown or "")
     queries_of_one_round = 6
     assert 1 <= down.searches <= queries_of_one_round
+    assert down.checks == 1, "a run is checked once, by its entry point"
 
 
 @pytest.mark.parametrize("theme", [THEME, "再開はどのように動きますか？"], ids=["en", "ja"])

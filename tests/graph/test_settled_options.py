@@ -11,7 +11,7 @@ import contend
 from contend.contest.graph import build_contest_graph
 from contend.llm.context import role_profile
 from contend.models.options import ResolvedOptions, RunOptions
-from contend.preflight import open_run
+from contend.preflight import check_run
 from contend.services import Services
 from contend.settings import load_settings
 from fakes.contests import Contest, rounds_of
@@ -49,7 +49,7 @@ async def opening(
     addresses = dict.fromkeys(["OPENAI_BASE_URL", "arxiv_base_url", "tavily_base_url"], vendors.base_url)
     services = Services(load_settings(workspace=workspace, TAVILY_API_KEY=tavily, **addresses))
     own = {"documents": [str(documents)]} if documents else {}
-    opened = await open_run(services, THEME, [], RunOptions.model_validate({**own, **given}))
+    opened = await check_run(services, THEME, [], RunOptions.model_validate({**own, **given}))
     return [team.team_id for team in opened.teams], opened.options
 
 

@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 from contend.cli.board import Board
 from contend.contest.outcomes import TeamOutcome, standings, winner_of
 from contend.models.options import EvaluatorConfig, MetricConfig, ResolvedOptions, TeamConfig
-from contend.models.round import LeaderboardEntry, RoundPromptConfig, RoundPromptContext
+from contend.models.round import LeaderboardEntry, Round, RoundPromptConfig, RoundPromptContext
 from contend.models.task import TeamStatus
 from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder
 from contend.report import ReportHead, head_markdown
 from contend.settings import ROLES
 from contend.stores.leaderboard import LiveLeaderboard
 from contend.stores.record import RecordStore
-from contend.team.rounds import FinishedRound
 from fakes.rankings import Place, Rounds, by_the_rule
 from fakes.record_rows import RUN, evaluation, execution, submission
 from fakes.terminal import Terminal
@@ -59,7 +58,7 @@ def outcome_of(team: str, rounds: Rounds, key: float | None) -> TeamOutcome:
         team=TeamConfig(team_id=team, name=team.upper(), sources=["local"]),
         status=TeamStatus(team_id=team, team_name=team.upper(), status="completed"),
         rounds=[
-            FinishedRound(round_number=number, submission="x", score=score, feedback="", metrics=[], seconds=0)
+            Round(round_number=number, submission="x", score=score, feedback="", metrics=[], seconds=0)
             for number, score in sorted(rounds.items())
         ],
         pairwise_key=key,

@@ -197,7 +197,7 @@ class ClosingNodes:
         folders = self.services.document_paths(state["options"]["documents"])
         content = report.to_markdown(state["options"]["language"], folders=folders)
         edited = submission.model_copy(update={"report": report, "content": content})
-        return await self.services.put_submission(edited)
+        return await self.services.submissions.put(edited)
 
     async def _kept_keys(self, state: ContestState) -> dict[str, float]:
         """The outcome of the comparisons, on record and on the live board, so that all see one ranking."""

@@ -106,7 +106,7 @@ class EditingNodes:
             for label, outcome in zip(_LABELS, outcomes, strict=False)
             if said.report == label
         }
-        document = await self.services.put_submission(merged)
+        document = await self.services.submissions.put(merged)
         return {"editing": _kept(Editing(document=document, reports=len(outcomes), taken=taken, calls=[answer.usage]))}
 
     async def not_merged(self, _state: ContestState, error: NodeError) -> Command[Literal["choose_report"]]:

@@ -14,8 +14,7 @@ from contend.contest.learning import LearnNode
 from contend.contest.opening import OpeningNode, route_to_teams
 from contend.contest.state import ContestInput, ContestOutput, ContestState, ContestUpdate
 from contend.contest.teams import Teams
-from contend.contest.unsaved import stopping_if_unsaved
-from contend.drawing import fails_to
+from contend.langgraph_compat import fails_to, stopping_if_checkpoint_lost
 from contend.learning.graph import build_learn_graph
 from contend.models.options import RunOptions
 from contend.services import Services
@@ -39,11 +38,11 @@ def build_contest_graph(services: Services) -> ContestGraph:
 
     # Closures over the compiled graphs: so Studio finds the parts and draws them.
     async def team(state: TeamInput) -> ContestUpdate:
-        with stopping_if_unsaved():
+        with stopping_if_checkpoint_lost():
             return await teams.team(state, team_graph)
 
     async def learn(state: ContestState) -> ContestUpdate:
-        with stopping_if_unsaved():
+        with stopping_if_checkpoint_lost():
             return await learning.learn(state, learn_graph)
 
     graph: ContestGraph = StateGraph(

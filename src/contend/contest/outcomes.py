@@ -8,10 +8,9 @@ from pydantic import Field
 from contend.contest.state import ContestState
 from contend.models.options import TeamConfig
 from contend.models.record import Record
-from contend.models.round import ExitReason, LeaderboardEntry, ranked
+from contend.models.round import ExitReason, LeaderboardEntry, Round, best_round, ranked
 from contend.models.rows import EvaluationRow, SubmissionRow
 from contend.models.task import ExecutionSummary, RoundResult, RunStatus, RunUsage, TeamStatus
-from contend.team.rounds import FinishedRound, best_of
 from contend.team_kinds import team_kind
 
 BUDGETS: frozenset[ExitReason] = frozenset({"max_tokens", "max_usd", "max_minutes", "max_calls"})
@@ -22,7 +21,7 @@ class TeamOutcome(Record):
 
     team: TeamConfig
     status: TeamStatus
-    rounds: list[FinishedRound] = Field(default_factory=list)
+    rounds: list[Round] = Field(default_factory=list)
     exit_reason: ExitReason | None = None
     sources_off: dict[str, str] = Field(default_factory=dict)
     spent: RunUsage | None = None
@@ -34,8 +33,8 @@ class TeamOutcome(Record):
         return team_kind(self.team.kind).may_win
 
     @property
-    def best(self) -> FinishedRound | None:
-        return best_of(self.rounds)
+    def best(self) -> Round | None:
+        return best_round(self.rounds)
 
     @property
     def score(self) -> float | None:
@@ -46,17 +45,8 @@ class TeamOutcome(Record):
         return self.spent or RunUsage.of([call for finished in self.rounds for call in finished.calls])
 
     def entry(self) -> LeaderboardEntry:
-        scored = [finished for finished in self.rounds if finished.score is not None]
-        best = best_of(scored)
-        return LeaderboardEntry(
-            team_id=self.team.team_id,
-            team_name=self.team.name,
-            best_score=best.score if best else None,
-            best_round=best.round_number if best else None,
-            latest_round=max((finished.round_number for finished in self.rounds), default=0),
-            scored_round=max((finished.round_number for finished in scored), default=0),
-            pairwise_key=self.pairwise_key,
-        )
+        scores = {each.round_number: each.score for each in self.rounds}
+        return LeaderboardEntry.of(self.team.team_id, self.team.name, scores, self.pairwise_key)
 
 
 def standings(outcomes: Sequence[TeamOutcome]) -> list[LeaderboardEntry]:
@@ -97,11 +87,11 @@ def status_of(
     return ("partial" if notes else "completed"), notes
 
 
-def kept_rounds(submissions: Sequence[SubmissionRow], evaluations: Sequence[EvaluationRow]) -> list[FinishedRound]:
+def kept_rounds(submissions: Sequence[SubmissionRow], evaluations: Sequence[EvaluationRow]) -> list[Round]:
     """The rounds of a team that forfeits, from the record: its state is out of reach then."""
     verdicts = {row.round_number: row for row in evaluations}
     return [
-        FinishedRound(
+        Round(
             round_number=row.round_number,
             submission=row.role_records["submission"],
             score=verdict.score if verdict else None,

@@ -7,9 +7,9 @@ from langchain_core.messages import AnyMessage
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
-from contend.forms import AskedTheme, Chat
 from contend.models.options import RunOptions
 from contend.models.task import RunStatus
+from contend.research.state import AskedTheme, Chat
 
 
 class ContestInput(TypedDict, total=False):

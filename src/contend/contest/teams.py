@@ -17,9 +17,10 @@ from contend.models.round import ExitReason
 from contend.models.rows import RoundStatusRow
 from contend.models.task import RunUsage, TeamStatus
 from contend.models.task import TeamState as Ended
+from contend.research.history import rounds_of
 from contend.run_context import RunContext
 from contend.services import Services
-from contend.team.rounds import FinishedRound
+from contend.team.rounds import lean
 from contend.team.state import TeamInput, TeamState
 
 _LOG = logging.getLogger(__name__)
@@ -44,7 +45,7 @@ class Teams:
             outcome = TeamOutcome(
                 team=team,
                 status=(await self._running(execution_id, team)).to("completed"),
-                rounds=[FinishedRound.model_validate(finished) for finished in final["rounds"]],
+                rounds=lean(await rounds_of(run, final["rounds"])),
                 exit_reason=final["decision"]["exit_reason"],
                 sources_off=final.get("sources_off", {}),
             )

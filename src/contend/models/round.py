@@ -1,11 +1,13 @@
 """Rounds: what prompts are made from, the ranking rule, the decision after a round."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 from pydantic import ConfigDict, Field, SkipValidation, ValidationInfo, field_validator
 
-from contend.models.record import Identifier, Record, Score, Text
+from contend.models.evaluation import MetricScore
+from contend.models.record import Identifier, Record, Score, Text, UtcDatetime, utc_now
+from contend.models.task import CallUsage, RunUsage
 
 ExitReason = Literal[
     "max_tokens",
@@ -41,6 +43,38 @@ class RoundState(Record):
         return str(self.score_details.get("feedback", ""))
 
 
+class Round(Record):
+    """A finished round: the one stored record of it, which others are views of. `seconds` are active ones.
+
+    `submission` is a document's id; `judge_failure` says why the round judge that was asked after it gave no word.
+    """
+
+    round_number: int = Field(ge=1)
+    submission: str
+    score: Score | None
+    feedback: str
+    metrics: list[MetricScore]
+    uncovered: list[str] = Field(default_factory=list)
+    queries: list[str] = Field(default_factory=list)
+    bullets_used: list[str] = Field(default_factory=list)
+    calls: list[CallUsage] = Field(default_factory=list)
+    judge_failure: str = ""
+    seconds: float = Field(ge=0)
+    completed_at: UtcDatetime = Field(default_factory=utc_now)
+
+    @property
+    def usage(self) -> RunUsage:
+        return RunUsage.of(self.calls)
+
+
+def best_round(rounds: Sequence[Round]) -> Round | None:
+    """The round with the best score, of equals the later; the latest where none is scored."""
+    scored = [each for each in rounds if each.score is not None]
+    if scored:
+        return max(scored, key=lambda each: (each.score or 0.0, each.round_number))
+    return rounds[-1] if rounds else None
+
+
 class LeaderboardEntry(Record):
     """One team's line. `rank` None: no submission, no rank. `pairwise_key`: higher won a near tie."""
 
@@ -52,6 +86,23 @@ class LeaderboardEntry(Record):
     latest_round: int = Field(default=0, ge=0)
     scored_round: int = Field(default=0, ge=0)
     pairwise_key: float | None = None
+
+    @classmethod
+    def of(
+        cls, team_id: str, team_name: str, scores: Mapping[int, Score | None], pairwise_key: float | None
+    ) -> "LeaderboardEntry":
+        """A team's line from the scores of its rounds. Of equally good rounds the later is the best."""
+        scored = [(score, number) for number, score in scores.items() if score is not None]
+        best_score, best = max(scored, default=(None, None))
+        return cls(
+            team_id=team_id,
+            team_name=team_name,
+            best_score=best_score,
+            best_round=best,
+            latest_round=max(scores, default=0),
+            scored_round=max((number for _, number in scored), default=0),
+            pairwise_key=pairwise_key,
+        )
 
 
 def ranked(entries: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]:

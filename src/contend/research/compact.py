@@ -6,6 +6,7 @@ from typing import Any
 from contend.errors import DraftError
 from contend.models.replies import DraftReply, PlanReply, ReviewReply, SentenceReply, draft_reply
 from contend.models.research import CitedSentence, Draft, Passage, ResearchPlan, flat_section
+from contend.models.round import Round
 from contend.models.task import CallUsage
 from contend.prompts import Untrusted
 from contend.research.ask import (
@@ -18,6 +19,7 @@ from contend.research.ask import (
     stance_of,
     team_of,
 )
+from contend.research.history import rounds_of
 from contend.research.planting import Guard
 from contend.research.state import ResearchState
 from contend.services import Services
@@ -40,7 +42,7 @@ async def plan(services: Services, state: ResearchState) -> tuple[ResearchPlan, 
         {
             **_question(state),
             **_briefing(services, state),
-            **_planning(state),
+            **await _planning(services, state),
             "at_hand": await _at_hand(services, state),
         },
         scope=scope(state, "supervisor", step="again" if state.get("human_input") else ""),
@@ -162,29 +164,30 @@ def _briefing(services: Services, state: ResearchState) -> dict[str, object]:
     }
 
 
-def _planning(state: ResearchState) -> dict[str, object]:
+async def _planning(services: Services, state: ResearchState) -> dict[str, object]:
     team = team_of(state)
+    rounds = await rounds_of(await services.run(state), state.get("history", []))
     history: list[dict[str, Any]] = [
         {
-            **past,
-            "feedback": Untrusted(past["feedback"], label="feedback"),
-            "uncovered": [Untrusted(point) for point in past["uncovered"]],
+            "round_number": past.round_number,
+            "score": past.score,
+            "feedback": Untrusted(past.feedback, label="feedback"),
+            "uncovered": [Untrusted(point) for point in past.uncovered],
         }
-        for past in state.get("history", [])
+        for past in rounds
     ]
     return {
         "query_hints": team.query_hints,
-        "feedback": Untrusted(rejection_reason(state) or _latest_feedback(state), label="feedback"),
+        "feedback": Untrusted(rejection_reason(state) or _latest_feedback(state, rounds), label="feedback"),
         "sources": searched_sources(state),
         "round_number": state["round_number"],
         "history": history,
     }
 
 
-def _latest_feedback(state: ResearchState) -> str:
+def _latest_feedback(state: ResearchState, rounds: Sequence[Round]) -> str:
     """The judges' latest feedback, as far as the brief does not show it, shortened or not."""
-    history = state.get("history", [])
-    feedback = str(history[-1]["feedback"]).strip() if history else ""
+    feedback = rounds[-1].feedback.strip() if rounds else ""
     return "" if feedback[:_TOLD_APART] in state.get("brief", "") else feedback
 
 

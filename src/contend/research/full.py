@@ -16,6 +16,7 @@ from contend.models.replies import (
     SummaryReply,
 )
 from contend.models.research import Draft, Passage, ResearchPlan, Section
+from contend.models.round import best_round
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts import Untrusted
@@ -34,6 +35,7 @@ from contend.research.drafts import (
 )
 from contend.research.evidence import Evidence, EvidencePool, numbers_of
 from contend.research.gathering import pool_of
+from contend.research.history import rounds_of
 from contend.research.state import ResearchState, SectionTask, WrittenSection
 from contend.services import Services
 from contend.sources.local.library import CatalogueEntry
@@ -58,7 +60,7 @@ async def plan(services: Services, state: ResearchState, best: Submission | None
             **await _catalogue(services, state),
             "searches": _searches(pool),
             "best_draft": Untrusted(shown_draft(best.draft, {}) if best else "", label="draft"),
-            "fixes": Untrusted(fixes_for(state), label="fixes"),
+            "fixes": Untrusted(await fixes_for(services, state), label="fixes"),
             "rejected": Untrusted(rejection_reason(state), label="feedback"),
             "round_number": state["round_number"],
             "stance": stance_of(services, state),
@@ -114,7 +116,7 @@ async def write(
             "draft": draft_value(before, offered),
             **length_of(before),
             "marks": _marks(state),
-            "fixes": Untrusted(fixes_for(state), label="fixes"),
+            "fixes": Untrusted(await fixes_for(services, state), label="fixes"),
             "new_passages": _new_numbers(state),
         },
         scope=scope(state, "writer", step=step, passages=offered),
@@ -206,15 +208,14 @@ def fixes_text(reply: FixesReply) -> str:
     return "\n".join(f"- {fix.where}: {fix.what}" for fix in reply.fixes)
 
 
-def fixes_for(state: ResearchState) -> str:
+async def fixes_for(services: Services, state: ResearchState) -> str:
     """What to mend in the draft at hand: the reviewer's fixes, else what judges found of the team's best report."""
     if feedback := state.get("feedback"):
         return feedback
-    history = state.get("history", [])
-    if state.get("draft_report") or not history:
+    if state.get("draft_report"):
         return ""
-    best = max(history, key=lambda past: (past["score"] if past["score"] is not None else -1.0, past["round_number"]))
-    return str(best["feedback"])
+    best = best_round(await rounds_of(await services.run(state), state.get("history", [])))
+    return best.feedback if best else ""
 
 
 def _plan_of(reply: ResearchPlanReply, state: ResearchState, pool: EvidencePool) -> ResearchPlan:

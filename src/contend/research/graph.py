@@ -7,7 +7,7 @@
 
 from langgraph.graph import END, START, StateGraph
 
-from contend.drawing import fails_to
+from contend.langgraph_compat import fails_to
 from contend.models.options import RunOptions
 from contend.research.alone import ResearchAlone
 from contend.research.nodes import ResearchNodes

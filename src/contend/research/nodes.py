@@ -382,7 +382,7 @@ class ResearchNodes:
         offered = await self._offered(state)
         pool = await pool_of(self.services, state)
         submission = submission_of(state, await self._results(state), offered, pool, folders=self._folders(state))
-        document = await self.services.put_submission(submission)
+        document = await self.services.submissions.put(submission)
         if not is_alone(state):
             return {"submission": document}
         self.services.close_run(state["execution_id"])

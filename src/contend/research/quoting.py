@@ -78,7 +78,7 @@ class QuotesNode:
         _tell(self.services, state, "plan", f"{len(points)} parts of the question", plan=plan)
         answers = await asyncio.to_thread(_answers, state["theme"], await _found(self.services, state))
         submission = await _submission(self.services, state, plan, answers)
-        document = await self.services.put_submission(submission)
+        document = await self.services.submissions.put(submission)
         quotes = f"{sum(len(answer.quotes) for answer in answers)} quotes"
         shown = await self.services.documents.put(submission.content)
         _tell(self.services, state, "write", quotes, document=shown)

@@ -5,15 +5,25 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from langchain_core.messages import AnyMessage
+from langgraph.graph.message import add_messages
 from langgraph.types import Overwrite
+from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
 from contend.clock import Reading
-from contend.forms import AskedTheme, Chat
 from contend.research.evidence import EvidencePool
 
 NextAction = Literal["research", "write", "review", "end"]
+
+
+# What Studio's forms show of a graph's input: the question. What a parent graph passes in is `SkipJsonSchema[…]`.
+AskedTheme = Annotated[str, Field(description="The question to research, 1 to 8,000 characters.")]
+Chat = Annotated[
+    list[AnyMessage],
+    Field(description="Instead of a theme: a chat. Its last human message is the question."),
+    add_messages,
+]
 
 
 class ResearchInput(TypedDict, total=False):

@@ -8,23 +8,13 @@ from contend.models.round import LeaderboardEntry, ranked
 
 
 @dataclass
-class _Standing:
+class _TeamRounds:
     name: str
     rounds: dict[int, Score | None] = field(default_factory=dict)
     pairwise_key: float | None = None
 
     def entry(self, team_id: str) -> LeaderboardEntry:
-        scored = [(score, number) for number, score in self.rounds.items() if score is not None]
-        best_score, best_round = max(scored, default=(None, None))
-        return LeaderboardEntry(
-            team_id=team_id,
-            team_name=self.name,
-            best_score=best_score,
-            best_round=best_round,
-            latest_round=max(self.rounds, default=0),
-            scored_round=max((number for _, number in scored), default=0),
-            pairwise_key=self.pairwise_key,
-        )
+        return LeaderboardEntry.of(team_id, self.name, self.rounds, self.pairwise_key)
 
 
 class LiveLeaderboard:
@@ -35,24 +25,24 @@ class LiveLeaderboard:
     """
 
     def __init__(self) -> None:
-        self._executions: dict[str, dict[str, _Standing]] = {}
+        self._executions: dict[str, dict[str, _TeamRounds]] = {}
 
     def enter(self, execution_id: str, teams: Iterable[tuple[str, str]]) -> None:
         """Teams as (team id, name). Rounds already known of a team are kept."""
         for team_id, name in teams:
-            self._standing(execution_id, team_id).name = name
+            self._team(execution_id, team_id).name = name
 
     def submitted(self, execution_id: str, team_id: str, round_number: int) -> None:
-        self._standing(execution_id, team_id).rounds.setdefault(round_number, None)
+        self._team(execution_id, team_id).rounds.setdefault(round_number, None)
 
     def scored(self, execution_id: str, team_id: str, round_number: int, score: Score | None) -> None:
         """`score` 0.0 to 1.0, None for unscored; a round scored again keeps the last score."""
-        self._standing(execution_id, team_id).rounds[round_number] = score
+        self._team(execution_id, team_id).rounds[round_number] = score
 
     def set_pairwise(self, execution_id: str, keys: Mapping[str, float]) -> None:
         """Second keys of the ranking by team id, higher first; teams left out lose theirs."""
         for team_id in keys:
-            self._standing(execution_id, team_id)
+            self._team(execution_id, team_id)
         for team_id, standing in self._executions.get(execution_id, {}).items():
             standing.pairwise_key = keys.get(team_id)
 
@@ -68,13 +58,13 @@ class LiveLeaderboard:
     def drop(self, execution_id: str) -> None:
         self._executions.pop(execution_id, None)
 
-    def _standing(self, execution_id: str, team_id: str) -> _Standing:
-        return self._executions.setdefault(execution_id, {}).setdefault(team_id, _Standing(team_id))
+    def _team(self, execution_id: str, team_id: str) -> _TeamRounds:
+        return self._executions.setdefault(execution_id, {}).setdefault(team_id, _TeamRounds(team_id))
 
 
-def _loaded(entry: LeaderboardEntry) -> _Standing:
+def _loaded(entry: LeaderboardEntry) -> _TeamRounds:
     # An entry tells one round's score. The other scored rounds are not better, so the worst score stands in for them.
-    standing = _Standing(entry.team_name, pairwise_key=entry.pairwise_key)
+    standing = _TeamRounds(entry.team_name, pairwise_key=entry.pairwise_key)
     if entry.latest_round:
         standing.rounds[entry.latest_round] = None
     if entry.best_score is not None and entry.best_round is not None:

@@ -10,12 +10,12 @@ from langgraph.types import Command
 
 from contend.errors import ContendError, InputError, StoreError
 from contend.models.options import RunOptions
+from contend.models.round import best_round
 from contend.preflight import asked_of, is_alone, open_asked, question_in_chat
 from contend.run_context import identity
 from contend.services import Services
 from contend.team.criteria import made_criteria
 from contend.team.keeping import keep_end
-from contend.team.rounds import best_of
 from contend.team.state import TeamState, TeamUpdate
 from contend.team.view import TeamView
 
@@ -86,7 +86,7 @@ class TeamAlone:
     async def finish_run(self, state: TeamState) -> TeamUpdate:
         """The run's one message: the best report, or why there is none. Said again, it takes its own place."""
         view, problem = await TeamView.of(self.services, state), state["problem"]
-        best = best_of(view.rounds)
+        best = best_round(view.rounds)
         report = (await self.services.require_submission(best.submission)).content if best else ""
         await keep_end(self.services, view, best, problem)
         said = "\n\n".join(filter(None, [report, problem]))

@@ -6,7 +6,7 @@
 
 from langgraph.graph import END, START, StateGraph
 
-from contend.drawing import fails_to
+from contend.langgraph_compat import fails_to
 from contend.models.options import RunOptions
 from contend.services import Services
 from contend.team.alone import TeamAlone, route_at_start

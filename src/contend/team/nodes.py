@@ -11,19 +11,20 @@ from contend.errors import BudgetExhausted, ContendError
 from contend.models.evaluation import MetricScore
 from contend.models.events import RoundStarted
 from contend.models.replies import JudgmentReply
-from contend.models.round import Judgment
+from contend.models.round import Judgment, Round, best_round
 from contend.models.task import CallUsage
 from contend.points import uncovered_points
 from contend.preflight import is_alone
+from contend.research.history import keep_round
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.alone import TeamAlone
 from contend.team.evaluation import evaluation_of
-from contend.team.keeping import keep_decision, keep_evaluation, keep_round, keep_submission
+from contend.team.keeping import keep_decision, keep_evaluation, keep_round_number, keep_submission
 from contend.team.metrics import measure, metric_tasks, unscored
-from contend.team.rounds import Decision, FinishedRound, best_of, decide, judged, lean
+from contend.team.rounds import NextStep, decide, judged
 from contend.team.state import MetricTask, TeamState, TeamUpdate
-from contend.team.view import TeamView, prompt_context, standing
+from contend.team.view import TeamView, limits_of, prompt_context
 from contend.team_kinds import team_kind
 
 _LOG = logging.getLogger(__name__)
@@ -42,9 +43,9 @@ class TeamNodes:
         view = await TeamView.of(self.services, state)
         number = len(view.rounds) + 1
         view.run.clock.go(view.team.team_id, state.get("clock"))
-        await keep_round(self.services, view, number)
+        await keep_round_number(self.services, view, number)
         context = await prompt_context(self.services, view, number)
-        best = best_of(view.rounds)
+        best = best_round(view.rounds)
         # Told when the ranking is read: who follows the events knows what the team saw.
         started = RoundStarted(execution_id=view.execution_id, team_id=view.team.team_id, round_number=number)
         self.services.tell(started)
@@ -64,7 +65,7 @@ class TeamNodes:
                 # Who reads whole reports gets it with the draft that it speaks of.
                 feedback=view.run.profile("writer", team=view.team).compact,
             ),
-            "history": [_remembered(past) for past in view.rounds],
+            "history": list(state.get("rounds", [])),
             "best_submission": best.submission if best else None,
             "submission": None,
             "calls": [],
@@ -130,7 +131,7 @@ class TeamNodes:
             language=view.options.language,
             places={each.sentence.text: each.place for each in reversed(submission.draft.placed())},
         )
-        done = FinishedRound(
+        done = Round(
             round_number=view.round_number,
             submission=state["submission"] or "",
             score=result.overall,
@@ -144,11 +145,11 @@ class TeamNodes:
         )
         view.run.ledger.know(done.calls)
         await keep_evaluation(self.services, view, result, done)
-        decision = decide([*before, done], view.options, standing(view))
+        decision = decide([*before, done], view.options, limits_of(view))
         if decision.step != "ask_judge":
             await keep_decision(self.services, view, decision, asked_judge=False, seconds=done.seconds)
         return {
-            "rounds": [past.model_dump(mode="json") for past in lean([*before, done])],
+            "rounds": [*_before(state), await keep_round(view.run, done)],
             "decision": decision.model_dump(mode="json"),
             **times,
         }
@@ -180,13 +181,13 @@ class TeamNodes:
         """Without a judge the plateau rule decides, and it has not stopped the team: another round."""
         view = await TeamView.of(self.services, state)
         if isinstance(error.error, BudgetExhausted):
-            stop = Decision(step="stop", exit_reason=error.error.limit, reasoning=str(error.error))
+            stop = NextStep(step="stop", exit_reason=error.error.limit, reasoning=str(error.error))
             return await self._follow(state, view, stop, None)
-        goes_on = Decision(step="go_on", reasoning=f"judge failed: {error.error}")
+        goes_on = NextStep(step="go_on", reasoning=f"judge failed: {error.error}")
         return await self._follow(state, view, goes_on, None, failure=str(error.error))
 
     async def _follow(
-        self, state: TeamState, view: TeamView, decision: Decision, usage: CallUsage | None, *, failure: str = ""
+        self, state: TeamState, view: TeamView, decision: NextStep, usage: CallUsage | None, *, failure: str = ""
     ) -> JudgeCommand:
         last = view.rounds[-1].model_copy(update={"judge_failure": failure})
         if usage is not None:
@@ -195,7 +196,7 @@ class TeamNodes:
         await keep_decision(self.services, view, decision, asked_judge=True, seconds=last.seconds)
         update: TeamUpdate = {
             "decision": decision.model_dump(mode="json"),
-            "rounds": [past.model_dump(mode="json") for past in [*view.rounds[:-1], last]],
+            "rounds": [*_before(state), await keep_round(view.run, last)],
             **_times(view.run, state),
         }
         return Command(update=dict(update), goto="brief" if decision.step == "go_on" else _ending(state))
@@ -228,6 +229,11 @@ def _times(run: RunContext, state: TeamState) -> TeamUpdate:
     return {"clock": run.clock.reading(team_id)}
 
 
+def _before(state: TeamState) -> list[dict[str, Any]]:
+    """The rounds before the one at hand."""
+    return [past for past in state.get("rounds", []) if past["round_number"] != state["round_number"]]
+
+
 def _scored(score: MetricScore, usage: CallUsage | None) -> dict[str, Any]:
     return {"score": score.model_dump(mode="json"), "usage": usage.model_dump(mode="json") if usage else None}
 
@@ -237,7 +243,3 @@ def _calls(state: TeamState) -> list[CallUsage]:
     scoring = [item["usage"] for item in state["scores"] if item["usage"]]
     calls = [CallUsage.model_validate(call) for call in [*state["calls"], *scoring]]
     return sorted(calls, key=lambda call: call.call_key)
-
-
-def _remembered(past: FinishedRound) -> dict[str, Any]:
-    return past.model_dump(mode="json", include={"round_number", "score", "feedback", "uncovered"})

@@ -8,8 +8,8 @@ from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
 from contend.clock import Reading
-from contend.forms import AskedTheme, Chat
 from contend.research.evidence import EvidencePool
+from contend.research.state import AskedTheme, Chat
 
 Step = Literal["go_on", "ask_judge", "stop"]
 

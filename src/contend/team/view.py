@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 from contend.llm.model import Scope
 from contend.models.options import ResolvedOptions, Role, TeamConfig
-from contend.models.round import RoundPromptContext, RoundState
+from contend.models.round import Round, RoundPromptContext, RoundState
+from contend.research.history import rounds_of
 from contend.run_context import RunContext
 from contend.services import Services
-from contend.team.rounds import FinishedRound, Standing
+from contend.team.rounds import TeamLimits
 from contend.team.state import TeamState
 from contend.team_kinds import TeamKind, team_kind
 
@@ -23,19 +24,19 @@ class TeamView(NamedTuple):
     team: TeamConfig
     theme: str
     round_number: int
-    rounds: list[FinishedRound]
+    rounds: list[Round]
     round_started: datetime | None
 
     @classmethod
     async def of(cls, services: Services, state: TeamState) -> "TeamView":
         """Raises StoreError as `Services.run` does."""
-        started = state.get("round_started")
+        started, run = state.get("round_started"), await services.run(state)
         return cls(
-            await services.run(state),
+            run,
             TeamConfig.model_validate(state["team"]),
             state["theme"],
             state.get("round_number", 0),
-            [FinishedRound.model_validate(past) for past in state.get("rounds", [])],
+            await rounds_of(run, state.get("rounds", [])),
             datetime.fromisoformat(started) if started else None,
         )
 
@@ -87,9 +88,9 @@ async def prompt_context(services: Services, view: TeamView, round_number: int) 
     )
 
 
-def standing(view: TeamView) -> Standing:
+def limits_of(view: TeamView) -> TeamLimits:
     ledger = view.run.ledger
-    return Standing(
+    return TeamLimits(
         hard_stop=ledger.exhausted(),
         share_left=ledger.share_left(),
         time_used=ledger.clock.team_seconds(view.team.team_id),

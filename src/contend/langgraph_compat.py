@@ -1,0 +1,54 @@
+"""What leans on LangGraph's insides: each with its reason, and what LangGraph would have to offer in its place.
+
+Tried with langgraph 1.2; `tests/unit/test_langgraph_compat.py` says which of it a newer one breaks.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from langgraph.errors import GraphBubbleUp
+from langgraph.graph.state import CompiledStateGraph
+
+from contend.errors import CheckpointError, StoreUnwritable
+
+G = TypeVar("G", bound=CompiledStateGraph[Any, Any, Any, Any])
+
+
+def fails_to(node: str, *others: str) -> tuple[str, ...]:
+    """A node's `destinations`: its error handler, and wherever else its own Commands go.
+
+    LangGraph adds a handler as a node by this name and draws it without a link, and Studio does not draw a part at all
+    that holds an unlinked node. LangGraph would have to link the handlers that it adds.
+    """
+    return (f"__error_handler__{node}", *others)
+
+
+def as_subclass(kind: type[G], graph: CompiledStateGraph[Any, Any, Any, Any], **own: Any) -> G:  # noqa: ANN401 - the subclass's
+    """A compiled graph as a class of ours, made of the same parts, as `Pregel.copy` makes its copies.
+
+    `StateGraph.compile` names its class. LangGraph would have to take another one.
+    """
+    parts = {name: part for name, part in vars(graph).items() if name != "__orig_class__"}
+    return kind(**own, **parts)
+
+
+class CheckpointLost(CheckpointError, GraphBubbleUp):  # noqa: N818 - named by what becomes of the run
+    """What a run did could not be kept on disk: it stops as a whole, and goes on with a resume.
+
+    Error handlers of nodes are not called for what LangGraph raises as its own signal. LangGraph would have to let an
+    error handler name the errors that it takes.
+    """
+
+
+@contextmanager
+def stopping_if_checkpoint_lost() -> Iterator[None]:
+    """A graph within a node that can't save what it did stops the run: no team forfeits for it, no lesson is lost.
+
+    Raises:
+        CheckpointLost: in place of a CheckpointError or StoreUnwritable.
+    """
+    try:
+        yield
+    except (CheckpointError, StoreUnwritable) as error:
+        raise CheckpointLost(str(error)) from error

@@ -1,0 +1,65 @@
+"""What contend takes for granted of LangGraph beyond its documentation: a version that changes it fails here."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.errors import NodeError
+from langgraph.graph import START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command
+from typing_extensions import TypedDict
+
+from contend.contest.graph import build_contest_graph
+from contend.errors import CheckpointError
+from contend.langgraph_compat import CheckpointLost, as_subclass, fails_to, stopping_if_checkpoint_lost
+from contend.research.graph import build_research_graph
+from contend.services import Services
+from contend.settings import load_settings
+from contend.team.graph import build_team_graph
+
+
+class State(TypedDict, total=False):
+    seen: str
+
+
+class Named(CompiledStateGraph[Any, Any, Any, Any]):
+    def __init__(self, *, owner: str, **parts: Any) -> None:  # noqa: ANN401 - LangGraph's
+        super().__init__(**parts)
+        self.owner = owner
+
+
+def graph_that_raises(raised: BaseException) -> StateGraph[State, None, State, State]:
+    async def fail(_: State) -> State:
+        with stopping_if_checkpoint_lost():
+            raise raised
+
+    async def handle(_: State, error: NodeError) -> Command[Any]:
+        return Command(update={"seen": str(error.error)})
+
+    graph: StateGraph[State, None, State, State] = StateGraph(State)
+    graph.add_node("fail", fail, error_handler=handle, destinations=fails_to("fail"))
+    graph.add_edge(START, "fail")
+    return graph
+
+
+async def test_an_error_handler_is_not_called_where_checkpoints_are_lost() -> None:
+    assert await graph_that_raises(ValueError("odd")).compile().ainvoke({}) == {"seen": "odd"}
+    with pytest.raises(CheckpointLost, match="disk full"):
+        await graph_that_raises(CheckpointError("disk full")).compile().ainvoke({})
+
+
+@pytest.mark.parametrize("build", [build_contest_graph, build_team_graph, build_research_graph])
+def test_error_handlers_are_nodes_by_the_name_that_the_drawing_links(workspace: Path, build: Any) -> None:  # noqa: ANN401 - three builders
+    nodes = build(Services(load_settings(workspace=workspace))).nodes
+    linked = {name for node in nodes.values() for name in node.ends or () if name.startswith("__error_handler__")}
+
+    assert linked
+    assert linked == {name for name in nodes if name.startswith("__error_handler__")}
+
+
+async def test_a_compiled_graph_of_a_class_of_ours_runs_and_is_copied_as_one() -> None:
+    ours = as_subclass(Named, graph_that_raises(ValueError("odd")).compile(), owner="contend")
+
+    assert await ours.ainvoke({}) == {"seen": "odd"}
+    assert ours.copy({"owner": "another"}).owner == "another"
