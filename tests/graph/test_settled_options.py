@@ -33,7 +33,7 @@ async def test_a_run_keeps_the_contexts_that_it_began_with(untold: Contest, vend
     graph = build_contest_graph(services).compile(checkpointer=InMemorySaver())
     config: RunnableConfig = {"configurable": {"thread_id": str(uuid4())}}
 
-    await graph.ainvoke({"theme": THEME}, config, context=untold.options(approve=["plan"]))
+    await graph.ainvoke({"theme": THEME}, config, context=untold.options(approve=["plan"], model="beta"))
     options = (await graph.aget_state(config)).values["options"]
     await services.aclose()
 

@@ -24,6 +24,7 @@ FRESH: TeamUpdate = {
     "criteria": [],
     "round_number": 0,
     "rounds": [],
+    "pool": None,
     "best_submission": None,
     "submission": None,
     "decision": {},

@@ -74,6 +74,7 @@ class TeamUpdate(TypedDict, total=False):
     rounds: list[dict[str, Any]]
     history: list[dict[str, Any]]
     best_submission: str | None
+    pool: None
     leaderboard_seen: list[dict[str, Any]]
     brief: str
     submission: str | None
