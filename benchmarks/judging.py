@@ -71,7 +71,6 @@ async def compared(
     services: Services,
     pair: Pair,
     documents: Mapping[str, str],
-    options: ResolvedOptions,
     criteria: list[dict[str, Any]],
 ) -> list[str]:
     """Which side wins; then what was chosen in each order."""
@@ -82,7 +81,6 @@ async def compared(
             submissions=dict(documents),
             theme=pair.theme,
             criteria=criteria,
-            options=options.model_dump(mode="json"),
             execution_id=pair.name,
         )
         for first, second in (_SIDES, _SIDES[::-1])
@@ -104,7 +102,7 @@ async def judge(services: Services, pair: Pair, *, by_code: bool, why: bool) -> 
     results = await asyncio.gather(
         *(evaluated(services, pair, documents[side], options, made.criteria) for side in _SIDES)
     )
-    verdict = ["-"] if by_code else await compared(services, pair, documents, options, made.criteria)
+    verdict = ["-"] if by_code else await compared(services, pair, documents, made.criteria)
     good, damaged = map(_judged, results)
     shown = [f"{one * 100:.1f}/{other * 100:.1f}" for one, other in zip(good, damaged, strict=True)]
     lines = [_ROW.format(pair.name, pair.language, pair.damage, *shown, f"{verdict[0]} ({', '.join(verdict[1:])})")]

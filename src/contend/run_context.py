@@ -24,6 +24,7 @@ from contend.models.rows import ExecutionRow
 from contend.models.task import TeamStatus
 from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, mark_of
 from contend.stores.documents import DocumentStore
+from contend.stores.files import write_file
 from contend.stores.leaderboard import LiveLeaderboard
 from contend.stores.leases import checked_thread
 from contend.stores.record import RecordStore
@@ -59,6 +60,7 @@ class RunContext:
         """The reason by name of each source that failed."""
         self.documents = DocumentStore(folder / checked_thread(execution_id))
         """What the run's state names by id: deleted with its thread."""
+        self._options_file = options_file(folder, execution_id)
         self.rounds = RecordDocuments(Round, self.documents)
         self._record = record
         self._templates = templates
@@ -105,12 +107,21 @@ class RunContext:
         self.sources_off.setdefault(source, reason)
         return first
 
+    async def keep_options(self) -> None:
+        """What the run is to do, for nodes that are sent no more than whose run it is.
+
+        Raises:
+            StoreError: the file cannot be written.
+        """
+        await asyncio.to_thread(write_file, self._options_file, self.options.model_dump_json())
+
     async def enter(self, teams: Sequence[TeamConfig], *, theme: str, thread_id: str) -> None:
         """On record, with the teams that play, and on the leaderboard.
 
         Raises:
             StoreError: the record can't be written.
         """
+        await self.keep_options()
         for team in teams:
             await self._record.save_team_status(
                 self.execution_id, TeamStatus(team_id=team.team_id, team_name=team.name)
@@ -148,6 +159,11 @@ class RunContext:
         self.board.load(self.execution_id, await self._record.leaderboard(self.execution_id))
         calls = await self._record.calls(self.execution_id)
         self.ledger.seed(calls, await self._record.active_seconds(self.execution_id))
+
+
+def options_file(folder: Path, execution_id: str) -> Path:
+    """Where a run's options lie among its documents."""
+    return folder / checked_thread(execution_id) / "options.json"
 
 
 def options_fingerprint(options: ResolvedOptions) -> str:

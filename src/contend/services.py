@@ -1,5 +1,6 @@
 """Services: the container. It builds each live thing once, from settings; tests swap any part."""
 
+import asyncio
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -8,7 +9,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from contend.errors import DraftError, InputError
+from contend.errors import DraftError, InputError, StoreError
 from contend.learning.curator import CuratorAgent
 from contend.learning.nodes import LearnNodes
 from contend.learning.reflector import ReflectorAgent
@@ -25,7 +26,7 @@ from contend.models.research import Found, Passage
 from contend.models.submission import Submission
 from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, local_now
 from contend.registry import Function, load_function
-from contend.run_context import RunContext
+from contend.run_context import RunContext, options_file
 from contend.settings import Config, Settings, environment_options, load_config
 from contend.sources.arxiv import ArxivSource
 from contend.sources.full_text import FullTexts
@@ -105,14 +106,22 @@ class Services:
         """The execution that a node works for, by its state.
 
         Raises:
-            StoreError: this process goes on with it, and the record can't be read.
+            StoreError: this process goes on with it, and its options or the record can't be read.
         """
         run = self.runs.get(state["execution_id"])
         if run is None:
-            options = ResolvedOptions.model_validate(state["options"])
-            run = self.open_run(state["execution_id"], options, goes_on=True)
+            run = self.open_run(state["execution_id"], await self._options_of(state), goes_on=True)
         await run.recalled()
         return run
+
+    async def _options_of(self, state: Mapping[str, Any]) -> ResolvedOptions:
+        if "options" in state:
+            return ResolvedOptions.model_validate(state["options"])
+        file = options_file(self.run_folder, state["execution_id"])
+        try:
+            return ResolvedOptions.model_validate_json(await asyncio.to_thread(file.read_bytes))
+        except OSError as error:
+            raise StoreError(f"the run's options {file} cannot be read: {error.strerror or error}") from error
 
     def close_run(self, execution_id: str) -> None:
         """Let go of an execution that ended or waits; an unknown one is no error."""

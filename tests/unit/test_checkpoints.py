@@ -41,17 +41,7 @@ def test_what_was_kept_unpacked_can_be_read() -> None:
     assert PackedSerializer().loads_typed(PlainSerializer().dumps_typed(state)) == state
 
 
-def test_what_all_states_hold_takes_next_to_no_room() -> None:
-    options = {"min_rounds": 1, "max_rounds": 5, "max_iterations": 5, "read_top": 5, "sources": ["local"]}
-    state = {"iteration_count": 1, "human_input_required": False, "more_queries": [], "next_action": "write", **options}
-
-    _, plain = PlainSerializer().dumps_typed({"research": state, "again": [*state, *options]})
-    _, stored = PackedSerializer().dumps_typed({"research": state, "again": [*state, *options]})
-
-    assert len(stored) < len(plain) / 3
-
-
-def test_what_was_packed_by_the_first_version_is_read_by_every_later_one() -> None:
+def test_what_an_earlier_release_packed_with_its_dictionary_is_read() -> None:
     packed = bytes.fromhex(
         "28b52ffd60db004d0300340487886a61b5e6a98be381afe381aae3819ce9b3b4e3828be3818b03cb3fe733da01084974206875"
         "6d7320696e207468652077696e642061626f76652039206d2f732e200a00241345bf07d86e7d21a6777080fab38209c0edc210"

@@ -34,7 +34,6 @@ class CompareTask(TypedDict):
     submissions: dict[str, str]
     theme: str
     criteria: list[dict[str, Any]]
-    options: dict[str, Any]
     execution_id: str
 
 
@@ -161,7 +160,6 @@ async def route_to_pairs(state: ContestState) -> list[Send] | Literal["pick_winn
                 submissions={team: found.submission for team in (first, second) if (found := best[team])},
                 theme=state["theme"],
                 criteria=state.get("criteria", []),
-                options=state["options"],
                 execution_id=state["execution_id"],
             ),
         )

@@ -191,7 +191,6 @@ class EditingNodes:
                 submissions=documents,
                 theme=state["theme"],
                 criteria=criteria,
-                options=state["options"],
                 execution_id=state["execution_id"],
             )
             for first, second in ((EDITOR, BEST), (BEST, EDITOR))

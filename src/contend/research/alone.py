@@ -30,7 +30,7 @@ class ResearchAlone:
         if not team_kind(opened.teams[0].kind).may_win:
             team = opened.teams[0]
         question, execution_id = question_in_chat(state), str(uuid4())
-        self.services.open_run(execution_id, opened.options)
+        await self.services.open_run(execution_id, opened.options).keep_options()
         return {
             **FRESH,
             "theme": opened.theme,

@@ -91,7 +91,8 @@ class ResearchNodes:
 
     async def search(self, task: SearchTask) -> ResearchUpdate:
         """One query to one source; texts go to the document store, state gets their ids."""
-        source = await self.services.ready_source(task["source"], task["options"]["documents"], task["execution_id"])
+        documents = (await self.services.run(task)).options.documents
+        source = await self.services.ready_source(task["source"], documents, task["execution_id"])
         hits = await source.search(task["query"], limit=task["limit"])
         self.services.tell(_searched(task, hits))
         return {"found": await self._stored(hits, task["query"], summarized=source.summarizes)}

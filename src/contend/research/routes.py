@@ -108,7 +108,6 @@ class ResearchRoutes:
                     query=query,
                     source=source,
                     limit=limit,
-                    options=state["options"],
                     execution_id=state["execution_id"],
                     team_id=team_of(state).team_id,
                     round_number=state["round_number"],

@@ -113,12 +113,11 @@ class ResearchState(ResearchInput, ResearchOutput, total=False):
 
 
 class SearchTask(TypedDict):
-    """One query to one source: what `search` is sent. `limit`: as many hits are taken. `options`: the run's."""
+    """One query to one source: what `search` is sent. `limit`: as many hits are taken."""
 
     query: str
     source: str
     limit: int
-    options: dict[str, Any]
     execution_id: str
     team_id: str
     round_number: int

@@ -1,6 +1,7 @@
 """Checkpointers: where a run's state is kept between steps. Memory, SQLite or Redis."""
 
 import json
+import zlib
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import cache
@@ -19,7 +20,7 @@ from contend.settings import Settings
 from contend.stores.failures import failure_json, failure_of
 
 FAILURE = "failure"
-_PACKED = "+zstd"
+_PACKED, _PACKED_BEFORE = "+zlib", "+zstd"
 _PACKED_FROM = 200
 
 
@@ -47,12 +48,8 @@ class PlainSerializer(JsonPlusSerializer):
 
 
 @cache
-def _shape() -> zstandard.ZstdCompressionDict:
-    """What all states have in common, so that none has to say it: names of keys, usual options.
-
-    What is packed can be read with these very bytes only: the file stays as it is, whatever becomes of the state, and
-    MessagePack has one way to say it.
-    """
+def _dictionary() -> zstandard.ZstdCompressionDict:
+    """What an earlier release packed checkpoints with: its runs go on. Goes with the release after this one."""
     shape = json.loads(Path(__file__).with_name("state_shape.json").read_text("utf-8"))
     return zstandard.ZstdCompressionDict(ormsgpack.packb(shape), dict_type=zstandard.DICT_TYPE_RAWCONTENT)
 
@@ -64,14 +61,16 @@ class PackedSerializer(PlainSerializer):
         kind, plain = super().dumps_typed(obj)
         if len(plain) < _PACKED_FROM:
             return kind, plain
-        return kind + _PACKED, zstandard.ZstdCompressor(dict_data=_shape()).compress(plain)
+        return kind + _PACKED, zlib.compress(plain)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:  # noqa: ANN401 - any state
         kind, stored = data
-        if not kind.endswith(_PACKED):
-            return super().loads_typed(data)
-        plain = zstandard.ZstdDecompressor(dict_data=_shape()).decompress(stored)
-        return super().loads_typed((kind.removesuffix(_PACKED), plain))
+        if kind.endswith(_PACKED):
+            return super().loads_typed((kind.removesuffix(_PACKED), zlib.decompress(stored)))
+        if kind.endswith(_PACKED_BEFORE):
+            plain = zstandard.ZstdDecompressor(dict_data=_dictionary()).decompress(stored)
+            return super().loads_typed((kind.removesuffix(_PACKED_BEFORE), plain))
+        return super().loads_typed(data)
 
 
 _MEMORY = InMemorySaver(serde=PlainSerializer())

@@ -98,7 +98,6 @@ class MetricTask(TypedDict):
     sample: int
     submission: str
     theme: str
-    options: dict[str, Any]
     execution_id: str
     team_id: str
     round_number: int

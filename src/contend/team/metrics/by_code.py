@@ -35,16 +35,16 @@ CodeMetric = Callable[[Services, MetricTask, Submission], Awaitable[Finding]]
 
 async def citation_validity(services: Services, task: MetricTask, submission: Submission) -> Finding:
     """The share of citations whose source was retrieved; 0.0 where nothing is cited."""
-    language: Language = task["options"]["language"]
+    language = (await services.run(task)).options.language
     validity = await checked_validity(services, submission)
     if not validity.total:
         return Finding(0.0, _SAID[language]["uncited"])
     return _share(validity.valid, validity.total, "valid", language)
 
 
-async def point_coverage(_: Services, task: MetricTask, submission: Submission) -> Finding:
+async def point_coverage(services: Services, task: MetricTask, submission: Submission) -> Finding:
     """The share of the plan's points that the report answers; None without a plan."""
-    language: Language = task["options"]["language"]
+    language = (await services.run(task)).options.language
     points = [point for point in submission.points if names_something(point)]
     if not points:
         return Finding(None, _SAID[language]["planless"])

@@ -11,6 +11,7 @@ from contend.models.replies import CriterionVerdict, FixReply, MetricReply, Metr
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts import Untrusted
+from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.criteria import judged_by_criteria
 from contend.team.evaluation import found_evidence
@@ -60,7 +61,7 @@ async def judged_by_model(
     model = run.model("evaluator", name=config.model)
     spread_over = "percent" if options.evaluator.expected_score else None
     answer = await model.structured(
-        "evaluator/metric", MetricReply, values, scope=scope_of(task), spread_over=spread_over
+        "evaluator/metric", MetricReply, values, scope=scope_of(run, task), spread_over=spread_over
     )
     evidence, dropped = found_evidence(answer.value.evidence, submission.content)
     score = MetricScore(
@@ -103,7 +104,7 @@ async def judged_together(
         "evaluator/verdicts",
         VerdictsReply,
         values,
-        scope=scope_of(task),
+        scope=scope_of(run, task),
         faults=lambda reply: faults_of(reply, len(criteria), [each.name for each in by_rubric]),
     )
     weights, text = options.evaluator.weights(), f"{submission.content}\n{shown.text}"
@@ -196,24 +197,25 @@ async def _view(
     services: Services, task: MetricTask, submission: Submission, profile: ContextProfile, *, with_passages: bool
 ) -> dict[str, object]:
     """What every judge sees beside the submission; the passages that it cites where they are judged with it."""
+    options = (await services.run(task)).options
     passages = await cited_passages(services, submission, tokens=profile.judged_tokens) if with_passages else []
     numbers = reference_numbers(submission)
     return {
         "user_query": Untrusted(task["theme"], label="query"),
-        "instructions": Untrusted(task["options"].get("instructions", ""), label="instructions"),
+        "instructions": Untrusted(options.instructions, label="instructions"),
         "passages": [passage_values(each, numbers.get(each.id, 0)) for each in passages],
     }
 
 
-def scope_of(task: MetricTask) -> Scope:
+def scope_of(run: RunContext, task: MetricTask) -> Scope:
     """Whose call it is, by metrics and sample."""
     name = "+".join(metric["name"] for metric in task["metrics"])
     return Scope(
         execution_id=task["execution_id"],
         role="evaluator",
-        language=task["options"]["language"],
+        language=run.options.language,
         team_id=task["team_id"],
         round_number=task["round_number"],
         step=name if task["sample"] == 1 else f"{name}#{task['sample']}",
-        sampled=task["options"]["evaluator"]["samples"] > 1,
+        sampled=run.options.evaluator.samples > 1,
     )

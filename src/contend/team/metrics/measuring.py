@@ -5,7 +5,7 @@ from typing import Any
 
 from contend.errors import ContendError
 from contend.models.evaluation import MetricScore
-from contend.models.options import EvaluatorConfig, MetricConfig, ResolvedOptions
+from contend.models.options import MetricConfig, ResolvedOptions
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.services import Services
@@ -35,6 +35,7 @@ def metric_tasks(
 
     Metrics that the run's model judges from the same view are asked in one call where it can read whole reports.
     """
+    weights = options.evaluator.weights()
     alone: list[MetricConfig] = []
     together: dict[bool, list[MetricConfig]] = {}
     for metric in options.evaluator.measured:
@@ -44,13 +45,12 @@ def metric_tasks(
             alone.append(metric)
     return [
         MetricTask(
-            metrics=[metric.model_dump(mode="json") for metric in metrics],
+            metrics=[{**metric.model_dump(mode="json"), "weight": weights[metric.name]} for metric in metrics],
             together=metrics[0] not in alone,
             criteria=list(criteria),
             sample=sample,
             submission=submission,
             theme=theme,
-            options=options.model_dump(mode="json"),
             execution_id=execution_id,
             team_id=team_id,
             round_number=round_number,
@@ -69,9 +69,9 @@ async def measure(services: Services, task: MetricTask) -> list[Measured]:
     """
     configs = [MetricConfig.model_validate(metric) for metric in task["metrics"]]
     submission = await services.require_submission(task["submission"])
-    refused = refusal(task["theme"], submission.content, task["options"]["language"])
+    refused = refusal(task["theme"], submission.content, (await services.run(task)).options.language)
     if refused is not None:
-        return [(_score(task, each, Finding(0.0, refused)), None) for each in configs]
+        return [(_score(each, Finding(0.0, refused)), None) for each in configs]
     if task["together"]:
         scores, usage = await judged_together(services, task, configs, submission)
         return [(score, usage if score is scores[0] else None) for score in scores]
@@ -79,30 +79,27 @@ async def measure(services: Services, task: MetricTask) -> list[Measured]:
     if config.kind == "model":
         return [await judged_by_model(services, task, config, submission)]
     finding = await _found(services, task, config, submission)
-    return [(_score(task, config, finding), finding.usage)]
+    return [(_score(config, finding), finding.usage)]
 
 
 def unscored(task: MetricTask, error: BaseException) -> list[MetricScore]:
     """Metrics that failed: no score, never 0."""
     reason = str(error) if isinstance(error, ContendError) else f"{type(error).__name__}: {error}"
-    weights = _weights(task)
-    names = [metric["name"] for metric in task["metrics"]]
-    return [MetricScore(name=name, score=None, reason=reason, weight=weights[name]) for name in names]
+    return [
+        MetricScore(name=metric["name"], score=None, reason=reason, weight=metric["weight"])
+        for metric in task["metrics"]
+    ]
 
 
-def _score(task: MetricTask, config: MetricConfig, finding: Finding) -> MetricScore:
+def _score(config: MetricConfig, finding: Finding) -> MetricScore:
     return MetricScore(
         name=config.name,
         score=finding.score,
         reason=finding.reason,
-        weight=_weights(task)[config.name],
+        weight=config.weight or 0.0,
         evidence=list(finding.evidence),
         applies=finding.score is not None,
     )
-
-
-def _weights(task: MetricTask) -> dict[str, float]:
-    return EvaluatorConfig.model_validate(task["options"]["evaluator"]).weights()
 
 
 def _goes_together(services: Services, metric: MetricConfig, options: ResolvedOptions, *, criteria: bool) -> bool:

@@ -85,7 +85,7 @@ async def citation_support(services: Services, task: MetricTask, submission: Sub
     run set to a language model, its word decides on the doubtful ones; where it fails, code's stands. `evidence`: the
     sentences that are not supported, the weakest first.
     """
-    said = _SAID[task["options"]["language"]]
+    said = _SAID[(await services.run(task)).options.language]
     claims, unfounded = await _weighed(services, submission)
     if not claims:
         return Finding(None, said["uncited"])
@@ -163,7 +163,7 @@ async def _asked(
     if not doubtful or not run.options.models:
         return list(claims), None
     model = run.model("evaluator")
-    scope = scope_of(task)
+    scope = scope_of(run, task)
     verdicts: dict[str, Verdict] = {}
     usage: CallUsage | None = None
     for number, batch in enumerate(_batches(doubtful, run.profile("evaluator").offered_tokens), start=1):
