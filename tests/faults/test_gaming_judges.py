@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import pytest
 
-from contend.evaluating import evaluate
 from contend.models.evaluation import EvaluationResult
 from contend.models.options import RunOptions
+from contend.scoring import evaluate
 from contend.services import Services
 from contend.settings import load_settings
 from contend.text import normalized

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contend.checks import check_validity
-from contend.evaluating import submission_of
 from contend.report import head_markdown, read_references
+from contend.scoring import submission_of
 from fakes.reports import finished, run_head
 
 BODY = "Bridges hum in wind [1]. Dampers help [2]. Nobody knows why [3]."

@@ -10,10 +10,10 @@ from rich.text import Text
 from contend.cli.screen import say_json, show
 from contend.cli.text import plain, usage_text
 from contend.errors import InputError
-from contend.evaluating import evaluate
 from contend.models.evaluation import EvaluationResult, MetricScore
 from contend.models.options import RunOptions
 from contend.models.task import RunUsage
+from contend.scoring import evaluate
 from contend.services import Services
 from contend.settings import load_settings
 from contend.text import shown_score

@@ -13,6 +13,7 @@ from contend.approval import Approved, Rejected, Unusable, apply_answer, questio
 from contend.checks import check_validity
 from contend.contest.comparing import comparisons_of, pairwise_keys
 from contend.contest.editing import editing_of, wants_editor
+from contend.contest.failures import dropped_quotes, failure_notes
 from contend.contest.outcomes import BUDGETS, TeamOutcome, outcomes_of, standings, status_of, summary_of, winner_of
 from contend.contest.publishing import (
     DoubtfulLine,
@@ -23,7 +24,6 @@ from contend.contest.publishing import (
     publish,
     speaking_sources,
 )
-from contend.contest.remarks import dropped_quotes, remarks_of
 from contend.contest.state import ContestState, ContestUpdate
 from contend.errors import InputError
 from contend.models.evaluation import MetricScore
@@ -273,7 +273,7 @@ def judged_metrics(state: ContestState, winner: TeamOutcome) -> list[MetricScore
 
 def _remarks(state: ContestState) -> list[str]:
     failure = state.get("criteria_failure", "")
-    return remarks_of(outcomes_of(state), comparisons_of(state), editing_of(state), criteria_failure=failure)
+    return failure_notes(outcomes_of(state), comparisons_of(state), editing_of(state), criteria_failure=failure)
 
 
 def _answer(state: ContestState, text: str) -> AIMessage:

@@ -1,11 +1,13 @@
 """What judges say of a submission."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
 from contend.models.record import Record, Score, Text
+from contend.models.task import CallUsage
 
 Verdict = Literal["met", "partly", "unmet"]
 Weight = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
@@ -43,6 +45,18 @@ class MetricScore(Record):
     fixes: list[Fix] = Field(default_factory=list)
     applies: bool = True
     verdicts: dict[str, Verdict] = Field(default_factory=dict)
+
+
+class Measurement(NamedTuple):
+    """What a metric by code or by a function gives: a score, 0.0 to 1.0 or None where there is nothing to measure.
+
+    `evidence`: sentences of the submission that it rests on; `usage`: what a model was asked for it.
+    """
+
+    score: float | None
+    reason: str
+    evidence: Sequence[str] = ()
+    usage: CallUsage | None = None
 
 
 class EvaluationResult(Record):

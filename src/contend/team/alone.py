@@ -15,7 +15,7 @@ from contend.preflight import asked_of, is_alone, open_asked, question_in_chat
 from contend.run_context import identity
 from contend.services import Services
 from contend.team.criteria import made_criteria
-from contend.team.keeping import keep_end
+from contend.team.recording import record_end
 from contend.team.state import TeamState, TeamUpdate
 from contend.team.view import TeamView
 
@@ -89,7 +89,7 @@ class TeamAlone:
         view, problem = await TeamView.of(self.services, state), state["problem"]
         best = best_round(view.rounds)
         report = (await self.services.require_submission(best.submission)).content if best else ""
-        await keep_end(self.services, view, best, problem)
+        await record_end(self.services, view, best, problem)
         said = "\n\n".join(filter(None, [report, problem]))
         self.services.close_run(state["execution_id"])
         return {"messages": [AIMessage(said, id=f"answer-{state['execution_id']}")]}

@@ -20,8 +20,8 @@ from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.alone import TeamAlone
 from contend.team.evaluation import evaluation_of
-from contend.team.keeping import keep_decision, keep_evaluation, keep_round_number, keep_submission
 from contend.team.metrics import measure, metric_tasks, unscored
+from contend.team.recording import record_decision, record_evaluation, record_round_start, record_submission
 from contend.team.rounds import NextStep, decide, judged
 from contend.team.state import MetricTask, TeamState, TeamUpdate
 from contend.team.view import TeamView, limits_of, prompt_context
@@ -43,7 +43,7 @@ class TeamNodes:
         view = await TeamView.of(self.services, state)
         number = len(view.rounds) + 1
         view.run.clock.go(view.team.team_id, state.get("clock"))
-        await keep_round_number(self.services, view, number)
+        await record_round_start(self.services, view, number)
         context = await prompt_context(self.services, view, number)
         best = best_round(view.rounds)
         # Told when the ranking is read: who follows the events knows what the team saw.
@@ -86,7 +86,7 @@ class TeamNodes:
         """Put the submission into the record before anybody scores it."""
         submission, document = await self.services.require_submission(state["submission"]), state["submission"] or ""
         view = await TeamView.of(self.services, state)
-        await keep_submission(self.services, view, submission, document=document, brief=state["brief"])
+        await record_submission(self.services, view, submission, document=document, brief=state["brief"])
         # The record has it from here on, and no later node of the round reads it.
         return {"brief": "", **_times(view.run, state)}
 
@@ -144,10 +144,10 @@ class TeamNodes:
             seconds=max(0.001, used - sum(past.seconds for past in before)),
         )
         view.run.ledger.know(done.calls)
-        await keep_evaluation(self.services, view, result, done)
+        await record_evaluation(self.services, view, result, done)
         decision = decide([*before, done], view.options, limits_of(view))
         if decision.step != "ask_judge":
-            await keep_decision(self.services, view, decision, asked_judge=False, seconds=done.seconds)
+            await record_decision(self.services, view, decision, asked_judge=False, seconds=done.seconds)
         return {
             "rounds": [*_before(state), await keep_round(view.run, done)],
             "decision": decision.model_dump(mode="json"),
@@ -193,7 +193,7 @@ class TeamNodes:
         if usage is not None:
             last = last.model_copy(update={"calls": [*last.calls, usage]})
             await self.services.record.save_usage(view.execution_id, view.team.team_id, last.round_number, [usage])
-        await keep_decision(self.services, view, decision, asked_judge=True, seconds=last.seconds)
+        await record_decision(self.services, view, decision, asked_judge=True, seconds=last.seconds)
         update: TeamUpdate = {
             "decision": decision.model_dump(mode="json"),
             "rounds": [*_before(state), await keep_round(view.run, last)],

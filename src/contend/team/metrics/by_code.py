@@ -2,11 +2,11 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 
+from contend.models.evaluation import Measurement
 from contend.models.record import Language
 from contend.models.submission import Submission
 from contend.points import names_something, uncovered_points
 from contend.services import Services
-from contend.team.metrics.finding import Finding
 from contend.team.metrics.support import checked_validity, citation_support
 from contend.team.state import MetricTask
 from contend.text import shorten
@@ -30,24 +30,24 @@ _SAID: dict[Language, dict[str, str]] = {
 }
 
 
-CodeMetric = Callable[[Services, MetricTask, Submission], Awaitable[Finding]]
+CodeMetric = Callable[[Services, MetricTask, Submission], Awaitable[Measurement]]
 
 
-async def citation_validity(services: Services, task: MetricTask, submission: Submission) -> Finding:
+async def citation_validity(services: Services, task: MetricTask, submission: Submission) -> Measurement:
     """The share of citations whose source was retrieved; 0.0 where nothing is cited."""
     language = (await services.run(task)).options.language
     validity = await checked_validity(services, submission)
     if not validity.total:
-        return Finding(0.0, _SAID[language]["uncited"])
+        return Measurement(0.0, _SAID[language]["uncited"])
     return _share(validity.valid, validity.total, "valid", language)
 
 
-async def point_coverage(services: Services, task: MetricTask, submission: Submission) -> Finding:
+async def point_coverage(services: Services, task: MetricTask, submission: Submission) -> Measurement:
     """The share of the plan's points that the report answers; None without a plan."""
     language = (await services.run(task)).options.language
     points = [point for point in submission.points if names_something(point)]
     if not points:
-        return Finding(None, _SAID[language]["planless"])
+        return Measurement(None, _SAID[language]["planless"])
     missing = uncovered_points(points, submission.content)
     finding = _share(len(points) - len(missing), len(points), "answered", language)
     if not missing:
@@ -56,8 +56,8 @@ async def point_coverage(services: Services, task: MetricTask, submission: Submi
     return finding._replace(reason=finding.reason + _SAID[language]["missing"].format(text=shown))
 
 
-def _share(good: int, total: int, said: str, language: Language) -> Finding:
-    return Finding(good / total, _SAID[language][said].format(good=good, all=total))
+def _share(good: int, total: int, said: str, language: Language) -> Measurement:
+    return Measurement(good / total, _SAID[language][said].format(good=good, all=total))
 
 
 CODE_METRICS: Mapping[str, CodeMetric] = {

@@ -4,18 +4,17 @@ import math
 from numbers import Real
 
 from contend.errors import MetricError
-from contend.models.evaluation import MetricInput
+from contend.models.evaluation import Measurement, MetricInput
 from contend.models.options import MetricConfig
 from contend.models.submission import Submission
 from contend.registry import FunctionFailed, call_function
 from contend.services import Services
-from contend.team.metrics.finding import Finding
 from contend.text import clean, shorten
 
 
 async def judged_by_function(
     services: Services, config: MetricConfig, submission: Submission, *, theme: str
-) -> Finding:
+) -> Measurement:
     """What the function says: a score from 0 to 1, or a score and its reason.
 
     Raises:
@@ -34,7 +33,7 @@ async def judged_by_function(
         raise MetricError(f"the metric's function {error}") from error
 
 
-def finding_of(result: object) -> Finding:
+def finding_of(result: object) -> Measurement:
     """A function's result as a finding.
 
     Raises:
@@ -45,4 +44,4 @@ def finding_of(result: object) -> Finding:
     if not 0 <= number <= 1 or not isinstance(reason, str):
         shown = shorten(repr(result), 80)
         raise MetricError(f"the metric's function gave {shown}: give a score from 0 to 1, or (score, reason)")
-    return Finding(number, clean(reason))
+    return Measurement(number, clean(reason))

@@ -15,8 +15,8 @@ from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.criteria import judged_by_criteria
 from contend.team.evaluation import found_evidence
-from contend.team.metrics.seen import whole_text
-from contend.team.metrics.shown import cited_passages, passage_values, reference_numbers, shown_report
+from contend.team.metrics.judge_view import cited_passages, passage_values, reference_numbers, shown_report
+from contend.team.metrics.rejection import whole_text
 from contend.team.state import MetricTask
 
 WITH_PASSAGES = "correctness"

@@ -9,8 +9,8 @@ from contend.prompts import Untrusted
 from contend.research.drafts import shown_draft
 from contend.research.gathering import cited_ids
 from contend.services import Services
-from contend.team.metrics.seen import whole_text
-from contend.team.metrics.shown import INVENTED, passage_values, whole_passages
+from contend.team.metrics.judge_view import INVENTED, passage_values, whole_passages
+from contend.team.metrics.rejection import whole_text
 from contend.text import squeezed
 
 

@@ -17,6 +17,7 @@ from contend.checks import (
     passage_text,
 )
 from contend.errors import BudgetExhausted, ModelError
+from contend.models.evaluation import Measurement
 from contend.models.record import Language
 from contend.models.replies import MOST_CITATIONS, CitationReply, Verdict
 from contend.models.research import Passage
@@ -26,7 +27,6 @@ from contend.prompts import Untrusted
 from contend.report import PublishedLine, published_lines
 from contend.services import Services
 from contend.team.metrics.by_model import scope_of
-from contend.team.metrics.finding import Finding
 from contend.team.state import MetricTask
 from contend.text import estimate_tokens, shorten, squeezed
 
@@ -77,7 +77,7 @@ class _Checked:
         return {"supported": 1.0, "near": NEAR_COUNTS}.get(self.check.level, 0.0)
 
 
-async def citation_support(services: Services, task: MetricTask, submission: Submission) -> Finding:
+async def citation_support(services: Services, task: MetricTask, submission: Submission) -> Measurement:
     """The share of sentences with a source that their passages support, near ones by half; None where nothing is cited.
 
     A sentence counts once, however often it stands in the report: with its weakest citation. One that names no passage
@@ -88,7 +88,7 @@ async def citation_support(services: Services, task: MetricTask, submission: Sub
     said = _SAID[(await services.run(task)).options.language]
     claims, unfounded = await _weighed(services, submission)
     if not claims:
-        return Finding(None, said["uncited"])
+        return Measurement(None, said["uncited"])
     claims, usage = await _asked(services, task, claims)
     bad = sorted((each for each in claims if not each.value), key=lambda each: each.check.support)
     good = sum(each.value == 1 for each in claims)
@@ -98,7 +98,7 @@ async def citation_support(services: Services, task: MetricTask, submission: Sub
     reason += said["unfounded"].format(count=unfounded) if unfounded else ""
     reason += said["worst"].format(text=shorten(bad[0].text, _SHOWN_CHARACTERS)) if bad else ""
     total = sum(each.value for each in claims)
-    return Finding(total / (len(claims) + unfounded), reason, [each.text for each in bad], usage)
+    return Measurement(total / (len(claims) + unfounded), reason, [each.text for each in bad], usage)
 
 
 async def checked_validity(services: Services, submission: Submission) -> Validity:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from contend.errors import ContendError
-from contend.models.evaluation import MetricScore
+from contend.models.evaluation import Measurement, MetricScore
 from contend.models.options import MetricConfig, ResolvedOptions
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
@@ -13,8 +13,7 @@ from contend.team.criteria import judged_by_criteria, reads_whole_reports
 from contend.team.metrics.by_code import CODE_METRICS
 from contend.team.metrics.by_function import judged_by_function
 from contend.team.metrics.by_model import WITH_PASSAGES, judged_by_model, judged_together
-from contend.team.metrics.finding import Finding
-from contend.team.metrics.seen import refusal
+from contend.team.metrics.rejection import refusal
 from contend.team.state import MetricTask
 
 Measured = tuple[MetricScore, CallUsage | None]
@@ -71,7 +70,7 @@ async def measure(services: Services, task: MetricTask) -> list[Measured]:
     submission = await services.require_submission(task["submission"])
     refused = refusal(task["theme"], submission.content, (await services.run(task)).options.language)
     if refused is not None:
-        return [(_score(each, Finding(0.0, refused)), None) for each in configs]
+        return [(_score(each, Measurement(0.0, refused)), None) for each in configs]
     if task["together"]:
         scores, usage = await judged_together(services, task, configs, submission)
         return [(score, usage if score is scores[0] else None) for score in scores]
@@ -91,7 +90,7 @@ def unscored(task: MetricTask, error: BaseException) -> list[MetricScore]:
     ]
 
 
-def _score(config: MetricConfig, finding: Finding) -> MetricScore:
+def _score(config: MetricConfig, finding: Measurement) -> MetricScore:
     return MetricScore(
         name=config.name,
         score=finding.score,
@@ -109,7 +108,7 @@ def _goes_together(services: Services, metric: MetricConfig, options: ResolvedOp
     return not options.evaluator.expected_score or (criteria and judged_by_criteria(services, metric, options))
 
 
-async def _found(services: Services, task: MetricTask, config: MetricConfig, submission: Submission) -> Finding:
+async def _found(services: Services, task: MetricTask, config: MetricConfig, submission: Submission) -> Measurement:
     if config.kind == "python":
         return await judged_by_function(services, config, submission, theme=task["theme"])
     return await CODE_METRICS[config.name](services, task, submission)

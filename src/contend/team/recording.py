@@ -14,14 +14,14 @@ from contend.team.rounds import NextStep
 from contend.team.view import TeamView
 
 
-async def keep_round_number(services: Services, view: TeamView, number: int) -> None:
+async def record_round_start(services: Services, view: TeamView, number: int) -> None:
     """Which round the team plays from now on."""
     status = TeamStatus(team_id=view.team.team_id, team_name=view.team.name, current_round=number)
     await services.record.save_team_status(view.execution_id, status.to("running"))
     await services.record.flush()
 
 
-async def keep_submission(
+async def record_submission(
     services: Services, view: TeamView, submission: Submission, *, document: str, brief: str
 ) -> None:
     """Into the record before anybody scores it, so that no later failure loses it."""
@@ -53,7 +53,7 @@ async def keep_submission(
     )
 
 
-async def keep_evaluation(services: Services, view: TeamView, result: EvaluationResult, done: Round) -> None:
+async def record_evaluation(services: Services, view: TeamView, result: EvaluationResult, done: Round) -> None:
     # First, because it waits for nobody: it is committed with the evaluation.
     await services.record.save_usage(view.execution_id, view.team.team_id, view.round_number, done.calls)
     await services.record.save_evaluation(
@@ -80,7 +80,7 @@ async def keep_evaluation(services: Services, view: TeamView, result: Evaluation
     )
 
 
-async def keep_decision(
+async def record_decision(
     services: Services, view: TeamView, decision: NextStep, *, asked_judge: bool, seconds: float
 ) -> None:
     await services.record.save_round_status(
@@ -109,7 +109,7 @@ async def keep_decision(
     )
 
 
-async def keep_end(services: Services, view: TeamView, best: Round | None, problem: str) -> None:
+async def record_end(services: Services, view: TeamView, best: Round | None, problem: str) -> None:
     """How a team on its own ended."""
     team, record = view.team, services.record
     running = TeamStatus(team_id=team.team_id, team_name=team.name, current_round=view.round_number).to("running")

@@ -9,7 +9,7 @@ from contend.prompts import Untrusted
 from contend.research.drafts import shown_draft
 from contend.research.gathering import cited_ids
 from contend.services import Services
-from contend.team.metrics.seen import whole_text
+from contend.team.metrics.rejection import whole_text
 from contend.text import estimate_tokens
 
 INVENTED = "?"
