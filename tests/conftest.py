@@ -41,11 +41,12 @@ The overall score is the weighted mean of all metrics. A metric that fails is le
 
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No key, address or option of the machine reaches a test."""
+    """No key, address, option or language of the machine reaches a test."""
     for name in [*os.environ]:
         if name.startswith(("CONTEND_", "OPENAI_", "TAVILY_", "LANGSMITH_", "LANGCHAIN_")) and name != "CONTEND_DATA":
             monkeypatch.delenv(name)
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.chdir(tmp_path)
 
 

@@ -113,7 +113,7 @@ def test_a_japanese_theme_is_shown_and_answered_as_it_is(terminal: Terminal, tmp
 
     assert said.code == 0
     assert JAPANESE in said.out
-    assert "再開" in said.out.partition("Summary")[2]
+    assert "再開" in said.out.partition("概要")[2]
     assert "## 概要" in terminal("report", "ja").out
     assert JAPANESE in terminal("runs").out
 

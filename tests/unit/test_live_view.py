@@ -1,6 +1,6 @@
 """The live view: a fold over events, drawn within the terminal's width in both languages."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from io import StringIO
 
 import pytest
@@ -10,6 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from contend.cli.board import Board
 from contend.cli.live import LiveView, line_of
+from contend.cli.words import speak, speak_locale
 from contend.models.events import (
     AnyEvent,
     DocumentsRead,
@@ -86,9 +87,17 @@ def drawn(board: Board, *, width: int, height: int) -> list[str]:
     return [line.rstrip() for line in capture.get().splitlines()]
 
 
+@pytest.fixture(autouse=True)
+def _in_english() -> Iterator[None]:
+    """Unless a test speaks another language."""
+    yield
+    speak_locale()
+
+
 @pytest.mark.parametrize("language", ["en", "ja"])
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40)])
 def test_a_run_in_its_second_round(language: str, width: int, height: int, snapshot: SnapshotAssertion) -> None:
+    speak(THEMES[language])
     lines = drawn(board_after(events(language)), width=width, height=height)
 
     assert max(cell_len(line) for line in lines) <= width
@@ -199,6 +208,7 @@ def test_what_was_learned_is_kept_for_the_end() -> None:
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_each_event_is_one_line_without_control_characters(language: str) -> None:
+    speak(THEMES[language])
     for event in events(language):
         line = line_of(event)
         assert line.isprintable()

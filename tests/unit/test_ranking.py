@@ -170,7 +170,7 @@ def test_the_command_shows_ties_as_the_rule_has_them(terminal: Terminal) -> None
     rows = [line.split()[:3] for line in shown if re.match(r" *(\d|–) +[A-Z]", line)]
     assert [row[1].lower() for row in rows] == [place.team_id for place in expected]
     assert [row[2] for row in rows] == [
-        "90.0/100", "91.0/100", "80.0/100", "80.0/100", "80.0/100", "unscored", "unscored", "–",
+        "90.0/100", "91.0/100", "80.0/100", "80.0/100", "80.0/100", "未採点", "未採点", "–",
     ]  # fmt: skip
 
 

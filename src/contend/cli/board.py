@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from contend.cli.text import WHY_STOPPED, counted
+from contend.cli.words import tr
 from contend.models.events import (
     DocumentsRead,
     Learned,
@@ -36,7 +37,7 @@ class TeamRow:
     rank: int | None = None
     best: float | None = None
     round_number: int = 0
-    doing: str = "waits for a slot"
+    doing: str = field(default_factory=lambda: tr("waits for a slot"))
     state: TeamState = "pending"
 
 
@@ -51,7 +52,7 @@ class Board:
     models: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     usage: RunUsage = field(default_factory=RunUsage)
-    stage: str = "Opening"
+    stage: str = field(default_factory=lambda: tr("Opening"))
     lesson: str = ""
     began: bool = False
 
@@ -75,37 +76,39 @@ class Board:
             case RunStarted():
                 self._start(event)
             case DocumentsRead():
-                self.stage = f"Reading documents: {event.read:,} of {event.files:,}"
+                self.stage = tr(
+                    "Reading documents: {read} of {files}", read=f"{event.read:,}", files=f"{event.files:,}"
+                )
             case WinnerPicked():
                 self.rank(event.leaderboard)
-                self.stage = "Making the report of the best"
+                self.stage = tr("Making the report of the best")
             case ReportMerged() | ReportPublished():
                 done = isinstance(event, ReportPublished)
-                self.stage = "Learning from the run" if done else "Publishing the report"
+                self.stage = tr("Learning from the run") if done else tr("Publishing the report")
             case Learned():
-                self.lesson = f"playbook {event.dataset}, version {event.playbook_version}: {event.summary}"
+                self.lesson = learned_text(event)
             case SourceOff():
                 self.sources_off[event.source] = event.reason
             case RunDone():
                 self.usage = event.usage
             case QuestionAsked():
-                self.stage = "Waiting for a person"
+                self.stage = tr("Waiting for a person")
                 if event.team_id:
-                    self.team(event.team_id).doing = f"asks a person: {event.asked}"
+                    self.team(event.team_id).doing = tr("asks a person: {what}", what=tr(event.asked))
             case _:
                 self._follow(event)
 
     def _start(self, event: RunStarted) -> None:
         self.theme, self.models, self.warnings = event.theme, event.models, event.warnings
         self.sources, self.sources_off = event.sources, dict(event.sources_off)
-        self.stage = "Competing"
+        self.stage = tr("Competing")
         for team_id in event.teams:
             self.team(team_id)
 
     def _follow(
         self, event: TeamStarted | RoundStarted | StepDone | RoundSubmitted | RoundScored | RoundJudged | TeamDone
     ) -> None:
-        self.stage = "Competing"
+        self.stage = tr("Competing")
         row = self.team(event.team_id)
         row.doing = doing_after(event) or row.doing
         match event:
@@ -126,34 +129,41 @@ def doing_after(  # noqa: PLR0911 - a line for each event
     """What a team is at once this has happened; "" where nothing is new."""
     match event:
         case TeamStarted():
-            return "starts"
+            return tr("starts")
         case RoundStarted():
-            return "plans"
+            return tr("plans")
         case StepDone():
-            return _after_step(event)
+            return tr(_STEPS[event.step], detail=event.detail)
         case RoundSubmitted():
-            return f"is scored ({counted(event.characters, 'character')})"
+            return tr("is scored ({length})", length=counted(event.characters, "character"))
         case RoundScored():
-            return "is judged: is another round worth it?"
+            return tr("is judged: is another round worth it?")
         case RoundJudged():
-            return "goes on" if event.exit_reason is None else f"done: {WHY_STOPPED[event.exit_reason]}"
+            reason = event.exit_reason
+            return tr("goes on") if reason is None else tr("done: {why}", why=tr(WHY_STOPPED[reason]))
         case TeamDone():
             return _ended(event)
 
 
-def _after_step(event: StepDone) -> str:
-    match event.step:
-        case "plan":
-            return f"searches ({event.detail})"
-        case "search":
-            return f"reads ({event.detail})"
-        case "choose":
-            return f"writes ({event.detail})"
-        case "write":
-            return f"reviews its draft ({event.detail})"
-        case "review":
-            return f"reviewed: {event.detail}"
+_STEPS = {
+    "plan": "searches ({detail})",
+    "search": "reads ({detail})",
+    "choose": "writes ({detail})",
+    "write": "reviews its draft ({detail})",
+    "review": "reviewed: {detail}",
+}
 
 
 def _ended(event: TeamDone) -> str:
-    return "" if event.status == "completed" else f"{event.status}: {event.error_message or 'no reason given'}"
+    if event.status == "completed":
+        return ""
+    return f"{tr(event.status)}: {event.error_message or tr('no reason given')}"
+
+
+def learned_text(event: Learned) -> str:
+    return tr(
+        "playbook {dataset}, version {version}: {summary}",
+        dataset=event.dataset,
+        version=event.playbook_version,
+        summary=event.summary,
+    )

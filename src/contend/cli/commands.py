@@ -10,6 +10,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from contend.cli.words import speak, speak_english
+
 GIVEN_WORKSPACE: ContextVar[Path | None] = ContextVar("given_workspace", default=None)
 """The workspace that the command was given, so that the commands it advises can repeat it."""
 
@@ -24,8 +26,19 @@ def _given_or_global(context: typer.Context, workspace: Path | None) -> Path | N
 _HELP = "Folder of config, prompts, playbooks and results (env CONTEND_WORKSPACE)"
 ROOT_WORKSPACE = Annotated[Path | None, typer.Option("--workspace", metavar="DIR", help=_HELP)]
 WORKSPACE = Annotated[Path | None, typer.Option("--workspace", metavar="DIR", help=_HELP, callback=_given_or_global)]
-JSON = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-JSON_LINES = Annotated[bool, typer.Option("--json", help="Print each event as a line of JSON, the outcome last.")]
+
+
+def _in_english(as_json: bool) -> bool:
+    """Programs read the same words wherever they run."""
+    if as_json:
+        speak_english()
+    return as_json
+
+
+JSON = Annotated[bool, typer.Option("--json", help="Print JSON.", callback=_in_english)]
+JSON_LINES = Annotated[
+    bool, typer.Option("--json", help="Print each event as a line of JSON, the outcome last.", callback=_in_english)
+]
 
 
 def _known_threads(context: typer.Context, incomplete: str) -> list[str]:
@@ -159,6 +172,7 @@ def run(
     Exit codes: 0 done, 1 done but partial, 2 no report or bad input, 3 waiting for a person, 130 stopped (go on with
     `contend resume`).
     """
+    speak(theme, language)
     with _uncollected():
         from contend.cli.options import run_options
         from contend.cli.run import dry_run_theme, run_theme
@@ -312,6 +326,7 @@ def evaluate(
     """Score any text as a submission would be scored. Exit code 1 if a metric could not be scored."""
     from contend.cli.evaluate import evaluate_file
 
+    speak(theme)
     raise typer.Exit(evaluate_file(file, theme, model=model, workspace=workspace, as_json=as_json))
 
 

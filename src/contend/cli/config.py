@@ -12,6 +12,7 @@ from rich.text import Text
 
 from contend.cli.screen import advise, say, say_json, show
 from contend.cli.text import counted, plain
+from contend.cli.words import tr
 from contend.errors import InputError, StoreError
 from contend.models.options import DEPTHS, RunOptions
 from contend.prompts import PromptBuilderSettings, PromptLibrary
@@ -50,7 +51,7 @@ def show_config(*, workspace: Path | None, as_json: bool) -> None:
     if as_json:
         say_json([value._asdict() for value in values])
         return
-    table = _table("Value", "", "From")
+    table = _table(tr("Value"), "", tr("From"))
     for value in values:
         table.add_row(value.name, Text(plain(_shown(value.value))), Text(value.origin, style="dim"))
     show(table)
@@ -65,11 +66,11 @@ def show_prompts(*, workspace: Path | None, as_json: bool) -> None:
     if as_json:
         say_json([row._asdict() for row in rows])
         return
-    table = _table("Prompt", "", "Variables", "File")
+    table = _table(tr("Prompt"), "", tr("Variables"), tr("File"))
     for row in rows:
         table.add_row(row.name, row.language, " ".join(row.variables), Text(_short(row.path), style="dim"))
     show(table)
-    say(f"A file of the same name under {folder / 'prompts'} takes a prompt's place.")
+    say(tr("A file of the same name under {folder} takes a prompt's place.", folder=folder / "prompts"))
 
 
 def _process(settings: Settings, workspace: Path | None) -> Iterator[Value]:
@@ -179,7 +180,7 @@ def _shown(value: object) -> str:
         case None:
             return "–"
         case bool():
-            return "yes" if value else "no"
+            return tr("yes") if value else tr("no")
         case list() if all(isinstance(item, dict) for item in value):
             return ", ".join(str(item.get("name", item)) for item in value) or "–"
         case list():
@@ -222,17 +223,27 @@ def write_workspace(folder: Path, *, force: bool) -> None:
     """
     target = folder.expanduser().absolute()
     if target.is_file():
-        raise InputError(f"{target} is a file: name a folder")
+        raise InputError(tr("{path} is a file: name a folder", path=target))
     if target.exists() and not os.access(target, os.W_OK):
-        raise StoreError(f"{target} cannot be written: mend its rights or choose another folder")
+        raise StoreError(tr("{path} cannot be written: mend its rights or choose another folder", path=target))
     files = _shipped_files(target)
     present = [path for path in files if path.exists()]
     if present and not force:
-        more = f" and {len(present) - 1} more" if len(present) > 1 else ""
-        raise InputError(f"{present[0]}{more} is there already: choose another folder, or overwrite with --force")
+        more = " " + tr("and {count} more", count=len(present) - 1) if len(present) > 1 else ""
+        raise InputError(
+            tr("{path} is there already: choose another folder, or overwrite with --force", path=f"{present[0]}{more}")
+        )
     for path, text in files.items():
         write_file(path, text)
-    say(f"Wrote {counted(len(files), 'file')} into {plain(str(target))}: config/, prompts/ and {_EXAMPLE}.")
+    count = counted(len(files), "file")
+    say(
+        tr(
+            "Wrote {count} into {folder}: {names}",
+            count=count,
+            folder=plain(str(target)),
+            names=f"config/, prompts/, {_EXAMPLE}",
+        )
+    )
     advise(f"contend doctor --workspace {target}", f"contend run THEME --docs FOLDER --workspace {target}")
 
 

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from contend.cli.screen import advise, say, say_json, show
 from contend.cli.text import counted, plain
+from contend.cli.words import tr
 from contend.errors import ContendError, InputError, StoreError
 from contend.llm.endpoint import NoAnswer
 from contend.llm.listing import listed_models
@@ -70,7 +71,7 @@ async def _checks(settings: Settings) -> list[Check]:
     try:
         services = await asyncio.to_thread(Services, settings)
     except InputError as error:
-        return [*checks, Check("config", "fault", str(error), "see `contend config show` once it is mended")]
+        return [*checks, Check("config", "fault", str(error), tr("see `contend config show` once it is mended"))]
     servers = await _local_servers()
     checks += [
         Check("config", "ok", f"{counted(len(services.config.teams), 'team')}: {', '.join(services.config.teams)}"),
@@ -92,9 +93,12 @@ def _workspace_check(settings: Settings) -> Check:
         check_folder(settings.folder, "workspace")
     except NotReady as error:
         return Check("workspace", "fault", error.lack, error.remedy)
-    return Check(
-        "workspace", "ok", f"{settings.folder}{'' if settings.folder.exists() else ' (made by the first run)'}"
+    made = (
+        str(settings.folder)
+        if settings.folder.exists()
+        else tr("{folder} (made by the first run)", folder=settings.folder)
     )
+    return Check("workspace", "ok", made)
 
 
 def _prompts_check(services: Services) -> Check:
@@ -102,19 +106,23 @@ def _prompts_check(services: Services) -> Check:
         for language in LANGUAGES:
             services.library.check(language)
     except InputError as error:
-        return Check("prompts", "fault", str(error), "mend the file, or delete it to have the shipped prompt back")
+        return Check("prompts", "fault", str(error), tr("mend the file, or delete it to have the shipped prompt back"))
     count = counted(len(services.library.names()), "prompt")
-    return Check("prompts", "ok", f"{count} render in {' and '.join(LANGUAGES)}")
+    return Check("prompts", "ok", tr("{prompts} render in {languages}", prompts=count, languages=", ".join(LANGUAGES)))
 
 
 async def _model_check(services: Services, servers: Sequence[Server]) -> Check:
     """Whether the endpoint answers and has the models; without one, what else there is."""
     if not services.models.providers.are_set():
-        said = "no OPENAI_API_KEY or OPENAI_BASE_URL: contend quotes from your documents, without a language model"
+        said = tr("no OPENAI_API_KEY or OPENAI_BASE_URL: contend quotes from your documents, without a language model")
         return Check("model", "off", said, _offer(servers))
     if services.models.recording:
         recorded = services.models.recording.summary
-        said = f"replies recorded on {recorded.recorded_on} (model {recorded.model}) are played; no model is asked"
+        said = tr(
+            "replies recorded on {day} (model {model}) are played; no model is asked",
+            day=recorded.recorded_on,
+            model=recorded.model,
+        )
         return Check("model", "ok", said)
     wanted = _wanted_models(services)
     try:
@@ -126,7 +134,10 @@ async def _model_check(services: Services, servers: Sequence[Server]) -> Check:
     if warnings:
         return Check("model", "warning", "; ".join(warnings))
     places = services.models.providers.by_endpoint(wanted)
-    said = "; ".join(f"{endpoint.address} has {', '.join(names.values())}" for endpoint, names in places)
+    said = "; ".join(
+        tr("{endpoint} has {models}", endpoint=endpoint.address, models=", ".join(names.values()))
+        for endpoint, names in places
+    )
     return Check("model", "ok", said)
 
 
@@ -139,10 +150,12 @@ def _wanted_models(services: Services) -> list[str]:
 async def _context_check(services: Services) -> Check:
     """How much each model can read, and who says so."""
     contexts = await services.models.contexts(_wanted_models(services))
-    said = "; ".join(f"{name} {tokens:,} tokens ({origin})" for name, (tokens, origin) in contexts.items())
+    said = "; ".join(f"{name} {counted(tokens, 'token')} ({origin})" for name, (tokens, origin) in contexts.items())
     unknown = [name for name, context in contexts.items() if context.origin == "default"]
     if unknown:
-        remedy = f"say how much {', '.join(unknown)} can read: [context] in the workspace's config/models.toml"
+        remedy = tr(
+            "say how much {models} can read: [context] in the workspace's config/models.toml", models=", ".join(unknown)
+        )
         return Check("context", "warning", said, remedy)
     return Check("context", "ok", said)
 
@@ -153,18 +166,28 @@ def _judges_check(services: Services) -> Check:
     resolved = resolve_options(services.config, RunOptions(), theme="", has_language_model=is_set)
     warning = judges_warning(resolved.options, resolved.teams)
     judge = resolved.options.models["evaluator"]
-    return Check("judges", "warning", warning) if warning else Check("judges", "ok", f"{judge}, not the writer's model")
+    return (
+        Check("judges", "warning", warning)
+        if warning
+        else Check("judges", "ok", tr("{model}, not the writer's model", model=judge))
+    )
 
 
 def _found(server: Server) -> str:
-    return f"{server.kind}'s usual port: {', '.join(server.models[:_MODELS_SHOWN]) or 'no models'}"
+    models = ", ".join(server.models[:_MODELS_SHOWN]) or tr("no models")
+    return tr("{kind}'s usual port: {models}", kind=server.kind, models=models)
 
 
 def _offer(servers: Sequence[Server]) -> str:
     if not servers:
-        return "set OPENAI_API_KEY, or OPENAI_BASE_URL for any OpenAI-compatible server"
+        return tr("set OPENAI_API_KEY, or OPENAI_BASE_URL for any OpenAI-compatible server")
     return "; ".join(
-        f"export OPENAI_BASE_URL={server.url} to use the server found there ({_found(server)})" for server in servers
+        tr(
+            "{command} to use the server found there ({server})",
+            command=f"export OPENAI_BASE_URL={server.url}",
+            server=_found(server),
+        )
+        for server in servers
     )
 
 
@@ -182,11 +205,11 @@ async def _source(services: Services, name: str, documents: Sequence[str]) -> Ch
         reason = await services.source(name, documents).check()
     except InputError as error:
         where = "`documents` in config/orchestrator.toml [options]" if name == "local" else "config/sources.toml"
-        return Check(f"source {name}", "fault", str(error), f"mend {where}")
+        return Check(f"source {name}", "fault", str(error), tr("mend {file}", file=where))
     if reason is None:
-        return Check(f"source {name}", "ok", "on")
+        return Check(f"source {name}", "ok", tr("on"))
     remedies = {"local": "give --docs PATH to a run", "tavily": "set TAVILY_API_KEY to search the web"}
-    return Check(f"source {name}", "off", reason, remedies.get(name, "runs go on without it"))
+    return Check(f"source {name}", "off", reason, tr(remedies.get(name, "runs go on without it")))
 
 
 async def _store_checks(services: Services) -> list[Check]:
@@ -199,24 +222,24 @@ async def _record(services: Services) -> Check:
         count = len(await services.record.executions(limit=1000))
     except ContendError as error:
         return Check("record", "fault", str(error))
-    return Check("record", "ok", counted(count, "run") if count else "no runs yet")
+    return Check("record", "ok", counted(count, "run") if count else tr("no runs yet"))
 
 
 async def _checkpointer(services: Services) -> Check:
     kind = services.settings.checkpointer
     if kind == "memory":
-        remedy = "unset CONTEND_CHECKPOINTER to keep them in SQLite"
-        return Check("checkpointer", "warning", "memory: a run that is stopped cannot go on", remedy)
+        remedy = tr("unset CONTEND_CHECKPOINTER to keep them in SQLite")
+        return Check("checkpointer", "warning", tr("memory: a run that is stopped cannot go on"), remedy)
     if kind == "redis":
         return await _redis(services)
     if not has_checkpoints(services.settings):
-        return Check("checkpointer", "ok", "SQLite, made by the first run")
+        return Check("checkpointer", "ok", tr("SQLite, made by the first run"))
     try:
         async with open_checkpointer(services.settings) as saver:
             await saver.aget_tuple({"configurable": {"thread_id": "doctor", "checkpoint_ns": ""}})
     except StoreError as error:
         return Check("checkpointer", "fault", str(error))
-    return Check("checkpointer", "ok", "SQLite answers")
+    return Check("checkpointer", "ok", tr("SQLite answers"))
 
 
 async def _redis(services: Services) -> Check:
@@ -227,16 +250,18 @@ async def _redis(services: Services) -> Check:
         return Check("checkpointer", "fault", str(error))
     if warnings:
         return Check("checkpointer", "warning", "; ".join(warnings))
-    return Check("checkpointer", "ok", f"Redis at {settings.redis_address} answers, with search and JSON")
+    return Check(
+        "checkpointer", "ok", tr("Redis at {address} answers, with search and JSON", address=settings.redis_address)
+    )
 
 
 def _extra_checks(servers: Sequence[Server]) -> Iterator[Check]:
     """What is not needed for the main job."""
     served = find_spec("langgraph_cli") is not None and find_spec("langgraph_api") is not None
     if served:
-        yield Check("serve", "ok", "`contend serve` opens the graphs in Studio")
+        yield Check("serve", "ok", tr("`contend serve` opens the graphs in Studio"))
     else:
-        yield Check("serve", "off", "the extra `serve` is not installed", "pip install 'contend[serve]'")
+        yield Check("serve", "off", tr("the extra `serve` is not installed"), "pip install 'contend[serve]'")
     for server in servers:
         yield Check("local server", "ok", f"{server.url} ({_found(server)})")
 
@@ -271,8 +296,8 @@ def _table(checks: Sequence[Check]) -> Table:
 
 def _advise(faults: Sequence[Check]) -> None:
     if faults:
-        say(f"Not ready: mend {', '.join(check.name for check in faults)}.")
+        say(tr("Not ready: mend {checks}.", checks=", ".join(check.name for check in faults)))
         advise("contend doctor")
     else:
-        say("Ready.")
+        say(tr("Ready."))
         advise("contend run THEME --docs FOLDER")

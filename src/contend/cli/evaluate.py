@@ -8,7 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from contend.cli.screen import say_json, show
-from contend.cli.text import plain, usage_text
+from contend.cli.text import plain, score_text, usage_text
+from contend.cli.words import tr
 from contend.errors import InputError
 from contend.models.evaluation import EvaluationResult, MetricScore
 from contend.models.options import RunOptions
@@ -16,7 +17,6 @@ from contend.models.task import RunUsage
 from contend.scoring import evaluate
 from contend.services import Services
 from contend.settings import load_settings
-from contend.text import shown_score
 
 
 def evaluate_file(file: Path, theme: str, *, model: str | None, workspace: Path | None, as_json: bool) -> int:
@@ -35,21 +35,23 @@ def evaluate_file(file: Path, theme: str, *, model: str | None, workspace: Path 
 
 def _show(result: EvaluationResult, usage: RunUsage) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("Metric", no_wrap=True)
-    table.add_column("Score", justify="right", no_wrap=True)
-    table.add_column("Reason", overflow="fold")
+    table.add_column(tr("Metric"), no_wrap=True)
+    table.add_column(tr("Score"), justify="right", no_wrap=True)
+    table.add_column(tr("Reason"), overflow="fold")
     for metric in result.metrics:
         table.add_row(
             metric.name,
-            shown_score(metric.score) if metric.applies else "–",
+            score_text(metric.score) if metric.applies else "–",
             Text(plain(metric.reason) + _on_quotes(metric)),
         )
-    overall = Text(f"Overall {shown_score(result.overall)}", style="bold")
+    overall = Text(tr("Overall {score}", score=score_text(result.overall)), style="bold")
     show(Group(table, "", overall, Text(usage_text(usage), style="dim")))
 
 
 def _on_quotes(metric: MetricScore) -> str:
-    return f" (quotes that are not in the text, and were dropped: {metric.dropped})" if metric.dropped else ""
+    if not metric.dropped:
+        return ""
+    return " " + tr("(quotes that are not in the text, and were dropped: {count})", count=metric.dropped)
 
 
 async def _evaluated(
@@ -66,6 +68,6 @@ def _text(file: Path) -> str:
     try:
         return file.expanduser().read_text("utf-8")
     except OSError as error:
-        raise InputError(f"{file}: cannot be read: {error.strerror}") from error
+        raise InputError(tr("{file}: cannot be read: {why}", file=file, why=error.strerror)) from error
     except UnicodeDecodeError as error:
-        raise InputError(f"{file}: not UTF-8 text: save it as UTF-8") from error
+        raise InputError(tr("{file}: not UTF-8 text: save it as UTF-8", file=file)) from error

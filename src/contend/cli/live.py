@@ -14,9 +14,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from contend.cli.board import Board, TeamRow
+from contend.cli.board import Board, TeamRow, learned_text
 from contend.cli.screen import facts_table, note, say, screen
-from contend.cli.text import NO_MODEL, STYLE, counted, duration, models_text, plain, usage_text, winner_text
+from contend.cli.text import NO_MODEL, STYLE, counted, duration, models_text, plain, score_text, usage_text, winner_text
+from contend.cli.words import tr
 from contend.models.events import (
     AnyEvent,
     Detail,
@@ -38,7 +39,6 @@ from contend.models.events import (
     Told,
     WinnerPicked,
 )
-from contend.text import shown_score
 
 _AROUND_ROWS = 11
 """Lines of the view that are no teams."""
@@ -48,7 +48,13 @@ _THEME_LINES = 2
 _MARGINS = 3
 _WIDEST = 110
 _REDRAWS_PER_SECOND = 8
-_STEPS = {"plan": "planned", "search": "found", "choose": "chose", "write": "wrote", "review": "reviewed:"}
+_STEPS = {
+    "plan": "planned {detail}",
+    "search": "found {detail}",
+    "choose": "chose {detail}",
+    "write": "wrote {detail}",
+    "review": "reviewed: {detail}",
+}
 
 
 class View(Protocol):
@@ -99,10 +105,12 @@ class Lines:
         if not isinstance(event, TeamDone) or not event.error_message:
             return event
         first = self._reasons.setdefault(event.error_message, event.team_id)
-        return event if first == event.team_id else event.model_copy(update={"error_message": f"as {first}"})
+        return (
+            event if first == event.team_id else event.model_copy(update={"error_message": tr("as {team}", team=first)})
+        )
 
     def stopping(self) -> None:
-        note("stopping; once more ends at once")
+        note(tr("stopping; once more ends at once"))
 
     def close(self) -> None:
         """A line is done when it is written."""
@@ -131,7 +139,7 @@ class LiveView:
             self._board.apply(event)
 
     def stopping(self) -> None:
-        self._board.stage = "Stopping; Ctrl-C again ends at once"
+        self._board.stage = tr("Stopping; Ctrl-C again ends at once")
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Drawn anew at each refresh, so that the clock goes on between events."""
@@ -155,12 +163,12 @@ def team_table(rows: list[TeamRow], *, most: int) -> Table:
     """Rank, team, best score, round, what it is at; at most `most` teams."""
     table = Table(box=None, expand=True, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("#", justify="right", width=2)
-    table.add_column("Team", no_wrap=True, overflow="ellipsis", max_width=20)
-    table.add_column("Best", justify="right", width=8)
-    table.add_column("Round", justify="right", width=5)
-    table.add_column("Now", no_wrap=True, overflow="ellipsis", ratio=1)
+    table.add_column(tr("Team"), no_wrap=True, overflow="ellipsis", max_width=20)
+    table.add_column(tr("Best"), justify="right", width=8)
+    table.add_column(tr("Round"), justify="right", width=5)
+    table.add_column(tr("Now"), no_wrap=True, overflow="ellipsis", ratio=1)
     for row in rows[:most]:
-        best = "–" if row.rank is None else shown_score(row.best)
+        best = "–" if row.rank is None else score_text(row.best)
         table.add_row(
             str(row.rank or "–"),
             Text(plain(row.name), style="bold" if row.rank == 1 else ""),
@@ -169,19 +177,19 @@ def team_table(rows: list[TeamRow], *, most: int) -> Table:
             Text(plain(row.doing), style=STYLE[row.state] if row.state != "running" else ""),
         )
     if len(rows) > most:
-        table.add_row("", Text(f"and {len(rows) - most} more", style="dim"), "", "", "")
+        table.add_row("", Text(tr("and {count} more", count=len(rows) - most), style="dim"), "", "", "")
     return table
 
 
 def _facts(board: Board) -> Iterator[tuple[str, str | Text]]:
     on = [name for name in board.sources if name not in board.sources_off]
     if board.models:
-        yield "Model", models_text(board.models)
+        yield tr("Model"), models_text(board.models)
     if on:
-        yield "Sources", ", ".join(on)
+        yield tr("Sources"), ", ".join(on)
     for name, reason in list(board.sources_off.items())[:_MOST_OFF]:
-        yield "Off", Text(plain(f"{name}: {reason}"), style="yellow")
-    yield "Used", usage_text(board.usage)
+        yield tr("Off"), Text(plain(f"{name}: {reason}"), style="yellow")
+    yield tr("Used"), usage_text(board.usage)
 
 
 def line_of(event: Told) -> str:
@@ -195,9 +203,12 @@ def _who_and_what(event: Told) -> tuple[str, str]:
         case TeamStarted() | TeamDone() | SourceOff():
             return event.team_id, _of_team(event)
         case RoundStarted() | StepDone() | RoundSubmitted() | RoundScored() | RoundJudged():
-            return event.team_id, f"round {event.round_number}: {_in_round(event)}"
+            return event.team_id, f"{tr('round {number}', number=event.round_number)}: {_in_round(event)}"
         case QuestionAsked():
-            return event.team_id or "contend", f"asks a person ({event.asked}): {event.description}"
+            return (
+                event.team_id or "contend",
+                f"{tr('asks a person: {what}', what=tr(event.asked))}: {event.description}",
+            )
         case _:
             return "contend", _of_run(event)
 
@@ -207,56 +218,69 @@ def _of_run(
 ) -> str:
     match event:
         case RunStarted():
-            off = "".join(f"; {name} is off ({reason})" for name, reason in event.sources_off.items())
-            what = f"{counted(len(event.teams), 'team')} on {', '.join(event.sources)}" if event.models else NO_MODEL
-            return f"{what}{off}: {event.theme}"
+            return _started(event)
         case DocumentsRead():
-            return f"read {event.read:,} of {counted(event.files, 'document')}"
+            return tr("read {read} of {documents}", read=f"{event.read:,}", documents=counted(event.files, "document"))
         case WinnerPicked():
-            return winner_text(event.team_id, event.score) if event.team_id else "no winner"
+            return winner_text(event.team_id, event.score) if event.team_id else tr("no winner")
         case ReportMerged() | ReportPublished():
             return _of_report(event)
         case Learned():
-            return f"playbook {event.dataset}, version {event.playbook_version}: {event.summary}"
+            return learned_text(event)
         case RunDone():
-            return event.status  # the outcome that follows says why
+            return tr(event.status)  # the outcome that follows says why
+
+
+def _started(event: RunStarted) -> str:
+    off = "".join(
+        "; " + tr("{source} is off ({reason})", source=name, reason=why) for name, why in event.sources_off.items()
+    )
+    if not event.models:
+        return f"{tr(NO_MODEL)}{off}: {event.theme}"
+    what = tr("{teams} on {sources}", teams=counted(len(event.teams), "team"), sources=", ".join(event.sources))
+    return f"{what}{off}: {event.theme}"
 
 
 def _of_report(event: ReportMerged | ReportPublished) -> str:
     if isinstance(event, ReportPublished):
-        return f"published the report with {counted(event.sources, 'source')}"
-    fate = "is published" if event.published else "is not better than the best team's"
-    return f"the merged report {fate} ({shown_score(event.score)})"
+        return tr("published the report with {sources}", sources=counted(event.sources, "source"))
+    if event.published:
+        return tr("the merged report is published ({score})", score=score_text(event.score))
+    return tr("the merged report is not better than the best team's ({score})", score=score_text(event.score))
 
 
 def _of_team(event: TeamStarted | TeamDone | SourceOff) -> str:
     match event:
         case TeamStarted():
-            return f"{event.team_name} starts"
+            return tr("{team} starts", team=event.team_name)
         case TeamDone():
-            return event.status + (f": {event.error_message}" if event.error_message else "")
+            return tr(event.status) + (f": {event.error_message}" if event.error_message else "")
         case SourceOff():
-            return f"source {event.source} is off from here on: {event.reason}"
+            return tr("source {source} is off from here on: {reason}", source=event.source, reason=event.reason)
 
 
 def _in_round(event: RoundStarted | StepDone | RoundSubmitted | RoundScored | RoundJudged) -> str:
     match event:
         case RoundStarted():
-            return "begins"
+            return tr("begins")
         case StepDone():
-            return f"{_STEPS[event.step]} {event.detail}"
+            return tr(_STEPS[event.step], detail=event.detail)
         case RoundSubmitted():
-            return f"submitted {counted(event.characters, 'character')}"
+            return tr("submitted {length}", length=counted(event.characters, "character"))
         case RoundScored():
             if not event.metrics:
-                return "quotes are not scored"
-            metrics = ", ".join(f"{metric.name} {shown_score(metric.score)}" for metric in event.metrics)
-            return f"scored {shown_score(event.score)} ({metrics}){_unsupported(event)}"
+                return tr("quotes are not scored")
+            metrics = ", ".join(f"{metric.name} {score_text(metric.score)}" for metric in event.metrics)
+            return f"{tr('scored {score}', score=score_text(event.score))} ({metrics}){_unsupported(event)}"
         case RoundJudged():
-            return f"{'goes on' if event.exit_reason is None else 'ends'}: {event.reasoning}"
+            return f"{tr('goes on') if event.exit_reason is None else tr('ends')}: {event.reasoning}"
 
 
 def _unsupported(event: RoundScored) -> str:
     """The sentences that their sources do not say."""
-    doubtful = [said for metric in event.metrics if metric.name == "citation_support" for said in metric.evidence]
-    return f"; not said by what it cites: {' '.join(f'“{plain(said)}”' for said in doubtful)}" if doubtful else ""
+    doubtful = [each for metric in event.metrics if metric.name == "citation_support" for each in metric.evidence]
+    if not doubtful:
+        return ""
+    return "; " + tr(
+        "not said by what it cites: {sentences}", sentences=" ".join(f"“{plain(each)}”" for each in doubtful)
+    )

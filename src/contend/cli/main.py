@@ -16,6 +16,7 @@ import typer
 
 from contend.cli import commands, playbook
 from contend.cli.commands import ROOT_WORKSPACE
+from contend.cli.words import speak_locale, tr
 from contend.errors import ContendError
 
 BAD_INPUT = 2
@@ -100,27 +101,31 @@ def main() -> None:
 
 def run_command(arguments: Sequence[str]) -> int:
     """Run one command in this process; its exit code. Errors are told on standard error, in one line."""
+    speak_locale()
     try:
         return int(app(args=list(arguments), prog_name="contend", standalone_mode=False) or 0)
     except ContendError as error:
         return _refuse(str(error))
     except typer.TyperException as error:
-        return _refuse(f"{error.format_message()} See `{_command(error)} --help`.")
+        see = tr("See `{command} --help`.", command=_command(error))
+        return _refuse(f"{error.format_message()} {see}")
     except OSError as error:
         from contend.cli.text import system_fault
 
         return _refuse(system_fault(error))
     except Exception as error:  # noqa: BLE001 - the top: a defect ends in one line too
         return _refuse(defect(error))
+    finally:
+        speak_locale()
 
 
 def defect(error: Exception) -> str:
     """What a defect is called, and where its details are where they could be kept."""
-    said = f"{type(error).__name__}: {error}; a defect of contend's"
+    name = f"{type(error).__name__}: {error}"
     try:
-        return f"{said}, details in {keep_details(error)}"
+        return tr("{error}; a defect of contend's, details in {path}", error=name, path=keep_details(error))
     except OSError:
-        return f"{said}; its details could not be kept"
+        return tr("{error}; a defect of contend's; its details could not be kept", error=name)
 
 
 def keep_details(error: Exception) -> Path:
@@ -156,7 +161,7 @@ def _command(error: typer.TyperException) -> str:
 
 def _stop(*_: int | FrameType | None) -> None:
     """Before and after a run; while one goes, `until_stopped` listens instead."""
-    os.write(2, b"stopped\n")
+    os.write(2, f"{tr('stopped')}\n".encode())
     os._exit(STOPPED)
 
 

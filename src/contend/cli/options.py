@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from contend.cli.words import tr
 from contend.errors import InputError, SeveralQuestions
 from contend.models.options import RunOptions
 from contend.settings import checked
@@ -48,7 +49,7 @@ def _rounds(given: str | None) -> tuple[int | None, int | None]:
     try:
         return int(least), int(most if colon else least)
     except ValueError:
-        raise InputError(f"--rounds {given!r}: give MIN:MAX, such as 1:3, or one number") from None
+        raise InputError(tr("--rounds {given}: give MIN:MAX, such as 1:3, or one number", given=repr(given))) from None
 
 
 def _names(given: Sequence[str] | None) -> list[str] | None:
@@ -60,9 +61,11 @@ def _text(path: Path) -> str:
     try:
         return path.expanduser().read_text("utf-8")
     except OSError as error:
-        raise InputError(f"--instructions {path}: cannot be read: {error.strerror}") from error
+        raise InputError(
+            tr("{file}: cannot be read: {why}", file=f"--instructions {path}", why=error.strerror)
+        ) from error
     except UnicodeDecodeError as error:
-        raise InputError(f"--instructions {path}: not UTF-8 text: save it as UTF-8") from error
+        raise InputError(tr("{file}: not UTF-8 text: save it as UTF-8", file=f"--instructions {path}")) from error
 
 
 class Answers(NamedTuple):
@@ -82,11 +85,11 @@ def answers_of(*, approve: bool, edit: Path | None, reject: str | None, answer: 
     given += [] if edit is None else [_edit(edit)]
     given += [] if reject is None else [_reject(reject)]
     if len(given) > 1 or (given and answer):
-        raise InputError("give one of --approve, --edit, --reject; where several questions wait, --answer for each")
+        raise InputError(tr("give one of --approve, --edit, --reject; where several questions wait, --answer for each"))
     named = [_named(text) for text in answer]
     twice = [name for name, times in Counter(name for name, _ in named).items() if times > 1]
     if twice:
-        raise InputError(f"--answer: {', '.join(twice)} has two answers: give one")
+        raise InputError(tr("--answer: {name} has two answers: give one", name=", ".join(twice)))
     return Answers(given[0] if given else None, dict(named))
 
 
@@ -100,7 +103,9 @@ def _named(text: str) -> tuple[str, object]:
             return question, _reject(rest)
         case "edit" if question and rest:
             return question, _edit(Path(rest))
-    raise InputError(f"--answer {text!r}: give QUESTION=approve, QUESTION=reject:WHY or QUESTION=edit:FILE")
+    raise InputError(
+        tr("--answer {given}: give QUESTION=approve, QUESTION=reject:WHY or QUESTION=edit:FILE", given=repr(text))
+    )
 
 
 def _reject(why: str) -> dict[str, object]:
@@ -113,18 +118,20 @@ def _edit(path: Path) -> dict[str, object]:
         text = path.expanduser().read_text("utf-8")
         values: Any = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
     except OSError as error:
-        raise InputError(f"--edit {path}: cannot be read: {error.strerror}") from error
+        raise InputError(tr("{file}: cannot be read: {why}", file=f"--edit {path}", why=error.strerror)) from error
     except ValueError as error:
-        raise InputError(f"--edit {path}: neither JSON nor, as .toml, TOML: {error}") from error
+        raise InputError(tr("--edit {path}: neither JSON nor, as .toml, TOML: {why}", path=path, why=error)) from error
     if not isinstance(values, Mapping):
-        raise InputError(f"--edit {path}: give an object with the edited values")
+        raise InputError(tr("--edit {path}: give an object with the edited values", path=path))
     return {"type": "edit", "args": dict(values)}
 
 
 def several_questions(several: SeveralQuestions) -> str:
     """What a person does about it at the terminal."""
     first, second, *_ = several.names
-    return (
-        f"{len(several.names)} questions are open, and an edit or a reason fits one of them: "
-        f'--approve approves all, --answer {first}=approve --answer "{second}=reject:WHY" answers each'
+    return tr(
+        "{count} questions are open, and an edit or a reason fits one of them: {all} approves all, {each} answers each",
+        count=len(several.names),
+        all="--approve",
+        each=f'--answer {first}=approve --answer "{second}=reject:WHY"',
     )

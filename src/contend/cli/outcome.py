@@ -13,10 +13,20 @@ from contend.app import RunOutcome
 from contend.approval import Question
 from contend.cli.board import Board, TeamRow
 from contend.cli.screen import advise, say, show
-from contend.cli.text import NO_MODEL, STATUS, STYLE, TO_SET_ONE, models_text, plain, usage_text, winner_text
+from contend.cli.text import (
+    NO_MODEL,
+    STATUS,
+    STYLE,
+    TO_SET_ONE,
+    models_text,
+    plain,
+    score_text,
+    usage_text,
+    winner_text,
+)
+from contend.cli.words import tr
 from contend.contest.closing import ALL_DELIVERED
 from contend.models.research import ResearchReport
-from contend.text import shown_score
 
 ID_SHOWN = 8
 """Characters of a question's id: enough to name it."""
@@ -25,7 +35,8 @@ ID_SHOWN = 8
 def show_outcome(outcome: RunOutcome, board: Board) -> None:
     """Print the end of a run."""
     if not outcome.went_on:
-        say(f"Nothing to do: thread {outcome.thread_id} is {outcome.status} ({plain(outcome.message)}).")
+        status = f"{tr(outcome.status)} ({tr(plain(outcome.message))})"
+        say(tr("Nothing to do: thread {thread} is {status}.", thread=outcome.thread_id, status=status))
         _next(outcome)
         return
     parts: list[RenderableType] = ["", _headline(outcome, board), ""]
@@ -33,7 +44,7 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
         parts += [_table(board.rows(), outcome.message), ""]
     if outcome.report is not None:
         summary = Markdown(plain(outcome.report.executive_summary), hyperlinks=False)
-        parts += [Text("Summary", style="bold"), Padding(summary, (0, 0, 0, 2)), ""]
+        parts += [Text(tr("Summary"), style="bold"), Padding(summary, (0, 0, 0, 2)), ""]
         parts += [] if board.models else [*_quotes(outcome.report), ""]
     if outcome.questions:
         parts += [shown_questions(outcome.questions)]
@@ -45,15 +56,15 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
 
 def _headline(outcome: RunOutcome, board: Board) -> Text:
     summary = outcome.summary
-    status = "Waiting" if outcome.questions else STATUS[outcome.status]
+    status = tr("Waiting" if outcome.questions else STATUS[outcome.status])
     said = Text(status, style=f"bold {STYLE[outcome.status]}")
     if outcome.report is not None and not board.models:
-        said.append(f": {NO_MODEL}", style="bold")
+        said.append(f": {tr(NO_MODEL)}", style="bold")
     elif summary is not None and summary.best_team_id is not None:
         names = {status.team_id: status.team_name for status in summary.team_statuses}
         said.append(f": {winner_text(names[summary.best_team_id], summary.best_score)}", style="bold")
     if outcome.status != "completed" or outcome.message != ALL_DELIVERED:
-        said.append(f"\n{plain(outcome.message)}", style="default not bold")
+        said.append(f"\n{tr(plain(outcome.message))}", style="default not bold")
     for notice in outcome.notices:
         said.append(f"\n{plain(notice)}", style="yellow not bold")
     return said
@@ -62,20 +73,25 @@ def _headline(outcome: RunOutcome, board: Board) -> Text:
 def _quotes(report: ResearchReport) -> list[RenderableType]:
     """The best quote of each part: without a language model they are the answer."""
     listed = "\n".join(f"{number}. {plain(each)}" for number, each in enumerate(report.key_findings, start=1))
-    return [Text("Quotes", style="bold"), Padding(Markdown(listed, hyperlinks=False), (0, 0, 0, 1)), Text(TO_SET_ONE)]
+    return [
+        Text(tr("Quotes"), style="bold"),
+        Padding(Markdown(listed, hyperlinks=False), (0, 0, 0, 1)),
+        Text(tr(TO_SET_ONE)),
+    ]
 
 
 def _table(rows: list[TeamRow], message: str) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("#", justify="right")
-    table.add_column("Team", no_wrap=True, overflow="ellipsis", max_width=24)
-    table.add_column("Best", justify="right", no_wrap=True)
-    table.add_column("Rounds", justify="right")
-    table.add_column("End", overflow="fold")
+    table.add_column(tr("Team"), no_wrap=True, overflow="ellipsis", max_width=24)
+    table.add_column(tr("Best"), justify="right", no_wrap=True)
+    table.add_column(tr("Rounds"), justify="right")
+    table.add_column(tr("End"), overflow="fold")
     for row in rows:
-        best = "–" if row.rank is None else shown_score(row.best)
-        said_above = row.doing.removeprefix(f"{row.state}: ") in message
-        ended = Text(row.state if said_above else plain(row.doing), style=STYLE[row.state])
+        best = "–" if row.rank is None else score_text(row.best)
+        state = tr(row.state)
+        known = row.doing.removeprefix(f"{state}: ") in message
+        ended = Text(state if known else plain(row.doing), style=STYLE[row.state])
         table.add_row(str(row.rank or "–"), Text(plain(row.name)), best, str(row.round_number or "–"), ended)
     return table
 
@@ -93,7 +109,7 @@ def _next(outcome: RunOutcome) -> None:
     if outcome.files:
         folder, names = Path(outcome.files[0]).parent, ", ".join(Path(file).name for file in outcome.files)
         shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
-        say(f"The report is in {plain(str(shown))}: {names}")
+        say(tr("The report is in {folder}: {files}", folder=plain(str(shown)), files=names))
 
 
 def shown_questions(questions: Sequence[Question]) -> RenderableType:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
+from contend.cli.words import tr
 from contend.errors import InputError
 from contend.readiness import check_folder
 from contend.sources.local.folders import OWN_REPORTS
@@ -29,7 +30,10 @@ def check_out(folder: Path | None, own: Path | None = None) -> Path | None:
     check_folder(path, "--out")
     for name in FILES:
         if (path / name).exists() and not (own and _same(path / name, own / name)):
-            raise InputError(f"--out {folder}: {name} of another run is there: name another folder, or move it away")
+            raise InputError(
+                tr("--out {folder}: {file} of another run is there: name another folder, or move it away",
+                   folder=folder, file=name)
+            )  # fmt: skip
     return path
 
 
@@ -50,7 +54,8 @@ def leave_files(files: Sequence[str], out: Path | None, theme: str) -> list[str]
     except OSError as error:
         if out is None:
             return list(files)
-        raise InputError(f"--out {out}: {error.strerror}; the report is in {Path(files[0]).parent}") from error
+        where = tr("The report is in {folder}: {files}", folder=Path(files[0]).parent, files=", ".join(FILES))
+        raise InputError(f"--out {out}: {error.strerror}. {where}") from error
 
 
 def _own_folder(theme: str, report: Path) -> Path:

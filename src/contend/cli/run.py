@@ -21,6 +21,7 @@ from contend.cli.results import check_out, leave_files
 from contend.cli.screen import advise, facts_table, in_workspace, note, say_json, show
 from contend.cli.stored_runs import LATEST, from_record, named_thread
 from contend.cli.text import models_text, plain, system_fault
+from contend.cli.words import speak, tr
 from contend.errors import ContendError, InputError, SeveralQuestions
 from contend.estimate import Estimate
 from contend.llm.budget import Limits
@@ -51,7 +52,7 @@ def run_theme(
     settings = load_settings(workspace=workspace, replay=replay)
     named = str(uuid4()) if thread is None else thread
     if named == LATEST:
-        raise InputError(f"--thread {LATEST!r} names the newest run wherever a thread is asked for: give another id")
+        raise InputError(tr("--thread 'latest' names the newest run wherever a thread is asked for: give another id"))
 
     def work(on_event: app.OnEvent) -> Awaitable[app.RunOutcome]:
         return app.run(theme, thread_id=named, options=options, settings=settings, on_event=on_event)
@@ -84,6 +85,7 @@ def resume_thread(
             raise InputError(several_questions(several)) from several
 
     board = from_record(settings, lambda record: _board_of(record, thread))
+    speak(board.theme)
     folder = check_out(out, settings.folder / "results" / thread)
     return _drive(thread, work, board, as_json=as_json, out=folder)
 
@@ -112,12 +114,13 @@ def _with_resume(reason: str, thread: str) -> str:
     """What stopped a run, and how it goes on where that is not said yet."""
     if f"contend resume {thread}" in reason:
         return reason
-    return f"{reason}; then go on with `{in_workspace(f'contend resume {thread}')}`"
+    command = in_workspace(f"contend resume {thread}")
+    return tr("{reason}; then go on with `{command}`", reason=reason, command=command)
 
 
 def _stopped(thread: str, *, began: bool, as_json: bool) -> int:
-    going_on = in_workspace(f"contend resume {thread}")
-    message = f"stopped; go on with `{going_on}`" if began else "stopped before the run began"
+    command = in_workspace(f"contend resume {thread}")
+    message = tr("stopped; go on with `{command}`", command=command) if began else tr("stopped before the run began")
     if as_json:
         outcome = {"type": "outcome", "exit_code": STOPPED, "thread_id": thread, "status": "interrupted"}
         say_json({**outcome, "message": message}, indent=None)
@@ -128,12 +131,12 @@ def _stopped(thread: str, *, began: bool, as_json: bool) -> int:
 async def _board_of(record: RecordStore, thread: str) -> Board:
     """What the record knows of a run that goes on: events tell only what comes from now on."""
     latest = await record.latest_execution(thread)
-    board = Board(stage="Going on")
+    board = Board(stage=tr("Going on"))
     if latest is not None:
         board.theme, board.models, board.began = latest.theme, latest.models, True
         for status in await record.team_statuses(latest.execution_id):
             row = board.team(status.team_id)
-            row.name, row.state, row.doing = status.team_name, status.status, status.error_message or status.status
+            row.name, row.state, row.doing = status.team_name, status.status, status.error_message or tr(status.status)
         board.rank(await record.leaderboard(latest.execution_id))
         board.usage = await record.usage(latest.execution_id)
     return board
@@ -185,43 +188,48 @@ def dry_run_theme(
         say_json(_as_json(planned))
         return
     title = Text(plain(planned.opening.theme), style="bold")
-    done = Text("Dry run: nothing was spent or written.", style="cyan")
+    done = Text(tr("Dry run: nothing was spent or written."), style="cyan")
     show(Group(title, done, "", facts_table(_facts(planned)), ""))
-    advise("the same command without --dry-run")
+    advise(tr("the same command without --dry-run"))
 
 
 def _facts(planned: app.DryRun) -> Iterator[tuple[str, str]]:
     opening, options = planned.opening, planned.opening.options
-    yield "Depth", f"{options.depth}, length {options.length}"
-    yield "Teams", ", ".join(team.name for team in opening.teams)
-    yield "Rounds", f"{options.min_rounds} to {options.max_rounds}"
-    yield "Sources", ", ".join(opening.sources)
+    yield tr("Depth"), tr("{depth}, length {length}", depth=options.depth, length=options.length)
+    yield tr("Teams"), ", ".join(team.name for team in opening.teams)
+    yield tr("Rounds"), tr("{least} to {most}", least=options.min_rounds, most=options.max_rounds)
+    yield tr("Sources"), ", ".join(opening.sources)
     for name, reason in opening.sources_off.items():
-        yield "Off", f"{name}: {reason}"
+        yield tr("Off"), f"{name}: {reason}"
     for line in opening.left_out:
-        yield "Left out", line
-    yield "Model", models_text(options.models_told)
-    yield "Playbook", options.dataset + ("" if options.learn else " (read only)")
+        yield tr("Left out"), line
+    yield tr("Model"), models_text(options.models_told)
+    yield tr("Playbook"), options.dataset if options.learn else tr("{dataset} (read only)", dataset=options.dataset)
     if options.recorded is None:
         yield from _costs(planned.estimate)
     else:
-        yield "Cost", "nothing: no model is asked"
+        yield tr("Cost"), tr("nothing: no model is asked")
     if limits := Limits.of(options).given():
-        yield "Limits", ", ".join(f"{name} {limit:,g}" for name, limit in limits.items())
+        yield tr("Limits"), ", ".join(f"{name} {limit:,g}" for name, limit in limits.items())
     for warning in opening.warnings:
-        yield "Warning", warning
+        yield tr("Warning"), warning
 
 
 def _costs(estimate: Estimate) -> Iterator[tuple[str, str]]:
     if not estimate.calls[1]:
-        yield "Cost", "nothing: no model calls"
+        yield tr("Cost"), tr("nothing: no model calls")
         return
-    yield "Calls", "{:,} to {:,} model calls".format(*estimate.calls)
-    yield "Tokens", "roughly {:,.0f} to {:,.0f}".format(*map(_rough, estimate.tokens))
+    least, most = estimate.calls
+    yield tr("Calls"), tr("{least} to {most} model calls", least=f"{least:,}", most=f"{most:,}")
+    yield tr("Tokens"), _roughly(*(f"{_rough(each):,.0f}" for each in estimate.tokens))
     if estimate.usd is None:
-        yield "Cost", "unknown: add the model's price under [prices] in config/models.toml"
+        yield tr("Cost"), tr("unknown: add the model's price under [prices] in config/models.toml")
     else:
-        yield "Cost", "roughly ${:,.2f} to ${:,.2f}".format(*estimate.usd)
+        yield tr("Cost"), _roughly(*(f"${each:,.2f}" for each in estimate.usd))
+
+
+def _roughly(least: str, most: str) -> str:
+    return tr("roughly {least} to {most}", least=least, most=most)
 
 
 def _rough(number: float) -> float:

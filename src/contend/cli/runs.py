@@ -11,17 +11,18 @@ from rich.table import Table
 from rich.text import Text
 
 from contend.cli.screen import advise, say, say_json, show
-from contend.cli.stored_runs import from_record, named_thread, stored_run
-from contend.cli.text import STATUS, STYLE, WHY_STOPPED, counted, models_text, plain, usage_text
+from contend.cli.stored_runs import from_record, named_thread, no_run, stored_run
+from contend.cli.text import STATUS, STYLE, WHY_STOPPED, counted, models_text, plain, score_text, usage_text
+from contend.cli.words import tr
 from contend.errors import InputError
 from contend.models.round import ExitReason, LeaderboardEntry
 from contend.models.rows import ExecutionRow
 from contend.models.task import RunStatus, TeamStatus
 from contend.settings import Settings, load_settings
-from contend.stored_runs import StoredRun, report_of, status_of, unknown_thread
+from contend.stored_runs import StoredRun, report_of, status_of
 from contend.stores.files import write_file
 from contend.stores.record import RecordStore
-from contend.text import shorten, shown_score
+from contend.text import shorten
 
 Format = Literal["md", "html", "json", "bibtex"]
 _THEME_SHOWN = 200
@@ -37,10 +38,10 @@ def show_status(thread: str, *, workspace: Path | None, as_json: bool) -> None:
         return
     execution = run.execution
     head = Text(plain(execution.theme), style="bold")
-    head.append(f"\n{STATUS[run.status]}", style=f"bold {STYLE[run.status]}")
+    head.append(f"\n{tr(STATUS[run.status])}", style=f"bold {STYLE[run.status]}")
     if run.message and "contend resume" not in run.message:
-        head.append(f" · {plain(run.message)}", style="not bold")
-    facts = f"{models_text(execution.models)} · {usage_text(run.usage)} · playbook {execution.dataset}"
+        head.append(f" · {tr(plain(run.message))}", style="not bold")
+    facts = f"{models_text(execution.models)} · {usage_text(run.usage)} · {tr('Playbook')} {execution.dataset}"
     show(Group(head, Text(facts, style="dim"), "", _teams(run), ""))
     _advise(run)
 
@@ -53,14 +54,14 @@ def show_runs(limit: int, *, workspace: Path | None, as_json: bool) -> None:
         say_json([row.model_dump(mode="json") for row in current])
         return
     if not current:
-        say(f"No runs yet in {settings.folder}.")
+        say(tr("No runs yet in {folder}.", folder=settings.folder))
         advise("contend run THEME --docs FOLDER")
         return
     table = _plain_table("Thread", "Started", "Status", "Best", "Theme")
     for row in current:
         started = f"{row.created_at.astimezone():%Y-%m-%d %H:%M}"
-        status = Text(row.status, style=STYLE[row.status])
-        best = "–" if row.winner_team_id is None else shown_score(row.best_score)
+        status = Text(tr(row.status), style=STYLE[row.status])
+        best = "–" if row.winner_team_id is None else score_text(row.best_score)
         table.add_row(
             _short_id(row.thread_id, threads), started, status, best, Text(plain(shorten(row.theme, _THEME_SHOWN)))
         )
@@ -96,8 +97,8 @@ def export_report(thread: str, *, kind: Format, out: Path | None, workspace: Pat
     try:
         write_file(out.expanduser(), text)
     except OSError as error:
-        raise InputError(f"--out {out}: cannot be written: {error.strerror}") from error
-    typer.echo(f"Wrote {out}.")
+        raise InputError(tr("--out {file}: cannot be written: {why}", file=out, why=error.strerror)) from error
+    say(tr("Wrote {file}.", file=out))
 
 
 def delete_thread(thread: str, *, workspace: Path | None, as_json: bool) -> None:
@@ -117,8 +118,9 @@ def delete_thread(thread: str, *, workspace: Path | None, as_json: bool) -> None
         say_json(deleted._asdict())
         return
     runs, texts = counted(deleted.executions, "run"), counted(deleted.documents, "text")
-    say(f"Deleted thread {deleted.thread_id}: {runs}, {texts}, its checkpoints and its report.")
-    say("Copies of the report in other folders and lessons in the playbook are left.")
+    what = tr("{runs}, {texts}, its checkpoints and its report", runs=runs, texts=texts)
+    say(tr("Deleted thread {thread}: {what}.", thread=deleted.thread_id, what=what))
+    say(tr("Copies of the report in other folders and lessons in the playbook are left."))
 
 
 async def _current(record: RecordStore, settings: Settings, limit: int) -> tuple[list[ExecutionRow], list[str]]:
@@ -147,7 +149,7 @@ def _teams(run: StoredRun) -> Table:
             Text(plain(status.team_name)),
             Text(*_state(status, run.status)),
             str(len(rounds)),
-            shown_score(entry.best_score) if entry and entry.rank else "–",
+            score_text(entry.best_score) if entry and entry.rank else "–",
             Text(plain(_why(status, run.exit_reasons.get(status.team_id), run.message))),
         )
     return table
@@ -156,8 +158,8 @@ def _teams(run: StoredRun) -> Table:
 def _state(team: TeamStatus, run: RunStatus) -> tuple[str, str]:
     """The word and its style: in a run that stopped no team runs."""
     if run == "interrupted" and team.status == "running":
-        return "stopped", STYLE["interrupted"]
-    return team.status, STYLE[team.status]
+        return tr("stopped"), STYLE["interrupted"]
+    return tr(team.status), STYLE[team.status]
 
 
 def _place(entry: LeaderboardEntry | None) -> int:
@@ -168,18 +170,18 @@ def _why(status: TeamStatus, reason: ExitReason | None, message: str) -> str:
     """Why a team ended, where the run's message has not said it."""
     if status.error_message:
         return "" if status.error_message in message else status.error_message
-    return "" if reason is None else WHY_STOPPED[reason]
+    return "" if reason is None else tr(WHY_STOPPED[reason])
 
 
 def _ranking(run: StoredRun) -> Table:
     most = max((row.round_number for row in run.rounds), default=0)
-    table = _plain_table("#", "Team", "Best", *(f"Round {number}" for number in range(1, most + 1)))
+    table = _plain_table("#", "Team", "Best", *(tr("Round {number}", number=number) for number in range(1, most + 1)))
     for entry in run.leaderboard:
         scores: dict[int, Any] = {
-            row.round_number: shown_score(row.score) for row in run.rounds if row.team_id == entry.team_id
+            row.round_number: score_text(row.score) for row in run.rounds if row.team_id == entry.team_id
         }
         cells = [scores.get(number, "") for number in range(1, most + 1)]
-        best = shown_score(entry.best_score) if entry.rank else "–"
+        best = score_text(entry.best_score) if entry.rank else "–"
         table.add_row(str(entry.rank or "–"), Text(plain(entry.team_name)), best, *cells)
     return table
 
@@ -187,8 +189,8 @@ def _ranking(run: StoredRun) -> Table:
 def _plain_table(*names: str) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in names:
-        numeric = name in {"#", "Rounds", "Best"} or name.startswith("Round")
-        table.add_column(name, justify="right" if numeric else "left", no_wrap=name not in {"Theme", "Why"})
+        text = name in {"Thread", "Team", "Started", "Status", "Theme", "Why"}
+        table.add_column(tr(name), justify="left" if text else "right", no_wrap=name not in {"Theme", "Why"})
     return table
 
 
@@ -196,7 +198,7 @@ def _advise(run: StoredRun) -> None:
     thread = run.execution.thread_id
     match run.status:
         case "running":
-            say("A process works on it.")
+            say(tr("A process works on it."))
         case "interrupted":
             advise(f"contend resume {thread}")
         case "failed":
@@ -207,8 +209,11 @@ def _advise(run: StoredRun) -> None:
 
 def _missing(thread: str, execution: ExecutionRow | None, settings: Settings) -> InputError:
     if execution is None:
-        return unknown_thread(thread, settings)
-    return InputError(f"thread {thread!r} has no report, its run is {execution.status}: see `contend status {thread}`")
+        return no_run(thread, settings)
+    return InputError(
+        tr("thread {thread} has no report, its run is {status}: see `{command}`",
+           thread=repr(thread), status=tr(execution.status), command=f"contend status {thread}")
+    )  # fmt: skip
 
 
 def _report_text(settings: Settings, thread: str, kind: Format) -> str:

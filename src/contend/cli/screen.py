@@ -7,12 +7,14 @@ import sys
 from collections.abc import Iterable
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from contend.cli.commands import GIVEN_WORKSPACE
 from contend.cli.text import plain
+from contend.cli.words import tr
 
 _PIPED_WIDTH = 160
 _WIDEST = 120
@@ -41,8 +43,9 @@ def say(line: str = "") -> None:
 
 def advise(*commands: str) -> None:
     """What to do next."""
+    head = tr("Next")
     for number, command in enumerate(commands):
-        say(f"{'    ' if number else 'Next'}  {in_workspace(command)}")
+        say(f"{' ' * cell_len(head) if number else head}  {in_workspace(command)}")
 
 
 def in_workspace(command: str) -> str:

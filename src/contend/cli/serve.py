@@ -35,19 +35,28 @@ def serve_graphs(host: str, port: int, *, expose: bool, workspace: Path | None) 
         InputError: the extra is not installed, others could reach the address, or a config file is not usable.
     """
     if not expose and not is_loopback(host):
-        raise InputError(f"--host {host}: others could reach it; --expose allows it, with CONTEND_SERVER_TOKEN set")
+        raise InputError(
+            tr("--host {host}: others could reach it; --expose allows it, with CONTEND_SERVER_TOKEN set", host=host)
+        )
     if find_spec("langgraph_cli") is None or find_spec("langgraph_api") is None:
-        raise InputError("the extra `serve` is not installed: pip install 'contend[serve]'")
+        raise InputError(f"{tr('the extra `serve` is not installed')}: pip install 'contend[serve]'")
     settings = load_settings(workspace=workspace)
     if expose and settings.server_token is None:
         raise InputError(
-            "--expose: set CONTEND_SERVER_TOKEN to a secret that clients send, such as `openssl rand -hex 32` prints"
-        )
+            tr("--expose: set CONTEND_SERVER_TOKEN to a secret that clients send, such as `{command}` prints",
+               command="openssl rand -hex 32")
+        )  # fmt: skip
     folder = settings.folder
     load_config(folder)
     config = folder / ".langgraph_api" / "contend.json"
     write_file(config, json.dumps(_absolute(resource("langgraph.json")), indent=2))
-    note(f"Serving the workspace {folder} on http://{host}:{port}; Ctrl-C stops it.")
+    note(
+        tr(
+            "Serving the workspace {folder} on {address}; Ctrl-C stops it.",
+            folder=folder,
+            address=f"http://{host}:{port}",
+        )
+    )
     sys.stderr.flush()
     arguments = ["dev", "--no-browser", "--no-reload", "--config", str(config), "--host", host, "--port", str(port)]
     folders = {"CONTEND_WORKSPACE": str(folder), "CONTEND_STARTED_IN": str(settings.located("."))}

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
+from contend.cli.words import speak, tr
 from contend.errors import ContendError, InputError, UnknownThread
 from contend.settings import Settings, load_settings
 from contend.stored_runs import StoredRun, read_run
@@ -30,13 +31,16 @@ async def named_thread(record: RecordStore, name: str) -> str:
     known = await record.threads("" if name == LATEST else checked_thread(name))
     if name == LATEST:
         if not known:
-            raise UnknownThread("no runs yet: begin with `contend run THEME`, or give another --workspace")
+            raise UnknownThread(tr("no runs yet: begin with `contend run THEME`, or give another --workspace"))
         return known[0]
     if name in known or not known or len(name) < SHORTEST_ID:
         return name
     if len(known) > 1:
         some = ", ".join(known[:3]) + (", …" if len(known) > 3 else "")  # noqa: PLR2004 - enough to choose
-        raise InputError(f"thread {name!r} may be one of {len(known)} ({some}): give more of its id")
+        raise InputError(
+            tr("thread {name} may be one of {count} ({some}): give more of its id",
+               name=repr(name), count=len(known), some=some)
+        )  # fmt: skip
     return known[0]
 
 
@@ -55,7 +59,20 @@ def stored_run(thread: str, workspace: Path | None) -> StoredRun:
 
 
 async def _read(record: RecordStore, settings: Settings, name: str) -> StoredRun:
-    return await read_run(record, settings, await named_thread(record, name))
+    thread = await named_thread(record, name)
+    try:
+        run = await read_run(record, settings, thread)
+    except UnknownThread as error:
+        raise no_run(thread, settings) from error
+    speak(run.execution.theme)
+    return run
+
+
+def no_run(thread: str, settings: Settings) -> UnknownThread:
+    return UnknownThread(
+        tr("thread {thread} has no run in {folder}: see `contend runs`, or give another --workspace",
+           thread=repr(thread), folder=settings.folder)
+    )  # fmt: skip
 
 
 def from_record(settings: Settings, ask: Callable[[RecordStore], Awaitable[_T]]) -> _T:

@@ -3,7 +3,7 @@
 import errno
 from collections.abc import Mapping
 
-from contend.cli.words import is_japanese
+from contend.cli.words import is_japanese, tr
 from contend.models.round import ExitReason
 from contend.models.task import RunStatus, RunUsage
 from contend.text import clean, shown_score
@@ -61,25 +61,27 @@ def score_text(score: float | None) -> str:
 
 def winner_text(name: str, score: float | None) -> str:
     """Who comes first; without a score nobody has won."""
-    return f"{plain(name)} comes first, unscored" if score is None else f"{plain(name)} wins with {shown_score(score)}"
+    if score is None:
+        return tr("{name} comes first, unscored", name=plain(name))
+    return tr("{name} wins with {score}", name=plain(name), score=score_text(score))
 
 
 def usage_text(usage: RunUsage) -> str:
     """Calls, tokens and cost."""
     if not usage.requests:
-        return "no model calls"
-    cost = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:,.4f}"
-    tokens = usage.input_tokens + usage.output_tokens
-    return f"{counted(usage.requests, 'model call')} · {tokens:,} tokens · {cost}"
+        return tr("no model calls")
+    cost = tr("cost unknown") if usage.cost_usd is None else f"${usage.cost_usd:,.4f}"
+    tokens = counted(usage.input_tokens + usage.output_tokens, "token")
+    return f"{counted(usage.requests, 'model call')} · {tokens} · {cost}"
 
 
 def models_text(models: Mapping[str, str]) -> str:
     """The models by role; one word where all roles share one; where their replies are recorded ones, since when."""
     if replies := models.get("replies"):
-        return f"model replies: {plain(replies)}"
+        return tr("model replies: {replies}", replies=plain(replies))
     names = set(models.values())
     if not names:
-        return NO_MODEL
+        return tr(NO_MODEL)
     if len(names) == 1:
         return plain(names.pop())
     return ", ".join(f"{role} {plain(name)}" for role, name in models.items())
@@ -91,10 +93,14 @@ def duration(seconds: float) -> str:
 
 
 def counted(number: int, thing: str) -> str:
+    """The number with what is counted, in English by its plural."""
+    if is_japanese():
+        return tr(f"{{count}} {thing}", count=f"{number:,}")
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def system_fault(error: OSError) -> str:
     """What the operating system refused, of which file where it says so, and what to do."""
-    what = f"{error.filename}: " if error.filename else "an output or file: "
-    return f"{what}{error.strerror or error}: {_REMEDIES.get(error.errno or 0, 'mend its rights or its path')}"
+    what = error.filename or tr("an output or file")
+    remedy = tr(_REMEDIES.get(error.errno or 0, "mend its rights or its path"))
+    return f"{what}: {error.strerror or error}: {remedy}"

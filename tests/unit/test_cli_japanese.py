@@ -1,0 +1,161 @@
+"""Messages in Japanese, where the run's language or the locale is; ids, options, commands and JSON stay."""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+from typing import get_args
+
+import pytest
+
+import contend.cli.words
+from contend.cli.text import STATUS, WHY_STOPPED
+from contend.cli.words import JAPANESE
+from contend.models.options import Approval
+from contend.models.task import RunStatus, TeamState
+from contend.text import detect_language
+from fakes.terminal import CONTEND, Terminal, said_by
+from fakes.vendors import Vendors
+
+ROOM = Path(contend.cli.words.__file__).parent
+QUESTION = "How does resume go on after a crash?"
+JAPANESE_QUESTION = "強制終了の後、実行はどのように再開されますか"
+
+
+@pytest.fixture
+def terminal(
+    workspace: Path, vendors: Vendors, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Terminal:
+    monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
+    return Terminal(workspace, capsys.readouterr)
+
+
+@pytest.fixture
+def japanese_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "ja_JP.UTF-8")
+
+
+def _run(terminal: Terminal, theme: str, documents: Path, *more: str) -> str:
+    given = ("--docs", documents, "--source", "local", "--rounds", "1", "--thread", "first")
+    said = terminal("run", theme, *given, *more)
+    assert said.code == 0
+    return said.out
+
+
+def test_a_japanese_run_is_told_in_japanese_from_its_first_line_to_its_last(
+    terminal: Terminal, documents: Path
+) -> None:
+    out = _run(terminal, JAPANESE_QUESTION, documents)
+
+    assert "第1ラウンド: 開始" in out
+    assert re.search(r"^完了: \w+ が \d+\.\d/100 で1位$", out, re.MULTILINE)
+    assert "次は  contend report first" in out
+    assert out.splitlines()[-1].startswith("レポートの場所 contend-results/強制終了の後")
+    status, board = terminal("status", "first").out, terminal("leaderboard", "first").out
+    assert "全ラウンドを終えた" in status
+    assert "第1ラウンド" in board
+
+
+def test_an_english_run_is_told_in_english_and_after_a_japanese_one_too(terminal: Terminal, documents: Path) -> None:
+    terminal("run", JAPANESE_QUESTION, "--docs", documents, "--dry-run")
+
+    assert not re.search("[ぁ-んァ-ヶ]", terminal("run", QUESTION, "--docs", documents, "--dry-run").out)
+
+
+def test_the_language_that_is_chosen_counts_not_the_questions(terminal: Terminal, documents: Path) -> None:
+    japanese = terminal("run", QUESTION, "--docs", documents, "--dry-run", "--language", "ja").out
+    english = terminal("run", JAPANESE_QUESTION, "--docs", documents, "--dry-run", "--language", "en").out
+
+    assert "試し実行: 何も費やさず" in japanese
+    assert "Dry run: nothing was spent" in english
+
+
+@pytest.mark.usefixtures("japanese_locale")
+def test_a_japanese_locale_speaks_japanese_whatever_the_run_does(terminal: Terminal, documents: Path) -> None:
+    assert "完了: " in _run(terminal, QUESTION, documents)
+    assert "スレッド" in terminal("runs").out
+    assert "準備" in terminal("doctor").out
+    assert terminal("delete", "first").out.startswith("スレッド first を削除しました")
+
+
+@pytest.mark.usefixtures("japanese_locale")
+def test_refusals_are_japanese_with_field_value_and_remedy(terminal: Terminal, documents: Path, tmp_path: Path) -> None:
+    rounds = terminal("run", QUESTION, "--docs", documents, "--rounds", "many")
+    wishes = terminal("run", QUESTION, "--instructions", tmp_path / "missing.txt")
+    option = terminal("run", QUESTION, "--colour", "red")
+
+    assert (rounds.code, wishes.code, option.code) == (2, 2, 2)
+    assert rounds.err == "error: --rounds 'many': 1:3 のような MIN:MAX か、一つの数を指定してください\n"
+    assert wishes.err.startswith(f"error: --instructions {tmp_path / 'missing.txt'}: 読めません")
+    assert option.err.endswith("`contend run --help` を見てください。\n")
+
+
+@pytest.mark.usefixtures("japanese_locale")
+def test_json_is_the_same_in_every_language(terminal: Terminal, documents: Path) -> None:
+    lines = _run(terminal, JAPANESE_QUESTION, documents, "--json").splitlines()
+    checks = json.loads(terminal("doctor", "--json").out)["checks"]
+    refused = terminal("status", "nothing", "--json")
+
+    assert json.loads(lines[-1])["message"] == "all teams delivered"
+    assert not any(re.search("[ぁ-んァ-ヶ]", check["said"] + check["remedy"]) for check in checks)
+    assert refused.err.startswith("error: thread 'nothing' has no run")
+
+
+def test_the_locale_is_read_as_other_programs_read_it(tmp_path: Path) -> None:
+    def said(**locale: str) -> str:
+        workspace = {"CONTEND_WORKSPACE": str(tmp_path / "none")}
+        return said_by(
+            CONTEND, "report", "latest", **{"LANG": "", "LC_MESSAGES": "", "LC_ALL": "", **workspace, **locale}
+        ).err
+
+    assert "実行はまだありません" in said(LANG="ja_JP.UTF-8")
+    assert "実行はまだありません" in said(LANG="en_US.UTF-8", LC_MESSAGES="ja_JP.UTF-8")
+    assert "no runs yet" in said(LANG="ja_JP.UTF-8", LC_ALL="C.UTF-8")
+
+
+# The table of words
+
+
+def _messages() -> Iterator[str]:
+    """Each message that the room translates where it stands."""
+    for path in ROOM.glob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+            match call:
+                case ast.Call(func=ast.Name(id="tr"), args=[message]) if not isinstance(message, ast.JoinedStr):
+                    yield from _texts(message)
+                case ast.Call(func=ast.Name(id="counted"), args=[_, ast.Constant(value=str(thing))]):
+                    yield f"{{count}} {thing}"
+
+
+def _texts(tree: ast.AST) -> Iterator[str]:
+    nodes = ast.walk(tree)
+    return (node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
+def test_every_message_of_the_command_line_has_its_japanese() -> None:
+    messages = set(_messages())
+
+    states = {*STATUS.values(), *WHY_STOPPED.values(), *get_args(TeamState), *get_args(RunStatus), *get_args(Approval)}
+
+    assert len(messages) > 150
+    assert (messages | states) - JAPANESE.keys() == set()
+
+
+def test_every_japanese_message_belongs_to_one_that_is_said() -> None:
+    files = (path for path in ROOM.parent.rglob("*.py") if path.name != "words.py")
+    texts = {text for path in files for text in _texts(ast.parse(path.read_text("utf-8")))}
+
+    assert JAPANESE.keys() - texts - set(_messages()) == set()
+
+
+@pytest.mark.parametrize("message", JAPANESE)
+def test_both_languages_have_the_same_values_commands_and_options(message: str) -> None:
+    japanese = JAPANESE[message]
+
+    assert detect_language(japanese) == "ja" or not re.search("[a-z]{3}", re.sub(r"\{\w+\}", "", japanese))
+    for kept in (r"\{\w+\}", r"`[^`]+`", r"(?<!\w)--[a-z-]+", r"\b[A-Z][A-Z_]{3,}\b", r"\[\w+\]"):
+        assert sorted(re.findall(kept, message)) == sorted(re.findall(kept, japanese)), kept
+    names = {name for _, name, _, _ in Formatter().parse(message) if name}
+    assert japanese.format(**dict.fromkeys(names, "x"))
