@@ -181,7 +181,8 @@ def test_the_record_answers_the_place_of_each_team_by_the_rule(terminal: Termina
     async def asked() -> list[int | None]:
         store = RecordStore(path)
         try:
-            return [await store.team_rank(RUN, place.team_id) for place in by_the_rule(TIES, COMPARED)]
+            ranks = {entry.team_id: entry.rank for entry in await store.leaderboard(RUN)}
+            return [ranks[place.team_id] for place in by_the_rule(TIES, COMPARED)]
         finally:
             await store.close()
 

@@ -33,14 +33,14 @@ async def test_the_leaderboard_is_cut_and_a_teams_rank_is_not(store: RecordStore
         await store.save_evaluation(evaluation(score, team_id=team_id))
 
     assert [entry.team_id for entry in await store.leaderboard(RUN, limit=2)] == ["b", "c"]
-    assert await store.team_rank(RUN, "a") == 3
+    assert [entry.rank for entry in await store.leaderboard(RUN) if entry.team_id == "a"] == [3]
 
 
 async def test_a_team_without_a_submission_has_no_rank(store: RecordStore) -> None:
     await store.save_team_status(RUN, TeamStatus(team_id="a", team_name="A"))
 
     assert [entry.team_name for entry in await store.leaderboard(RUN)] == ["A"]
-    assert await store.team_rank(RUN, "a") is None
+    assert [entry.rank for entry in await store.leaderboard(RUN)] == [None]
 
 
 async def test_pairwise_outcomes_decide_between_equal_scores(store: RecordStore) -> None:
@@ -49,7 +49,7 @@ async def test_pairwise_outcomes_decide_between_equal_scores(store: RecordStore)
         await store.save_evaluation(evaluation(0.8, team_id=team_id))
     await store.set_pairwise(RUN, {"a": 0.0, "b": 1.0})
 
-    assert await store.team_rank(RUN, "b") == 1
+    assert (await store.leaderboard(RUN))[0].team_id == "b"
 
 
 async def test_pairwise_outcomes_set_again_replace_all_earlier_ones(store: RecordStore, path: Path) -> None:

@@ -15,9 +15,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from contend import errors
 from contend.errors import StoreError
 from contend.settings import Settings
-from contend.stores.failures import failure_json, failure_of
 
 FAILURE = "failure"
 _PACKED, _PACKED_BEFORE = "+zlib", "+zstd"
@@ -71,6 +71,29 @@ class PackedSerializer(PlainSerializer):
             plain = zstandard.ZstdDecompressor(dict_data=_dictionary()).decompress(stored)
             return super().loads_typed((kind.removesuffix(_PACKED_BEFORE), plain))
         return super().loads_typed(data)
+
+
+_KINDS: Mapping[str, type[Exception]] = {"TimeoutError": TimeoutError} | {
+    kind.__name__: kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)
+}
+"""The errors by which handlers decide what became of a node."""
+
+
+def failure_json(error: BaseException) -> bytes:
+    """The nearest of those kinds, what it says, its plain attributes; another error as a ContendError that names it."""
+    kind = next((kind.__name__ for kind in type(error).__mro__ if kind.__name__ in _KINDS), None)
+    said = str(error) if kind else f"{type(error).__name__}: {error}"
+    details = {name: value for name, value in vars(error).items() if isinstance(value, str | int)}
+    return json.dumps({"kind": kind or errors.ContendError.__name__, "said": said, "details": details}).encode()
+
+
+def failure_of(kept: bytes) -> Exception:
+    """The error again."""
+    failure = json.loads(kept)
+    kind = _KINDS[failure["kind"]]
+    error = kind.__new__(kind, failure["said"])
+    vars(error).update(failure["details"])
+    return error
 
 
 _MEMORY = InMemorySaver(serde=PlainSerializer())

@@ -16,7 +16,7 @@ from contend.models.round import ExitReason, LeaderboardEntry, RoundState
 from contend.models.rows import EvaluationRow, ExecutionRow, KeptEvent, RoundRow, RoundStatusRow, SubmissionRow
 from contend.models.task import CallUsage, RunStatus, RunUsage, TeamStatus
 from contend.stores import record_queries as queries
-from contend.stores import record_writes as writes
+from contend.stores import record_schema as writes
 from contend.stores.record_file import RecordFile
 from contend.stores.record_schema import (
     EVENT,
@@ -175,11 +175,6 @@ class RecordStore:
         none: list[LeaderboardEntry] = []
         entries = await self._read(partial(queries.leaderboard, execution_id=execution_id), missing=none)
         return entries[:limit]
-
-    async def team_rank(self, execution_id: str, team_id: str) -> int | None:
-        """The place among all teams; None without a submission."""
-        entries = await self.leaderboard(execution_id)
-        return next((entry.rank for entry in entries if entry.team_id == team_id), None)
 
     async def usage(self, execution_id: str) -> RunUsage:
         return RunUsage.of(await self.calls(execution_id))

@@ -12,7 +12,7 @@ import duckdb
 
 from contend.errors import StoreError
 from contend.stores.record_file import RecordFile
-from contend.stores.record_writes import Rows, together
+from contend.stores.record_schema import Rows, together
 
 logger = logging.getLogger(__name__)
 

@@ -23,8 +23,7 @@ from redisvl.query.filter import Tag
 
 from contend.errors import CheckpointError
 from contend.settings import Settings
-from contend.stores.checkpoints import FAILURE, run_of
-from contend.stores.failures import failure_json, failure_of
+from contend.stores.checkpoints import FAILURE, failure_json, failure_of, run_of
 from contend.stores.redis_history import RedisHistory
 from contend.stores.redis_server import check_redis, is_away, open_redis, redis_errors
 
