@@ -1,7 +1,10 @@
 """What a fresh install gets: pins that fit the ranges, without addresses."""
 
+import ast
 import re
+import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -63,3 +66,24 @@ def test_every_core_dependency_is_imported_by_shipped_code() -> None:
     assert {"langgraph", "langchain-core", "langchain-openai", "tavily-python", "arxiv", "redis"} <= names
     assert {"langgraph-checkpoint-redis", "pydantic", "jinja2"} <= names
     assert unused == []
+
+
+def test_every_package_that_shipped_code_imports_is_declared() -> None:
+    declared = {canonicalize_name(requirement.name) for requirement in _requirements()}
+    brought_by = packages_distributions()
+    undeclared = [
+        module
+        for module in sorted(_imported() - sys.stdlib_module_names - {"contend"})
+        if declared.isdisjoint(map(canonicalize_name, brought_by.get(module, [module])))
+    ]
+
+    assert undeclared == []
+
+
+def _imported() -> set[str]:
+    """The first names of all modules that shipped code imports, wherever in a file."""
+    files = [path for folder in ("src", "graphs") for path in (ROOT / folder).rglob("*.py")]
+    nodes = [node for path in files for node in ast.walk(ast.parse(path.read_text("utf-8")))]
+    plain = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
+    named = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
+    return {name.partition(".")[0] for name in plain | named}
