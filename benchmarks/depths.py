@@ -1,47 +1,68 @@
-"""What each depth costs: calls and tokens beside the dry run's range, prompt sizes by role, and what repeats.
+"""What a contest costs: calls and tokens by depth beside the dry run's range, beside one pass of one writer, and by call.
 
-`python benchmarks/depths.py [--quick]` plays quick, standard and deep over the guide against a stub, for a model that
-reads 128,000 tokens; the table of prompt sizes also for one that reads 8,000. `--quick` leaves deep out. Tokens are
-estimates of contend's own. What repeats: the share of prompt tokens that an earlier prompt of the run began with, too,
-which providers' caches serve.
+`python benchmarks/depths.py [--quick]` plays the depths over the guide and over the demo's documents against a stub, for
+a model that reads 128,000 tokens; the table of prompt sizes also for one that reads 8,000. `--quick` leaves deep out.
+Tokens are estimates of contend's own. What repeats: the share of prompt tokens that an earlier prompt of the run began
+with, too, which providers' caches serve. One pass: a writer that reads all documents once and writes the report.
 """
 
 import argparse
 import asyncio
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 from contend.app import dry_run, run
+from contend.llm.reply_text import schema_tokens, strict_format
 from contend.models.options import Depth, RunOptions
+from contend.models.replies import ReportReply
+from contend.models.research import Passage
+from contend.prompts import Untrusted, mark_of
+from contend.research.full import head_values, length_values
 from contend.resources import resource
+from contend.services import Services
 from contend.settings import load_settings
+from contend.sources.local import LocalDocuments
 from contend.text import estimate_tokens
-from stub import DOCS, running
+from stub import DOCS, reply_to, running
 
 _THEME = "How does contend resume a run after a crash, what is repeated, and what does Redis change about it?"
+_DEMO = DOCS.parent / "demo"
+_CORPORA = {"guide": (DOCS, _THEME), "demo": (_DEMO / "documents", (_DEMO / "question.txt").read_text("utf-8").strip())}
 _READS = (128_000, 8_000)
 _TEAMS = ("archivist", "skeptic", "scholar")
 
 
-class Prompt(NamedTuple):
+class Call(NamedTuple):
+    """`shape`: the name of the reply's shape; `schema`, `reply`: their tokens."""
+
     shape: str
     text: str
+    schema: int
+    reply: int
 
     @property
     def tokens(self) -> int:
+        """Of the prompt."""
         return estimate_tokens(self.text)
 
 
 class Run(NamedTuple):
-    calls: int
-    tokens: int
-    prompts: list[Prompt]
-    least: tuple[int, int]
-    most: tuple[int, int]
+    calls: list[Call]
+    planned_calls: tuple[int, int]
+    planned_tokens: tuple[int, int]
+
+    @property
+    def prompts(self) -> int:
+        return sum(call.tokens for call in self.calls)
+
+    @property
+    def tokens(self) -> int:
+        """All that is paid for: prompts, schemas, replies."""
+        return self.prompts + sum(call.schema + call.reply for call in self.calls)
 
 
 def write_workspace(folder: Path, reads: int) -> None:
@@ -57,40 +78,67 @@ def write_workspace(folder: Path, reads: int) -> None:
     (folder / "config" / "models.toml").write_text(context, "utf-8")
 
 
-async def play(depth: Depth, reads: int, folder: Path) -> Run:
+async def play(depth: Depth, reads: int, corpus: str, folder: Path) -> Run:
     write_workspace(folder, reads)
     log = folder / "requests.jsonl"
-    options = RunOptions(documents=[str(DOCS)], sources=["local"], model="stub", depth=depth, learn=False)
+    documents, theme = _CORPORA[corpus]
+    options = RunOptions(documents=[str(documents)], sources=["local"], model="stub", depth=depth, learn=False)
     with running(0, log=log) as stub:
         settings = load_settings(workspace=folder, OPENAI_BASE_URL=stub.address, OPENAI_API_KEY="sk-stub")
-        planned = (await dry_run(_THEME, options=options, settings=settings)).estimate
-        outcome = await run(_THEME, options=options, settings=settings)
+        planned = (await dry_run(theme, options=options, settings=settings)).estimate
+        outcome = await run(theme, options=options, settings=settings)
     if outcome.report is None:
         raise SystemExit(f"the run ended {outcome.status}: {outcome.message}")
-    bodies = [json.loads(line) for line in log.read_bytes().splitlines()]
-    prompts = list(prompts_of(bodies))
-    tokens = sum(prompt.tokens for prompt in prompts)
-    return Run(
-        len(prompts), tokens, prompts, (planned.calls[0], planned.tokens[0]), (planned.calls[1], planned.tokens[1])
+    calls = [call for line in log.read_bytes().splitlines() if (call := call_of(line))]
+    return Run(calls, planned.calls, planned.tokens)
+
+
+def call_of(line: bytes) -> Call | None:
+    """A request of the log; None where it is none with a shape, such as a check whether the endpoint answers."""
+    body = json.loads(line)
+    shape = body.get("response_format")
+    if not isinstance(shape, dict):
+        return None
+    text = "\n".join(str(message["content"]) for message in body["messages"])
+    return Call(shape["json_schema"]["name"], text, _json_tokens(shape), _json_tokens(reply_to(line)))
+
+
+async def one_pass(corpus: str, folder: Path) -> int:
+    """The tokens of a writer that reads all documents once."""
+    documents, theme = _CORPORA[corpus]
+    services = Services(load_settings(workspace=folder, OPENAI_API_KEY="sk-stub"))
+    source = services.source("local", [str(documents)])
+    if not isinstance(source, LocalDocuments):
+        raise SystemExit("the documents of a benchmark are local")
+    await source.read_all()
+    passages = [
+        Passage(id=str(number), url=each.result.url, title=each.result.title, heading=each.heading, text=each.text)
+        for number, each in enumerate(await source.whole(10**9))
+    ]
+    values = {"brief": "", "theme": Untrusted(theme), "instructions": "", **head_values([], passages)}
+    head = services.render("research/head", values, "en", "x")
+    asked = services.library.call(
+        "research/write",
+        {"head": head, "stance": "", "outline": [], "bullets": [], **length_values("standard")},
+        language="en",
+        mark=mark_of("x"),
     )
+    request = json.dumps({"messages": [{"content": ""}], "response_format": strict_format(ReportReply)}).encode()
+    read = estimate_tokens(asked.system) + estimate_tokens(asked.user) + schema_tokens(ReportReply)
+    return read + _json_tokens(reply_to(request))
 
 
-def prompts_of(bodies: Sequence[dict[str, object]]) -> Iterator[Prompt]:
-    for body in bodies:
-        shape = body.get("response_format")
-        messages = body["messages"]
-        if isinstance(shape, dict) and isinstance(messages, list):
-            yield Prompt(shape["json_schema"]["name"], "\n".join(str(message["content"]) for message in messages))
+def _json_tokens(value: Any) -> int:  # noqa: ANN401 - JSON
+    return estimate_tokens(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
-def repeated_share(prompts: Sequence[Prompt]) -> float:
+def repeated_share(calls: Sequence[Call]) -> float:
     """The share of prompt tokens that stand at the beginning of an earlier prompt, too."""
-    repeated = total = 0
-    for place, prompt in enumerate(prompts):
-        longest = max((shared_start(prompt.text, other.text) for other in prompts[:place]), default=0)
-        repeated += estimate_tokens(prompt.text[:longest])
-        total += prompt.tokens
-    return repeated / total
+    repeated = 0
+    for place, call in enumerate(calls):
+        longest = max((shared_start(call.text, other.text) for other in calls[:place]), default=0)
+        repeated += estimate_tokens(call.text[:longest])
+    return repeated / sum(call.tokens for call in calls)
 
 
 def shared_start(text: str, other: str) -> int:
@@ -99,35 +147,53 @@ def shared_start(text: str, other: str) -> int:
     return next((place for place, (one, two) in pairs if one != two), min(len(text), len(other)))
 
 
-def sizes(prompts: Sequence[Prompt]) -> dict[str, tuple[int, int, int]]:
-    """Calls, mean and largest tokens by reply shape."""
-    by_shape: defaultdict[str, list[int]] = defaultdict(list)
-    for prompt in prompts:
-        by_shape[prompt.shape].append(prompt.tokens)
-    return {shape: (len(each), round(sum(each) / len(each)), max(each)) for shape, each in sorted(by_shape.items())}
+def sizes(calls: Sequence[Call]) -> dict[str, tuple[int, int, int, int]]:
+    """Calls, mean and largest prompt, mean reply, in tokens, by reply shape."""
+    by_shape: defaultdict[str, list[Call]] = defaultdict(list)
+    for call in calls:
+        by_shape[call.shape].append(call)
+    return {shape: _sizes(each) for shape, each in sorted(by_shape.items())}
+
+
+def _sizes(calls: Sequence[Call]) -> tuple[int, int, int, int]:
+    prompts = [call.tokens for call in calls]
+    replied = sum(call.reply for call in calls)
+    return len(calls), round(sum(prompts) / len(calls)), max(prompts), round(replied / len(calls))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="without deep")
     depths: tuple[Depth, ...] = get_args(Depth)[:2] if parser.parse_args().quick else get_args(Depth)
-    print("depth       calls  dry run        prompt tokens  dry run, all tokens   repeats")
-    runs: dict[int, Run] = {}
-    for depth in depths:
+    runs: dict[str, Run] = {}
+    print("corpus  depth      calls  dry run      tokens  dry run            schemas  repeats   one pass  times")
+    for corpus in _CORPORA:
         with TemporaryDirectory() as folder:
-            played = asyncio.run(play(depth, _READS[0], Path(folder)))
-        calls = f"{played.least[0]}-{played.most[0]}"
-        tokens = f"{played.least[1]:,}-{played.most[1]:,}"
-        share = f"{repeated_share(played.prompts):.0%}"
-        print(f"{depth:10} {played.calls:6}  {calls:12} {played.tokens:14,}  {tokens:20} {share:>8}")
-        if depth == "standard":
-            runs[_READS[0]] = played
+            single = asyncio.run(one_pass(corpus, Path(folder)))
+        for depth in depths:
+            with TemporaryDirectory() as folder:
+                played = asyncio.run(play(depth, _READS[0], corpus, Path(folder)))
+            print(_row(corpus, depth, played, single))
+            if depth == "standard":
+                runs[f"{corpus}, a model that reads {_READS[0]:,} tokens"] = played
     with TemporaryDirectory() as folder:
-        runs[_READS[1]] = asyncio.run(play("standard", _READS[1], Path(folder)))
-    for reads, played in runs.items():
-        print(f"\nstandard, a model that reads {reads:,} tokens\nreply               calls   mean    most")
-        for shape, (calls_made, mean, most) in sizes(played.prompts).items():
-            print(f"{shape:20} {calls_made:4} {mean:6,} {most:7,}")
+        runs[f"guide, a model that reads {_READS[1]:,} tokens"] = asyncio.run(
+            play("standard", _READS[1], "guide", Path(folder))
+        )
+    for name, played in runs.items():
+        print(f"\nstandard, {name}\nreply               calls   mean    most  reply")
+        for shape, (made, mean, most, replied) in sizes(played.calls).items():
+            print(f"{shape:20} {made:4} {mean:6,} {most:7,} {replied:6,}")
+
+
+def _row(corpus: str, depth: Depth, played: Run, single: int) -> str:
+    calls = "{:,}-{:,}".format(*played.planned_calls)
+    tokens = "{:,}-{:,}".format(*played.planned_tokens)
+    schemas = sum(call.schema for call in played.calls)
+    return (
+        f"{corpus:7} {depth:9} {len(played.calls):6}  {calls:8} {played.tokens:10,}  {tokens:18} {schemas:7,}"
+        f" {repeated_share(played.calls):8.0%} {single:10,} {played.tokens / single:6.1f}"
+    )
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from itertools import cycle
@@ -47,21 +47,39 @@ _EMPTY = frozenset(
 )
 """Lists that a model leaves empty where it has nothing to say."""
 
+_METRIC = re.compile(r"^## (\w+)$", re.MULTILINE)
+"""A metric's heading in a judge's prompt."""
+
+_CRITERIA = 8
+"""The stub makes as many of a question."""
+
 _MOST_ITEMS = 6
 _CHOSEN = 12
-_COUNTS = {"sections": 4, "blocks": 2, "sentences": 3, "summary": 3}
-"""A report of about 800 words."""
+_COUNTS = {"sections": 4, "blocks": 2, "sentences": 3, "summary": 3, "citations": 12}
+"""A report of about 800 words, of which a judge doubts a dozen sentences."""
 
 _WANTED = ("tie", "stated")
 """Chosen where a reply offers them."""
 
 
+class _Judged(NamedTuple):
+    """What a judge is asked about: so many criteria, and metrics by name."""
+
+    criteria: int
+    metrics: tuple[str, ...]
+
+    @classmethod
+    def by(cls, prompt: str) -> "_Judged":
+        return cls(_CRITERIA if "\n# Criteria\n" in prompt else 0, tuple(_METRIC.findall(prompt)))
+
+
 class _Sampler:
     """Makes a reply of a JSON schema, as long as a model's: lists of up to six, sentences of the guide."""
 
-    def __init__(self, schema: Mapping[str, Any], variant: int) -> None:
+    def __init__(self, schema: Mapping[str, Any], variant: int, judged: "_Judged | None") -> None:
         self._shapes = schema.get("$defs", {})
         self._variant = variant
+        self._judged = judged
         self._said = cycle(prose()[variant * 7 % len(prose()) :] + prose())
 
     def made(self, part: Mapping[str, Any], name: str = "") -> object:
@@ -88,7 +106,19 @@ class _Sampler:
         count = least if name in _EMPTY else max(least, min(part.get("maxItems", wanted), wanted))
         if name == "passages":
             return list(range(1, _CHOSEN + 1))
-        return [self.made(part["items"], name) for _ in range(_COUNTS.get(name, count))]
+        if self._judged and name == "metrics":
+            return [{**self._object(part["items"]), "metric": metric} for metric in self._judged.metrics]
+        if self._judged and name == "criteria":
+            count = self._judged.criteria
+        made = [self.made(part["items"], name) for _ in range(_COUNTS.get(name, count))]
+        return [
+            {**each, "number": number} if isinstance(each, dict) and "number" in each else each
+            for number, each in enumerate(made, start=1)
+        ]
+
+    def _object(self, part: Mapping[str, Any]) -> dict[str, Any]:
+        made = self.made(part)
+        return made if isinstance(made, dict) else {}
 
     def _plain(self, part: Mapping[str, Any], name: str) -> object:
         match part:
@@ -103,15 +133,25 @@ class _Sampler:
         return "" if name == "basis" else True
 
 
-def _reply(schema: str, variant: int) -> object:
-    shape = json.loads(schema)
-    return _Sampler(shape, variant).made(shape)
+def reply_to(request: bytes) -> object:
+    """The reply to a chat completion's body, of the reply shape that it names; its length varies the words."""
+    asked = json.loads(request)
+    shape = asked.get("response_format", {}).get("json_schema")
+    if shape is None:
+        raise ValueError("the stub answers requests with a reply shape only")
+    judged = _Judged.by(asked["messages"][1]["content"]) if shape["name"] == "VerdictsReply" else None
+    return _reply(json.dumps(shape["schema"], sort_keys=True), len(request) % _VARIANTS, judged)
 
 
 @lru_cache(maxsize=4096)
-def _response(schema: str, variant: int) -> bytes:
-    """The whole HTTP response, made once."""
-    message = {"role": "assistant", "content": json.dumps(_reply(schema, variant)), "refusal": None}
+def _reply(schema: str, variant: int, judged: _Judged | None) -> object:
+    shape = json.loads(schema)
+    return _Sampler(shape, variant, judged).made(shape)
+
+
+def response_to(request: bytes) -> bytes:
+    """The whole HTTP response to a chat completion's body."""
+    message = {"role": "assistant", "content": json.dumps(reply_to(request)), "refusal": None}
     completion = {
         "id": "chatcmpl-stub",
         "object": "chat.completion",
@@ -122,14 +162,6 @@ def _response(schema: str, variant: int) -> bytes:
     }
     body = json.dumps(completion).encode()
     return _HEAD.format(len(body)).encode() + body
-
-
-def response_to(request: bytes) -> bytes:
-    """The response to a chat completion's body, of the reply shape that it names; its length varies the words."""
-    shape = json.loads(request).get("response_format", {}).get("json_schema")
-    if shape is None:
-        raise ValueError("the stub answers requests with a reply shape only")
-    return _response(json.dumps(shape["schema"], sort_keys=True), len(request) % _VARIANTS)
 
 
 @lru_cache(maxsize=1)
