@@ -1,9 +1,10 @@
-"""What a contest costs: calls and tokens by depth beside the dry run's range, beside one pass of one writer, and by call.
+"""What a contest costs: calls and tokens beside the dry run's range, beside one writer's single pass, and by reply.
 
-`python benchmarks/depths.py [--quick]` plays the depths over the guide and over the demo's documents against a stub, for
-a model that reads 128,000 tokens; the table of prompt sizes also for one that reads 8,000. `--quick` leaves deep out.
-Tokens are estimates of contend's own. What repeats: the share of prompt tokens that an earlier prompt of the run began
-with, too, which providers' caches serve. One pass: a writer that reads all documents once and writes the report.
+`python benchmarks/depths.py [--quick]` plays the depths over the guide and over the demo's documents against a stub,
+for a model that reads 128,000 tokens; the sizes of prompts also for one that reads 8,000. `--quick` leaves deep out.
+Tokens are estimates of contend's own: prompts, schemas and replies together. Repeats: the share of prompt tokens that
+an earlier prompt of the run began with, too, which providers' caches serve. One pass: a writer that reads all documents
+once and writes the report.
 """
 
 import argparse
@@ -16,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, get_args
 
 from contend.app import dry_run, run
-from contend.llm.reply_text import schema_tokens, strict_format
+from contend.llm.chat import schema_tokens, strict_format
 from contend.models.options import Depth, RunOptions
 from contend.models.replies import ReportReply
 from contend.models.research import Passage

@@ -122,4 +122,4 @@ async def _measured(services: Services, task: MetricTask) -> list[Measured]:
     try:
         return await measure(services, task)
     except (ModelError, MetricError) as error:
-        return [(score, None) for score in unscored(task, error)]
+        return [(score, None) for score in await unscored(services, task, error)]

@@ -85,7 +85,7 @@ async def test_a_judge_is_asked_about_all_that_code_does_not_see_supported_and_i
     findings = {"text": TWISTED, "sources": [1]}, {"text": CHEESE, "sources": [1]}
     vendors.malform(with_findings(*findings), prompt="writer/write")
     said = {"number": 1, "reason": "Nothing of beginning anew.", "verdict": verdict}
-    vendors.reply(json.dumps({"verdicts": [said]}), prompt="citation/check")
+    vendors.reply(json.dumps({"citations": [said]}), prompt="citation/check")
 
     outcome = await contest.run(THEME, max_rounds=1, learn=False)
 
@@ -107,7 +107,7 @@ async def test_a_judge_is_asked_about_a_sentence_from_a_source_in_another_langua
     told = "A call that was under way when the process was killed is made again."
     vendors.malform(with_findings({"text": told, "sources": [1]}), prompt="writer/write")
     said = [{"number": number, "reason": "So it stands there.", "verdict": "stated"} for number in range(1, 9)]
-    vendors.reply(json.dumps({"verdicts": said}), prompt="citation/check")
+    vendors.reply(json.dumps({"citations": said}), prompt="citation/check")
 
     await contest.run(THEME, max_rounds=1, learn=False, language="en")
 

@@ -64,7 +64,11 @@ async def test_the_judges_word_on_its_citations_decides_what_a_merged_report_mar
     merging(vendors, twisted)
     preferring(vendors, merged=True)
     said = {"number": 1, "reason": "Read against its passage.", "verdict": verdict}
-    vendors.reply(json.dumps({"verdicts": [said]}), prompt="citation/check", match="Merged: a killed")
+    vendors.malform(
+        lambda reply: json.dumps(json.loads(reply) | {"citations": [said]}),
+        prompt="evaluator/verdicts",
+        match="Merged: a killed",
+    )
 
     outcome = await ran(contest)
 

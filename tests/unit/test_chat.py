@@ -18,10 +18,10 @@ import pytest
 
 from contend.errors import BudgetExhausted, InputError, ModelError, ReplyError
 from contend.llm.budget import Ledger, Limits
-from contend.llm.chat import ChatModel
+from contend.llm.chat import ChatModel, schema_text
 from contend.llm.model import Answer, Scope
 from contend.llm.openai_endpoint import OpenAIEndpoint
-from contend.models.replies import MetricReply, PlanReply, draft_reply
+from contend.models.replies import MetricReply, PlanReply, ResearchPlanReply, draft_reply
 from contend.prompts import PromptLibrary, Untrusted, mark_of
 from contend.settings import ModelPrice
 from fakes.vendors import Vendors
@@ -144,7 +144,7 @@ async def test_the_endpoint_is_bound_to_the_shape_and_to_the_roles_limit(
     assert body["model"] == "judge-1"
     assert body["max_tokens"] == 123
     assert body["response_format"]["json_schema"]["strict"] is True
-    assert body["response_format"]["json_schema"]["schema"] == MetricReply.model_json_schema()
+    assert body["response_format"]["json_schema"]["schema"] == json.loads(schema_text(MetricReply))
     assert [message["role"] for message in body["messages"]] == ["system", "user"]
 
 
@@ -481,7 +481,7 @@ async def test_an_endpoint_without_schemas_is_shown_the_shape_from_then_on(
 
     formats = [call.body["response_format"]["type"] for call in vendors.calls]
     assert formats == ["json_schema", "json_object", "json_object"]
-    assert '"MetricReply"' in vendors.calls[1].system
+    assert '"percent"' in vendors.calls[1].system
     assert first.value == second.value
     assert first.usage.requests == 1
 
@@ -647,3 +647,13 @@ def test_the_client_libraries_are_not_imported_before_a_call() -> None:
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603 - ours
 
     assert ran.stdout.strip() == "[]"
+
+
+def test_a_reply_shape_goes_out_with_what_binds_it_and_without_what_describes_it() -> None:
+    described = schema_text(ResearchPlanReply)
+    shape = json.loads(described)
+
+    assert "title" in shape["properties"]
+    assert shape["properties"]["title"] == {"maxLength": 120, "minLength": 2, "type": "string"}
+    assert '"description"' not in described
+    assert shape["additionalProperties"] is False

@@ -264,7 +264,7 @@ def test_a_budget_too_small_for_anything_keeps_query_place_latest_score_and_all_
 
 
 def test_a_team_that_gets_its_fixes_with_its_draft_is_not_told_them_in_the_brief() -> None:
-    brief = builder().build_team_prompt(moment(3, [past(1, 0.9), past(2, 0.6)]), feedback=False)
+    brief = builder().build_team_prompt(moment(3, [past(1, 0.9), past(2, 0.6)]), texts=False)
 
     assert ADVICE.strip() not in brief
     assert "60.0/100" in brief

@@ -125,10 +125,10 @@ async def test_verdicts_stay_with_their_sentences_in_a_replay(tmp_path: Path) ->
     asked = Scope("run", "evaluator", "en", sentences=("It hums.", "It sings.", "It falls."))
 
     again = await replayed(
-        tmp_path, replies.CitationReply(verdicts=verdicts), asked, sentences=("It rings.", "It falls.", "It hums.")
+        tmp_path, replies.CitationReply(citations=verdicts), asked, sentences=("It rings.", "It falls.", "It hums.")
     )
 
-    assert [(each.number, each.verdict) for each in again.verdicts] == [(3, "stated"), (2, "absent")]
+    assert [(each.number, each.verdict) for each in again.citations] == [(3, "stated"), (2, "absent")]
 
 
 class Says:

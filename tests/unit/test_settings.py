@@ -276,9 +276,9 @@ def test_an_empty_variable_turns_off_what_the_env_file_sets(monkeypatch: pytest.
     ("depth", "settled"),
     [
         ("quick", (1, 1, 2, False, "standard", 600)),
-        (None, (1, 2, 5, True, "standard", 1800)),
-        ("standard", (1, 2, 5, True, "standard", 1800)),
-        ("deep", (1, 3, 5, True, "long", 3600)),
+        (None, (1, 2, 1, True, "standard", 1800)),
+        ("standard", (1, 2, 1, True, "standard", 1800)),
+        ("deep", (1, 3, 2, True, "long", 3600)),
     ],
 )
 def test_a_depth_settles_rounds_loops_editor_length_and_time(

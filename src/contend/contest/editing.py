@@ -25,6 +25,7 @@ from contend.prompts import Untrusted
 from contend.report import build_report
 from contend.research.drafts import draft_of, faults_of_report, length_of
 from contend.research.full import draft_value, head_values, length_values
+from contend.research.gathering import cited_ids
 from contend.research.planting import Guard, without_planted
 from contend.run_context import RunContext
 from contend.services import Services
@@ -123,7 +124,7 @@ class EditingNodes:
 
     async def merged_unscored(self, task: MetricTask, error: NodeError) -> Command[Literal["choose_report"]]:
         # A failed node's edges are not followed: without this, metrics that all fail would end the graph silently.
-        scores = [_scored(score, None) for score in unscored(task, error.error)]
+        scores = [_scored(score, None) for score in await unscored(self.services, task, error.error)]
         return Command(update={"merged_scores": scores}, goto="choose_report")
 
     async def compare_merged(self, task: CompareTask) -> ContestUpdate:
@@ -173,6 +174,10 @@ class EditingNodes:
         if document is None or state["submission"] is None:
             return "choose_report"
         criteria = state.get("criteria", [])
+        # In a process that goes on with the run, what judges said of the teams' citations is known from here alone.
+        run = await self.services.run(state)
+        for finished in (finished for outcome in outcomes_of(state) for finished in outcome.rounds):
+            run.verdicts.update(finished.verdicts)
         tasks = metric_tasks(
             self.services,
             (await self.services.run(state)).options,
@@ -198,15 +203,15 @@ class EditingNodes:
         return [*(Send("score_merged", task) for task in tasks), *(Send("compare_merged", pair) for pair in pairs)]
 
     async def _passages(self, drafts: Sequence[Submission], *, tokens: int) -> list[Passage]:
-        """The passages that the reports rest on, the best report's first, as far as `tokens` goes."""
-        cited: dict[str, Passage] = {}
-        for submission in drafts:
-            known = {passage.id: passage for passage in submission.passages}
-            named = (each for sentence in submission.draft.sentences() for each in sentence.passages)
-            cited |= {each: known[each] for each in named if each in known and each not in cited}
-        texts = await self.services.documents.get_many(cited)
+        """What the best team had at hand, then what the other reports rest on, as far as `tokens` goes."""
+        best, *others = drafts
+        known = {each.id: each for each in best.passages}
+        for submission in others:
+            own = {each.id: each for each in submission.passages}
+            known |= {each: own[each] for each in cited_ids(submission.draft) if each in own and each not in known}
+        texts = await self.services.documents.get_many(known)
         kept = []
-        for passage in cited.values():
+        for passage in known.values():
             tokens -= estimate_tokens(texts[passage.id])
             if tokens >= 0:
                 kept.append(passage.model_copy(update={"text": texts[passage.id]}))

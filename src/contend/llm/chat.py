@@ -287,14 +287,37 @@ def _explain(error: ValidationError) -> str:
 @lru_cache(maxsize=256)
 def strict_format(reply_type: type[Reply]) -> dict[str, Any]:
     """`response_format` that binds a model to the shape, made once; not to be changed by who gets it."""
-    described = {"name": reply_type.__name__, "strict": True, "schema": reply_type.model_json_schema()}
+    described = {"name": reply_type.__name__, "strict": True, "schema": _shape(reply_type)}
     return {"type": "json_schema", "json_schema": described}
 
 
 @lru_cache(maxsize=256)
 def schema_text(reply_type: type[Reply]) -> str:
     """The shape's JSON schema as text."""
-    return json.dumps(reply_type.model_json_schema(), ensure_ascii=False)
+    return json.dumps(_shape(reply_type), ensure_ascii=False, separators=(",", ":"))
+
+
+_DESCRIBING = frozenset({"title", "description", "discriminator"})
+_NAMED = frozenset({"properties", "$defs"})
+"""The parts of a schema whose keys are names of the reply's own."""
+
+
+def _shape(reply_type: type[Reply]) -> dict[str, Any]:
+    """The JSON schema with all that binds a reply, and nothing that only describes it: prompts do that."""
+    schema: dict[str, Any] = _bare_schema(reply_type.model_json_schema())
+    return schema
+
+
+def _bare_schema(part: Any) -> Any:  # noqa: ANN401 - JSON
+    if isinstance(part, list):
+        return [_bare_schema(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    return {
+        key: {name: _bare_schema(each) for name, each in value.items()} if key in _NAMED else _bare_schema(value)
+        for key, value in part.items()
+        if key not in _DESCRIBING
+    }
 
 
 @lru_cache(maxsize=256)

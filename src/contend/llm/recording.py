@@ -23,7 +23,7 @@ PASSAGE_FIELDS = ("sources", "passages", "others", "speaking")
 LESSON_FIELDS = ("lessons", "bullets")
 """The fields of replies that list numbers of passages, and of lessons, as the prompt counted them."""
 
-VERDICT_FIELD = "verdicts"
+VERDICT_FIELD = "citations"
 """The field of replies that lists verdicts on sentences, each with its sentence's `number` in the prompt."""
 
 

@@ -37,8 +37,8 @@ class DepthDefaults(NamedTuple):
 
 DEPTHS: Mapping[Depth, DepthDefaults] = {
     "quick": DepthDefaults(1, 1, 2, synthesis=False, length="standard", timeout_per_team_seconds=600),
-    "standard": DepthDefaults(3, 2, 5, synthesis=True, length="standard", timeout_per_team_seconds=1800),
-    "deep": DepthDefaults(None, 3, 5, synthesis=True, length="long", timeout_per_team_seconds=3600),
+    "standard": DepthDefaults(3, 2, 1, synthesis=True, length="standard", timeout_per_team_seconds=1800),
+    "deep": DepthDefaults(None, 3, 2, synthesis=True, length="long", timeout_per_team_seconds=3600),
 }
 
 

@@ -1,5 +1,7 @@
 """What models are asked to answer, reason before score. Every list and string has a cap: small models stop in time.
 
+Prompts say what the fields mean; what goes out with them is the shape alone.
+
 Numbers are whole percents: local models keep integer bounds and not float ones.
 """
 
@@ -59,7 +61,7 @@ class DraftReply(Reply):
     findings: list[SentenceReply] = Field(min_length=1, max_length=8)
     analysis: list[SentenceReply] = Field(min_length=1, max_length=14)
     limits: list[SentenceReply] = Field(max_length=4)
-    bullets: list[int] = Field(max_length=8, description="numbers of the playbook bullets that were used")
+    bullets: list[int] = Field(max_length=8)
 
 
 @lru_cache(maxsize=128)
@@ -127,10 +129,10 @@ class PointChoice(Reply):
 
 
 class ChoiceReply(Reply):
-    """Which passages serve which point; `gaps` are searches for what no passage answers."""
+    """Which passages serve which point, or none of them; `gaps` are searches for what no passage answers."""
 
     points: list[PointChoice] = Field(max_length=MOST_POINTS)
-    others: list[int] = Field(max_length=40, description="passages worth having that belong to no point")
+    others: list[int] = Field(max_length=40)
     gaps: list[Line] = Field(max_length=5)
 
 
@@ -207,14 +209,14 @@ class ReportReply(Reply):
     findings: Findings
     sections: list[SectionReply] = Field(min_length=1, max_length=12)
     limits: Limits
-    lessons: list[int] = Field(max_length=8, description="numbers of the lessons that were used")
+    lessons: list[int] = Field(max_length=8)
 
 
 class SectionDraftReply(Reply):
     """One section of a long report."""
 
     section: SectionReply
-    lessons: list[int] = Field(max_length=8, description="numbers of the lessons that were used")
+    lessons: list[int] = Field(max_length=8)
 
 
 class SummaryReply(Reply):
@@ -239,23 +241,21 @@ class MergeReply(ReportReply):
 
 
 class SectionChange(Reply):
-    """A section in its new form. `number` 0: a new one, at the end."""
+    """A section in its new form. `number` 0: a new one, at the end; `section` None: it goes."""
 
     number: int = Field(ge=0, le=20)
-    section: SectionReply | None = Field(description="null: the section goes")
+    section: SectionReply | None
 
 
 class RevisionReply(Reply):
     """What of a draft changes; parts that are null and sections that are not named stay as they are."""
 
-    not_done: list[Annotated[str, Field(max_length=400)]] = Field(
-        max_length=12, description="fixes that were not followed, and why"
-    )
+    not_done: list[Annotated[str, Field(max_length=400)]] = Field(max_length=12)
     summary: Summary | None
     findings: Findings | None
     sections: list[SectionChange] = Field(max_length=14)
     limits: Limits | None
-    lessons: list[int] = Field(max_length=8, description="numbers of the lessons that were used")
+    lessons: list[int] = Field(max_length=8)
 
 
 class FixReply(Reply):
@@ -280,7 +280,7 @@ class CriterionReply(Reply):
     """What a report has to do, so that it can be checked, and how much it matters."""
 
     text: str = Field(min_length=5, max_length=400)
-    weight: int = Field(ge=1, le=5, description="1: a detail; 5: without it the question is not answered")
+    weight: int = Field(ge=1, le=5)
 
 
 class CriteriaReply(Reply):
@@ -293,9 +293,9 @@ class CriterionVerdict(Reply):
     """Whether a submission meets a criterion, by its number."""
 
     number: int = Field(ge=1, le=MOST_CRITERIA)
-    evidence: str = Field(max_length=400, description="where the submission does it, or a quote; empty if nowhere")
+    evidence: str = Field(max_length=400)
     verdict: Literal["met", "partly", "unmet"]
-    fix: FixReply | None = Field(description="null where it is met")
+    fix: FixReply | None
 
 
 class MetricVerdict(Reply):
@@ -308,9 +308,24 @@ class MetricVerdict(Reply):
     percent: int = Field(ge=0, le=100)
 
 
-class VerdictsReply(Reply):
-    """A judge's verdicts on a submission: on each criterion, then on each metric."""
+MOST_CITATIONS = 100
+"""As many doubtful citations are asked about at once."""
 
+Verdict = Literal["stated", "derived", "contradicted", "absent"]
+
+
+class CitationVerdict(Reply):
+    """Whether its passages say a sentence, by its number."""
+
+    number: int = Field(ge=1, le=MOST_CITATIONS)
+    reason: str = Field(min_length=2, max_length=200)
+    verdict: Verdict
+
+
+class VerdictsReply(Reply):
+    """A judge's verdicts on a submission: on doubtful citations, on each criterion, then on each metric."""
+
+    citations: list[CitationVerdict] = Field(max_length=MOST_CITATIONS)
     criteria: list[CriterionVerdict] = Field(max_length=MOST_CRITERIA)
     metrics: list[MetricVerdict] = Field(max_length=20)
 
@@ -340,12 +355,6 @@ class PairwiseReply(Reply):
     choice: Literal["first", "second", "tie"]
 
 
-MOST_CITATIONS = 20
-"""As many doubtful citations are asked about at once."""
-
-Verdict = Literal["stated", "derived", "contradicted", "absent"]
-
-
 class InjectionReply(Reply):
     """The numbers of the excerpts that speak to AI systems."""
 
@@ -353,18 +362,10 @@ class InjectionReply(Reply):
     speaking: list[int] = Field(max_length=60)
 
 
-class CitationVerdict(Reply):
-    """Whether its passages say a sentence, by its number."""
-
-    number: int = Field(ge=1, le=MOST_CITATIONS)
-    reason: str = Field(min_length=2, max_length=300)
-    verdict: Verdict
-
-
 class CitationReply(Reply):
     """A judge's word on doubtful citations."""
 
-    verdicts: list[CitationVerdict] = Field(min_length=1, max_length=MOST_CITATIONS)
+    citations: list[CitationVerdict] = Field(min_length=1, max_length=MOST_CITATIONS)
 
 
 class JudgmentReply(Reply):
@@ -460,7 +461,7 @@ class ReflectionReply(Reply):
 class DeltaReply(TolerantReply):
     reasoning: str = Field(max_length=400)
     operation: Literal["ADD", "UPDATE", "DELETE"]
-    bullet_id: str = Field(max_length=64, description="empty for ADD")
+    bullet_id: str = Field(max_length=64)
     section: str = Field(max_length=64)
     content: str = Field(max_length=600, description="when it applies, and what to do then")
     example: str = Field(max_length=400, description="one short example, or empty")

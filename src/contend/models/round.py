@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field, SkipValidation, ValidationInfo, field_va
 
 from contend.models.evaluation import MetricScore
 from contend.models.record import Identifier, Record, Score, Text, UtcDatetime, utc_now
+from contend.models.replies import Verdict
 from contend.models.task import CallUsage, RunUsage
 
 ExitReason = Literal[
@@ -46,7 +47,8 @@ class RoundState(Record):
 class Round(Record):
     """A finished round: the one stored record of it, which others are views of. `seconds` are active ones.
 
-    `submission` is a document's id; `judge_failure` says why the round judge that was asked after it gave no word.
+    `submission` is a document's id; `verdicts`: what a model said of doubtful citations, by their keys, up to its end;
+    `judge_failure` says why the round judge that was asked after it gave no word.
     """
 
     round_number: int = Field(ge=1)
@@ -55,6 +57,7 @@ class Round(Record):
     feedback: str
     metrics: list[MetricScore]
     uncovered: list[str] = Field(default_factory=list)
+    verdicts: dict[str, Verdict] = Field(default_factory=dict)
     queries: list[str] = Field(default_factory=list)
     bullets_used: list[str] = Field(default_factory=list)
     calls: list[CallUsage] = Field(default_factory=list)

@@ -59,19 +59,19 @@ class UserPromptBuilder:
         bullets: Sequence[Mapping[str, object]] = (),
         instructions: str = "",
         earlier: str = "",
-        feedback: bool = True,
+        texts: bool = True,
     ) -> str:
         """A team's brief: its whole input for the round. `bullets` are {id, content, quarantined}.
 
-        `earlier` is what the last report in this conversation said; `feedback` false leaves out what judges said of
-        earlier rounds. Query, instructions, `earlier` and the latest feedback are always whole; only the query counts
-        against `estimated_prompt_tokens`.
+        `earlier` is what the last report in this conversation said; `texts` false leaves out earlier reports and what
+        judges said of them. Query, instructions, `earlier` and the latest feedback are always whole; only the query
+        counts against `estimated_prompt_tokens`.
 
         Raises:
             PromptError: the template does not render.
         """
         rounds = finished(context.round_history, before=context.round_number)
-        past = self._past(context, rounds, bullets, feedback=feedback)
+        past = self._past(context, rounds, bullets, texts=texts)
         own = {
             "instructions": Untrusted(instructions, label="instructions"),
             "earlier_report": Untrusted(earlier, label="report"),
@@ -153,11 +153,11 @@ class UserPromptBuilder:
         rounds: Sequence[RoundState],
         bullets: Sequence[Mapping[str, object]] = (),
         *,
-        feedback: bool = True,
+        texts: bool = True,
     ) -> Past:
         store = context.store or self._store
         ranking = None if store is None else store.leaderboard(context.execution_id)
-        return Past(context, self._config, rounds, ranking, bullets, feedback)
+        return Past(context, self._config, rounds, ranking, bullets, texts)
 
     def _filled(self, name: str, past: Past, own: Mapping[str, object], *, free_tokens: int = 0) -> str:
         """The prompt with the worthiest pieces that fit its budgets; what is always shown may exceed them."""

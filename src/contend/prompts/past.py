@@ -16,7 +16,7 @@ Chosen = frozenset[Piece]
 class Past:
     """One moment of a team's run. `ranking` holds all teams, None without a store; `bullets` are the team's lessons.
 
-    `feedback`: whether judges' feedback is shown; where a team gets it with the draft that it speaks of, it is not.
+    `texts`: whether reports and judges' feedback are shown; where a team gets its best draft with them, they are not.
     """
 
     context: RoundPromptContext
@@ -24,12 +24,12 @@ class Past:
     rounds: Sequence[RoundState]
     ranking: Sequence[LeaderboardEntry] | None
     bullets: Sequence[Mapping[str, object]] = ()
-    feedback: bool = True
+    texts: bool = True
 
     @property
     def latest_feedback(self) -> str:
         """What judges said of the latest round: shown whole, whatever the budget."""
-        return clean(self._shown[-1].feedback).strip() if self._shown and self.feedback else ""
+        return clean(self._shown[-1].feedback).strip() if self._shown and self.texts else ""
 
     @property
     def worth(self) -> list[Piece]:
@@ -113,8 +113,9 @@ class Past:
 
     def _item(self, past: RoundState, chosen: Chosen) -> dict[str, object]:
         number, characters = past.round_number, self.config.submission_preview_chars
-        content = preview(past.submission_content, characters) if Piece("content", number) in chosen else ""
-        told = self.feedback and (past is self._shown[-1] or Piece("feedback", number) in chosen)
+        handed_in = self.texts and Piece("content", number) in chosen
+        content = preview(past.submission_content, characters) if handed_in else ""
+        told = self.texts and (past is self._shown[-1] or Piece("feedback", number) in chosen)
         feedback = clean(past.feedback).strip() if told else ""
         return {
             "round_number": number,

@@ -1,15 +1,19 @@
-"""What every call of a research shares: the agent's model, its scope, what it cost, what is searched."""
+"""What every step of a research shares: the agent's model, its scope, its cost, passages, the draft to mend."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal
 
 from contend.approval import Decision
 from contend.llm.context import ContextProfile, role_profile
 from contend.llm.model import Model, Scope
+from contend.models.events import StepDone
 from contend.models.options import ResolvedOptions, TeamConfig
 from contend.models.record import Language
-from contend.models.research import Passage
+from contend.models.research import Draft, Passage, ResearchPlan, SearchResult
+from contend.models.submission import Submission
 from contend.models.task import CallUsage
+from contend.research.gathering import pool_of, with_summaries
 from contend.research.planting import Guard
 from contend.research.state import ResearchState, ResearchUpdate, latest_calls
 from contend.services import Services
@@ -93,3 +97,56 @@ def queries_of(state: ResearchState) -> list[str]:
     plan = state.get("task_plan") or {}
     # Queries of a plan look for what is beside the question, and may all miss what answers it.
     return list(dict.fromkeys([state["theme"], *plan.get("search_queries", [])]))
+
+
+async def passages_at_work(services: Services, state: ResearchState) -> list[Passage]:
+    """The passages at work, with their texts."""
+    return await with_texts(services, [Passage.model_validate(passage) for passage in state["passages"]])
+
+
+async def with_texts(services: Services, passages: Sequence[Passage]) -> list[Passage]:
+    texts = await services.documents.get_many(passage.id for passage in passages)
+    return [passage.model_copy(update={"text": texts[passage.id]}) for passage in passages]
+
+
+async def whole_results(services: Services, state: ResearchState) -> list[SearchResult]:
+    """Whole: in the state, titles stand for their summaries."""
+    pool = await pool_of(services, state)
+    wanted = [pool["summarized_by"][result["url"]] for result in state["research_data"]]
+    return with_summaries(state["research_data"], pool, await services.documents.get_many(wanted))
+
+
+def folders(services: Services, state: ResearchState) -> list[Path]:
+    return services.document_paths(state["options"]["documents"])
+
+
+def draft_to_mend(state: ResearchState, best: Submission | None) -> Draft | None:
+    """The draft of this round, else the team's best report."""
+    if state.get("draft_report"):
+        return Draft.model_validate(state["draft_report"])
+    return best.draft if best else None
+
+
+def tell_step(
+    services: Services,
+    state: ResearchState,
+    step: Literal["plan", "search", "choose", "write", "review"],
+    detail: str,
+    *,
+    plan: ResearchPlan | None = None,
+    document: str = "",
+    feedback: str = "",
+) -> None:
+    services.tell(
+        StepDone(
+            execution_id=state["execution_id"],
+            team_id=team_of(state).team_id,
+            round_number=state["round_number"],
+            step=step,
+            detail=detail,
+            iteration=state["iteration_count"],
+            plan=plan,
+            document=document,
+            feedback=feedback,
+        )
+    )

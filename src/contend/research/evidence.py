@@ -1,6 +1,6 @@
 """The evidence of a team: passages that searches found. It only grows, over the loops of a round and over rounds."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import chain, zip_longest
 from typing import Any, NotRequired
 
@@ -43,7 +43,7 @@ class EvidencePool(TypedDict):
 
     `results`: the documents, with their titles in place of summaries; `summarized_by`: the id of the text by address
     that a document was found by first; `searches`: how many passages each query gave; `shown`: the ids of the passages
-    among which a model has chosen already.
+    among which a model has chosen already; `whole`: whether all own documents are in it, word for word.
     """
 
     passages: list[Evidence]
@@ -51,6 +51,7 @@ class EvidencePool(TypedDict):
     summarized_by: dict[str, str]
     searches: dict[str, int]
     shown: list[str]
+    whole: NotRequired[bool]
 
 
 EMPTY: EvidencePool = {"passages": [], "results": [], "summarized_by": {}, "searches": {}, "shown": []}
@@ -74,7 +75,7 @@ def offered(pool: Sequence[Evidence], *, pinned: Sequence[str], tokens: int) -> 
     known = {each["id"]: each for each in pool}
     chosen = {each: known[each] for each in pinned if each in known}
     left = tokens - sum(each["tokens"] for each in chosen.values())
-    for each in chain(_seated(pool), _ranked(pool)):
+    for each in chain(seated(pool), _ranked(pool)):
         if each["id"] not in chosen and each["tokens"] <= left:
             chosen[each["id"]] = each
             left -= each["tokens"]
@@ -100,12 +101,13 @@ def _joined(before: Evidence, again: Evidence) -> Evidence:
     return {**before, "weight": max(before["weight"], again["weight"]), "queries": places}
 
 
-def _seated(pool: Sequence[Evidence]) -> list[Evidence]:
-    """Each query's first passage, then each one's second, then third."""
+def seated(pool: Sequence[Evidence], queries: Collection[str] | None = None) -> list[Evidence]:
+    """Each query's first passage, then each one's second, then third; of all queries, or of these."""
     by_query: dict[str, list[Evidence]] = {}
     for each in pool:
         for query in each["queries"]:
-            by_query.setdefault(query, []).append(each)
+            if queries is None or query in queries:
+                by_query.setdefault(query, []).append(each)
     rows = [
         [each for each in sorted(found, key=_place_in(query)) if each["tokens"] >= LEAST_TOKENS][:SEATS_A_QUERY]
         or sorted(found, key=_place_in(query))[:1]

@@ -218,6 +218,18 @@ async def fixes_for(services: Services, state: ResearchState) -> str:
     return best.feedback if best else ""
 
 
+async def gaps_for(services: Services, state: ResearchState) -> list[str]:
+    """What the team's last report left open, to search for in its own documents: unmet criteria, or its points.
+
+    They are sentences, not key words: other sources are searched as the supervisor says.
+    """
+    rounds = await rounds_of(await services.run(state), state.get("history", []))
+    if not rounds:
+        return []
+    unmet = [fix.what for metric in rounds[-1].metrics if metric.name == "coverage" for fix in metric.fixes]
+    return list(dict.fromkeys(unmet or rounds[-1].uncovered))
+
+
 def _plan_of(reply: ResearchPlanReply, state: ResearchState, pool: EvidencePool) -> ResearchPlan:
     """The plan. A point that no query serves is searched by its own words."""
     served = {number for query in reply.queries for number in query.points}

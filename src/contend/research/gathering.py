@@ -7,7 +7,7 @@ from typing import Any
 from contend.models.replies import ChoiceReply
 from contend.models.research import Draft, Passage, SearchResult
 from contend.models.submission import Submission
-from contend.research.evidence import EMPTY, Evidence, EvidencePool, as_passage, grown, offered
+from contend.research.evidence import EMPTY, Evidence, EvidencePool, as_passage, grown, offered, seated
 from contend.research.reading import source_weights, titled
 from contend.research.state import ResearchState
 from contend.services import Services
@@ -63,6 +63,7 @@ def grown_pool(
         "summarized_by": summarized_by,
         "searches": searches,
         "shown": pool["shown"],
+        "whole": pool.get("whole", False) or bool(whole),
     }
 
 
@@ -79,6 +80,11 @@ def known_ids(state: ResearchState, best: Submission | None) -> list[str]:
 def working_ids(pool: EvidencePool, pinned: Sequence[str], *, tokens: int) -> list[str]:
     """The pinned passages and the best of the others, as far as `tokens` goes."""
     return [each["id"] for each in offered(pool["passages"], pinned=pinned, tokens=tokens)]
+
+
+def seated_ids(pool: EvidencePool, queries: Collection[str]) -> list[str]:
+    """What each of these queries found first."""
+    return [each["id"] for each in seated(pool["passages"], queries)[: len(queries)]]
 
 
 def room_for(pool: EvidencePool, pinned: Sequence[str], tokens: int) -> int:

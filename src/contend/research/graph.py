@@ -14,6 +14,7 @@ from contend.research.nodes import ResearchNodes
 from contend.research.quoting import QuotesNode
 from contend.research.routes import ResearchRoutes
 from contend.research.state import PageTask, ResearchInput, ResearchOutput, ResearchState, SearchTask, SectionTask
+from contend.research.writing import WritingNodes
 from contend.services import Services
 
 ResearchGraph = StateGraph[ResearchState, RunOptions, ResearchInput, ResearchOutput]
@@ -31,7 +32,7 @@ class ResearchTeam:
 
 def build_research_graph(services: Services) -> ResearchGraph:
     """One round's research, not compiled: its parent or its server brings the checkpointer."""
-    nodes, alone = ResearchNodes(services), ResearchAlone(services)
+    nodes, writing, alone = ResearchNodes(services), WritingNodes(services), ResearchAlone(services)
     graph: ResearchGraph = StateGraph(
         ResearchState, context_schema=RunOptions, input_schema=ResearchInput, output_schema=ResearchOutput
     )
@@ -55,16 +56,16 @@ def build_research_graph(services: Services) -> ResearchGraph:
         destinations=fails_to("read_page"),
     )
     graph.add_node("choose", nodes.choose, error_handler=alone.fail, destinations=fails_to("choose"))
-    graph.add_node("write", nodes.write, error_handler=alone.fail, destinations=fails_to("write"))
+    graph.add_node("write", writing.write, error_handler=alone.fail, destinations=fails_to("write"))
     graph.add_node(
         "write_section",
-        nodes.write_section,  # type: ignore[arg-type]  # handlers take a NodeError
+        writing.write_section,  # type: ignore[arg-type]  # handlers take a NodeError
         input_schema=SectionTask,
-        error_handler=nodes.leave_unwritten,
+        error_handler=writing.leave_unwritten,
         destinations=fails_to("write_section"),
     )
-    graph.add_node("summarize", nodes.summarize, error_handler=alone.fail, destinations=fails_to("summarize"))
-    graph.add_node("review", nodes.review, error_handler=alone.fail, destinations=fails_to("review"))
+    graph.add_node("summarize", writing.summarize, error_handler=alone.fail, destinations=fails_to("summarize"))
+    graph.add_node("review", writing.review, error_handler=alone.fail, destinations=fails_to("review"))
     routes = ResearchRoutes(services)
     graph.add_conditional_edges(START, routes.route_at_start, ["open_run", "supervise"])
     graph.add_conditional_edges("open_run", routes.route_after_opening, ["supervise", "quote"])

@@ -2,26 +2,34 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, cast
 
 from langgraph.errors import NodeError
 from langgraph.types import Command, Overwrite, interrupt
 
 from contend.approval import Rejected, Unusable, apply_answer, question
-from contend.errors import BudgetExhausted, ContendError, DraftError, SourceError
-from contend.models.events import MOST_HITS, Hit, SearchDone, SourceOff, StepDone
-from contend.models.replies import FixesReply, ReviewReply
-from contend.models.research import Draft, Found, Passage, ResearchPlan, SearchResult
+from contend.errors import SourceError
+from contend.models.events import MOST_HITS, Hit, SearchDone, SourceOff
+from contend.models.research import Draft, Found, ResearchPlan
 from contend.models.submission import Submission
 from contend.preflight import is_alone
-from contend.report import state_to_report
 from contend.research import compact, full
 from contend.research.alone import message
-from contend.research.ask import guard_of, max_iterations, profile, queries_of, searched_sources, spent, team_of
-from contend.research.checking import marks_of
+from contend.research.ask import (
+    draft_to_mend,
+    folders,
+    max_iterations,
+    passages_at_work,
+    profile,
+    queries_of,
+    searched_sources,
+    spent,
+    team_of,
+    tell_step,
+    whole_results,
+    with_texts,
+)
 from contend.research.evidence import EvidencePool
-from contend.research.feedback import without_instructions
 from contend.research.gathering import (
     chosen_ids,
     cited_ids,
@@ -32,33 +40,27 @@ from contend.research.gathering import (
     pool_of,
     results_of,
     room_for,
-    with_summaries,
+    seated_ids,
     within,
     working_ids,
 )
-from contend.research.planting import without_planted
 from contend.research.reading import nearest_passages, pages_to_read, unread_pages
 from contend.research.screening import screened
-from contend.research.state import (
-    BEGUN,
-    PageTask,
-    ResearchState,
-    ResearchUpdate,
-    SearchTask,
-    SectionTask,
-    WrittenSection,
-)
+from contend.research.state import BEGUN, PageTask, ResearchState, ResearchUpdate, SearchTask
 from contend.research.submitting import submission_of
 from contend.services import Services
-from contend.text import estimate_tokens, shorten
+from contend.text import estimate_tokens
 
 EDITABLE = ("investigation_points", "search_queries", "plan_text")
 """What a person may edit of a plan."""
 
 
+_REVISION = "All documents are read: the best report is revised by what its judges found."
+
+
 @dataclass(frozen=True)
 class ResearchNodes:
-    """Supervisor, researcher, writer and reviewer of one team in one round."""
+    """Supervisor and researcher of one team in one round."""
 
     services: Services
 
@@ -68,7 +70,9 @@ class ResearchNodes:
             # A team's round begins with an empty state; each key that is written is a row of every store.
             begun = {} if "next_action" in state else BEGUN
             known: ResearchState = {**state, **begun}  # type: ignore[typeddict-item]  # an update of the same keys
-            return {**begun, **await self._plan(known)}
+            best = await self.services.submission(state.get("best_submission"))
+            revision = await self._without_plan(known, best) if best else None
+            return {**begun, **(revision or await self._plan(known, best))}
         open_questions = unsearched(state, await pool_of(self.services, state))
         if state.get("accepted") or state["iteration_count"] >= max_iterations(state):
             if open_questions and not state.get("open_searched"):
@@ -128,7 +132,8 @@ class ResearchNodes:
             raise SourceError(f"no source gave anything for {state['theme'][:80]!r} ({reasons})")
         pool, usage = await screened(self.services, state, pool)
         chosen = self._working(state, pool, best, first=[hit["text"] for hit in whole])
-        self._tell(state, "search", _told_found(state, len(pool["results"])))
+        if state.get("found") or whole:
+            tell_step(self.services, state, "search", _told_found(state, len(pool["results"])))
         return {
             **chosen,
             "pool": await keep_pool(self.services, state, pool),
@@ -144,16 +149,16 @@ class ResearchNodes:
         pool, best = await pool_of(self.services, state), await self.services.submission(state.get("best_submission"))
         known = {each["id"]: each for each in pool["passages"]}
         shown = [known[each] for each in state["to_choose"]]
-        limits, pinned = profile(state), self._pinned(state, best)
+        limits, pinned = profile(state), cited_ids(draft_to_mend(state, best))
         room = room_for(pool, pinned, limits.chosen_tokens)
-        texts = await self._with_texts(passages_of(pool, [each["id"] for each in shown]))
+        texts = await with_texts(self.services, passages_of(pool, [each["id"] for each in shown]))
         reply, usage = await full.choose(self.services, state, shown, texts, budget=limits.chosen_tokens)
         held = sum(each["tokens"] for each in pool["passages"] if each["id"] in pinned)
         chosen = chosen_ids(reply, shown, tokens=room - held)
         ids = within(pool, [*pinned, *chosen, *known_ids(state, best)], tokens=room)
         seen = [*pool["shown"], *(each["id"] for each in shown)]
         gaps = [query for query in reply.gaps if query not in pool["searches"]]
-        self._tell(state, "choose", f"{len(chosen)} of {len(shown)} passages")
+        tell_step(self.services, state, "choose", f"{len(chosen)} of {len(shown)} passages")
         return {
             **self._at_work(pool, ids),
             "pool": await keep_pool(self.services, state, {**pool, "shown": seen}),
@@ -179,86 +184,6 @@ class ResearchNodes:
             raise error.error
         # A failed node's edges are not followed: without this, pages that all fail would end the graph silently.
         return Command(update={"read": [{"url": task["result"]["url"], "problem": str(error.error)}]}, goto="collect")
-
-    async def write(self, state: ResearchState) -> ResearchUpdate:
-        """The draft, or what of it changes; the model names sources, code renders the citations."""
-        offered = await self._offered(state)
-        best = await self.services.submission(state.get("best_submission"))
-        if profile(state).compact:
-            draft, usage = await compact.write(self.services, state, offered, best.content if best else "")
-            return {**await self._written(state, draft, offered, marks=[]), **await spent(self.services, state, usage)}
-        draft, usage = await full.write(self.services, state, offered, _draft_to_mend(state, best))
-        written = await self._written(state, draft, offered, marks=await marks_of(draft, offered))
-        return {**written, **await spent(self.services, state, usage)}
-
-    async def write_section(self, task: SectionTask) -> ResearchUpdate:
-        """One section of a long report."""
-        offered = await self._offered(task["research"])
-        return {"written_sections": [await full.write_section(self.services, task, offered)]}
-
-    async def leave_unwritten(self, task: SectionTask, error: NodeError) -> Command[Literal["summarize"]]:
-        """A section that could not be written is named to the reviewer; the others go on."""
-        if not isinstance(error.error, ContendError) or isinstance(error.error, BudgetExhausted):
-            raise error.error
-        failed: WrittenSection = {
-            "number": task["number"], "section": None, "bullets": [], "usage": None, "failure": str(error.error)
-        }  # fmt: skip
-        # A failed node's edges are not followed: without this, sections that all fail would end the graph silently.
-        return Command(update={"written_sections": [failed]}, goto="summarize")
-
-    async def summarize(self, state: ResearchState) -> ResearchUpdate:
-        """A long report's sections together, with summary, findings and limits."""
-        sections = sorted(state["written_sections"], key=lambda each: each["number"])
-        written = [each for each in sections if each["section"]]
-        if not written:
-            raise DraftError(f"no section of the report could be written: {sections[0]['failure']}")
-        offered = await self._offered(state)
-        draft, usage = await full.summarize(self.services, state, offered, written)
-        missing = [
-            {"place": f"section {each['number']}", "text": f"not written: {each['failure']}"}
-            for each in sections
-            if not each["section"]
-        ]
-        calls = [each["usage"] for each in written if each["usage"]]
-        known: ResearchState = {**state, "calls": [*state.get("calls", []), *calls]}
-        return {
-            **await self._written(state, draft, offered, marks=[*missing, *await marks_of(draft, offered)]),
-            "written_sections": Overwrite([]),
-            **await spent(self.services, known, usage),
-        }
-
-    async def _written(
-        self, state: ResearchState, draft: Draft, offered: Sequence[Passage], *, marks: list[dict[str, str]]
-    ) -> ResearchUpdate:
-        """What a new draft makes of the state."""
-        draft = without_planted(draft, guard_of(state, offered))
-        written: ResearchState = {**state, "draft_report": draft.model_dump(mode="json")}
-        report = state_to_report(written, results=await self._results(state), passages=offered)
-        text = report.to_markdown(state["options"]["language"], folders=self._folders(state))
-        document = await self.services.documents.put(text)
-        self._tell(state, "write", f"{len(draft.sentences())} statements", document=document)
-        return {
-            "draft_report": draft.model_dump(mode="json"),
-            "current_draft": text,
-            "written_from": [passage.id for passage in offered],
-            "marks": marks,
-            "feedback": None,
-            "gaps_searched": False,
-        }
-
-    async def review(self, state: ResearchState) -> ResearchUpdate:
-        """The reviewer accepts, says what to mend, or asks for another search."""
-        offered = await self._offered(state)
-        if profile(state).compact:
-            reply, usage = await compact.review(self.services, state, offered)
-            reviewed = self._reviewed(state, reply)
-        else:
-            draft = Draft.model_validate(state["draft_report"])
-            fixes, usage = await full.review(self.services, state, offered, draft)
-            reviewed = _with_fixes(fixes)
-        feedback = "" if reviewed["accepted"] else reviewed["feedback"] or ""
-        self._tell(state, "review", "accepted" if reviewed["accepted"] else shorten(feedback, 80), feedback=feedback)
-        return {**reviewed, **await spent(self.services, state, usage)}
 
     async def _stored(self, hits: Sequence[Found], query: str, *, summarized: bool) -> list[dict[str, Any]]:
         documents = await self.services.documents.put_many([hit.text for hit in hits])
@@ -288,16 +213,6 @@ class ResearchNodes:
             await self.services.whole_documents(documents, execution_id, limits.offered_tokens), "", summarized=False
         )
 
-    def _reviewed(self, state: ResearchState, reply: ReviewReply) -> ResearchUpdate:
-        instructions = self.services.library.render(
-            "reviewer/system", {}, language=state["options"]["language"], mark=""
-        )
-        feedback = without_instructions(reply.feedback, instructions)
-        return {"accepted": reply.accept, "feedback": feedback, "more_queries": reply.more_queries}
-
-    def _pinned(self, state: ResearchState, best: Submission | None) -> list[str]:
-        return cited_ids(_draft_to_mend(state, best))
-
     def _working(
         self, state: ResearchState, pool: EvidencePool, best: Submission | None, first: Sequence[str]
     ) -> ResearchUpdate:
@@ -305,16 +220,21 @@ class ResearchNodes:
 
         `first`: the ids of those that come before others, in this order.
         """
-        limits, pinned, known = profile(state), self._pinned(state, best), known_ids(state, best)
+        limits, known = profile(state), known_ids(state, best)
+        pinned = cited_ids(draft_to_mend(state, best))
         room = room_for(pool, pinned, limits.chosen_tokens)
         if limits.compact:
             return self._at_work(pool, working_ids(pool, pinned, tokens=limits.chosen_tokens))
         candidates = working_ids(pool, [*pinned, *known, *first], tokens=max(room, limits.offered_tokens))
         everything = within(pool, [*known, *candidates], tokens=room)
         new = [each for each in candidates if each not in {*pinned, *known, *pool["shown"]}]
-        if len(everything) == len(set(candidates)) or not new:
-            nothing_new = bool(state.get("draft_report")) and not new
-            return {**self._at_work(pool, everything), "to_choose": [], "nothing_new": nothing_new}
+        drafted = bool(state.get("draft_report"))
+        if len(everything) == len(set(candidates)):
+            return {**self._at_work(pool, everything), "to_choose": [], "nothing_new": drafted and not new}
+        if not new:
+            # A model has chosen among all of it. A round that begins looks again at what its searches find first.
+            ids = known if drafted else [*known, *seated_ids(pool, queries_of(state))]
+            return {**self._at_work(pool, within(pool, ids, tokens=room)), "to_choose": [], "nothing_new": drafted}
         return {"to_choose": new, "nothing_new": False}
 
     def _at_work(self, pool: EvidencePool, ids: Sequence[str]) -> ResearchUpdate:
@@ -324,29 +244,42 @@ class ResearchNodes:
             "research_data": results_of(pool, passages),
         }
 
-    def _folders(self, state: ResearchState) -> list[Path]:
-        return self.services.document_paths(state["options"]["documents"])
+    async def _without_plan(self, state: ResearchState, best: Submission) -> ResearchUpdate | None:
+        """Straight to the revision of the team's best report, where its sources were offered whole; else None.
 
-    async def _offered(self, state: ResearchState) -> list[Passage]:
-        return await self._with_texts([Passage.model_validate(passage) for passage in state["passages"]])
-
-    async def _with_texts(self, passages: Sequence[Passage]) -> list[Passage]:
-        texts = await self.services.documents.get_many(passage.id for passage in passages)
-        return [passage.model_copy(update={"text": texts[passage.id]}) for passage in passages]
-
-    async def _results(self, state: ResearchState) -> list[SearchResult]:
-        """Whole: in the state, titles stand for their summaries."""
+        What its judges missed is looked up in what no call has at hand.
+        """
         pool = await pool_of(self.services, state)
-        wanted = [pool["summarized_by"][result["url"]] for result in state["research_data"]]
-        return with_summaries(state["research_data"], pool, await self.services.documents.get_many(wanted))
+        off = (await self.services.run(state)).sources_off | state.get("sources_off", {})
+        searched = [name for name in searched_sources(state) if name not in off]
+        if not pool.get("whole") or searched != ["local"] or profile(state).compact:
+            return None
+        plan = ResearchPlan(
+            theme=best.draft.title or best.report.theme,
+            investigation_points=best.points,
+            outline=[section.heading for section in best.draft.sections],
+            search_queries=best.queries,
+            plan_text=_REVISION,
+        )
+        at_hand = {passage.id for passage in best.passages}
+        unread = any(each["id"] not in at_hand for each in pool["passages"])
+        gaps = await full.gaps_for(self.services, state) if unread else []
+        return {
+            "task_plan": plan.model_dump(mode="json"),
+            "next_action": "research",
+            "human_input_required": False,
+            "more_queries": gaps,
+            "iteration_count": 1,
+        }
 
-    async def _plan(self, state: ResearchState) -> ResearchUpdate:
+    async def _plan(self, state: ResearchState, best: Submission | None) -> ResearchUpdate:
         if profile(state, "supervisor").compact:
             plan, usage = await compact.plan(self.services, state)
         else:
-            best = await self.services.submission(state.get("best_submission"))
             plan, usage = await full.plan(self.services, state, best)
-        self._tell({**state, "iteration_count": 1}, "plan", f"{len(plan.search_queries)} queries", plan=plan)
+        tell_step(
+            self.services, {**state, "iteration_count": 1}, "plan", f"{len(plan.search_queries)} queries", plan=plan
+        )
         return {
             "task_plan": plan.model_dump(mode="json"),
             "next_action": "research",
@@ -355,34 +288,12 @@ class ResearchNodes:
             **await spent(self.services, state, usage),
         }
 
-    def _tell(
-        self,
-        state: ResearchState,
-        step: Literal["plan", "search", "choose", "write", "review"],
-        detail: str,
-        *,
-        plan: ResearchPlan | None = None,
-        document: str = "",
-        feedback: str = "",
-    ) -> None:
-        self.services.tell(
-            StepDone(
-                execution_id=state["execution_id"],
-                team_id=team_of(state).team_id,
-                round_number=state["round_number"],
-                step=step,
-                detail=detail,
-                iteration=state["iteration_count"],
-                plan=plan,
-                document=document,
-                feedback=feedback,
-            )
-        )
-
     async def _hand_in(self, state: ResearchState) -> ResearchUpdate:
-        offered = await self._offered(state)
+        offered = await passages_at_work(self.services, state)
         pool = await pool_of(self.services, state)
-        submission = submission_of(state, await self._results(state), offered, pool, folders=self._folders(state))
+        submission = submission_of(
+            state, await whole_results(self.services, state), offered, pool, folders=folders(self.services, state)
+        )
         document = await self.services.submissions.put(submission)
         if not is_alone(state):
             return {"submission": document}
@@ -440,18 +351,6 @@ def unsearched(state: ResearchState, pool: EvidencePool) -> list[str]:
     draft = Draft.model_validate(state["draft_report"])
     wanted = [each.basis for each in draft.sentences() if each.kind == "open" and each.basis]
     return [query for query in dict.fromkeys(wanted) if query not in pool["searches"]]
-
-
-def _draft_to_mend(state: ResearchState, best: Submission | None) -> Draft | None:
-    """The draft of this round, else the team's best report."""
-    if state.get("draft_report"):
-        return Draft.model_validate(state["draft_report"])
-    return best.draft if best else None
-
-
-def _with_fixes(reply: FixesReply) -> ResearchUpdate:
-    accepted = reply.accept and not reply.fixes
-    return {"accepted": accepted, "feedback": full.fixes_text(reply), "more_queries": reply.gaps}
 
 
 def _emptied(state: ResearchState) -> ResearchUpdate:

@@ -62,8 +62,8 @@ class TeamNodes:
                 bullets=state["bullets"],
                 instructions=view.options.instructions,
                 earlier=state.get("earlier", ""),
-                # Who reads whole reports gets it with the draft that it speaks of.
-                feedback=view.run.profile("writer", team=view.team).compact,
+                # Who reads whole reports gets the best one to mend, with what judges said of it.
+                texts=view.run.profile("writer", team=view.team).compact,
             ),
             "history": list(state.get("rounds", [])),
             "best_submission": best.submission if best else None,
@@ -97,9 +97,13 @@ class TeamNodes:
         """
         if not team_kind(state["team"]["kind"]).may_win:
             return "evaluate"
+        view = await TeamView.of(self.services, state)
+        # In a process that goes on with the run, what was said in earlier rounds is known from them alone.
+        for past in view.rounds:
+            view.run.verdicts.update(past.verdicts)
         tasks = metric_tasks(
             self.services,
-            (await self.services.run(state)).options,
+            view.options,
             submission=state["submission"] or "",
             theme=state["theme"],
             execution_id=state["execution_id"],
@@ -116,7 +120,7 @@ class TeamNodes:
     async def unscored(self, task: MetricTask, error: NodeError) -> Command[Literal["evaluate"]]:
         """Metrics that fail leave their scores open; the others count."""
         # A failed node's edges are not followed: without this, metrics that all fail would end the graph silently.
-        failed = [_scored(score, None) for score in unscored(task, error.error)]
+        failed = [_scored(score, None) for score in await unscored(self.services, task, error.error)]
         return Command(update={"scores": failed}, goto="evaluate")
 
     async def evaluate(self, state: TeamState) -> TeamUpdate:
@@ -138,6 +142,7 @@ class TeamNodes:
             feedback=result.feedback if view.kind.may_win else submission.feedback,
             metrics=result.metrics,
             uncovered=uncovered_points(submission.points, submission.content),
+            verdicts=dict(view.run.verdicts),
             queries=submission.queries,
             bullets_used=submission.draft.bullets_used,
             calls=_calls(state),

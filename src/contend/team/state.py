@@ -8,8 +8,10 @@ from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
 from contend.clock import Reading
+from contend.llm.model import Scope
 from contend.research.evidence import EvidencePool
 from contend.research.state import AskedTheme, Chat
+from contend.run_context import RunContext
 
 Step = Literal["go_on", "ask_judge", "stop"]
 
@@ -89,7 +91,7 @@ class TeamUpdate(TypedDict, total=False):
 class MetricTask(TypedDict):
     """One sample of the metrics that one call judges: what `score_metric` is sent. It names no team and no ranking.
 
-    `together`: the metrics are asked of a model in one call, with the run's `criteria`.
+    `together`: the metrics are asked of a model in one call, with the run's `criteria` and the doubtful citations.
     """
 
     metrics: list[dict[str, Any]]
@@ -101,3 +103,17 @@ class MetricTask(TypedDict):
     execution_id: str
     team_id: str
     round_number: int
+
+
+def scope_of(run: RunContext, task: MetricTask) -> Scope:
+    """Whose call it is, by metrics and sample."""
+    name = "+".join(metric["name"] for metric in task["metrics"])
+    return Scope(
+        execution_id=task["execution_id"],
+        role="evaluator",
+        language=run.options.language,
+        team_id=task["team_id"],
+        round_number=task["round_number"],
+        step=name if task["sample"] == 1 else f"{name}#{task['sample']}",
+        sampled=run.options.evaluator.samples > 1,
+    )

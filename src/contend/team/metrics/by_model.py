@@ -1,13 +1,12 @@
 """Metrics by a model: its judge sees question, instructions and submission, and what to judge them by."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from contend.llm.context import ContextProfile
-from contend.llm.model import Scope
 from contend.models.evaluation import Criterion, Fix, MetricScore
 from contend.models.options import MetricConfig
 from contend.models.record import Language
-from contend.models.replies import CriterionVerdict, FixReply, MetricReply, MetricVerdict, VerdictsReply
+from contend.models.replies import MOST_CITATIONS, CriterionVerdict, FixReply, MetricReply, MetricVerdict, VerdictsReply
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts import Untrusted
@@ -17,7 +16,8 @@ from contend.team.criteria import judged_by_criteria
 from contend.team.evaluation import found_evidence
 from contend.team.metrics.judge_view import cited_passages, passage_values, reference_numbers, shown_report
 from contend.team.metrics.rejection import whole_text
-from contend.team.state import MetricTask
+from contend.team.metrics.support import Checked, keep_verdicts, weighed
+from contend.team.state import MetricTask, scope_of
 
 WITH_PASSAGES = "correctness"
 """The metric whose judge has the cited passages at hand."""
@@ -51,8 +51,12 @@ async def judged_by_model(
     """
     run = await services.run(task)
     options, profile = run.options, run.profile("evaluator", name=config.model)
+    with_passages = config.name == WITH_PASSAGES
+    passages = await cited_passages(services, submission, tokens=profile.judged_tokens) if with_passages else []
+    numbers = reference_numbers(submission)
     values: Mapping[str, object] = {
-        **await _view(services, task, submission, profile, with_passages=config.name == WITH_PASSAGES),
+        **_asked(run, task),
+        "passages": [passage_values(each, numbers.get(each.id, 0)) for each in passages],
         "submission": Untrusted(whole_text(submission.content), label="submission"),
         "metric": config.name,
         "rubric": services.rubric(config, options.language),
@@ -80,6 +84,8 @@ async def judged_together(
 ) -> tuple[list[MetricScore], CallUsage]:
     """The verdicts on several metrics, of one call. Coverage is judged by the run's criteria, where it has any.
 
+    Doubtful citations are asked about in the same call, which has their passages: the answers are kept for the run.
+
     Raises:
         ModelError: the judges' model failed.
     """
@@ -88,15 +94,16 @@ async def judged_together(
     by_criteria = [each for each in configs if judged_by_criteria(services, each, options) and task["criteria"]]
     criteria = [Criterion.model_validate(each) for each in task["criteria"]] if by_criteria else []
     by_rubric = [each for each in configs if each not in by_criteria]
-    shown = shown_report(submission)
-    profile = run.profile("evaluator")
-    with_passages = any(each.name == WITH_PASSAGES for each in configs)
+    shown = await shown_report(services, submission, tokens=run.profile("evaluator").judged_tokens)
+    found = await weighed(services, task, submission)
+    doubtful = [each for each in found.doubtful() if each.cites_only(shown.numbers)][:MOST_CITATIONS]
     rubrics = [f"## {each.name}\n\n{services.rubric(each, options.language)}" for each in by_rubric]
     values: Mapping[str, object] = {
-        **await _view(services, task, submission, profile, with_passages=with_passages),
+        **_asked(run, task),
+        "passages": [passage_values(each, number) for number, each in enumerate(shown.passages, start=1)],
         "submission": Untrusted(shown.text, label="submission"),
         "structured": shown.structured,
-        "references": Untrusted(shown.references, label="references"),
+        "doubtful": _listed_doubts(doubtful, shown.numbers),
         "criteria": listed(criteria),
         "rubrics": "\n\n".join(rubrics),
     }
@@ -104,9 +111,10 @@ async def judged_together(
         "evaluator/verdicts",
         VerdictsReply,
         values,
-        scope=scope_of(run, task),
+        scope=replace(scope_of(run, task), sentences=tuple(each.text for each in doubtful)),
         faults=lambda reply: faults_of(reply, len(criteria), [each.name for each in by_rubric]),
     )
+    keep_verdicts(run, doubtful, answer.value.citations)
     weights, text = options.evaluator.weights(), f"{submission.content}\n{shown.text}"
     scores = [
         coverage_of(criteria, answer.value.criteria, weights[each.name], options.language) for each in by_criteria
@@ -116,6 +124,19 @@ async def judged_together(
         _score(each.name, verdicts.get(each.name), text, weights[each.name], options.language) for each in by_rubric
     ]
     return scores, answer.usage
+
+
+def _listed_doubts(doubtful: Sequence[Checked], numbers: Mapping[str, int]) -> list[dict[str, object]]:
+    """Doubtful statements by their places, with the numbers of their passages."""
+    return [
+        {
+            "number": number,
+            "place": each.place,
+            "passages": [numbers[passage.id] for passage in each.claim.passages],
+            "expression": Untrusted(each.claim.claim.expression, label="arithmetic"),
+        }
+        for number, each in enumerate(doubtful, start=1)
+    ]
 
 
 def listed(criteria: Sequence[Criterion], *, weighed: bool = False) -> Untrusted:
@@ -193,29 +214,9 @@ def _fix(reply: FixReply) -> Fix:
     return Fix(where=reply.where, what=reply.what)
 
 
-async def _view(
-    services: Services, task: MetricTask, submission: Submission, profile: ContextProfile, *, with_passages: bool
-) -> dict[str, object]:
-    """What every judge sees beside the submission; the passages that it cites where they are judged with it."""
-    options = (await services.run(task)).options
-    passages = await cited_passages(services, submission, tokens=profile.judged_tokens) if with_passages else []
-    numbers = reference_numbers(submission)
+def _asked(run: RunContext, task: MetricTask) -> dict[str, object]:
+    """What every judge sees beside the submission."""
     return {
         "user_query": Untrusted(task["theme"], label="query"),
-        "instructions": Untrusted(options.instructions, label="instructions"),
-        "passages": [passage_values(each, numbers.get(each.id, 0)) for each in passages],
+        "instructions": Untrusted(run.options.instructions, label="instructions"),
     }
-
-
-def scope_of(run: RunContext, task: MetricTask) -> Scope:
-    """Whose call it is, by metrics and sample."""
-    name = "+".join(metric["name"] for metric in task["metrics"])
-    return Scope(
-        execution_id=task["execution_id"],
-        role="evaluator",
-        language=run.options.language,
-        team_id=task["team_id"],
-        round_number=task["round_number"],
-        step=name if task["sample"] == 1 else f"{name}#{task['sample']}",
-        sampled=run.options.evaluator.samples > 1,
-    )

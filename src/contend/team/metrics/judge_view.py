@@ -1,4 +1,4 @@
-"""A submission as judges read it: whole, each statement under its place, with the references that it cites."""
+"""A submission as judges read it: whole, each statement under its place, with the passages that its team had."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,6 +7,7 @@ from contend.models.research import Passage
 from contend.models.submission import Submission
 from contend.prompts import Untrusted
 from contend.research.drafts import shown_draft
+from contend.research.evidence import numbers_of
 from contend.research.gathering import cited_ids
 from contend.services import Services
 from contend.team.metrics.rejection import whole_text
@@ -17,31 +18,30 @@ INVENTED = "?"
 
 
 class ShownReport(NamedTuple):
-    """The text; `structured`: it names places such as `2.1.3`, and does not hold its references itself."""
+    """The text; `structured`: it names places such as `2.1.3`, and `passages` by the numbers at which they stand."""
 
     text: str
     structured: bool
-    references: str = ""
+    passages: Sequence[Passage] = ()
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        return numbers_of([passage.id for passage in self.passages])
 
 
-def shown_report(submission: Submission) -> ShownReport:
-    """The whole report.
+async def shown_report(services: Services, submission: Submission, *, tokens: int) -> ShownReport:
+    """The whole report, and the passages that its team had at hand, or only the cited where `tokens` are too few.
 
     Whatever a draft says stands on one line behind its place, so that nothing in it looks like a turn of the judge's
     own conversation, a heading or a verdict.
     """
     if not submission.passages:
         return ShownReport(whole_text(submission.content), structured=False)
-    numbers = reference_numbers(submission)
-    text = shown_draft(submission.draft, numbers)
-    cited = {numbers[each] for each in cited_ids(submission.draft) if each in numbers}
-    sources = enumerate(submission.report.sources, start=1)
-    lines = [
-        f"[{number}] {source.title}{f' ({source.published_date})' if source.published_date else ''}: {source.url}"
-        for number, source in sources
-        if number in cited
-    ]
-    return ShownReport(text, structured=True, references="\n".join(lines))
+    passages = await whole_passages(services, submission.passages, tokens=tokens)
+    if len(passages) < len(submission.passages):
+        passages = await cited_passages(services, submission, tokens=tokens)
+    shown = ShownReport("", structured=True, passages=passages)
+    return shown._replace(text=shown_draft(submission.draft, shown.numbers))
 
 
 def reference_numbers(submission: Submission) -> dict[str, int]:

@@ -12,9 +12,13 @@ from contend.services import Services
 from contend.team.criteria import judged_by_criteria, reads_whole_reports
 from contend.team.metrics.by_code import CODE_METRICS
 from contend.team.metrics.by_function import judged_by_function
-from contend.team.metrics.by_model import WITH_PASSAGES, judged_by_model, judged_together
+from contend.team.metrics.by_model import judged_by_model, judged_together
 from contend.team.metrics.rejection import refusal
+from contend.team.metrics.support import supported, weighed
 from contend.team.state import MetricTask
+
+WITH_CITATIONS = "citation_support"
+"""The metric by code whose doubtful citations a judge decides on that has the passages at hand."""
 
 Measured = tuple[MetricScore, CallUsage | None]
 
@@ -32,20 +36,21 @@ def metric_tasks(
 ) -> list[MetricTask]:
     """All that is measured of a submission, those by a language model as often as there are samples.
 
-    Metrics that the run's model judges from the same view are asked in one call where it can read whole reports.
+    Metrics that the run's model judges are asked in one call where it can read whole reports; with the first sample it
+    decides on doubtful citations, too.
     """
     weights = options.evaluator.weights()
-    alone: list[MetricConfig] = []
-    together: dict[bool, list[MetricConfig]] = {}
-    for metric in options.evaluator.measured:
-        if _goes_together(services, metric, options, criteria=bool(criteria)):
-            together.setdefault(metric.name == WITH_PASSAGES, []).append(metric)
-        else:
-            alone.append(metric)
+    measured = options.evaluator.measured
+    together = [each for each in measured if _goes_together(services, each, options, criteria=bool(criteria))]
+    support = [each for each in measured if together and each.name == WITH_CITATIONS]
+    alone = [[each] for each in measured if each not in [*together, *support]]
     return [
         MetricTask(
-            metrics=[{**metric.model_dump(mode="json"), "weight": weights[metric.name]} for metric in metrics],
-            together=metrics[0] not in alone,
+            metrics=[
+                {**each.model_dump(mode="json"), "weight": weights[each.name]}
+                for each in [*metrics, *(support if metrics is together and sample == 1 else [])]
+            ],
+            together=metrics is together,
             criteria=list(criteria),
             sample=sample,
             submission=submission,
@@ -54,7 +59,7 @@ def metric_tasks(
             team_id=team_id,
             round_number=round_number,
         )
-        for metrics in [*together.values(), *([metric] for metric in alone)]
+        for metrics in [*([together] if together else []), *alone]
         for sample in range(1, 1 + (options.evaluator.samples if metrics[0].kind == "model" else 1))
     ]
 
@@ -71,23 +76,41 @@ async def measure(services: Services, task: MetricTask) -> list[Measured]:
     refused = refusal(task["theme"], submission.content, (await services.run(task)).options.language)
     if refused is not None:
         return [(_score(each, Measurement(0.0, refused)), None) for each in configs]
-    if task["together"]:
-        scores, usage = await judged_together(services, task, configs, submission)
-        return [(score, usage if score is scores[0] else None) for score in scores]
-    config = configs[0]
-    if config.kind == "model":
-        return [await judged_by_model(services, task, config, submission)]
-    finding = await _found(services, task, config, submission)
-    return [(_score(config, finding), finding.usage)]
+    if not task["together"]:
+        return [await _measured_alone(services, task, configs[0], submission)]
+    by_model = [each for each in configs if each.kind == "model"]
+    scores, usage = await judged_together(services, task, by_model, submission)
+    return [(scores[0], usage), *((each, None) for each in [*scores[1:], *await _supported(services, task)])]
 
 
-def unscored(task: MetricTask, error: BaseException) -> list[MetricScore]:
-    """Metrics that failed: no score, never 0."""
+async def unscored(services: Services, task: MetricTask, error: BaseException) -> list[MetricScore]:
+    """Metrics that failed: no score, never 0. Of citations code's word stands."""
     reason = str(error) if isinstance(error, ContendError) else f"{type(error).__name__}: {error}"
-    return [
+    supported = await _supported(services, task) if task["together"] else []
+    known = {each.name for each in supported}
+    failed = [
         MetricScore(name=metric["name"], score=None, reason=reason, weight=metric["weight"])
         for metric in task["metrics"]
+        if metric["name"] not in known
     ]
+    return failed + supported
+
+
+async def _supported(services: Services, task: MetricTask) -> list[MetricScore]:
+    """How far citations hold, by code and by what a judge has said of the doubtful ones; none where nobody asks."""
+    configs = [MetricConfig.model_validate(each) for each in task["metrics"] if each["name"] == WITH_CITATIONS]
+    submission = await services.require_submission(task["submission"])
+    language = (await services.run(task)).options.language
+    return [_score(each, supported(await weighed(services, task, submission), language)) for each in configs]
+
+
+async def _measured_alone(
+    services: Services, task: MetricTask, config: MetricConfig, submission: Submission
+) -> Measured:
+    if config.kind == "model":
+        return await judged_by_model(services, task, config, submission)
+    finding = await _found(services, task, config, submission)
+    return _score(config, finding), finding.usage
 
 
 def _score(config: MetricConfig, finding: Measurement) -> MetricScore:

@@ -46,10 +46,12 @@ async def pair_view(services: Services, first: Submission, second: Submission, *
         texts = (whole_text(first.content), whole_text(second.content))
         return PairView(texts, structured=False)
     known = {each.id: each for each in (*first.passages, *second.passages)}
-    cited = dict.fromkeys([*cited_ids(first.draft), *cited_ids(second.draft)])
+    # In both orders of a pair the prompts begin alike.
+    one, other = sorted((first, second), key=lambda each: each.content)
+    cited = dict.fromkeys([*cited_ids(one.draft), *cited_ids(other.draft)])
     at_hand = [known[each] for each in cited if each in known]
     numbers = dict.fromkeys(cited, INVENTED) | {each.id: number for number, each in enumerate(at_hand, start=1)}
-    wanted = [known[each] for each in disputed(first.draft, second.draft) if each in known]
+    wanted = [known[each] for each in disputed(one.draft, other.draft) if each in known]
     shown = await whole_passages(services, wanted, tokens=tokens) if wanted else []
     ids = {each.id for each in shown}
     return PairView(

@@ -1,7 +1,8 @@
 """Whether the named passages say the sentences: by code, and for the doubtful ones by the judges' language model."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -19,15 +20,15 @@ from contend.checks import (
 from contend.errors import BudgetExhausted, ModelError
 from contend.models.evaluation import Measurement
 from contend.models.record import Language
-from contend.models.replies import MOST_CITATIONS, CitationReply, Verdict
+from contend.models.replies import MOST_CITATIONS, CitationReply, CitationVerdict, Verdict
 from contend.models.research import Passage
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts import Untrusted
 from contend.report import PublishedLine, published_lines
+from contend.run_context import RunContext
 from contend.services import Services
-from contend.team.metrics.by_model import scope_of
-from contend.team.state import MetricTask
+from contend.team.state import MetricTask, scope_of
 from contend.text import estimate_tokens, shorten, squeezed
 
 NEAR_COUNTS = 0.5
@@ -53,9 +54,10 @@ _SAID: dict[Language, dict[str, str]] = {
 
 
 @dataclass(frozen=True)
-class _Checked:
-    """A claim of the draft, what code found, and a model's word where it was asked."""
+class Checked:
+    """A claim of the draft, its place there, what code found, and a model's word where it was asked."""
 
+    place: str
     claim: DraftClaim
     check: ClaimCheck
     verdict: Verdict | None = None
@@ -69,12 +71,39 @@ class _Checked:
         """All that code does not see supported: it compares words, and a strong model's sentences have their own."""
         return bool(self.claim.passages) and self.check.level != "supported"
 
+    def cites_only(self, shown: Collection[str]) -> bool:
+        """Whether all passages that it names are among those shown, by their ids."""
+        return all(each.id in shown for each in self.claim.passages)
+
+    @property
+    def key(self) -> str:
+        """The same for the same words with the same passages, whoever wrote them, in whichever round."""
+        said = [self.text, self.claim.claim.expression, *sorted(each.id for each in self.claim.passages)]
+        return hashlib.sha256("\n".join(said).encode()).hexdigest()[:16]
+
     @property
     def value(self) -> float:
         """1.0 supported, 0.0 not."""
         if self.verdict is not None:
             return float(self.verdict in {"stated", "derived"})
         return {"supported": 1.0, "near": NEAR_COUNTS}.get(self.check.level, 0.0)
+
+
+class Weighed(NamedTuple):
+    """Each sentence that names passages once, with its weakest citation, and how many others no passage says."""
+
+    claims: list[Checked]
+    unfounded: int
+
+    def doubtful(self) -> list[Checked]:
+        """Those that only a model can decide on, and on which none has."""
+        return [each for each in self.claims if each.doubtful and each.verdict is None]
+
+    def judged(self, verdicts: Mapping[str, Verdict]) -> "Weighed":
+        """The same with a model's word on the doubtful ones, by key."""
+        return self._replace(
+            claims=[replace(each, verdict=verdicts.get(each.key)) if each.doubtful else each for each in self.claims]
+        )
 
 
 async def citation_support(services: Services, task: MetricTask, submission: Submission) -> Measurement:
@@ -85,11 +114,16 @@ async def citation_support(services: Services, task: MetricTask, submission: Sub
     run set to a language model, its word decides on the doubtful ones; where it fails, code's stands. `evidence`: the
     sentences that are not supported, the weakest first.
     """
-    said = _SAID[(await services.run(task)).options.language]
-    claims, unfounded = await _weighed(services, submission)
+    language = (await services.run(task)).options.language
+    found, usage = await _asked(services, task, await weighed(services, task, submission))
+    return supported(found, language, usage)
+
+
+def supported(found: Weighed, language: Language, usage: CallUsage | None = None) -> Measurement:
+    """As `citation_support`, of claims that were weighed."""
+    said, claims, unfounded = _SAID[language], found.claims, found.unfounded
     if not claims:
         return Measurement(None, said["uncited"])
-    claims, usage = await _asked(services, task, claims)
     bad = sorted((each for each in claims if not each.value), key=lambda each: each.check.support)
     good = sum(each.value == 1 for each in claims)
     near = len(claims) - good - len(bad)
@@ -101,9 +135,19 @@ async def citation_support(services: Services, task: MetricTask, submission: Sub
     return Measurement(total / (len(claims) + unfounded), reason, [each.text for each in bad], usage)
 
 
+async def weighed(services: Services, task: MetricTask, submission: Submission) -> Weighed:
+    """The submission's claims, with what a model has said of the doubtful ones earlier in the run."""
+    return (await _weighed(services, submission)).judged((await services.run(task)).verdicts)
+
+
+def keep_verdicts(run: RunContext, asked: Sequence[Checked], verdicts: Sequence[CitationVerdict]) -> None:
+    """Remember a model's word for the rest of the run; a number that was not asked about says nothing."""
+    run.verdicts.update({asked[each.number - 1].key: each.verdict for each in verdicts if each.number <= len(asked)})
+
+
 async def checked_validity(services: Services, submission: Submission) -> Validity:
     """Whether what the submission cites was retrieved; an address that stands in a passage is no citation."""
-    texts = [passage_text(passage).whole for passage in await _with_texts(services, submission)]
+    texts = [passage_text(passage).whole for passage in await with_texts(services, submission)]
     return check_validity(submission.report, {result.url for result in submission.results}, texts=texts)
 
 
@@ -124,47 +168,50 @@ class Doubt(NamedTuple):
 
 async def doubts_of(services: Services, submission: Submission) -> dict[str, Doubt]:
     """What code finds of each sentence that names passages, by the sentence as it was written."""
-    claims, _ = await _weighed(services, submission)
+    claims = (await _weighed(services, submission)).claims
     return {each.text: Doubt(each.check.marks, each.check.excerpt, not each.value) for each in claims}
 
 
 async def lines_of(services: Services, submission: Submission) -> list[PublishedLine]:
     """What the submission's draft publishes, line by line, with the texts of the passages behind it."""
-    return published_lines(submission.draft, await _with_texts(services, submission), submission.results)
+    return published_lines(submission.draft, await with_texts(services, submission), submission.results)
 
 
-async def _weighed(services: Services, submission: Submission) -> tuple[list[_Checked], int]:
-    """Each sentence that names passages once, with its weakest citation, and how many others no passage says."""
-    passages = await _with_texts(services, submission)
+async def _weighed(services: Services, submission: Submission) -> Weighed:
+    passages = await with_texts(services, submission)
     texts = [passage_text(passage) for passage in passages]
-    needing = [each for each in claims_of(submission.draft, passages) if each.claim.kind in {"stated", "derived"}]
-    cited = [each for each in needing if each.passages]
-    bare = [each._replace(passages=tuple(texts)) for each in needing if not each.passages and not each.limit]
-    different: dict[str, _Checked] = {}
+    places = [placed.place for placed in submission.draft.placed()]
+    needing = [
+        (place, each)
+        for place, each in zip(places, claims_of(submission.draft, passages), strict=True)
+        if each.claim.kind in {"stated", "derived"}
+    ]
+    cited = [(place, each) for place, each in needing if each.passages]
+    bare = [
+        (place, each._replace(passages=tuple(texts))) for place, each in needing if not each.passages and not each.limit
+    ]
+    different: dict[str, Checked] = {}
     for checked in await _check_all(cited, texts):
         key = squeezed(checked.text)
         different[key] = min(checked, different.get(key, checked), key=lambda known: known.check.support)
     unfounded = {squeezed(each.text) for each in await _check_all(bare, ()) if each.check.level == "unsupported"}
-    return list(different.values()), len(unfounded - different.keys())
+    return Weighed(list(different.values()), len(unfounded - different.keys()))
 
 
-async def _check_all(claims: Sequence[DraftClaim], others: Sequence[PassageText]) -> list[_Checked]:
+async def _check_all(claims: Sequence[tuple[str, DraftClaim]], others: Sequence[PassageText]) -> list[Checked]:
     return await asyncio.to_thread(
-        lambda: [_Checked(each, check_claim(each.claim, each.passages, others)) for each in claims]
+        lambda: [Checked(place, each, check_claim(each.claim, each.passages, others)) for place, each in claims]
     )
 
 
-async def _asked(
-    services: Services, task: MetricTask, claims: Sequence[_Checked]
-) -> tuple[list[_Checked], CallUsage | None]:
+async def _asked(services: Services, task: MetricTask, found: Weighed) -> tuple[Weighed, CallUsage | None]:
     """The claims, the doubtful ones with the model's word on them, in as few calls as they fit into."""
     run = await services.run(task)
-    doubtful = [each for each in claims if each.doubtful]
+    doubtful = found.doubtful()
     if not doubtful or not run.options.models:
-        return list(claims), None
+        return found, None
     model = run.model("evaluator")
     scope = scope_of(run, task)
-    verdicts: dict[str, Verdict] = {}
     usage: CallUsage | None = None
     for number, batch in enumerate(_batches(doubtful, run.profile("evaluator").offered_tokens), start=1):
         step = scope.step if number == 1 else f"{scope.step}/{number}"
@@ -174,14 +221,13 @@ async def _asked(
         except (ModelError, BudgetExhausted):
             break
         usage = answer.usage if usage is None else usage + answer.usage
-        by_number = {each.number: each.verdict for each in answer.value.verdicts}
-        verdicts |= {each.text: by_number[at] for at, each in enumerate(batch, start=1) if at in by_number}
-    return [replace(each, verdict=verdicts.get(each.text)) for each in claims], usage
+        keep_verdicts(run, batch, answer.value.citations)
+    return found.judged(run.verdicts), usage
 
 
-def _batches(claims: Sequence[_Checked], tokens: int) -> Iterator[list[_Checked]]:
+def _batches(claims: Sequence[Checked], tokens: int) -> Iterator[list[Checked]]:
     """As many claims a call as their passages, each shown once, leave room for."""
-    batch: list[_Checked] = []
+    batch: list[Checked] = []
     for each in claims:
         if batch and (len(batch) == MOST_CITATIONS or _size([*batch, each]) > tokens):
             yield batch
@@ -191,16 +237,16 @@ def _batches(claims: Sequence[_Checked], tokens: int) -> Iterator[list[_Checked]
         yield batch
 
 
-def _size(claims: Sequence[_Checked]) -> int:
+def _size(claims: Sequence[Checked]) -> int:
     passages = _passages_of(claims)
     return sum(estimate_tokens(text) for text in [*(each.whole for each in passages), *(each.text for each in claims)])
 
 
-def _passages_of(claims: Sequence[_Checked]) -> list[PassageText]:
+def _passages_of(claims: Sequence[Checked]) -> list[PassageText]:
     return list(dict.fromkeys(passage for each in claims for passage in each.claim.passages))
 
 
-def _shown(claims: Sequence[_Checked]) -> Mapping[str, object]:
+def _shown(claims: Sequence[Checked]) -> Mapping[str, object]:
     numbers = {passage: number for number, passage in enumerate(_passages_of(claims), start=1)}
     return {
         "passages": [
@@ -218,6 +264,7 @@ def _shown(claims: Sequence[_Checked]) -> Mapping[str, object]:
     }
 
 
-async def _with_texts(services: Services, submission: Submission) -> list[Passage]:
+async def with_texts(services: Services, submission: Submission) -> list[Passage]:
+    """The passages that the team had at hand, with their texts."""
     texts = await services.documents.get_many(passage.id for passage in submission.passages)
     return [passage.model_copy(update={"text": texts[passage.id]}) for passage in submission.passages]

@@ -1,0 +1,135 @@
+"""The nodes that write: a draft, a long report's sections and what stands around them, and the review."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from langgraph.errors import NodeError
+from langgraph.types import Command, Overwrite
+
+from contend.errors import BudgetExhausted, ContendError, DraftError
+from contend.models.replies import FixesReply, ReviewReply
+from contend.models.research import Draft, Passage
+from contend.report import state_to_report
+from contend.research import compact, full
+from contend.research.ask import (
+    draft_to_mend,
+    folders,
+    guard_of,
+    passages_at_work,
+    profile,
+    spent,
+    tell_step,
+    whole_results,
+)
+from contend.research.checking import marks_of
+from contend.research.feedback import without_instructions
+from contend.research.planting import without_planted
+from contend.research.state import ResearchState, ResearchUpdate, SectionTask, WrittenSection
+from contend.services import Services
+from contend.text import shorten
+
+
+@dataclass(frozen=True)
+class WritingNodes:
+    """Writer and reviewer of one team in one round."""
+
+    services: Services
+
+    async def write(self, state: ResearchState) -> ResearchUpdate:
+        """The draft, or what of it changes; the model names sources, code renders the citations."""
+        offered = await passages_at_work(self.services, state)
+        best = await self.services.submission(state.get("best_submission"))
+        if profile(state).compact:
+            draft, usage = await compact.write(self.services, state, offered, best.content if best else "")
+            return {**await self._written(state, draft, offered, marks=[]), **await spent(self.services, state, usage)}
+        draft, usage = await full.write(self.services, state, offered, draft_to_mend(state, best))
+        written = await self._written(state, draft, offered, marks=await marks_of(draft, offered))
+        return {**written, **await spent(self.services, state, usage)}
+
+    async def write_section(self, task: SectionTask) -> ResearchUpdate:
+        """One section of a long report."""
+        offered = await passages_at_work(self.services, task["research"])
+        return {"written_sections": [await full.write_section(self.services, task, offered)]}
+
+    async def leave_unwritten(self, task: SectionTask, error: NodeError) -> Command[Literal["summarize"]]:
+        """A section that could not be written is named to the reviewer; the others go on."""
+        if not isinstance(error.error, ContendError) or isinstance(error.error, BudgetExhausted):
+            raise error.error
+        failed: WrittenSection = {
+            "number": task["number"], "section": None, "bullets": [], "usage": None, "failure": str(error.error)
+        }  # fmt: skip
+        # A failed node's edges are not followed: without this, sections that all fail would end the graph silently.
+        return Command(update={"written_sections": [failed]}, goto="summarize")
+
+    async def summarize(self, state: ResearchState) -> ResearchUpdate:
+        """A long report's sections together, with summary, findings and limits."""
+        sections = sorted(state["written_sections"], key=lambda each: each["number"])
+        written = [each for each in sections if each["section"]]
+        if not written:
+            raise DraftError(f"no section of the report could be written: {sections[0]['failure']}")
+        offered = await passages_at_work(self.services, state)
+        draft, usage = await full.summarize(self.services, state, offered, written)
+        missing = [
+            {"place": f"section {each['number']}", "text": f"not written: {each['failure']}"}
+            for each in sections
+            if not each["section"]
+        ]
+        calls = [each["usage"] for each in written if each["usage"]]
+        known: ResearchState = {**state, "calls": [*state.get("calls", []), *calls]}
+        return {
+            **await self._written(state, draft, offered, marks=[*missing, *await marks_of(draft, offered)]),
+            "written_sections": Overwrite([]),
+            **await spent(self.services, known, usage),
+        }
+
+    async def _written(
+        self, state: ResearchState, draft: Draft, offered: Sequence[Passage], *, marks: list[dict[str, str]]
+    ) -> ResearchUpdate:
+        """What a new draft makes of the state."""
+        draft = without_planted(draft, guard_of(state, offered))
+        written: ResearchState = {**state, "draft_report": draft.model_dump(mode="json")}
+        report = state_to_report(written, results=await whole_results(self.services, state), passages=offered)
+        text = report.to_markdown(state["options"]["language"], folders=folders(self.services, state))
+        document = await self.services.documents.put(text)
+        tell_step(self.services, state, "write", f"{len(draft.sentences())} statements", document=document)
+        return {
+            "draft_report": draft.model_dump(mode="json"),
+            "current_draft": text,
+            "written_from": [passage.id for passage in offered],
+            "marks": marks,
+            "feedback": None,
+            "gaps_searched": False,
+        }
+
+    async def review(self, state: ResearchState) -> ResearchUpdate:
+        """The reviewer accepts, says what to mend, or asks for another search."""
+        offered = await passages_at_work(self.services, state)
+        if profile(state).compact:
+            reply, usage = await compact.review(self.services, state, offered)
+            reviewed = self._reviewed(state, reply)
+        else:
+            draft = Draft.model_validate(state["draft_report"])
+            fixes, usage = await full.review(self.services, state, offered, draft)
+            reviewed = _with_fixes(fixes)
+        feedback = "" if reviewed["accepted"] else reviewed["feedback"] or ""
+        tell_step(
+            self.services,
+            state,
+            "review",
+            "accepted" if reviewed["accepted"] else shorten(feedback, 80),
+            feedback=feedback,
+        )
+        return {**reviewed, **await spent(self.services, state, usage)}
+
+    def _reviewed(self, state: ResearchState, reply: ReviewReply) -> ResearchUpdate:
+        instructions = self.services.library.render(
+            "reviewer/system", {}, language=state["options"]["language"], mark=""
+        )
+        feedback = without_instructions(reply.feedback, instructions)
+        return {"accepted": reply.accept, "feedback": feedback, "more_queries": reply.more_queries}
+
+
+def _with_fixes(reply: FixesReply) -> ResearchUpdate:
+    accepted = reply.accept and not reply.fixes
+    return {"accepted": accepted, "feedback": full.fixes_text(reply), "more_queries": reply.gaps}
