@@ -95,7 +95,7 @@ def _steps(opening: Opening) -> Iterator[_Step]:
         yield _Step(options.models["evaluator"], Span(1, 1), _CRITERIA)
     if options.learn:
         yield _Step(options.models["reflector"], Span(1, 1), _LESSONS, draft=True)
-        yield _Step(options.models["curator"], Span(1, 1), _LESSONS)
+        yield _Step(options.models["curator"], Span(1, 2), _LESSONS)
 
 
 def _steps_of_team(team: TeamConfig, options: ResolvedOptions) -> Iterator[_Step]:

@@ -65,7 +65,7 @@ def test_delete_leaves_nothing_of_the_thread(terminal: Terminal, documents: Path
 def test_a_playbook_is_searched(terminal: Terminal, documents: Path) -> None:
     terminal("run", QUESTION, "--docs", documents, "--source", "local", "--rounds", "2:3", "--dataset", "bridges")
 
-    said = terminal("playbook", "search", "bridges", "rounds")
+    said = terminal("playbook", "search", "bridges", "search each point")
 
     assert said.code == 0
     assert "on trial" in said.out

@@ -4,7 +4,9 @@ import asyncio
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
+from uuid import uuid4
 
+from pydantic import ValidationError
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -12,9 +14,11 @@ from rich.text import Text
 from contend.cli.screen import advise, say, say_json, show
 from contend.cli.text import counted, plain
 from contend.errors import InputError
-from contend.models.playbook import Bullet, Playbook
+from contend.learning.by_hand import add, checked_by_hand, edit, remove
+from contend.learning.exchange import Format, read_bullets, written
+from contend.models.playbook import Bullet, Playbook, Trial
 from contend.settings import load_settings
-from contend.stores.playbooks import PlaybookStore
+from contend.stores.playbooks import Change, PlaybookStore
 
 
 def show_playbook(dataset: str, *, workspace: Path | None, as_json: bool) -> None:
@@ -29,7 +33,7 @@ def show_playbook(dataset: str, *, workspace: Path | None, as_json: bool) -> Non
         say_json(playbook.model_dump(mode="json"))
         return
     show(Group(*_parts(playbook)))
-    advise(f"contend run THEME --dataset {dataset}")
+    advise(f"contend playbook edit {dataset} ID LESSON", f"contend run THEME --dataset {dataset}")
 
 
 def search_playbook(dataset: str, query: str, *, limit: int, workspace: Path | None, as_json: bool) -> None:
@@ -40,7 +44,10 @@ def search_playbook(dataset: str, query: str, *, limit: int, workspace: Path | N
     if as_json:
         say_json([bullet.model_dump(mode="json") for bullet in bullets])
         return
-    show(_table(bullets))
+    if not bullets:
+        say("No lesson fits: a run would start without any.")
+    else:
+        show(_table(bullets))
     advise(f"contend playbook show {dataset}")
 
 
@@ -66,7 +73,7 @@ def show_history(dataset: str, *, workspace: Path | None, as_json: bool) -> None
         made_by = version.reason or f"run {version.execution_id}"
         table.add_row(str(version.version), f"{version.saved_at.astimezone():%Y-%m-%d %H:%M}", Text(plain(made_by)))
     show(Group(table, ""))
-    advise(f"contend playbook rollback {dataset} VERSION")
+    advise(f"contend playbook diff {dataset} FROM TO", f"contend playbook rollback {dataset} VERSION")
 
 
 def roll_back(dataset: str, version: int, *, workspace: Path | None) -> None:
@@ -79,6 +86,161 @@ def roll_back(dataset: str, version: int, *, workspace: Path | None) -> None:
     newest = asyncio.run(_store(workspace).rollback(dataset, version))
     say(f"Playbook {dataset} is as it was in version {version}, now version {newest.version}.")
     advise(f"contend playbook show {dataset}")
+
+
+def show_diff(dataset: str, first: int, second: int | None, *, workspace: Path | None, as_json: bool) -> None:
+    """What turns one version into another, bullet by bullet.
+
+    Raises:
+        InputError: there is no such version.
+    """
+    newest = _loaded(dataset, workspace).version
+    diff = asyncio.run(_store(workspace).diff(dataset, first, newest if second is None else second))
+    if as_json:
+        say_json(diff.model_dump(mode="json"))
+        return
+    say(f"Playbook {dataset}, from version {diff.from_version} to {diff.to_version}:")
+    for sign, bullets in (("+", diff.added), ("-", diff.removed)):
+        for bullet in bullets:
+            say(f"{sign} {bullet.id}  {plain(bullet.lesson)}")
+    for change in diff.changed:
+        say(f"~ {change.after.id}  {plain(change.after.lesson)}")
+        for name in sorted(_told(change.before).items() ^ _told(change.after).items()):
+            if name[1] == _told(change.before)[name[0]]:
+                say(f"    {name[0]}: {plain(str(name[1]))} → {plain(str(_told(change.after)[name[0]]))}")
+    if not (diff.added or diff.removed or diff.changed):
+        say("nothing differs")
+    advise(f"contend playbook rollback {dataset} {diff.from_version}")
+
+
+def _told(bullet: Bullet) -> dict[str, str]:
+    """What of a bullet a person follows from version to version."""
+    names = ("content", "example", "section", "helpful", "harmful", "status", "removal_reason")
+    return {name: str(getattr(bullet, name)) for name in names}
+
+
+def add_lesson(
+    dataset: str,
+    content: str,
+    *,
+    section: str | None,
+    example: str | None,
+    always: bool | None,
+    workspace: Path | None,
+) -> None:
+    """Add a person's own lesson.
+
+    Raises:
+        InputError: it holds what no lesson may hold, or the section is none.
+    """
+    given = _given(content=content, section=section, example=example, always=always)
+    _change(dataset, add([_written(given)]), "added by hand", workspace)
+
+
+def edit_lesson(
+    dataset: str,
+    bullet_id: str,
+    content: str | None,
+    *,
+    section: str | None,
+    example: str | None,
+    always: bool | None,
+    workspace: Path | None,
+) -> None:
+    """Change a lesson's words, section or example.
+
+    Raises:
+        InputError: there is no such bullet, nothing to change, or the words hold what no lesson may hold.
+    """
+    given = _given(content=content, section=section, example=example, always=always)
+    if not given:
+        raise InputError("edit: nothing to change: give new words, --section, --example, --always or --where-it-fits")
+    _written({"content": "a lesson", **given})
+    _change(dataset, edit(bullet_id, given), "edited by hand", workspace)
+
+
+def remove_lessons(dataset: str, bullet_ids: list[str], *, workspace: Path | None) -> None:
+    """Remove lessons; the history keeps them.
+
+    Raises:
+        InputError: there is no such bullet.
+    """
+    _loaded(dataset, workspace)
+    _change(dataset, remove(bullet_ids), "removed by hand", workspace)
+
+
+def restore_lesson(dataset: str, bullet_id: str | None, *, workspace: Path | None) -> None:
+    """Bring back a lesson that is gone, or list those that are.
+
+    Raises:
+        InputError: no lesson of this id is gone.
+    """
+    _loaded(dataset, workspace)
+    gone = asyncio.run(_store(workspace).retired(dataset))
+    if bullet_id is None:
+        for bullet in gone.values():
+            say(f"{bullet.id}  {plain(bullet.lesson)}")
+        say(f"{counted(len(gone), 'lesson')} can be restored.")
+        advise(f"contend playbook restore {dataset} ID")
+        return
+    found = [bullet for key, bullet in gone.items() if key.startswith(bullet_id)]
+    if len(found) != 1:
+        names = ", ".join(gone) or "none"
+        raise InputError(f"bullet {bullet_id!r}: {len(found)} such lessons can be restored: name one of {names}")
+    back = found[0].model_copy(update={"harmful": 0, "trial": Trial(), "removal_reason": ""})
+    _change(dataset, add([back]), "restored by hand", workspace)
+
+
+def import_lessons(dataset: str, file: Path, *, workspace: Path | None) -> None:
+    """Add a file's lessons, all or none.
+
+    Raises:
+        InputError: the file is not there or cannot be read, or a lesson holds what none may hold.
+    """
+    try:
+        text = file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file}: cannot be read as UTF-8 text: {error}") from error
+    bullets = [checked_by_hand(bullet) for bullet in read_bullets(text, name=str(file))]
+    _change(dataset, add(bullets), f"imported from {file.name}", workspace)
+
+
+def export_lessons(dataset: str, kind: Format, *, out: Path | None, workspace: Path | None) -> None:
+    """Write the playbook as JSON, ACE's text or Markdown.
+
+    Raises:
+        InputError: there is no playbook.
+    """
+    text = written(_loaded(dataset, workspace), kind)
+    if out is None:
+        print(text, end="")  # noqa: T201 - a file's text goes as it is
+        return
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(text, "utf-8")
+    say(f"Wrote {out}.")
+    advise(f"contend playbook import {dataset} {out}")
+
+
+def _given(**values: object) -> dict[str, object]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _written(given: dict[str, object]) -> Bullet:
+    try:
+        return checked_by_hand(Bullet.model_validate({"provenance": "by hand", **given}))
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        raise InputError(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}") from error
+
+
+def _change(dataset: str, change: Change, reason: str, workspace: Path | None) -> None:
+    result = asyncio.run(_store(workspace).apply(dataset, str(uuid4()), change, reason=reason))
+    for item in result.delta_items:
+        say(f"{item.operation} {item.bullet_id}  {plain(item.content or '')}")
+    for skipped in result.skipped:
+        say(f"skipped {skipped.bullet_id}: {skipped.reason}")
+    say(f"Playbook {dataset}: {result.summary}, now version {result.playbook_version}.")
+    advise(f"contend playbook rollback {dataset} {max(0, result.playbook_version - 1)}")
 
 
 def _store(workspace: Path | None) -> PlaybookStore:
@@ -111,12 +273,27 @@ def _parts(playbook: Playbook) -> Iterable[RenderableType]:
 
 def _table(bullets: Iterable[Bullet]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("Trust", justify="right")
-    table.add_column("Votes", no_wrap=True)
+    for name in ("Id", "Trust", "Votes", "Shown", "Difference"):
+        table.add_column(name, no_wrap=True)
     table.add_column("Lesson", overflow="fold")
     for bullet in bullets:
-        lesson = Text(plain(bullet.content))
-        if bullet.status == "quarantined":
-            lesson.append(" (on trial)", style="yellow")
-        table.add_row(f"{bullet.confidence * 100:.0f}%", f"+{bullet.helpful} −{bullet.harmful}", lesson)
+        trial = bullet.trial
+        difference = "" if trial.difference is None else f"{trial.difference * 100:+.1f}"
+        shown = f"{trial.shown}, withheld {trial.withheld}" if trial.shown else ""
+        votes = f"+{bullet.helpful} −{bullet.harmful}"
+        table.add_row(bullet.id, f"{bullet.confidence * 100:.0f}%", votes, shown, difference, _lesson(bullet))
     return table
+
+
+def _lesson(bullet: Bullet) -> Text:
+    lesson = Text(plain(bullet.lesson))
+    marks = {
+        "on trial": bullet.status == "quarantined",
+        "harmful: not shown": bullet.is_harmful,
+        f"differs from {bullet.conflicts_with}": bullet.conflicts_with is not None,
+        f"a run wants it removed: {plain(bullet.removal_reason)}": bool(bullet.removal_reason),
+    }
+    for mark, holds in marks.items():
+        if holds:
+            lesson.append(f" ({mark})", style="yellow")
+    return lesson

@@ -1,6 +1,7 @@
 """The commands of `contend playbook`."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Literal
 
 import typer
 
@@ -53,7 +54,7 @@ def history(
 @app.command()
 def rollback(
     dataset: DATASET,
-    version: Annotated[int, typer.Argument(metavar="VERSION", min=1, help="As `contend playbook history` lists it.")],
+    version: Annotated[int, typer.Argument(metavar="VERSION", min=0, help="As `contend playbook history` lists it.")],
     *,
     workspace: WORKSPACE = None,
 ) -> None:
@@ -61,3 +62,110 @@ def rollback(
     from contend.cli.lessons import roll_back
 
     roll_back(dataset, version, workspace=workspace)
+
+
+BULLET = Annotated[str, typer.Argument(metavar="ID", help="A bullet's id, or its beginning.")]
+SECTION = Annotated[str | None, typer.Option("--section", metavar="NAME", help="The section it stands in.")]
+EXAMPLE = Annotated[str | None, typer.Option("--example", metavar="TEXT", help="One short example of it.")]
+ALWAYS = Annotated[bool | None, typer.Option("--always/--where-it-fits", help="Whether it applies to every question.")]
+
+
+@app.command()
+def diff(
+    dataset: DATASET,
+    first: Annotated[int, typer.Argument(metavar="FROM", min=0, help="A version; 0 is the empty playbook.")],
+    second: Annotated[int | None, typer.Argument(metavar="[TO]", min=0, help="Left out: the newest.")] = None,
+    *,
+    as_json: JSON = False,
+    workspace: WORKSPACE = None,
+) -> None:
+    """Show what changed between two versions of DATASET's playbook."""
+    from contend.cli.lessons import show_diff
+
+    show_diff(dataset, first, second, workspace=workspace, as_json=as_json)
+
+
+@app.command()
+def add(
+    dataset: DATASET,
+    content: Annotated[str, typer.Argument(metavar="LESSON", help="When it applies, and what to do then.")],
+    *,
+    section: SECTION = None,
+    example: EXAMPLE = None,
+    always: ALWAYS = None,
+    workspace: WORKSPACE = None,
+) -> None:
+    """Add a lesson of your own; it is active at once."""
+    from contend.cli.lessons import add_lesson
+
+    add_lesson(dataset, content, section=section, example=example, always=always, workspace=workspace)
+
+
+@app.command()
+def edit(
+    dataset: DATASET,
+    bullet: BULLET,
+    content: Annotated[str | None, typer.Argument(metavar="[LESSON]", help="Its new words.")] = None,
+    *,
+    section: SECTION = None,
+    example: EXAMPLE = None,
+    always: ALWAYS = None,
+    workspace: WORKSPACE = None,
+) -> None:
+    """Change a lesson. Other words for the same keep its votes; another meaning begins without any."""
+    from contend.cli.lessons import edit_lesson
+
+    edit_lesson(dataset, bullet, content, section=section, example=example, always=always, workspace=workspace)
+
+
+@app.command()
+def rm(
+    dataset: DATASET,
+    bullets: Annotated[list[str], typer.Argument(metavar="ID…", help="Bullets' ids, or their beginnings.")],
+    *,
+    workspace: WORKSPACE = None,
+) -> None:
+    """Remove lessons; `restore` brings them back."""
+    from contend.cli.lessons import remove_lessons
+
+    remove_lessons(dataset, bullets, workspace=workspace)
+
+
+@app.command()
+def restore(
+    dataset: DATASET,
+    bullet: Annotated[str | None, typer.Argument(metavar="[ID]", help="Left out: list what can be restored.")] = None,
+    *,
+    workspace: WORKSPACE = None,
+) -> None:
+    """Bring back a lesson that was removed or retired."""
+    from contend.cli.lessons import restore_lesson
+
+    restore_lesson(dataset, bullet, workspace=workspace)
+
+
+@app.command("import")
+def import_(
+    dataset: DATASET,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON, ACE's text, or a Markdown list.")],
+    *,
+    workspace: WORKSPACE = None,
+) -> None:
+    """Add the lessons of FILE. Of a lesson the content is enough; what stands there already is skipped."""
+    from contend.cli.lessons import import_lessons
+
+    import_lessons(dataset, file, workspace=workspace)
+
+
+@app.command()
+def export(
+    dataset: DATASET,
+    *,
+    kind: Annotated[Literal["json", "ace", "markdown"], typer.Option("--format", help="What to write.")] = "json",
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Left out: the terminal.")] = None,
+    workspace: WORKSPACE = None,
+) -> None:
+    """Write DATASET's playbook for another machine or tool."""
+    from contend.cli.lessons import export_lessons
+
+    export_lessons(dataset, kind, out=out, workspace=workspace)

@@ -1,8 +1,9 @@
 """The playbook and what the learning loop passes around."""
 
+from hashlib import sha256
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints, computed_field
+from pydantic import AfterValidator, Field, StringConstraints, computed_field, model_validator
 
 from contend.models.record import ComputingRecord, Identifier, Record, Text, UtcDatetime, utc_now
 
@@ -22,6 +23,8 @@ LONGEST_LESSON = 60
 
 
 HARMFUL_TO_BE_RETIRED = 3
+GENERAL = "general"
+"""The section of lessons in a dataset without sections of its own."""
 
 
 class Trial(Record):
@@ -67,6 +70,15 @@ class Bullet(ComputingRecord):
     removal_reason: str = ""
     always: bool = False
 
+    @model_validator(mode="before")
+    @classmethod
+    def _written_by_hand(cls, data: object) -> object:
+        """A person writes the content alone; what else a bullet has follows from it."""
+        if not isinstance(data, dict) or not isinstance(content := data.get("content"), str) or "id" in data:
+            return data
+        key = f"b-{sha256(content.encode()).hexdigest()[:12]}"
+        return {"id": key, "section": GENERAL, "searchable_text": content, "status": "active", **data}
+
     @computed_field  # type: ignore[prop-decorator]  # pydantic's own form
     @property
     def confidence(self) -> float:
@@ -90,10 +102,6 @@ class Playbook(Record):
     dataset: Identifier
     version: int = Field(default=0, ge=0)
     bullets: list[Bullet] = Field(default_factory=list)
-
-
-GENERAL = "general"
-"""The section of lessons in a dataset without sections of its own."""
 
 
 class Section(Record):

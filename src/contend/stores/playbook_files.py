@@ -15,7 +15,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 from pydantic import Field, ValidationError
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from contend.errors import InputError, PlaybookDamaged, StoreError, StoreLocked
 from contend.models.playbook import Bullet, CurationResult, Playbook, PlaybookVersion, Skipped
@@ -166,12 +166,25 @@ class PlaybookFiles:
             return None
         try:
             with _collector_paused():
-                playbook = Playbook.model_validate_json(raw)
+                playbook = self._read_playbook(raw)
         except ValidationError as error:
             raise self._damaged(f"{self.playbook} cannot be read ({_first(error)})") from error
         if playbook.dataset != self.dataset:
             raise self._damaged(f"{self.playbook} holds dataset {playbook.dataset!r}")
         return playbook
+
+    def _read_playbook(self, raw: bytes) -> Playbook:
+        """A file that somebody wrote by hand need not name the dataset."""
+        try:
+            return Playbook.model_validate_json(raw)
+        except ValidationError:
+            try:
+                given = from_json(raw)
+            except ValueError:
+                given = None
+            if not isinstance(given, dict) or "dataset" in given:
+                raise
+            return Playbook.model_validate({"dataset": self.dataset, **given})
 
     def _completed(self, found: Playbook | None) -> Playbook:
         playbook = found or Playbook(dataset=self.dataset)

@@ -85,6 +85,10 @@ class PlaybookStore:
         lines = await asyncio.to_thread(self._files(dataset).lines)
         return [PlaybookVersion(**line.model_dump(include=set(PlaybookVersion.model_fields))) for line in lines]
 
+    async def retired(self, dataset: str) -> dict[str, Bullet]:
+        """Bullets that were in a version and are in the newest no more, as they were last, by id."""
+        return await asyncio.to_thread(_retired, self._files(dataset))
+
     async def diff(self, dataset: str, from_version: int, to_version: int) -> PlaybookDiff:
         """What turns one version into another."""
         old = await self.load(dataset, version=from_version)
@@ -144,6 +148,14 @@ class PlaybookStore:
 def _is_playbook(path: Path) -> bool:
     name, _, rest = path.name.partition(".")
     return is_identifier(name) and rest in {"json", "history.jsonl"}
+
+
+def _retired(files: PlaybookFiles) -> dict[str, Bullet]:
+    known: dict[str, Bullet] = {}
+    for line in files.lines():
+        known |= {bullet.id: bullet for bullet in line.changed}
+    present = {bullet.id for bullet in files.newest().bullets}
+    return {key: bullet for key, bullet in known.items() if key not in present}
 
 
 def _at(files: PlaybookFiles, version: int) -> Playbook:

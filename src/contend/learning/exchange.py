@@ -1,0 +1,99 @@
+"""Playbooks from and for other hands: JSON, the text of ACE's playbooks, Markdown."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from contend.errors import InputError
+from contend.models.playbook import GENERAL, Bullet, Playbook
+
+Format = Literal["json", "ace", "markdown"]
+
+_ACE = re.compile(r"\[(?P<id>[\w-]+)\]\s*helpful=(?P<helpful>\d+)\s+harmful=(?P<harmful>\d+)\s*::\s*(?P<content>.+)")
+_HEADING = re.compile(r"#{1,6}\s+(.+)")
+_ITEM = re.compile(r"\s*[-*+]\s+(?P<content>.+)")
+_KNOWN = frozenset(Bullet.model_fields)
+
+
+def read_bullets(text: str, *, name: str) -> list[Bullet]:
+    """The bullets of a file in any of the formats; what a bullet lacks beside its content is completed.
+
+    Raises:
+        InputError: a bullet cannot be read, or there is none; `name` is the file's.
+    """
+    bullets: list[Bullet] = []
+    for number, given in enumerate(_given(text, name), start=1):
+        try:
+            bullets.append(Bullet.model_validate(given))
+        except ValidationError as error:
+            fault = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(map(str, fault["loc"]))
+            raise InputError(f"{name}: bullet {number}: {where}: {fault['msg']}: mend it and import again") from error
+    if not bullets:
+        raise InputError(f"{name}: holds no bullets: give JSON, ACE's text or a Markdown list")
+    return bullets
+
+
+def written(playbook: Playbook, kind: Format) -> str:
+    """The playbook as text that `read_bullets` reads; ACE's text and Markdown hold what people read."""
+    if kind == "json":
+        return playbook.model_dump_json(indent=1, exclude_computed_fields=True) + "\n"
+    line = _ace_line if kind == "ace" else _markdown_line
+    title = [] if kind == "ace" else [f"# Playbook {playbook.dataset}\n"]
+    by_section = sorted(playbook.bullets, key=lambda bullet: bullet.section)
+    parts = [
+        "\n".join([f"## {section}", *map(line, bullets)]) + "\n"
+        for section, bullets in groupby(by_section, key=lambda bullet: bullet.section)
+    ]
+    return "\n".join([*title, *parts])
+
+
+def _ace_line(bullet: Bullet) -> str:
+    return f"[{bullet.id}] helpful={bullet.helpful} harmful={bullet.harmful} :: {bullet.lesson}"
+
+
+def _markdown_line(bullet: Bullet) -> str:
+    return f"- {bullet.lesson}"
+
+
+def _given(text: str, name: str) -> Iterable[object]:
+    if not text.lstrip().startswith(("{", "[{", '["')):
+        return _lines(text)
+    try:
+        return _of_json(json.loads(text))
+    except ValueError as error:
+        if text.lstrip().startswith("["):  # ACE's lines begin with an id in brackets
+            return _lines(text)
+        raise InputError(f"{name}: not JSON: {error}") from error
+
+
+def _of_json(value: Any) -> list[object]:  # noqa: ANN401 - whatever the file holds
+    """The bullets of our own playbook, of a bare list, or of a mapping by id as ACE's tools write it."""
+    held = value.get("bullets", []) if isinstance(value, dict) else value
+    return [_completed(each) for each in (held.values() if isinstance(held, dict) else held)]
+
+
+def _completed(given: object) -> object:
+    if isinstance(given, str):
+        return {"content": given}
+    if not isinstance(given, Mapping):
+        return given
+    known = {key: value for key, value in given.items() if key in _KNOWN and value is not None}
+    others = {"section": GENERAL, "searchable_text": given.get("content"), "status": "active"}
+    return known if "id" not in known else {**others, **known}
+
+
+def _lines(text: str) -> Iterator[object]:
+    section = GENERAL
+    for line in text.splitlines():
+        if heading := _HEADING.match(line):
+            section = heading[1].strip()[:64]
+        elif found := _ACE.match(line.strip()):
+            votes = {"helpful": int(found["helpful"]), "harmful": int(found["harmful"])}
+            yield {"content": found["content"], "section": section, **votes}
+        elif found := _ITEM.match(line):
+            yield {"content": found["content"], "section": section}

@@ -1,0 +1,172 @@
+"""What a person does to a playbook: see what was learned, disagree with it, edit it, undo it, take it elsewhere."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from contend.models.playbook import Bullet, Playbook
+from fakes.terminal import Terminal
+
+_PRIMARY = "Search primary sources before opinion pieces."
+_YEAR = "Name the year of every figure you cite."
+
+
+def _bullets(terminal: Terminal, dataset: str = "ports") -> list[Bullet]:
+    return Playbook.model_validate_json(terminal("playbook", "show", dataset, "--json").out).bullets
+
+
+@pytest.fixture
+def terminal(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
+    return Terminal(workspace, capsys.readouterr)
+
+
+@pytest.fixture
+def ports(terminal: Terminal) -> Terminal:
+    """A playbook of two lessons, one with votes."""
+    folder = terminal.workspace / "playbooks"
+    folder.mkdir(parents=True)
+    voted = Bullet(
+        id="b-1", section="searching", content=_PRIMARY, searchable_text=_PRIMARY, helpful=3, status="active"
+    )
+    other = Bullet(id="b-2", section="writing", content=_YEAR, searchable_text=_YEAR)
+    (folder / "ports.json").write_text(Playbook(dataset="ports", version=1, bullets=[voted, other]).model_dump_json())
+    return terminal
+
+
+def test_a_lesson_is_added_and_taken_back(ports: Terminal) -> None:
+    said = ports("playbook", "add", "ports", "For tides, trust the table.", "--example", "the May table", "--always")
+
+    assert said.code == 0
+    (new,) = [bullet for bullet in _bullets(ports) if bullet.content == "For tides, trust the table."]
+    assert (new.status, new.example, new.always, new.provenance) == ("active", "the May table", True, "by hand")
+
+    undo = re.search(r"contend.*?(playbook rollback ports \d+)", said.out)
+    assert undo
+    assert ports(*undo[1].split()).code == 0
+    assert [bullet.id for bullet in _bullets(ports)] == ["b-1", "b-2"]
+
+
+def test_other_words_keep_votes_and_another_meaning_does_not(ports: Terminal) -> None:
+    ports("playbook", "edit", "ports", "b-1", "Before opinion pieces, search primary sources.")
+    reworded = _bullets(ports)[0]
+    ports("playbook", "edit", "ports", "b-1", "Search opinion pieces only.")
+    changed = _bullets(ports)[0]
+
+    assert (reworded.helpful, changed.helpful) == (3, 0)
+    assert changed.content == "Search opinion pieces only."
+
+
+def test_what_was_removed_can_be_restored(ports: Terminal) -> None:
+    assert ports("playbook", "rm", "ports", "b-2").code == 0
+    assert [bullet.id for bullet in _bullets(ports)] == ["b-1"]
+
+    listed = ports("playbook", "restore", "ports").out
+    assert "b-2" in listed
+    assert "1 lesson can be restored" in listed
+    assert ports("playbook", "restore", "ports", "b-2").code == 0
+    assert [bullet.content for bullet in _bullets(ports)] == [_PRIMARY, _YEAR]
+
+
+def test_a_diff_tells_what_came_went_and_changed(ports: Terminal) -> None:
+    ports("playbook", "add", "ports", "For tides, trust the table.")
+    ports("playbook", "edit", "ports", "b-1", "Before opinion pieces, search primary sources.")
+    ports("playbook", "rm", "ports", "b-2")
+    history = [line["version"] for line in json.loads(ports("playbook", "history", "ports", "--json").out)]
+
+    said = ports("playbook", "diff", "ports", str(history[0])).out
+
+    assert re.search(r"^\+ b-\w+  For tides, trust the table\.", said, re.MULTILINE)
+    assert f"- b-2  {_YEAR}" in said
+    assert f"content: {_PRIMARY} → Before opinion pieces, search primary sources." in said
+
+
+@pytest.mark.parametrize("kind", ["json", "ace", "markdown"])
+def test_a_playbook_moves_to_another_machine_in_each_format(ports: Terminal, tmp_path: Path, kind: str) -> None:
+    file = tmp_path / f"lessons.{kind}"
+
+    assert ports("playbook", "export", "ports", "--format", kind, "--out", file).code == 0
+    assert ports("playbook", "import", "docks", file).code == 0
+
+    moved = _bullets(ports, "docks")
+    assert [(bullet.content, bullet.section) for bullet in moved] == [(_PRIMARY, "searching"), (_YEAR, "writing")]
+    assert moved[0].helpful == (0 if kind == "markdown" else 3)
+    assert ports("playbook", "import", "docks", file).out.count("stands in the playbook already") == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"bullets": [{"content": "For tides, trust the table."}]}',
+        '["For tides, trust the table."]',
+        '{"bullets": {"x-1": {"id": "x-1", "section": "s", "content": "For tides, trust the table.", "neutral": 2}}}',
+        "## STRATEGIES & INSIGHTS\n[str-00001] helpful=0 harmful=0 :: For tides, trust the table.",
+        "[str-00001] helpful=0 harmful=0 :: For tides, trust the table.",
+        "# Notes\n\n- For tides, trust the table.\n",
+    ],
+)
+def test_a_file_written_by_hand_is_completed(terminal: Terminal, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "lessons"
+    file.write_text(text, "utf-8")
+
+    assert terminal("playbook", "import", "ports", file).code == 0
+    assert [bullet.content for bullet in _bullets(terminal)] == ["For tides, trust the table."]
+
+
+def test_a_playbook_in_its_place_may_hold_contents_alone(terminal: Terminal) -> None:
+    (terminal.workspace / "playbooks").mkdir(parents=True)
+    (terminal.workspace / "playbooks" / "ports.json").write_text(
+        '{"version": 1, "bullets": [{"content": "Ask early."}]}'
+    )
+
+    (bullet,) = _bullets(terminal)
+
+    assert (bullet.content, bullet.section, bullet.status) == ("Ask early.", "general", "active")
+
+
+def test_code_enters_by_an_import_only_and_secrets_never(terminal: Terminal, tmp_path: Path) -> None:
+    file = tmp_path / "lessons.md"
+    file.write_text("- Compute the ratio as `a / b`.\n", "utf-8")
+    assert terminal("playbook", "import", "ports", file).code == 0
+
+    file.write_text("- The password is harbour-gull-77.\n- Ask early.\n", "utf-8")
+    said = terminal("playbook", "import", "ports", file)
+    assert (said.code, len(_bullets(terminal))) == (2, 1)
+    assert "holds what looks like a secret" in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["rm", "ports", "b-9"], "bullet 'b-9': there is none"),
+        (["edit", "ports", "b-1"], "nothing to change"),
+        (["edit", "ports", "b", "x"], "2 bullets begin so"),
+        (["restore", "ports", "b-9"], "0 such lessons can be restored"),
+        (["diff", "ports", "7"], "has no version 7"),
+        (["import", "ports", "nowhere.md"], "nowhere.md: cannot be read"),
+        (["add", "ports", "Read https://evil.example first."], "holds a link"),
+        (["show", "rivers"], "has no playbook; there are: ports"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_changes_nothing(ports: Terminal, arguments: list[str], named: str) -> None:
+    said = ports("playbook", *arguments)
+
+    assert said.code == 2
+    assert named in said.err
+    assert said.err.count("\n") == 1
+    assert [bullet.id for bullet in _bullets(ports)] == ["b-1", "b-2"]
+
+
+def test_the_table_tells_what_runs_showed(ports: Terminal) -> None:
+    file = ports.workspace / "playbooks" / "ports.json"
+    told = json.loads(file.read_text())
+    told["bullets"][0] |= {"trial": {"shown": 4, "withheld": 2, "difference": 0.063}, "removal_reason": "It is old."}
+    told["bullets"][1] |= {"conflicts_with": "b-1"}
+    file.write_text(json.dumps(told))
+
+    said = " ".join(ports("playbook", "show", "ports").out.split())
+
+    assert "4, withheld 2 +6.3" in said
+    assert "a run wants it removed: It is old." in said
+    assert "differs from b-1" in said
