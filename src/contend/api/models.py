@@ -92,7 +92,9 @@ class ResearchRequest(Record):
         given = self.options or RunOptions()
         asked = ["plan", *(given.approve or [])] if self.enable_human_intervention else given.approve
         approve = None if asked is None else list(dict.fromkeys(asked))
-        settled = {"max_iterations": given.max_iterations or self.max_iterations, "approve": approve}
+        # What is not said follows from the depth; the default is what readers of the format know.
+        loops = given.max_iterations or (self.max_iterations if "max_iterations" in self.model_fields_set else None)
+        settled = {"max_iterations": loops, "approve": approve}
         return RunOptions.model_validate({**given.model_dump(exclude_none=True), **settled})
 
 

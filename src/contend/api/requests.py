@@ -17,6 +17,8 @@ _OWN_CLIENT = "/noauth"
 
 _BODILESS = {"GET", "HEAD", "OPTIONS"}
 _HEALTH = "/ok"
+_PAGE = "/app/"
+"""Its files hold no data; a browser reads them before anybody can enter a token."""
 
 
 class Refusal(NamedTuple):
@@ -77,7 +79,7 @@ class RequestGuard:
 
     def _stranger(self, scope: "Scope", headers: dict[str, str], method: str) -> Refusal | None:
         # Browsers ask before they send the token; load balancers ask for health.
-        if method == "OPTIONS" or scope["path"] == _HEALTH:
+        if method == "OPTIONS" or scope["path"] == _HEALTH or (method == "GET" and scope["path"].startswith(_PAGE)):
             return None
         given = headers.get("authorization", "").removeprefix("Bearer "), headers.get("x-api-key", "")
         token = (self._token or "").encode()

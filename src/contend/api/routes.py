@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from contend.agent_server import server_services
 from contend.api import models
 from contend.api.comparison import compared
+from contend.api.live_page import LivePage
 from contend.api.progress import progress_of
 from contend.api.requests import AllowedOrigins, RequestGuard
 from contend.api.researches import ReportFormat, Researches
@@ -305,6 +306,7 @@ def research_app(settings: Settings) -> FastAPI:
     app = FastAPI(title="contend", version=version("contend"), openapi_url=None, docs_url=None, redoc_url=None)
     app.add_middleware(RequestGuard, settings=settings, origins=AllowedOrigins.of_server())
     app.include_router(router)
+    app.mount("/app", LivePage())
     app.add_exception_handler(ContendError, _refused)
     app.add_exception_handler(RequestValidationError, _not_valid)
     # The Agent Server's own handler takes its place for all routes.

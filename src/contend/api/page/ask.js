@@ -41,7 +41,7 @@ export function askForm({ theme = "", thread = "", compact = false }) {
   const said = el("div");
   const teams = el("fieldset", { hidden: true });
   const input = (name, attributes = {}) => el("input", { name, ...attributes });
-  const form = el("form.card.stack", { onsubmit: (event) => start(event, form, said, thread), "aria-label": t("question") },
+  const form = el("form.card.stack", { onsubmit: (event) => start(event, form, said, thread) },
     field(t(thread ? "again" : "question"), el("textarea", { name: "theme", required: true, maxlength: 8000, rows: compact ? 2 : 4 }, theme), compact ? "" : t("question_hint")),
     el("div.grid", {},
       field(t("depth"), options(el("select", { name: "depth" }), ["quick", "standard", "deep"].map((each) => [each, t(`depth_${each}`)]), thread ? "quick" : "standard")),
@@ -49,14 +49,14 @@ export function askForm({ theme = "", thread = "", compact = false }) {
       field(t("report_language"), options(el("select", { name: "language" }), [["", t("as_asked")], ["en", "English"], ["ja", "日本語"]], ""))),
     field(t("documents"), el("textarea", { name: "documents", rows: 2, spellcheck: false }), t("documents_hint")),
     el("details", {}, el("summary", {}, t("more")), el("div.stack", {},
-      field(t("instructions"), el("textarea", { name: "instructions", rows: 3 }), t("instructions_hint")),
+      field(t("report_instructions"), el("textarea", { name: "instructions", rows: 3 }), t("instructions_hint")),
       el("fieldset", {}, el("legend", {}, t("limits")), el("div.grid", {},
         field(t("max_usd"), input("max_usd", { type: "number", min: "0.01", step: "0.01", placeholder: t("none") })),
         field(t("max_tokens"), input("max_tokens", { type: "number", min: "1", step: "1", placeholder: t("none") })),
         field(t("max_minutes"), input("max_minutes", { type: "number", min: "1", step: "1", placeholder: t("none") })))),
       el("fieldset", {}, el("legend", {}, t("approvals")), el("div.row", {}, ["plan", "report", "playbook"].map((each) => check("approve", each, t(`approve_${each}`))))),
       teams,
-      field(t("dataset"), input("dataset", { placeholder: "default", pattern: "[^/\\\\]+" }), t("dataset_hint")),
+      field(t("dataset"), input("dataset", { placeholder: "default", pattern: "[^\\/\\\\]+" }), t("dataset_hint")),
       el("div.row", {}, check("learn", "on", t("learn"), true), check("synthesis", "on", t("synthesis"), true)))),
     said,
     el("div.row.actions", {},

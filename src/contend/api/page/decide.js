@@ -3,7 +3,7 @@
 import { el, refill } from "./dom.js";
 import { problem } from "./ask.js";
 import { nameOf } from "./run_state.js";
-import { t } from "./words.js";
+import { shownName, t } from "./words.js";
 
 /** @param send gives the answers by question id to the run; it resolves when they are taken. */
 export function questionCards(run, questions, send) {
@@ -41,7 +41,7 @@ function questionCard(run, question, answer) {
 
 /** Values as a person reads them: lists as lists, the rest as text. */
 function shown(args) {
-  return el("div.small", {}, Object.entries(args).map(([name, value]) => el("details", { open: Array.isArray(value) }, el("summary", {}, name),
+  return el("div.small", {}, Object.entries(args).map(([name, value]) => el("details", { open: Array.isArray(value) }, el("summary", {}, shownName(name)),
     Array.isArray(value) ? el("ul", {}, value.map((each) => el("li", {}, plain(each)))) : el("pre", {}, plain(value)))));
 }
 
@@ -60,7 +60,7 @@ function edit(question, below, give) {
     const isLines = Array.isArray(value) && value.every((each) => typeof each === "string");
     const isText = typeof value === "string";
     const text = isText ? value : isLines ? value.join("\n") : JSON.stringify(value, null, 1);
-    const control = el("textarea", { rows: Math.min(10, text.split("\n").length + 1), "aria-label": name }, text);
+    const control = el("textarea", { rows: Math.min(10, text.split("\n").length + 1), "aria-label": shownName(name) }, text);
     const read = () => {
       if (isText) return control.value;
       return isLines ? control.value.split("\n").map((line) => line.trim()).filter(Boolean) : JSON.parse(control.value);
@@ -74,7 +74,7 @@ function edit(question, below, give) {
       below.append(problem(error));
     }
   };
-  refill(below, el("p.small", {}, t("edit_hint")), fields.map((each) => el("label.field", {}, el("span.label", {}, each.name), each.control)),
+  refill(below, el("p.small", {}, t("edit_hint")), fields.map((each) => el("label.field", {}, el("span.label", {}, shownName(each.name)), each.control)),
     el("div.row", {}, el("button.main", { type: "button", onclick: save }, t("send")), back(below)));
 }
 

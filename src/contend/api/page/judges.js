@@ -1,7 +1,7 @@
 /** What judges said: the run's criteria, and each team's last evaluation. */
 
 import { el } from "./dom.js";
-import { percent, t } from "./words.js";
+import { percent, shownName, t } from "./words.js";
 
 export function judgesView(run) {
   const teams = [...run.teams.values()].map((team) => ({ team, round: [...team.rounds.values()].filter((round) => round.scored).at(-1) }));
@@ -34,7 +34,7 @@ function metricTable(round) {
   return el("div.scroll", {}, el("table", {},
     el("thead", {}, el("tr", {}, el("th", {}, t("metric")), el("th.number", {}, t("score")), el("th", {}, t("why")))),
     el("tbody", {}, round.metrics.filter((metric) => metric.applies).map((metric) => el("tr", {},
-      el("td", {}, metric.name),
+      el("td", {}, shownName(metric.name)),
       el("td.number", {}, metric.score === null ? t("unscored") : percent(metric.score)),
       el("td", {}, metric.reason, metric.fixes.length > 0 && el("ul.small.quiet", {}, metric.fixes.map((fix) => el("li", {}, `${fix.where}: ${fix.what}`)))))))));
 }

@@ -71,7 +71,7 @@ function linkCitations(article, evidence, open) {
       if (!source) return `[${part}]`;
       const mark = { ...evidence.marks[place], number: Number(part), source };
       place += 1;
-      const button = el("button.cite", { type: "button", "aria-expanded": "false", title: source.title, onclick: () => open(button, mark) }, `[${part}]`);
+      const button = el(mark.doubt ? "button.cite.doubtful" : "button.cite", { type: "button", "aria-expanded": "false", title: source.title, onclick: () => open(button, mark) }, `[${part}]`);
       return button;
     }));
   }
@@ -82,13 +82,14 @@ function clear(aside) {
   aside.classList.add("empty");
 }
 
-function openEvidence(aside, button, { number, source, text, passages = [], doubt }) {
+function openEvidence(aside, button, { number, source, sentence, passages = [], doubt }) {
   for (const other of document.querySelectorAll("button.cite[aria-expanded='true']")) other.setAttribute("aria-expanded", "false");
   button.setAttribute("aria-expanded", "true");
   aside.classList.remove("empty");
   // On a narrow screen the panel covers the lower half.
   if (getComputedStyle(aside).position === "fixed") button.scrollIntoView({ block: "start" });
   const close = () => {
+    aside.parentElement.onkeydown = null;
     clear(aside);
     button.setAttribute("aria-expanded", "false");
     button.focus();
@@ -99,9 +100,9 @@ function openEvidence(aside, button, { number, source, text, passages = [], doub
     el("button.close", { type: "button", onclick: close, "aria-label": t("close") }, "✕"),
     el("h2", {}, `[${number}] ${source.title}`),
     el("p.small.quiet", {}, facts),
-    text && el("p.small", {}, text),
-    doubt && el("p.notice.warn.small", {}, t("doubtful"), doubt.reason && `: ${doubt.reason}`),
+    sentence && el("p.small", {}, sentence),
+    doubt && el("p.notice.warn.small", {}, `${t("doubtful")}: ${doubt}`),
     passages.length ? passages.map((passage) => [passage.heading && el("h3", {}, passage.heading), el("blockquote", { tabindex: 0 }, passage.text)]) : el("p.small.quiet", {}, t("no_passage")),
-    el("p.small", {}, isWeb ? el("a", { href: source.url, target: "_blank", rel: "noopener noreferrer nofollow" }, t("open_source")) : el("span.quiet", {}, source.path ?? source.url)));
-  aside.onkeydown = (event) => { if (event.key === "Escape") close(); };
+    el("p.small", {}, isWeb ? el("a", { href: source.url, target: "_blank", rel: "noopener noreferrer nofollow" }, t("open_source")) : el("span.quiet", {}, source.shown_url)));
+  aside.parentElement.onkeydown = (event) => { if (event.key === "Escape") close(); };
 }

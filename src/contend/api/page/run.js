@@ -8,7 +8,7 @@ import { statusPill } from "./history.js";
 import { judgesView } from "./judges.js";
 import { markdownInto, reportView } from "./report.js";
 import { apply, newRun, nameOf } from "./run_state.js";
-import { clock, duration, number, percent, t } from "./words.js";
+import { clock, duration, number, percent, shownName, t } from "./words.js";
 
 const TABS = ["watch", "read", "judges"];
 
@@ -140,13 +140,13 @@ class RunView {
 
   drawQuestions() {
     const questions = this.known?.questions ?? [];
-    const ids = questions.map((each) => each.id).join();
+    const shown = questions.map((each) => `${each.id} ${nameOf(this.run, each.team_id)}`).join();
     if (this.status() !== "waiting") {
       this.shownQuestions = "";
       refill(this.asked);
-    } else if (ids !== this.shownQuestions) {
+    } else if (shown !== this.shownQuestions) {
       // Drawn once: an event that comes meanwhile takes nothing from what somebody types.
-      this.shownQuestions = ids;
+      this.shownQuestions = shown;
       refill(this.asked, questionCards(this.run, questions, (answers) => this.answer(answers)));
     }
   }
@@ -178,6 +178,7 @@ function watchView(run, id) {
   return el("div.stack", {},
     run.documents && run.documents.read < run.documents.files && el("p.notice", {}, t("documents_read", run.documents)),
     Object.entries(run.sourcesOff).map(([source, reason]) => el("p.notice.warn", {}, t("source_off", { source, reason }))),
+    el("p.small.quiet", {}, `${t("sources")}: ${run.sources.join(", ")}`, Object.entries(run.leftOut).map(([source, reason]) => ` · ${t("source_off", { source, reason })}`)),
     leaderboard(run),
     el("section.card", { "aria-label": t("teams") }, [...run.teams.values()].map((team) => teamPart(run, team, id))),
     run.merged && mergedPart(run),
@@ -229,7 +230,7 @@ function roundPart(team, round, id, isLast) {
     el("ul.steps", {},
       round.steps.map((step) => stepLine(step, round, id, loops)),
       round.document && stepRow("submitted", [t("characters", { n: number(round.characters) }), " ", draftPart(id, round.document)]),
-      round.scored && stepRow("scored", el("span", {}, round.metrics.filter((metric) => metric.applies && metric.weight).map((metric) => `${metric.name} ${percent(metric.score)}`).join(" · "))),
+      round.scored && stepRow("scored", el("span", {}, round.metrics.filter((metric) => metric.applies && metric.weight).map((metric) => `${shownName(metric.name)} ${percent(metric.score)}`).join(" · "))),
       round.judged && stepRow("judged", [el("strong", {}, t(round.judged.exit_reason ? "stops" : "another_round")), " ", round.judged.reasoning])));
 }
 

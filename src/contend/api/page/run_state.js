@@ -2,7 +2,7 @@
 
 export function newRun() {
   return {
-    theme: "", models: {}, sources: [], sourcesOff: {}, warnings: [], teams: new Map(), leaderboard: [], criteria: [],
+    theme: "", models: {}, sources: [], leftOut: {}, sourcesOff: {}, warnings: [], teams: new Map(), leaderboard: [], criteria: [],
     documents: null, merged: null, winner: null, learned: [], done: null,
     stopped: null, spent: null, startedAt: null, lastAt: null,
   };
@@ -19,8 +19,8 @@ const STEPS = {
   run_started(run, event) {
     // Another question on the same thread begins anew.
     Object.assign(run, newRun(), {
-      theme: event.theme, models: event.models, sources: event.sources, sourcesOff: { ...event.sources_off },
-      warnings: event.warnings, startedAt: event.at, lastAt: event.at, recorded: event.recorded ?? null,
+      theme: event.theme, models: event.models, sources: event.sources, leftOut: event.sources_off,
+      warnings: event.warnings, startedAt: event.at, lastAt: event.at, recorded: event.options?.recorded ?? null,
     });
     for (const team of event.teams) teamOf(run, team);
   },
@@ -86,5 +86,5 @@ function roundOf(run, event) {
   return rounds.get(event.round_number);
 }
 
-/** A team's name, the editor's too. */
+/** A team's name, known when it has started. */
 export const nameOf = (run, id) => run.teams.get(id)?.name ?? id;

@@ -4,7 +4,7 @@ const EN = {
   ask: "Ask", history: "History", playbook: "Playbook", compare: "Compare", theme: "Theme", language: "日本語",
   light: "Light", dark: "Dark",
   question: "Your question", question_hint: "Several teams research it, judges score them, an editor merges the best. Up to 8,000 characters.",
-  instructions: "Instructions for the report", instructions_hint: "Who reads it, what it must cover, which form it should have.",
+  report_instructions: "Instructions for the report", instructions_hint: "Who reads it, what it must cover, which form it should have.",
   documents: "Documents", documents_hint: "Files or folders of this server, one a line. Empty: the sources below.",
   depth: "Depth", length: "Length", report_language: "Language of the report", as_asked: "as the question", teams: "Teams",
   depth_quick: "quick: one team, one round", depth_standard: "standard: three teams, editor", depth_deep: "deep: all teams, three rounds",
@@ -37,13 +37,15 @@ const EN = {
   section: "Section", lesson: "Lesson", votes: "Votes", changed: "What changed",
   lost: "The connection was lost; trying again …", back_online: "Connected again.", error: "That did not work: {why}", not_found: "There is nothing here.",
   recorded: "The model's replies in this run are recorded, not live.",
+  investigation_points: "Points", search_queries: "Searches", plan_text: "Plan", source_priority: "Order of sources",
+  citation_support: "citations say so", citation_validity: "citations retrieved", clarity_coherence: "clarity", point_coverage: "points answered",
 };
 
 const JA = {
   ask: "質問", history: "履歴", playbook: "プレイブック", compare: "比較", theme: "配色", language: "English",
   light: "ライト", dark: "ダーク",
   question: "質問", question_hint: "複数のチームが調べ、審査員が採点し、編集者が最良の部分をまとめます。8,000文字まで。",
-  instructions: "レポートへの要望", instructions_hint: "誰が読むか、何を扱うか、どのような形にするか。",
+  report_instructions: "レポートへの要望", instructions_hint: "誰が読むか、何を扱うか、どのような形にするか。",
   documents: "文書", documents_hint: "このサーバー上のファイルまたはフォルダー。1行に1つ。空欄なら下の情報源を使います。",
   depth: "深さ", length: "長さ", report_language: "レポートの言語", as_asked: "質問と同じ", teams: "チーム",
   depth_quick: "quick: 1チーム、1ラウンド", depth_standard: "standard: 3チームと編集者", depth_deep: "deep: 全チーム、3ラウンド",
@@ -76,6 +78,9 @@ const JA = {
   section: "区分", lesson: "教訓", votes: "評価", changed: "変更点",
   lost: "接続が切れました。再接続しています…", back_online: "再接続しました。", error: "うまくいきませんでした: {why}", not_found: "ここには何もありません。",
   recorded: "この実行でのモデルの返答は記録されたもので、その場のものではありません。",
+  investigation_points: "論点", search_queries: "検索語", plan_text: "計画", source_priority: "情報源の順序",
+  citation_support: "引用の裏付け", citation_validity: "引用元の実在", clarity_coherence: "明瞭さ", point_coverage: "論点への回答",
+  correctness: "正確さ", coverage: "網羅", insight: "洞察", instructions: "要望への対応",
 };
 
 const WORDS = { en: EN, ja: JA };
@@ -94,6 +99,9 @@ export function t(key, values = {}) {
   const said = WORDS[chosen][key] ?? key;
   return said.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }
+
+/** A name of the data, such as a metric's, in the reader's words where there are some. */
+export const shownName = (name) => (name in WORDS[chosen] ? t(name) : name.replaceAll("_", " "));
 
 export const number = (value) => new Intl.NumberFormat(chosen).format(value);
 export const percent = (score) => (score === null || score === undefined ? "–" : (score * 100).toFixed(1));

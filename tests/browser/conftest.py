@@ -1,0 +1,62 @@
+"""The live page in headless Chromium, on a real server with a language model on loopback."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from fakes.browser import chromium
+from fakes.contests import LARGE_CONTEXT, write_workspace
+from fakes.servers import Server, agent_server
+from fakes.vendors import Vendors
+
+# A machine at work takes its time; a test that fails waits for it once.
+expect.set_options(timeout=60_000)
+
+CONFIG = """
+[options]
+documents = ["{documents}"]
+sources = ["local"]
+learn = false
+"""
+
+
+@pytest.fixture(scope="session")
+def endpoint() -> Iterator[Vendors]:
+    with Vendors() as vendors:
+        yield vendors
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory, shared_documents: object, endpoint: Vendors) -> Iterator[Server]:
+    workspace = tmp_path_factory.mktemp("page") / "workspace"
+    write_workspace(workspace, reads=LARGE_CONTEXT)
+    with (workspace / "config" / "orchestrator.toml").open("a", encoding="utf-8") as config:
+        config.write(CONFIG.format(documents=shared_documents))
+    with agent_server(workspace, OPENAI_BASE_URL=endpoint.base_url) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser: Browser, server: Server, endpoint: Vendors) -> Iterator[Page]:
+    """The page's first view. An error in its scripts, or a refusal by its own policy, fails the test."""
+    endpoint.heal()
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-US")
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda message: wrong.append(message.text) if "Security Policy" in message.text else None)
+    page.goto(f"{server.url}/app/")
+    yield page
+    context.close()
+    endpoint.heal()
+    assert not wrong

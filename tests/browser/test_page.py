@@ -1,0 +1,99 @@
+"""The live page as people use it: clicks, keys, a refresh, a phone."""
+
+from playwright.sync_api import Browser, Page, expect
+
+from fakes.servers import Server
+from fakes.vendors import Vendors
+
+THEME = "How does resume work after a crash?"
+
+
+def ask(page: Page, theme: str = THEME, *, approve: bool = False) -> None:
+    page.get_by_label("Your question").fill(theme)
+    page.get_by_text("More options").click()
+    if approve:
+        page.get_by_label("searching (plans)").check()
+    page.get_by_role("button", name="Start").click()
+
+
+def test_a_run_is_asked_approved_watched_and_read_and_a_refresh_loses_nothing(page: Page) -> None:
+    ask(page, approve=True)
+    expect(page.get_by_text("2 decisions wait for you")).to_be_visible()
+
+    page.reload()
+    expect(page.get_by_text("Alpha: approve the plan?")).to_be_visible()
+    page.get_by_role("button", name="Approve all").click()
+
+    # The finished run opens its report.
+    expect(page.locator("article h1")).to_be_visible()
+    page.locator("button.cite").first.click()
+    evidence = page.get_by_role("complementary", name="Evidence")
+    expect(evidence.locator("blockquote").first).to_contain_text("checkpoint")
+    page.keyboard.press("Escape")
+    expect(evidence).to_contain_text("Choose a citation")
+
+    page.get_by_role("link", name="Watch").click()
+    expect(page.get_by_role("row", name="Alpha").first).to_contain_text("done")
+    expect(page.get_by_text("Plan", exact=True).first).to_be_visible()
+    page.locator("summary", has_text="Read the draft").first.click()
+    expect(page.locator(".round article").first).to_contain_text("checkpoint")
+
+    page.get_by_role("link", name="Judges").click()
+    expect(page.get_by_role("heading", name="Criteria")).to_be_visible()
+    expect(page.get_by_text("✓").first).to_be_visible()
+
+
+def test_a_finished_report_is_asked_further_and_history_finds_both(page: Page) -> None:
+    ask(page)
+    expect(page.locator("article h1")).to_be_visible()
+
+    page.get_by_label("Ask again").fill("What is a team?")
+    page.get_by_role("button", name="Start").click()
+    expect(page.locator("header h1")).to_have_text("What is a team?")
+    expect(page.locator("article h1")).to_be_visible()
+
+    page.get_by_role("link", name="History").click()
+    page.get_by_role("searchbox").fill("What is a team")
+    expect(page.locator("tbody tr")).to_have_count(1)
+
+
+def test_a_run_is_stopped_and_goes_on(page: Page, endpoint: Vendors) -> None:
+    endpoint.hang(prompt="research/write")
+    ask(page)
+    expect(page.get_by_role("row", name="Alpha").first).to_contain_text("Draft")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("stopped", exact=True)).to_be_visible()
+
+    endpoint.heal()
+    page.get_by_role("button", name="Go on").click()
+
+    expect(page.locator("article h1")).to_be_visible()
+
+
+def test_bad_input_is_refused_in_the_apis_words_and_nothing_starts(page: Page) -> None:
+    page.get_by_label("Documents").fill("/etc")
+    ask(page)
+
+    expect(page.get_by_role("alert")).to_contain_text("documents: this server may not read /etc")
+    expect(page.get_by_label("Your question")).to_have_value(THEME)
+
+
+def test_what_a_model_writes_stays_text(page: Page, endpoint: Vendors) -> None:
+    picture = "<img src=x onerror=alert(1)> checkpoint"
+    endpoint.malform(lambda reply: reply.replace("checkpoint", picture), prompt="research/write")
+    ask(page)
+
+    expect(page.locator("article h1")).to_be_visible()
+    assert page.locator("article img").count() == 0
+
+
+def test_a_phone_in_japanese_and_dark_shows_it_all_without_scrolling_sideways(browser: Browser, server: Server) -> None:
+    context = browser.new_context(viewport={"width": 400, "height": 800}, locale="ja-JP", color_scheme="dark")
+    page = context.new_page()
+    page.goto(f"{server.url}/app/")
+
+    expect(page.get_by_role("button", name="開始")).to_be_visible()
+    assert page.evaluate("document.documentElement.lang") == "ja"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 27)"
+    context.close()
