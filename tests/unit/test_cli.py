@@ -155,7 +155,7 @@ def test_out_gets_a_copy_of_the_report(terminal: Terminal, documents: Path, tmp_
     said = terminal("run", QUESTION, "--docs", documents, "--source", "local", "--out", out)
 
     assert sorted(path.name for path in out.iterdir()) == ["report.html", "report.json", "report.md"]
-    assert said.out.endswith("The report is in deep/copies: report.md, report.html, report.json\n")
+    assert said.out.endswith("\nReport  deep/copies/report.md\n")
 
 
 def test_a_dry_run_counts_calls_and_writes_nothing(

@@ -40,7 +40,7 @@ def test_two_runs_are_shown_with_their_questions_teams_rounds_criteria_cost_and_
     assert "A first B second" in lines
     assert f"Question {QUESTION} {OTHER}" in lines
     assert "Teams Alpha, Beta Alpha" in lines
-    assert any(line.startswith("Beta round 1 ") and line.endswith("/100 –") for line in lines)
+    assert any(line.startswith("Beta, round 1 ") and line.endswith("/100 –") for line in lines)
     assert any(line.startswith("Criteria met ") and line.count(" of ") == 2 for line in lines)
     assert any(line.startswith("Used ") and line.count("tokens") == 2 for line in lines)
     only_a = said.out.partition("Cited by A only")[2]

@@ -52,7 +52,7 @@ def test_a_japanese_run_is_told_in_japanese_from_its_first_line_to_its_last(
     assert "第1ラウンド: 開始" in out
     assert re.search(r"^完了: \w+ が \d+\.\d/100 で1位$", out, re.MULTILINE)
     assert "次は  contend report first" in out
-    assert out.splitlines()[-1].startswith("レポートの場所 contend-results/強制終了の後")
+    assert out.splitlines()[-1].startswith("レポート  contend-results/強制終了の後")
     status, board = terminal("status", "first").out, terminal("leaderboard", "first").out
     assert "全ラウンドを終えた" in status
     assert "第1ラウンド" in board

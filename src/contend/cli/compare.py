@@ -78,8 +78,10 @@ def compare_runs(one: str, other: str, *, workspace: Path | None, as_json: bool)
     if as_json:
         say_json({"a": a.as_json(b), "b": b.as_json(a)})
         return
-    show(Group(_facts(a, b), "", *_sources("A", a, b), *_sources("B", b, a)))
-    advise(*(f"contend report {side.run.execution.thread_id}" for side in (a, b)))
+    theme = plain(a.run.execution.theme) if a.run.execution.theme == b.run.execution.theme else ""
+    head: list[RenderableType] = [Text(theme, style="bold"), ""] if theme else []
+    show(Group(*head, _facts(a, b), "", *_sources("A", a, b), *_sources("B", b, a)))
+    advise(f"contend report {one}", f"contend report {other}")
 
 
 def _side(thread: str, workspace: Path | None) -> Side:
@@ -103,7 +105,7 @@ def _facts(a: Side, b: Side) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("", style="dim", no_wrap=True)
     for name, side in (("A", a), ("B", b)):
-        table.add_column(f"{name}  {side.run.execution.thread_id}", overflow="fold", ratio=1)
+        table.add_column(f"{name}  {side.run.execution.thread_id}", overflow="ellipsis", ratio=1)
     for name, cells in _rows(a, b):
         table.add_row(name, *cells)
     return table
@@ -111,19 +113,17 @@ def _facts(a: Side, b: Side) -> Table:
 
 def _rows(a: Side, b: Side) -> Iterable[tuple[str, list[Text]]]:
     sides, runs = (a, b), (a.run, b.run)
-    yield tr("Question"), [Text(plain(run.execution.theme)) for run in runs]
+    if a.run.execution.theme != b.run.execution.theme:
+        yield tr("Question"), [Text(plain(run.execution.theme)) for run in runs]
     yield tr("Status"), [Text(tr(STATUS[run.status]), style=STYLE[run.status]) for run in runs]
     yield tr("Started"), [Text(f"{run.execution.created_at.astimezone():%Y-%m-%d %H:%M}") for run in runs]
     yield tr("Model"), [Text(models_text(run.execution.models)) for run in runs]
     yield tr("Teams"), [Text(", ".join(plain(team.team_name) for team in run.teams)) for run in runs]
     yield tr("Winner"), [Text(_winner(run), style="bold") for run in runs]
     scores = [side.scores() for side in sides]
-    before = ""
     for team, number in sorted({*scores[0], *scores[1]}):
-        name = "" if team == before else plain(team)
         cells = [score_text(each[team, number]) if (team, number) in each else "–" for each in scores]
-        yield f"{name}  {tr('round {number}', number=number)}".strip(), [Text(cell) for cell in cells]
-        before = team
+        yield f"{plain(team)}, {tr('round {number}', number=number)}", [Text(cell) for cell in cells]
     yield tr("Criteria met"), [Text(_met(side.criteria)) for side in sides]
     yield tr("Used"), [Text(usage_text(run.usage)) for run in runs]
     yield tr("Sources"), [Text("–" if side.sources is None else str(len(side.sources))) for side in sides]

@@ -107,9 +107,9 @@ def _next(outcome: RunOutcome) -> None:
     else:
         advise(f"contend resume {outcome.thread_id}")
     if outcome.files:
-        folder, names = Path(outcome.files[0]).parent, ", ".join(Path(file).name for file in outcome.files)
-        shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
-        say(tr("The report is in {folder}: {files}", folder=plain(str(shown)), files=names))
+        file = Path(outcome.files[0])
+        shown = file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
+        say(tr("Report  {file}", file=plain(str(shown))))
 
 
 def shown_questions(questions: Sequence[Question]) -> RenderableType:

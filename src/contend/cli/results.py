@@ -14,7 +14,7 @@ from contend.sources.local.folders import OWN_REPORTS
 from contend.text import normalized
 
 FILES = ("report.md", "report.html", "report.json")
-_SLUG_CHARACTERS = 60
+_SLUG_CHARACTERS = 40
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -54,8 +54,10 @@ def leave_files(files: Sequence[str], out: Path | None, theme: str) -> list[str]
     except OSError as error:
         if out is None:
             return list(files)
-        where = tr("The report is in {folder}: {files}", folder=Path(files[0]).parent, files=", ".join(FILES))
-        raise InputError(f"--out {out}: {error.strerror}. {where}") from error
+        place = Path(files[0]).parent
+        raise InputError(
+            tr("--out {folder}: {why}; the report is in {place}", folder=out, why=error.strerror, place=place)
+        ) from error
 
 
 def _own_folder(theme: str, report: Path) -> Path:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import typer
-from rich.console import Group
+from rich.console import Group, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -41,7 +41,7 @@ def show_status(thread: str, *, workspace: Path | None, as_json: bool) -> None:
     head.append(f"\n{tr(STATUS[run.status])}", style=f"bold {STYLE[run.status]}")
     if run.message and "contend resume" not in run.message:
         head.append(f" · {tr(plain(run.message))}", style="not bold")
-    facts = f"{models_text(execution.models)} · {usage_text(run.usage)} · {tr('Playbook')} {execution.dataset}"
+    facts = f"{models_text(execution.models)} · {usage_text(run.usage)} · {tr('playbook')} {execution.dataset}"
     show(Group(head, Text(facts, style="dim"), "", _teams(run), ""))
     _advise(run)
 
@@ -190,7 +190,12 @@ def _plain_table(*names: str) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in names:
         text = name in {"Thread", "Team", "Started", "Status", "Theme", "Why"}
-        table.add_column(tr(name), justify="left" if text else "right", no_wrap=name not in {"Theme", "Why"})
+        justify: JustifyMethod = "left" if text else "right"
+        if name == "Theme":  # one line, in what the others leave
+            table.add_column(tr(name), no_wrap=True, overflow="ellipsis", ratio=1)
+            table.expand = True
+        else:
+            table.add_column(tr(name), justify=justify, no_wrap=name != "Why")
     return table
 
 
