@@ -19,7 +19,7 @@ from contend.llm.budget import Ledger, Limits
 from contend.llm.context import ContextProfile, role_profile
 from contend.llm.model import Model
 from contend.models.options import ResolvedOptions, Role, RunOptions, TeamConfig
-from contend.models.replies import Verdict
+from contend.models.replies import CitationWord
 from contend.models.round import Round
 from contend.models.rows import ExecutionRow
 from contend.models.task import TeamStatus
@@ -59,7 +59,7 @@ class RunContext:
         """The cap on teams in flight."""
         self.sources_off: dict[str, str] = {}
         """The reason by name of each source that failed."""
-        self.verdicts: dict[str, Verdict] = {}
+        self.verdicts: dict[str, CitationWord] = {}
         """What a model has said of doubtful citations, by their keys."""
         self.documents = DocumentStore(folder / checked_thread(execution_id))
         """What the run's state names by id: deleted with its thread."""

@@ -99,6 +99,25 @@ async def test_a_judge_is_asked_about_all_that_code_does_not_see_supported_and_i
     assert supported or re.search(r"killed process loses .* Nearest in the source: “.{20,}”", to_check)
 
 
+async def test_a_sentence_said_in_part_counts_half_is_sent_back_with_what_is_missing_and_carries_no_sign(
+    contest: Contest, vendors: Vendors
+) -> None:
+    vendors.malform(with_findings({"text": TWISTED, "sources": [1]}), prompt="writer/write")
+    said = {"number": 1, "reason": "That it begins anew is not there.", "verdict": "partly"}
+    vendors.reply(json.dumps({"citations": [said]}), prompt="citation/check")
+
+    outcome = await contest.run(THEME, max_rounds=1, learn=False)
+
+    scored = rounds_of(contest)[0]
+    support = metrics_of(scored)["citation_support"]
+    report, _, to_check = without_marks(outcome.markdown or "").partition("Citations to check")
+    assert support.partly == {TWISTED: said["reason"]}
+    assert TWISTED not in support.evidence
+    assert f"says only a part of this: “{TWISTED}” ({said['reason']})" in scored.feedback
+    assert re.search(rf"{re.escape(TWISTED.rstrip('.'))}.*\(said in part: {said['reason']}\)", to_check)
+    assert f"{TWISTED} ⚠" not in report
+
+
 async def test_a_judge_is_asked_about_a_sentence_from_a_source_in_another_language(
     contest: Contest, documents: Path, vendors: Vendors
 ) -> None:
@@ -163,7 +182,7 @@ async def test_where_the_judge_of_citations_fails_what_code_found_stands(contest
 
     support = metrics_of(rounds_of(contest)[0])["citation_support"]
     assert len(asked_about_citations(vendors)) == 1
-    assert "near to what they cite, and no more: 1" in support.reason
+    assert "only near to what they cite, or said in part: 1" in support.reason
     assert support.evidence == []
 
 
@@ -222,7 +241,7 @@ async def test_a_doubtful_row_is_signed_in_its_table_and_listed_by_its_cells(
     sections = [{"heading": "Bodies", "blocks": [table]}]
     vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"sections": sections}), prompt="research/write")
     said = {"number": 1, "reason": "Nothing of cheese.", "verdict": "absent"}
-    vendors.reply(json.dumps({"verdicts": [said]}), prompt="citation/check")
+    vendors.reply(json.dumps({"citations": [said]}), prompt="citation/check")
 
     outcome = await contest.run(THEME, max_rounds=1, learn=False, synthesis=False)
 

@@ -34,6 +34,7 @@ from contend.models.round import ExitReason
 from contend.models.submission import Submission
 from contend.models.task import CallUsage, RunStatus, RunUsage
 from contend.report import PublishedLine, planted_in
+from contend.report.plain import plain_sentence
 from contend.run_context import thread_of
 from contend.services import Services
 from contend.team.metrics import Doubt, doubts_of, lines_of
@@ -224,13 +225,18 @@ class ClosingNodes:
         written = support.evidence if support else [text for text, doubt in doubts.items() if doubt.refused]
         shown = {line.written: line.shown for line in reversed(lines)}
         planted = planted_in(lines)
-        return [
+        found = [
             DoubtfulLine(
                 shown[text],
                 doubts.get(text, Doubt()).reason(shown[text]),
                 without_sentences(doubts.get(text, Doubt()).excerpt, planted.in_sentence),
             )
             for text in written
+            if text in shown and shown[text] in submission.content
+        ]
+        return found + [
+            DoubtfulLine(shown[text], plain_sentence(without_sentences(lacking, planted.in_sentence)), "", partly=True)
+            for text, lacking in (support.partly if support else {}).items()
             if text in shown and shown[text] in submission.content
         ]
 

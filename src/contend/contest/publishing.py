@@ -31,8 +31,16 @@ NEAR_TIE: dict[str, str] = {
 
 
 _DOUBT: dict[Language, dict[str, str]] = {
-    "en": {"reason": "{shown} ({reason})", "excerpt": " Nearest in the source: “{excerpt}”"},
-    "ja": {"reason": "{shown}（{reason}）", "excerpt": " 引用元で最も近い文:「{excerpt}」"},
+    "en": {
+        "reason": "{shown} ({reason})",
+        "excerpt": " Nearest in the source: “{excerpt}”",
+        "partly": "said in part: {reason}",
+    },
+    "ja": {
+        "reason": "{shown}（{reason}）",
+        "excerpt": " 引用元で最も近い文:「{excerpt}」",
+        "partly": "一部だけ: {reason}",
+    },
 }
 
 DOUBTFUL_SIGN = "⚠"
@@ -40,15 +48,20 @@ DOUBTFUL_SIGN = "⚠"
 
 
 class DoubtfulLine(NamedTuple):
-    """A published sentence or row that its source was not seen to say, why, and the nearest text of the source."""
+    """A published sentence or row that its source was not seen to say, why, and the nearest text of the source.
+
+    `partly`: the source says a part of it; it is listed, and carries no sign.
+    """
 
     shown: str
     reason: str
     excerpt: str
+    partly: bool = False
 
     def told(self, language: Language) -> str:
         words, shown = _DOUBT[language], self.shown.strip("| ")
-        line = words["reason"].format(shown=shown, reason=self.reason) if self.reason else shown
+        reason = words["partly"].format(reason=self.reason) if self.partly else self.reason
+        line = words["reason"].format(shown=shown, reason=reason) if reason else shown
         return line + (words["excerpt"].format(excerpt=self.excerpt) if self.excerpt else "")
 
 
@@ -57,6 +70,8 @@ def marked(report: ResearchReport, doubtful: Sequence[DoubtfulLine]) -> Research
 
     def signed(text: str) -> str:
         for line in doubtful:
+            if line.partly:
+                continue
             said, bar = (line.shown[:-2], " |") if line.shown.startswith("| ") else (line.shown, "")
             text = text.replace(line.shown, f"{said} {DOUBTFUL_SIGN}{bar}")
         return text

@@ -1,6 +1,6 @@
 """What judges say of a submission."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -34,6 +34,7 @@ class MetricScore(Record):
     `fixes`: what the judge wants changed. `applies` is false where
     there is nothing to measure, such as points without a plan.
     `verdicts`: of coverage by criteria, what the judge said of each, by its number from "1".
+    `partly`: sentences whose passages say only a part of them, with what they do not say.
     """
 
     name: Text
@@ -45,18 +46,21 @@ class MetricScore(Record):
     fixes: list[Fix] = Field(default_factory=list)
     applies: bool = True
     verdicts: dict[str, Verdict] = Field(default_factory=dict)
+    partly: dict[str, str] = Field(default_factory=dict)
 
 
 class Measurement(NamedTuple):
     """What a metric by code or by a function gives: a score, 0.0 to 1.0 or None where there is nothing to measure.
 
-    `evidence`: sentences of the submission that it rests on; `usage`: what a model was asked for it.
+    `evidence`: sentences of the submission that it rests on; `usage`: what a model was asked for it; `partly`: as of
+    the metric's score.
     """
 
     score: float | None
     reason: str
     evidence: Sequence[str] = ()
     usage: CallUsage | None = None
+    partly: Mapping[str, str] = {}
 
 
 class EvaluationResult(Record):

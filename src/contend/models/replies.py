@@ -7,7 +7,7 @@ Numbers are whole percents: local models keep integer bounds and not float ones.
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from annotated_types import MaxLen
 from pydantic import (
@@ -311,7 +311,14 @@ class MetricVerdict(Reply):
 MOST_CITATIONS = 100
 """As many doubtful citations are asked about at once."""
 
-Verdict = Literal["stated", "derived", "contradicted", "absent"]
+Verdict = Literal["stated", "derived", "partly", "contradicted", "absent"]
+
+
+class CitationWord(NamedTuple):
+    """A judge's word on a citation; of one that is said in part, what is lacking."""
+
+    verdict: Verdict
+    lacking: str = ""
 
 
 class CitationVerdict(Reply):
@@ -320,6 +327,9 @@ class CitationVerdict(Reply):
     number: int = Field(ge=1, le=MOST_CITATIONS)
     reason: str = Field(min_length=2, max_length=200)
     verdict: Verdict
+
+    def word(self) -> CitationWord:
+        return CitationWord(self.verdict, self.reason if self.verdict == "partly" else "")
 
 
 class VerdictsReply(Reply):

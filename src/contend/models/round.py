@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field, SkipValidation, ValidationInfo, field_va
 
 from contend.models.evaluation import MetricScore
 from contend.models.record import Identifier, Record, Score, Text, UtcDatetime, utc_now
-from contend.models.replies import Verdict
+from contend.models.replies import CitationWord
 from contend.models.task import CallUsage, RunUsage
 
 ExitReason = Literal[
@@ -57,7 +57,7 @@ class Round(Record):
     feedback: str
     metrics: list[MetricScore]
     uncovered: list[str] = Field(default_factory=list)
-    verdicts: dict[str, Verdict] = Field(default_factory=dict)
+    verdicts: dict[str, CitationWord] = Field(default_factory=dict)
     queries: list[str] = Field(default_factory=list)
     bullets_used: list[str] = Field(default_factory=list)
     calls: list[CallUsage] = Field(default_factory=list)

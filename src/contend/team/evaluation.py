@@ -21,6 +21,7 @@ _SAID: dict[Language, dict[str, str]] = {
         "fix": "- {where}: {what}",
         "reason": "- {name} {score}: {reason}",
         "unsupported": "- {where}what it cites does not say this: “{text}”",
+        "partly": "- {where}what it cites says only a part of this: “{text}” ({lacking})",
     },
     "ja": {
         "unscored": "採点できなかった指標: {names}。ほかの指標だけで評価した",
@@ -29,6 +30,7 @@ _SAID: dict[Language, dict[str, str]] = {
         "fix": "- {where}: {what}",
         "reason": "- {name} {score}: {reason}",
         "unsupported": "- {where}引用元が述べていない文:「{text}」",
+        "partly": "- {where}引用元が一部しか述べていない文:「{text}」（{lacking}）",
     },
 }
 
@@ -70,10 +72,14 @@ def _fixes(metrics: Sequence[MetricScore], language: Language) -> list[str]:
 
 
 def _marks(metrics: Sequence[MetricScore], places: Mapping[str, str], language: Language) -> list[str]:
-    """The sentences that are not supported, as the check of citations names them, with their places."""
-    texts = [text for metric in metrics if metric.name == "citation_support" for text in metric.evidence]
-    where = {text: f"{places[text]}: " if text in places else "" for text in texts}
-    return [_SAID[language]["unsupported"].format(where=where[text], text=text) for text in dict.fromkeys(texts)]
+    """The sentences that are not supported, or only in part, with their places."""
+    support = [metric for metric in metrics if metric.name == "citation_support"]
+    texts = dict.fromkeys(text for metric in support for text in metric.evidence)
+    partly = [each for metric in support for each in metric.partly.items()]
+    where = {text: f"{places[text]}: " if text in places else "" for text in [*texts, *dict(partly)]}
+    said = _SAID[language]
+    lines = [said["unsupported"].format(where=where[text], text=text) for text in texts]
+    return lines + [said["partly"].format(where=where[text], text=text, lacking=lacking) for text, lacking in partly]
 
 
 def medians(samples: Sequence[MetricScore], language: Language) -> list[MetricScore]:

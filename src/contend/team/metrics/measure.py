@@ -121,6 +121,7 @@ def _score(config: MetricConfig, finding: Measurement) -> MetricScore:
         weight=config.weight or 0.0,
         evidence=list(finding.evidence),
         applies=finding.score is not None,
+        partly=dict(finding.partly),
     )
 
 

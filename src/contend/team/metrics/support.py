@@ -20,7 +20,7 @@ from contend.checks import (
 from contend.errors import BudgetExhausted, ModelError
 from contend.models.evaluation import Measurement
 from contend.models.record import Language
-from contend.models.replies import MOST_CITATIONS, CitationReply, CitationVerdict, Verdict
+from contend.models.replies import MOST_CITATIONS, CitationReply, CitationVerdict, CitationWord, Verdict
 from contend.models.research import Passage
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
@@ -34,19 +34,20 @@ from contend.text import estimate_tokens, shorten, squeezed
 NEAR_COUNTS = 0.5
 """What a sentence counts that code finds near and that no model was asked about: of such ones in
 benchmarks/citations_*.toml about as many are true (94) as changed (73)."""
+_COUNTS: dict[Verdict, float] = {"stated": 1.0, "derived": 1.0, "partly": 0.5, "contradicted": 0.0, "absent": 0.0}
 _SHOWN_CHARACTERS = 160
 _SAID: dict[Language, dict[str, str]] = {
     "en": {
         "uncited": "nothing is cited",
         "supported": "{good} of {all} cited sentences are said by what they cite",
-        "near": "; near to what they cite, and no more: {count}",
+        "near": "; only near to what they cite, or said in part: {count}",
         "unfounded": "; sentences that cite nothing and that no passage says: {count}",
         "worst": "; least of all: “{text}”",
     },
     "ja": {
         "uncited": "引用が一つもない",
         "supported": "引用のある{all}文のうち{good}文が、引用元で裏付けられている",
-        "near": "。引用元に近いだけの文: {count}",
+        "near": "。引用元に近いだけの文、一部だけ述べられている文: {count}",
         "unfounded": "。引用がなく、どの抜粋にも書かれていない文: {count}",
         "worst": "。最も弱い文:「{text}」",
     },
@@ -60,7 +61,7 @@ class Checked:
     place: str
     claim: DraftClaim
     check: ClaimCheck
-    verdict: Verdict | None = None
+    verdict: CitationWord | None = None
 
     @property
     def text(self) -> str:
@@ -85,7 +86,7 @@ class Checked:
     def value(self) -> float:
         """1.0 supported, 0.0 not."""
         if self.verdict is not None:
-            return float(self.verdict in {"stated", "derived"})
+            return _COUNTS[self.verdict.verdict]
         return {"supported": 1.0, "near": NEAR_COUNTS}.get(self.check.level, 0.0)
 
 
@@ -99,7 +100,7 @@ class Weighed(NamedTuple):
         """Those that only a model can decide on, and on which none has."""
         return [each for each in self.claims if each.doubtful and each.verdict is None]
 
-    def judged(self, verdicts: Mapping[str, Verdict]) -> "Weighed":
+    def judged(self, verdicts: Mapping[str, CitationWord]) -> "Weighed":
         """The same with a model's word on the doubtful ones, by key."""
         return self._replace(
             claims=[replace(each, verdict=verdicts.get(each.key)) if each.doubtful else each for each in self.claims]
@@ -107,7 +108,9 @@ class Weighed(NamedTuple):
 
 
 async def citation_support(services: Services, task: MetricTask, submission: Submission) -> Measurement:
-    """The share of sentences with a source that their passages support, near ones by half; None where nothing is cited.
+    """The share of sentences with a source that their passages support; None where nothing is cited.
+
+    What they say in part, and what code finds near, counts half.
 
     A sentence counts once, however often it stands in the report: with its weakest citation. One that names no passage
     counts as not supported, unless a passage says it or it is a judgement, an open question or one of the limits. In a
@@ -132,7 +135,8 @@ def supported(found: Weighed, language: Language, usage: CallUsage | None = None
     reason += said["unfounded"].format(count=unfounded) if unfounded else ""
     reason += said["worst"].format(text=shorten(bad[0].text, _SHOWN_CHARACTERS)) if bad else ""
     total = sum(each.value for each in claims)
-    return Measurement(total / (len(claims) + unfounded), reason, [each.text for each in bad], usage)
+    partly = {each.text: each.verdict.lacking for each in claims if each.verdict and each.verdict.verdict == "partly"}
+    return Measurement(total / (len(claims) + unfounded), reason, [each.text for each in bad], usage, partly)
 
 
 async def weighed(services: Services, task: MetricTask, submission: Submission) -> Weighed:
@@ -142,7 +146,7 @@ async def weighed(services: Services, task: MetricTask, submission: Submission) 
 
 def keep_verdicts(run: RunContext, asked: Sequence[Checked], verdicts: Sequence[CitationVerdict]) -> None:
     """Remember a model's word for the rest of the run; a number that was not asked about says nothing."""
-    run.verdicts.update({asked[each.number - 1].key: each.verdict for each in verdicts if each.number <= len(asked)})
+    run.verdicts.update({asked[each.number - 1].key: each.word() for each in verdicts if each.number <= len(asked)})
 
 
 async def checked_validity(services: Services, submission: Submission) -> Validity:
