@@ -18,6 +18,7 @@ from contend.errors import InputError, SeveralQuestions
 from contend.models.events import QuestionAsked
 from contend.models.options import Approval
 from contend.models.record import Record
+from contend.text import ja
 
 T = TypeVar("T")
 
@@ -148,11 +149,11 @@ _UNKNOWN = (
 
 def _decided(word: str, answer: Mapping[str, Any]) -> Decision | Unusable:
     match word.strip().lower():
-        case "approve" | "accept" | "yes" | "はい":
+        case "approve" | "accept" | "yes" | ja.YES:
             return Decision(type="approve")
         case "edit":
             return _edited(answer)
-        case "reject" | "response" | "ignore" | "no" | "いいえ":
+        case "reject" | "response" | "ignore" | "no" | ja.NO:
             return Decision(type="reject", reason=_reason(answer))
         case _:
             return Unusable(_UNKNOWN)

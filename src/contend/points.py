@@ -5,9 +5,11 @@ from collections.abc import Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
-from contend.models.research import HEADINGS
 from contend.text import (
+    WORDS,
     detect_language,
+    en,
+    ja,
     shared_content,
     split_blocks,
     split_sentences,
@@ -22,22 +24,13 @@ COVERED = 0.5
 
 _LEAST_TERMS = 2
 
-_REFERENCES = tuple(f"## {named.references}" for named in HEADINGS.values())
+_REFERENCES = tuple(f"## {words.headings.references}" for words in WORDS.values())
 _NO_TEXT = re.compile(r"#{1,6}\s|\*Generated at|```|~~~|\||[-*_=]{3,}\Z")
-_ASKING = re.compile(
-    "(?:どの(?:よう(?:に|な)|程度|くらい|ぐらい)?|どう(?:して|やって)?|どれ(?:くらい|ぐらい|ほど)?|どこ|どんな|なぜ|なに|なん|いつ"
-    "|いくつ|いくら|だれ|何故|何[がをにで]?|誰|教えて|説明して|について|に関して|とは)"
-)
-_ASKS_NUMBER = re.compile(
-    r"\bhow (?:many|much)\b|いくつ|いくら|何[^\W\d_ぁ-ん]|どれ(?:くらい|ぐらい|だけ)", re.IGNORECASE
-)
-_NUMBER = re.compile(
-    r"\d|[二三四五六七八九百千億半]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozens?|hundreds?|"
-    r"thousands?|millions?|half|halves|thirds?|quarters?|none|no|nothing)\b",
-    re.IGNORECASE,
-)
+_ASKING = re.compile(f"(?:{ja.ASKS})")
+_ASKS_NUMBER = re.compile(f"{en.ASKS_NUMBER}|{ja.ASKS_NUMBER}", re.IGNORECASE)
+_NUMBER = re.compile(rf"\d|{ja.NUMBER_WORDS}|{en.NUMBER_WORDS}", re.IGNORECASE)
 _QUESTION = re.compile(r"[?？][\"'”’»)\]」』）*_`]*\Z")
-_NAMING = re.compile("[一-鿿々〆]+|[ァ-ヶー]+|(?:(?![ぁ-ヶー一-鿿々〆])[\\w.-])+")
+_NAMING = re.compile(ja.CONTENT_WORD)
 
 
 def uncovered_points(points: Sequence[str], markdown: str) -> list[str]:

@@ -6,7 +6,6 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
-from contend.addresses import ADDRESS, without_tail
 from contend.errors import InputError, MetricError, ModelError
 from contend.models.evaluation import EvaluationResult
 from contend.models.options import RunOptions
@@ -21,7 +20,7 @@ from contend.settings import resolve_options
 from contend.team.evaluation import evaluation_of
 from contend.team.metrics import Measured, measure, metric_tasks, unscored
 from contend.team.state import MetricTask
-from contend.text import clean, shorten, split_sentences
+from contend.text import ADDRESS, clean, shorten, split_sentences, without_tail
 from contend.theme import checked_theme, title_of
 
 MOST_CHARACTERS = 100_000

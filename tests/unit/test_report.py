@@ -10,7 +10,6 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from contend.checks import citation_numbers
-from contend.code_spans import split_code
 from contend.errors import DraftError
 from contend.models.research import CitedSentence, Draft
 from contend.report import (
@@ -18,7 +17,7 @@ from contend.report import (
     state_to_report,
 )
 from contend.report.plain import plain_sentence
-from contend.text import clean
+from contend.text import clean, split_code
 from fakes.reports import FILLER, build, draft, passage, said, source
 
 

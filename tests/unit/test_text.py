@@ -1,6 +1,8 @@
 """Text: cleaned, counted, cut, split, compared, in English and Japanese alike."""
 
+import re
 import unicodedata
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from contend.text import (
+    WORDS,
     clean,
     detect_language,
     estimate_tokens,
@@ -268,3 +271,22 @@ def test_a_score_is_shown_of_100_with_one_decimal_and_none_as_unscored(
 )
 def test_without_its_unwanted_sentences_a_text_reads_as_its_language_does(text: str, left: str) -> None:
     assert without_sentences(text, lambda sentence: sentence in {"Say yes!", "はいと言え。"}) == left
+
+
+def test_a_report_leaves_no_word_in_english_to_a_japanese_reader() -> None:
+    """What both languages write alike holds nothing but places for values."""
+    english, japanese = (WORDS[language]._asdict() for language in ("en", "ja"))
+
+    def pairs(one: object, other: object) -> Iterator[tuple[str, str]]:
+        if isinstance(one, str):
+            yield one, str(other)
+        elif isinstance(one, Mapping):
+            assert one.keys() == other.keys()
+            yield from (pair for key in one for pair in pairs(one[key], other[key]))
+        else:
+            yield from (pair for each in zip(one, other, strict=True) for pair in pairs(*each))
+
+    for field, english_words in english.items():
+        for one, other in pairs(english_words, japanese[field]):
+            assert one != other or not re.sub(r"\{\w+\}", "", one).strip(), field
+            assert set(re.findall(r"\{\w+", one)) == set(re.findall(r"\{\w+", other)), field

@@ -4,12 +4,11 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from contend.checks import en, ja
 from contend.checks.arithmetic import not_shown
 from contend.checks.claims import Claim, ClaimCheck, Level, Mark, PassageText
 from contend.checks.rules import DOUBTED, NOT_SUPPORTED, RULES, figure_differs
 from contend.checks.strength import Strength, sentence_of, strength
-from contend.text import detect_language, shorten
+from contend.text import WORDS, detect_language, shorten
 
 SUPPORTED, NEAR = 0.8, 0.5
 _SCALE = ((0.0, 0.1), (0.18, NEAR), (0.85, SUPPORTED), (1.0, 1.0))
@@ -105,5 +104,5 @@ def _marks(claim: Claim, passages: Sequence[PassageText]) -> Iterator[tuple[Mark
 
 
 def _mark(claim: Claim, rule: str, detail: str = "") -> Mark:
-    lines = ja.LINES if detect_language(claim.text) == "ja" else en.LINES
+    lines = WORDS[detect_language(claim.text)].rule_lines
     return Mark(rule=rule, detail=detail, line=lines[rule].format(detail=detail))

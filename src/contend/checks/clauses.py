@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from contend.checks import en, ja
-from contend.text import detect_language, split_sentences, terms
+from contend.text import detect_language, en, ja, split_sentences, terms
 
 _EN_END = re.compile(rf"[;:()–—]|,(?!\d)|{en.CLAUSE_ENDS}", re.IGNORECASE)
 _JA_END = re.compile(ja.CLAUSE_ENDS)

@@ -8,8 +8,8 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from contend.checks import en, ja
 from contend.checks.units import CURRENCIES, SCALES, UNITS
+from contend.text import en, ja
 
 _DIGITS = r"\d++(?:,\d{3})*+(?:\.\d++)?+"
 _SCALED = rf"{_DIGITS}(?:[十百千万億兆]++(?:{_DIGITS}(?=[千万億]))?+)*+"

@@ -7,9 +7,8 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import NamedTuple
 
-from contend.checks import en
 from contend.checks.figures import years
-from contend.text import detect_language, terms
+from contend.text import detect_language, en, terms
 
 NAME = re.compile(
     r"(?:^|(?<=[.!?:]\s))[A-Z][a-z]+(?=\s[A-Z][a-z])|"

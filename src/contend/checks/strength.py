@@ -9,10 +9,9 @@ from functools import lru_cache, reduce
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from contend.checks import en
 from contend.checks.claims import PassageText
 from contend.retrieval import default_embedder
-from contend.text import detect_language, split_sentences, terms
+from contend.text import detect_language, en, split_sentences, terms
 
 if TYPE_CHECKING:
     from contend.retrieval import Vectors

@@ -4,12 +4,11 @@ import re
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from contend.addresses import ADDRESS, address_key, addresses, without_tail
-from contend.code_spans import without_code
-from contend.models.research import HEADINGS, MARK, ResearchReport
+from contend.models.research import MARK, ResearchReport
+from contend.text import ADDRESS, WORDS, address_key, addresses, without_code, without_tail
 
 _REFERENCES = re.compile(
-    rf"^## +(?:{'|'.join(named.references for named in HEADINGS.values())})\s*$", re.MULTILINE
+    rf"^## +(?:{'|'.join(words.headings.references for words in WORDS.values())})\s*$", re.MULTILINE
 )  # fmt: skip
 _REFERENCE = re.compile(r"^(?:(\d+)[.)]|\[(\d+)\]:?)\s")
 

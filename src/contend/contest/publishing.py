@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from contend.checks import en, ja
 from contend.contest.editing import Editing
 from contend.contest.outcomes import TeamOutcome, active_seconds, standings
 from contend.models.options import ResolvedOptions
@@ -15,33 +14,7 @@ from contend.models.submission import Submission
 from contend.models.task import RunStatus, RunUsage
 from contend.report import EVIDENCE_FILE, PublishedLine, ReportEvidence, ReportHead, head_markdown, to_html, to_json
 from contend.stores.files import write_file
-from contend.text import shown_score
-
-QUOTES: dict[str, str] = {
-    "en": "quotes from your documents; no language model. With OPENAI_API_KEY set, or OPENAI_BASE_URL for a server of "
-    "your own, teams compete for a report",
-    "ja": "お手元の文書からの引用です。言語モデルは使っていません。OPENAI_API_KEY、または手元のサーバーなら"
-    "OPENAI_BASE_URLを設定すると、チームがレポートを競います",
-}
-
-NEAR_TIE: dict[str, str] = {
-    "en": "near tie: the teams at the top were compared in pairs, and the ranking follows that comparison",
-    "ja": "僅差: 上位のチームを一対一で比較し、その結果を順位に反映しました",
-}
-
-
-_DOUBT: dict[Language, dict[str, str]] = {
-    "en": {
-        "reason": "{shown} ({reason})",
-        "excerpt": " Nearest in the source: “{excerpt}”",
-        "partly": "said in part: {reason}",
-    },
-    "ja": {
-        "reason": "{shown}（{reason}）",
-        "excerpt": " 引用元で最も近い文:「{excerpt}」",
-        "partly": "一部だけ: {reason}",
-    },
-}
+from contend.text import WORDS, shown_score
 
 DOUBTFUL_SIGN = "⚠"
 """Stands behind a published sentence that its source was not seen to say."""
@@ -59,10 +32,10 @@ class DoubtfulLine(NamedTuple):
     partly: bool = False
 
     def told(self, language: Language) -> str:
-        words, shown = _DOUBT[language], self.shown.strip("| ")
-        reason = words["partly"].format(reason=self.reason) if self.partly else self.reason
-        line = words["reason"].format(shown=shown, reason=reason) if reason else shown
-        return line + (words["excerpt"].format(excerpt=self.excerpt) if self.excerpt else "")
+        words, shown = WORDS[language], self.shown.strip("| ")
+        reason = words.partly.format(reason=self.reason) if self.partly else self.reason
+        line = words.doubt.format(shown=shown, reason=reason) if reason else shown
+        return line + (words.nearest_excerpt.format(excerpt=self.excerpt) if self.excerpt else "")
 
 
 def marked(report: ResearchReport, doubtful: Sequence[DoubtfulLine]) -> ResearchReport:
@@ -124,8 +97,8 @@ def head_of(
         usage=usage,
         seconds=active_seconds(outcomes),
         notes=[
-            *([] if winner.may_win else [QUOTES[options.language]]),
-            *([NEAR_TIE[options.language]] if compared else []),
+            *([] if winner.may_win else [WORDS[options.language].quotes_only]),
+            *([WORDS[options.language].near_tie] if compared else []),
             *notes,
         ],
         editor=editor_lines(outcomes, winner, editing, options.language),
@@ -136,36 +109,19 @@ def head_of(
     )
 
 
-_EDITED: dict[str, dict[str, str]] = {
-    "en": {
-        "published": "The report above was merged of the best parts of {count} teams' reports. "
-        "Score: {score}; the best team's: {best}.",
-        "kept": "The reports of {count} teams were merged, and the merged report was not better: the best team's is "
-        "above. Score: {score}; the best team's: {best}.",
-        "taken": "From {team}: {what}",
-    },
-    "ja": {
-        "published": "上の報告は{count}チームの報告の最良の部分を統合したものです。"
-        "得点: {score}、最良のチーム: {best}。",
-        "kept": "{count}チームの報告を統合しましたが、最良のチームの報告を上回らなかったため、そちらを掲載しています。"
-        "得点: {score}、最良のチーム: {best}。",
-        "taken": "{team}から: {what}",
-    },
-}
-
-
 def editor_lines(
     outcomes: Sequence[TeamOutcome], winner: TeamOutcome, editing: Editing, language: Language
 ) -> list[str]:
     """What the editor made and what it took of whom; nothing where it made nothing."""
     if editing.document is None:
         return []
-    said, names = _EDITED[language], {each.team.team_id: each.team.name for each in outcomes}
-    what = said["published" if editing.published else "kept"].format(
+    words, names = WORDS[language], {each.team.team_id: each.team.name for each in outcomes}
+    merged = words.merged_published if editing.published else words.merged_not_better
+    what = merged.format(
         count=editing.reports, score=shown_score(editing.score, language), best=shown_score(winner.score, language)
     )
     taken = editing.taken.items() if editing.published else ()
-    return [what, *(said["taken"].format(team=names.get(team, team), what=text) for team, text in taken)]
+    return [what, *(words.taken_from.format(team=names.get(team, team), what=text) for team, text in taken)]
 
 
 def places_of(lines: Sequence[PublishedLine]) -> list[str]:
@@ -179,7 +135,7 @@ def places_of(lines: Sequence[PublishedLine]) -> list[str]:
 
 def speaking_sources(submission: Submission, language: Language) -> list[str]:
     """The report's sources that speak to AI systems, each with the signals by which it is known."""
-    said = {"en": en.SIGNALS, "ja": ja.SIGNALS}[language]
+    said = WORDS[language].signals
     listed = {source.url for source in submission.report.sources}
     shown = {
         url: ", ".join(said[name] for name in names) for url, names in submission.speaking.items() if url in listed
@@ -191,10 +147,7 @@ def speaking_sources(submission: Submission, language: Language) -> list[str]:
 def named_sources(report: ResearchReport, urls: Iterable[str], language: Language) -> list[str]:
     """Each source by its mark and title; one that the report does not list as such, or not at all."""
     known = {source.url: f"[{number}] {source.title}" for number, source in enumerate(report.sources, start=1)}
-    return [known.get(url, _NOT_LISTED[language]) for url in dict.fromkeys(urls)]
-
-
-_NOT_LISTED: dict[Language, str] = {"en": "a source that the report does not list", "ja": "参考文献にない資料"}
+    return [known.get(url, WORDS[language].not_listed) for url in dict.fromkeys(urls)]
 
 
 async def publish(

@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
-from contend.checks import en, ja
 from contend.checks.clauses import clauses, is_negator
 from contend.checks.figures import stated_figures
 from contend.checks.units import SCALES, UNITS
 from contend.models.record import Language
-from contend.text import detect_language, normalized, terms
+from contend.text import detect_language, en, ja, normalized, terms
 
 DENIAL = "¬"
 _RELATIONS = frozenset(
@@ -32,10 +31,8 @@ _EXACT = frozenset(
 )
 _EN_WORD = re.compile(r"[^\W\d_]+(?:['’][a-z]+)?|\d+(?:[.,:/-]\d+)*")
 _JA_CHUNK = re.compile(r"[\u3400-\u9fff々]+|[\u30a1-\u30ffー]+|[A-Za-z][\w.-]*|\d+(?:[.,:/-]\d+)*")
-_JA_ROLE = re.compile(r"[いりきみえけげれちしめせ]?(から|まで|より|について|なら|[はがをにでとへもの])")
-_JA_LIGHT = frozenset({"場合", "時", "事", "際", "点", "必"})
-_JA_DENIAL = re.compile(rf"{ja.NEGATION}|[や止辞]め(?!る前)|だめ|駄目")
-_ONE_THING = frozenset("はがをも")
+_JA_ROLE = re.compile(ja.ROLE)
+_JA_DENIAL = re.compile(ja.DENIAL)
 _SHORTEST_STEM = 4
 
 
@@ -159,7 +156,7 @@ def _phrases(words: list[Word]) -> list[tuple[str, str]]:
     for word in words:
         joined += word.stem + ("の" if word.role == "の" else "")
         if word.role not in {"", "の"}:
-            phrases.append(("を" if word.role in _ONE_THING else word.role, joined))
+            phrases.append(("を" if word.role in ja.ROLES_OF_ONE_THING else word.role, joined))
             joined = ""
     return [*phrases, ("", joined)]
 
@@ -201,7 +198,7 @@ def _read_ja(text: str) -> Iterator[Word]:
 
 def _ja_chunks(text: str) -> Iterator[tuple[int, Word]]:
     for found in _JA_CHUNK.finditer(text):
-        if found[0] not in _JA_LIGHT:
+        if found[0] not in ja.EMPTY_NOUNS:
             role = _JA_ROLE.match(text, found.end())
             form = normalized(found[0]).casefold()
             exact = not re.match(r"[\u3400-\u9fff]", form)

@@ -10,9 +10,8 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
-from contend.addresses import shown_address
-from contend.code_spans import without_code
 from contend.models.record import Language, Record, Score, Text, Theme, UtcDatetime, utc_now
+from contend.text import WORDS, shown_address, without_code
 
 SourceName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
 
@@ -272,28 +271,6 @@ MARK = re.compile(r"\[([1-9]\d*)\]")
 """A citation in a report: `[3]` is entry 3 of its sources, and `x[0]` is none."""
 
 
-class Headings(NamedTuple):
-    summary: str
-    findings: str
-    analysis: str
-    limits: str
-    references: str
-    also_read: str
-
-
-HEADINGS: dict[Language, Headings] = {
-    "en": Headings(
-        "Executive Summary",
-        "Key Findings",
-        "Detailed Analysis",
-        "Constraints and Challenges",
-        "References",
-        "Also read",
-    ),
-    "ja": Headings("概要", "主な発見", "詳細な分析", "制約と課題", "参考文献", "ほかに読んだ資料"),
-}
-
-
 class ResearchReport(Record):
     """The report. `[n]` in its texts is entry n of `sources`. A right answer may be one short sentence."""
 
@@ -319,7 +296,7 @@ class ResearchReport(Record):
 
         Local documents in one of the `folders` are named by their paths in it.
         """
-        named = HEADINGS[language]
+        named = WORDS[language].headings
         findings = [f"{number}. {finding}" for number, finding in enumerate(self.key_findings, start=1)]
         limits = ["", f"## {named.limits}", "", self.constraints_and_challenges]
         lines = [

@@ -15,10 +15,10 @@ from contend.prompts.settings import PromptBuilderSettings
 from contend.prompts.templates import PromptTemplate
 from contend.prompts.wrapping import Untrusted, seal
 from contend.resources import resource
+from contend.text import WORDS
 
 SUFFIX = ".md.j2"
 LANGUAGES: tuple[Language, ...] = ("en", "ja")
-LANGUAGE_NAMES: dict[Language, str] = {"en": "English", "ja": "日本語"}
 SETTINGS = {
     "team/brief": "team_user_prompt",
     "evaluator/metric": "evaluator_user_prompt",
@@ -177,7 +177,7 @@ class PromptLibrary:
     def _common(self, language: Language) -> dict[str, object]:
         return {
             "current_datetime": self._clock().isoformat(timespec="seconds"),
-            "language_name": LANGUAGE_NAMES[language],
+            "language_name": WORDS[language].language,
         }
 
     def _template(self, name: str, language: Language) -> PromptTemplate:

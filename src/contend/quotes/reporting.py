@@ -5,39 +5,14 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from urllib.parse import unquote, urlsplit
 
-from contend.code_spans import split_code
 from contend.models.record import Language
 from contend.models.research import ResearchReport, SearchResult
 from contend.quotes.answering import Answer, Quote, words_of
 from contend.quotes.units import Unit, cells_of, said_by
 from contend.report.plain import plain_title
-from contend.text import clean, shorten, without_item_mark
+from contend.text import WORDS, clean, shorten, split_code, without_item_mark
 from contend.theme import title_of
 
-NOT_ANSWERED: dict[Language, str] = {
-    "en": "your documents don't answer this",
-    "ja": "お手元の文書はこの質問に答えていません",
-}
-"""What a run says that found nothing."""
-
-_SAID: dict[Language, dict[str, str]] = {
-    "en": {
-        "one": "Passages that answer the question were found in: {files}.",
-        "some": "{count} of {parts} parts of the question are answered by passages in: {files}.",
-        "none": "Your documents don't answer this. The passages nearest to it are named below.",
-        "part": "Your documents don't answer this part. Nearest to it:",
-        "nothing": "Your documents don't answer this part, and no passage is near to it.",
-        "limit": "Your documents don't answer this part: {part}",
-    },
-    "ja": {
-        "one": "質問に答える箇所が次の文書に見つかりました: {files}。",
-        "some": "質問の{parts}項目のうち{count}項目に答える箇所が次の文書に見つかりました: {files}。",
-        "none": "お手元の文書はこの質問に答えていません。最も近い箇所を下に示します。",
-        "part": "お手元の文書はこの項目に答えていません。最も近い箇所:",
-        "nothing": "お手元の文書はこの項目に答えておらず、近い箇所もありません。",
-        "limit": "お手元の文書が答えていない項目: {part}",
-    },
-}
 _MARK_UP = re.compile(r"\*\*|__|(?<!!)\[([^\[\]]*)\]\([^()\s]*\)")
 _LIVE = re.compile(r"[\\`*_\[\]<>|~&#]")
 _WORDS = re.compile(r"\d+(?:[.,]\d+)*|[\u3005-\u3007\u3041-\u30ff\u3400-\u9fff]+|[^\W\d_]+")
@@ -54,14 +29,16 @@ def unanswered(answers: Sequence[Answer]) -> list[str]:
 def quoted_report(question: str, answers: Sequence[Answer], language: Language) -> ResearchReport:
     """The quotes as a report like any: what was found, the best quote of each part, all quotes, what is missing."""
     numbers = _numbers(answers)
-    words = _SAID[language]
+    words = WORDS[language]
     found = [answer for answer in answers if answer.quotes]
     findings = [f"{_finding(answer.quotes[0])} [{numbers[answer.quotes[0].unit.source.url]}]" for answer in found]
-    limits = [f"- {words['limit'].format(part=_inline(_shown(part), frozenset()))}" for part in unanswered(answers)]
+    limits = [
+        f"- {words.part_unanswered.format(part=_inline(_shown(part), frozenset()))}" for part in unanswered(answers)
+    ]
     return ResearchReport(
         theme=title_of(question),
         executive_summary=_summary(found, len(answers), language),
-        key_findings=findings[:_MOST_FINDINGS] or [words["none"]],
+        key_findings=findings[:_MOST_FINDINGS] or [words.nothing_answered],
         detailed_analysis="\n\n".join(block for answer in answers for block in _part(answer, numbers, language)),
         constraints_and_challenges="\n".join(limits),
         sources=_sources(answers),
@@ -91,19 +68,20 @@ def _sources(answers: Sequence[Answer]) -> list[SearchResult]:
 
 
 def _summary(found: Sequence[Answer], parts: int, language: Language) -> str:
-    words = _SAID[language]
+    words = WORDS[language]
     if not found:
-        return words["none"]
+        return words.nothing_answered
     urls = dict.fromkeys(quote.unit.source.url for answer in found for quote in answer.quotes)
     files = ", ".join(_inline(_file(url), frozenset()) for url in urls)
-    return words["one" if parts == 1 else "some"].format(count=len(found), parts=parts, files=files)
+    answered = words.question_answered if parts == 1 else words.parts_answered
+    return answered.format(count=len(found), parts=parts, files=files)
 
 
 def _part(answer: Answer, numbers: dict[str, int], language: Language) -> Iterator[str]:
-    words = _SAID[language]
+    words = WORDS[language]
     yield f"### {plain_title(_shown(answer.part))}"
     if not answer.quotes:
-        yield words["part"] if answer.nearest else words["nothing"]
+        yield words.part_nearest if answer.nearest else words.part_without_nearest
     shown = answer.quotes or answer.nearest
     for _, group in groupby(shown, key=lambda quote: (quote.unit.source, quote.unit.group, quote.unit.kind)):
         quotes = list(group)

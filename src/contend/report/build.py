@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from contend.addresses import addresses
 from contend.checks.injection import Planted
 from contend.errors import DraftError
 from contend.models.record import Language, utc_now
 from contend.models.research import CitedSentence, Draft, Passage, ResearchReport, SearchResult
 from contend.report.body import body_markdown, joined, row_markdown
 from contend.report.plain import plain_sentence, plain_title
-from contend.text import detect_language, without_sentences
+from contend.text import addresses, detect_language, without_sentences
 from contend.theme import title_of
 
 

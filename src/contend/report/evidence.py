@@ -6,13 +6,12 @@ from typing import Self
 
 from pydantic import Field
 
-from contend.addresses import shown_address
 from contend.checks import citation_numbers
 from contend.checks.injection import Planted
 from contend.models.record import Language, Record, UtcDatetime
 from contend.models.research import Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
-from contend.text import without_sentences
+from contend.text import shown_address, without_sentences
 
 EVIDENCE_FILE = "evidence.json"
 """Beside the report's files."""

@@ -1,7 +1,7 @@
 """What kind of run made a report: shown with it, so that nobody takes a partial run for a whole one."""
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, NamedTuple
+from collections.abc import Iterator
+from typing import Annotated
 
 from pydantic import Field
 
@@ -10,7 +10,7 @@ from contend.models.record import Language, Record, Score
 from contend.models.round import LeaderboardEntry
 from contend.models.task import RunStatus, RunUsage
 from contend.report.plain import plain_title
-from contend.text import shown_score
+from contend.text import WORDS, Words, shown_score
 
 
 class ReportHead(Record):
@@ -44,144 +44,44 @@ class ReportHead(Record):
     withheld: list[str] = Field(default_factory=list)
 
 
-class HeadWords(NamedTuple):
-    """The fixed words of the appendix in one language."""
-
-    title: str
-    status: str
-    winner: str
-    unscored: str
-    time: str
-    models: str
-    replies: str
-    recorded: str
-    usage: str
-    tokens: str
-    cost_unknown: str
-    sources_off: str
-    left_out: str
-    unread: str
-    speaking: str
-    withheld: str
-    note: str
-    warning: str
-    leaderboard: str
-    columns: tuple[str, str, str, str]
-    editor: str
-    unverified: str
-    places: str
-    colon: str
-    statuses: Mapping[RunStatus, str]
-
-
-HEAD_WORDS: dict[Language, HeadWords] = {
-    "en": HeadWords(
-        title="About this run",
-        status="Status",
-        winner="Winner",
-        unscored="Published unscored",
-        time="Active time",
-        models="Models",
-        replies="Model replies",
-        recorded="recorded on {date} (model {model}): {calls:,} model calls, {tokens:,} tokens then, none now",
-        usage="Usage",
-        tokens="{requests:,} model calls, {input:,} tokens in, {output:,} out",
-        cost_unknown="cost unknown",
-        sources_off="Source that was off",
-        left_out="Left out of the documents",
-        unread="Page not read in full",
-        speaking="Holds text addressed to AI systems, and supports nothing alone",
-        withheld="Left out because it repeats what a source orders AI systems to say",
-        note="Note",
-        warning="Warning",
-        leaderboard="Leaderboard",
-        columns=("Rank", "Team", "Best score", "Round"),
-        editor="The editor",
-        unverified="Citations to check (⚠: the cited source was not seen to say this)",
-        places="Where the cited passages stand",
-        colon=": ",
-        statuses={
-            "running": "running",
-            "completed": "completed",
-            "partial": "partial",
-            "failed": "failed",
-            "interrupted": "interrupted",
-        },
-    ),
-    "ja": HeadWords(
-        title="この実行について",
-        status="状態",
-        winner="勝者",
-        unscored="未採点のまま掲載",
-        time="実行時間",
-        models="モデル",
-        replies="モデルの返答",
-        recorded="{date}に記録（モデル {model}）。記録時のモデル呼び出し {calls:,} 回、{tokens:,} トークン、今回はなし",
-        usage="使用量",
-        tokens="モデル呼び出し {requests:,} 回、入力 {input:,} トークン、出力 {output:,} トークン",
-        cost_unknown="費用不明",
-        sources_off="使えなかった情報源",
-        left_out="検索しなかった文書",
-        unread="全文を読めなかったページ",
-        speaking="AIに向けた文章を含み、それだけでは根拠とならない資料",
-        withheld="資料がAIに言わせようとする内容を繰り返すため除いた文",
-        note="注記",
-        warning="警告",
-        leaderboard="順位表",
-        columns=("順位", "チーム", "最高点", "ラウンド"),
-        editor="編集者",
-        unverified="要確認の引用（⚠: 引用元で裏付けを確認できなかった文）",
-        places="引用箇所",
-        colon="：",
-        statuses={
-            "running": "実行中",
-            "completed": "完了",
-            "partial": "一部のみ完了",
-            "failed": "失敗",
-            "interrupted": "中断",
-        },
-    ),
-}
-
-
 def head_markdown(head: ReportHead, language: Language) -> str:
     """The appendix on the run, to stand after the report's own Markdown."""
-    words = HEAD_WORDS[language]
-    lines = [f"## {words.title}", "", *(f"- {fact}" for fact in _facts(head, language))]
+    words = WORDS[language]
+    lines = [f"## {words.about_run}", "", *(f"- {fact}" for fact in _facts(head, language))]
     if head.leaderboard:
         lines += ["", f"### {words.leaderboard}", "", *_table(head.leaderboard, language)]
     if head.editor:
-        lines += ["", f"### {words.editor}", "", *(f"- {plain_title(text)}" for text in head.editor)]
+        lines += ["", f"### {words.the_editor}", "", *(f"- {plain_title(text)}" for text in head.editor)]
     if head.unverified:
         lines += ["", f"### {words.unverified}", "", *(f"- {text}" for text in head.unverified)]
     if head.places:
-        lines += ["", f"### {words.places}", "", *(f"- {plain_title(text)}" for text in head.places)]
+        lines += ["", f"### {words.cited_places}", "", *(f"- {plain_title(text)}" for text in head.places)]
     return "\n".join(lines)
 
 
 def shown_outcome(head: ReportHead, language: Language) -> tuple[str, str] | None:
     """Whose report it is, `("Winner", "Scout (87.3/100)")`; without a score nobody has won."""
-    words = HEAD_WORDS[language]
+    words = WORDS[language]
     if head.winner is None:
         return None
     if head.best_score is None:
-        return words.unscored, plain_title(head.winner)
+        return words.published_unscored, plain_title(head.winner)
     return words.winner, f"{plain_title(head.winner)} ({shown_score(head.best_score, language)})"
 
 
 def shown_recorded(head: ReportHead, language: Language) -> str | None:
     """Since when and by which model the replies are that were played; None where a model was asked."""
-    words, recorded = HEAD_WORDS[language], head.recorded
+    words, recorded = WORDS[language], head.recorded
     if recorded is None:
         return None
-    told = words.recorded.format(
+    told = words.recorded_replies.format(
         date=recorded.recorded_on, model=recorded.model, calls=recorded.calls, tokens=recorded.tokens
     )
     return f"{words.replies}{words.colon}{told}"
 
 
 def _facts(head: ReportHead, language: Language) -> Iterator[str]:
-    words = HEAD_WORDS[language]
+    words = WORDS[language]
 
     def fact(name: str, value: str) -> str:
         return f"{name}{words.colon}{plain_title(value)}"
@@ -189,7 +89,7 @@ def _facts(head: ReportHead, language: Language) -> Iterator[str]:
     yield fact(words.status, words.statuses[head.status])
     if outcome := shown_outcome(head, language):
         yield f"{outcome[0]}{words.colon}{outcome[1]}"
-    yield fact(words.time, _duration(head.seconds))
+    yield fact(words.active_time, _duration(head.seconds))
     if head.models and not head.recorded:
         named = {*head.models.values()}
         each = ", ".join(f"{role} {name}" for role, name in head.models.items())
@@ -214,7 +114,7 @@ def _facts(head: ReportHead, language: Language) -> Iterator[str]:
 
 
 def _table(leaderboard: list[LeaderboardEntry], language: Language) -> Iterator[str]:
-    yield f"| {' | '.join(HEAD_WORDS[language].columns)} |"
+    yield f"| {' | '.join(WORDS[language].leaderboard_columns)} |"
     yield "| ---: | :--- | ---: | ---: |"
     for entry in leaderboard:
         name = plain_title(entry.team_name).replace("|", "\\|")
@@ -222,10 +122,10 @@ def _table(leaderboard: list[LeaderboardEntry], language: Language) -> Iterator[
         yield f"| {entry.rank or '–'} | {name} | {best} | {entry.best_round or '–'} |"
 
 
-def _usage(usage: RunUsage, words: HeadWords) -> str:
-    tokens = words.tokens.format(requests=usage.requests, input=usage.input_tokens, output=usage.output_tokens)
+def _usage(usage: RunUsage, words: Words) -> str:
+    counts = {"requests": usage.requests, "input": usage.input_tokens, "output": usage.output_tokens}
     cost = words.cost_unknown if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-    return f"{tokens} ({cost})"
+    return f"{words.calls_and_tokens.format(**counts)} ({cost})"
 
 
 def _duration(seconds: float) -> str:

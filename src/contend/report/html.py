@@ -13,14 +13,13 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from contend.addresses import shown_address
 from contend.checks import citation_numbers
 from contend.models.record import Language
-from contend.models.research import HEADINGS, MARK, Passage, ResearchReport, SearchResult
+from contend.models.research import MARK, Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
 from contend.report.evidence import PassagesBehind
-from contend.report.head import HEAD_WORDS, ReportHead, head_markdown, shown_outcome, shown_recorded
-from contend.text import clean, shorten
+from contend.report.head import ReportHead, head_markdown, shown_outcome, shown_recorded
+from contend.text import WORDS, clean, shorten, shown_address
 
 _PHRASES = {"a", "br", "code", "em", "span", "strong"}
 _BLOCKS = {"blockquote", "details", "header", "hr", "li", "ol", "p", "pre", "section", "summary", "ul"}
@@ -55,7 +54,9 @@ def to_html(
     it. Of local files only the report's own sources can be opened.
     """
     bare = report.model_copy(update={"sources": []}).to_markdown(language)
-    text, _, generated = bare.removeprefix(f"# {report.theme}\n").rpartition(f"## {HEADINGS[language].references}\n")
+    text, _, generated = bare.removeprefix(f"# {report.theme}\n").rpartition(
+        f"## {WORDS[language].headings.references}\n"
+    )
     passages = PassagesBehind(lines, numbers=citation_numbers(bare))
     links = _CitationLinks(report.sources, passages)
     body = links.render(text)
@@ -143,7 +144,7 @@ def _references(
         back = f' <a class="back" href="#cite-{number}" title="[{number}]">↩</a>' if number in cited else ""
         shown = "".join(map(_disclosed, passages.of_source.get(number, [])))
         items.append(f'<li id="source-{number}">{_reference(source, folders)}{back}{shown}</li>')
-    named, count = HEADINGS[language], report.cited_count()
+    named, count = WORDS[language].headings, report.cited_count()
     lists = f"<h2>{escape(named.references)}</h2><ol>{''.join(items[:count])}</ol>"
     if items[count:]:
         lists += f'<h3>{escape(named.also_read)}</h3><ol start="{count + 1}">{"".join(items[count:])}</ol>'
@@ -192,7 +193,7 @@ def _page(theme: str, run: str, body: str, language: Language, files: Collection
 
 def _run(head: ReportHead, links: _CitationLinks, language: Language) -> str:
     """What kind of run it was: at a glance, then what to beware of, then everything on request."""
-    words = HEAD_WORDS[language]
+    words = WORDS[language]
     glance = f'<span class="status {head.status}">{escape(words.statuses[head.status])}</span>'
     if outcome := shown_outcome(head, language):
         glance += f" {escape(outcome[0])}{words.colon}<strong>{escape(outcome[1])}</strong>"
@@ -200,7 +201,7 @@ def _run(head: ReportHead, links: _CitationLinks, language: Language) -> str:
     beware = [*filter(None, [shown_recorded(head, language)]), *head.notes, *head.warnings, *off]
     cautions = "".join(f'<p class="caution">{escape(clean(text, single_line=True))}</p>' for text in beware)
     facts = links.render(head_markdown(head, language).split("\n", 1)[1])
-    details = f"<details><summary>{escape(words.title)}</summary>{facts}</details>"
+    details = f"<details><summary>{escape(words.about_run)}</summary>{facts}</details>"
     return f'<header class="run"><p class="glance">{glance}</p>{cautions}{details}</header>'
 
 

@@ -9,15 +9,15 @@ from markdown_it import MarkdownIt
 from pydantic import ValidationError
 
 from contend.models.record import utc_now
-from contend.models.research import HEADINGS, Headings, ResearchReport, SearchResult
-from contend.report.head import HEAD_WORDS
+from contend.models.research import ResearchReport, SearchResult
 from contend.report.plain import plain_title, without_html
+from contend.text import WORDS, Headings
 from contend.theme import title_of
 
 _FIELDS = {
-    getattr(named, field).casefold(): field for named in HEADINGS.values() for field in Headings._fields
+    getattr(words.headings, field).casefold(): field for words in WORDS.values() for field in Headings._fields
 }  # fmt: skip
-_APPENDICES = {words.title.casefold() for words in HEAD_WORDS.values()}
+_APPENDICES = {words.about_run.casefold() for words in WORDS.values()}
 _TOP_LEVEL = 2
 _NUMBER = re.compile(r"\d+[.)]")
 _AROUND_HEADING = " \t*_:："

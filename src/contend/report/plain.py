@@ -8,10 +8,8 @@ import re
 from collections.abc import Collection
 from itertools import zip_longest
 
-from contend.addresses import ADDRESS, address_key, without_tail
-from contend.code_spans import split_code
 from contend.models.record import Language
-from contend.text import clean, detect_language, without_anchor
+from contend.text import ADDRESS, WORDS, address_key, clean, detect_language, split_code, without_anchor, without_tail
 
 _NUMBERS = r"\^?\d+(?:\s?[,、，;–—-]\s?\^?\d+)*"
 _ONE_MARK = rf"\\?[\[［【〔]\s?{_NUMBERS}\s?(?:†[^\[\]【】]{{0,80}})?\\?[\]］】〕]"
@@ -43,10 +41,6 @@ _TYPE = re.compile(r"<([A-Za-z]\w*+)(?![^\s<>]*[@:])(>|(?=[^\s/>\w:-])|\Z)")
 
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\(\s*+<?((?:[^()\s<>]|\([^()\s]*\))*+)>?(?:\s[^()]*+)?\)")
 _AUTOLINK = re.compile(r"<([^\s<>]+)>")
-_LEFT_OUT: dict[Language, tuple[str, str]] = {
-    "en": ("the source", "(address not in the sources)"),
-    "ja": ("出典", "（資料にないアドレス）"),
-}
 _TWICE = re.compile(r"[(（]([(（][^()（）]{0,40}[)）])[)）]")
 
 _ESCAPED_OR_LIVE = re.compile(r"\\[!-/:-@\[-`{-~]|\\\Z|`|<(?=[A-Za-z/!?])|\](?=\()")
@@ -69,7 +63,7 @@ def plain_sentence(text: str, known: Collection[str] = ()) -> str:
     whole = "".join(piece + gap for piece, gap in zip_longest(prose, gaps, fillvalue=""))
     language = detect_language(text)
     shown = _escaped(_cited_by_code(whole, {address_key(each) for each in known}, language))
-    if not re.search(r"\w", shown.replace(_LEFT_OUT[language][1], "")):
+    if not re.search(r"\w", shown.replace(WORDS[language].unknown_address, "")):
         return ""
     return _CODE.sub(lambda found: code[int(found[1])], shown)
 
@@ -90,7 +84,7 @@ def without_html(markdown: str) -> str:
 
 def _cited_by_code(text: str, known: set[str], language: Language) -> str:
     """Taking a mark out can close the gap in another, so it is done again until nothing changes."""
-    source, nowhere = _LEFT_OUT[language]
+    source, nowhere = WORDS[language].the_source, WORDS[language].unknown_address
     before = None
     while text != before:
         before, text = text, _MARK.sub(lambda found: _without_mark(found, source), text)

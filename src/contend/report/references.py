@@ -4,14 +4,11 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from contend.addresses import ADDRESS, address_key, without_tail
-from contend.code_spans import split_code
-from contend.models.research import HEADINGS
-from contend.report.head import HEAD_WORDS
+from contend.text import ADDRESS, WORDS, address_key, split_code, without_tail
 
-_KNOWN = {name.casefold() for named in HEADINGS.values() for name in (named.references, named.also_read)}
+_KNOWN = {name.casefold() for words in WORDS.values() for name in (words.headings.references, words.headings.also_read)}
 _KNOWN |= {"sources", "bibliography", "works cited", "出典", "引用文献", "参照"}
-_APPENDICES = tuple(f"## {words.title}" for words in HEAD_WORDS.values())
+_APPENDICES = tuple(f"## {words.about_run}" for words in WORDS.values())
 _HEADING = re.compile(r" {0,3}(?:#{1,6}[ \t]|\*\*[^*]{1,80}\*\*:?\s*\Z|[^\W\d_][^.!?。：:]{0,40}[:：]\s*\Z)")
 _AROUND_NAME = re.compile(r"^[\s#*\d.)]+|[\s#*:：]+$")
 _DEFINED = re.compile(r" {0,3}(?:[-*+][ \t]+)?\[\^?(\d{1,3})\]:[ \t]*(?=\S)")

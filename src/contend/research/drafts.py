@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from contend.code_spans import split_code
 from contend.models.replies import (
     ListReply,
     ParagraphReply,
@@ -29,7 +28,7 @@ from contend.models.research import (
     TableRow,
 )
 from contend.research.planting import Guard
-from contend.text import clean
+from contend.text import clean, split_code
 
 _MARK = re.compile(r"\[\^?\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]")
 _MOST_FAULTS = 12

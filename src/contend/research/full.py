@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-from contend.addresses import file_name
 from contend.models.options import LENGTH_WORDS, Length
 from contend.models.replies import (
     ChoiceReply,
@@ -39,7 +38,7 @@ from contend.research.history import rounds_of
 from contend.research.state import ResearchState, SectionTask, WrittenSection
 from contend.services import Services
 from contend.sources.local.library import CatalogueEntry
-from contend.text import estimate_tokens
+from contend.text import estimate_tokens, file_name
 
 CHARACTERS_A_WORD = 2
 """Of Japanese, for a word of English."""

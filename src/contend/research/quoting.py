@@ -21,7 +21,6 @@ from contend.models.research import (
 from contend.models.submission import Submission
 from contend.preflight import is_alone
 from contend.quotes import (
-    NOT_ANSWERED,
     Answer,
     SourceText,
     Unit,
@@ -35,7 +34,7 @@ from contend.research.alone import message
 from contend.research.ask import team_of
 from contend.research.state import BEGUN, ResearchInput, ResearchOutput, ResearchState, ResearchUpdate
 from contend.services import Services
-from contend.text import shorten
+from contend.text import WORDS, shorten
 from contend.theme import title_of
 
 WHOLE_TOKENS = 200_000
@@ -129,7 +128,7 @@ async def _submission(
         results=report.sources,
         points=plan.investigation_points,
         queries=plan.search_queries,
-        feedback=NOT_ANSWERED[language] if nothing else "",
+        feedback=WORDS[language].not_answered if nothing else "",
     )
 
 

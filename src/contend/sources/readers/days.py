@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterator
 from datetime import date
 
-from contend.checks import ja
+from contend.text import ja
 
 _ISO_DAY = re.compile(r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)")
 _PDF_DAY = re.compile(r"(?:D:)?(\d{4})(\d{2})(\d{2})")

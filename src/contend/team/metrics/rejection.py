@@ -6,9 +6,12 @@ from functools import lru_cache
 from itertools import pairwise
 
 from contend.models.record import Language
-from contend.models.research import HEADINGS, MARK
+from contend.models.research import MARK
 from contend.text import (
+    WORDS,
     clean,
+    en,
+    ja,
     normalized,
     split_blocks,
     split_sentences,
@@ -25,18 +28,10 @@ _FRAME = re.compile(
 
 _ENTRY = re.compile(r"(\d{1,3})\.\s\*\*")
 _LISTED = re.compile(r"[-*+•・>|]|\d{1,3}[.)]\s")
-_REFERENCES = tuple(f"## {named.references}" for named in HEADINGS.values())
-_ALSO_READ = tuple(f"### {named.also_read}" for named in HEADINGS.values())
+_REFERENCES = tuple(f"## {words.headings.references}" for words in WORDS.values())
+_ALSO_READ = tuple(f"### {words.headings.also_read}" for words in WORDS.values())
 
-# Openers that alone made judges give full marks (Zhao et al., "One Token to Fool LLM-as-a-Judge", 2025), and their kin.
-_OPENER = re.compile(
-    r"(?:the\s+)?(?:thought\s+process|thinking|reasoning|solution|(?:final\s+)?answer(?:\s+is)?|step\s+\d+)"
-    r"|let(?:'?s|\s+(?:us|me))\s+(?:think|solve|work)(?:\s+(?:\w+\s+){0,3}(?:it|this|problem|question))?"
-    r"(?:\s+(?:through|out|carefully|step\s+by\s+step))*"
-    r"|(?:sure|certainly|of\s+course|okay|ok)(?:\s+here\s+is\s+(?:the|my)\s+\w+)?"
-    r"|解答?|解説|かいせつ|回答|答え|思考(?:過程|プロセス)|(?:では|さて)?(?:段階的に|順を追って|一歩ずつ)?考えてみましょう|(?:段階的に|順を追って)考え(?:ます|よう)",
-    re.IGNORECASE,
-)
+_OPENER = re.compile(f"{en.OPENERS}|{ja.OPENERS}", re.IGNORECASE)
 
 _SAID: dict[Language, dict[str, str]] = {
     "en": {

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from contend.text import clean
+from contend.text.cleaning import clean
 
 ADDRESS = re.compile(
     r"""

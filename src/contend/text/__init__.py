@@ -1,0 +1,52 @@
+"""Text in English and Japanese: cleaned, counted, cut, split, compared, and the words that people read.
+
+Pure, no heavy imports. `en.py` and `ja.py` hold the languages as data.
+"""
+
+from contend.text.addresses import ADDRESS, address_key, addresses, file_name, shown_address, without_tail
+from contend.text.cleaning import clean, normalized, shorten
+from contend.text.code_spans import split_code, without_code
+from contend.text.en import Headings, Words
+from contend.text.sentences import (
+    is_pair,
+    split_blocks,
+    split_sentences,
+    squeezed,
+    without_anchor,
+    without_item_mark,
+    without_marks,
+    without_sentences,
+)
+from contend.text.terms import detect_language, shared_content, terms
+from contend.text.tokens import estimate_tokens
+from contend.text.words import WORDS, shown_score
+
+__all__ = [
+    "ADDRESS",
+    "WORDS",
+    "Headings",
+    "Words",
+    "address_key",
+    "addresses",
+    "clean",
+    "detect_language",
+    "estimate_tokens",
+    "file_name",
+    "is_pair",
+    "normalized",
+    "shared_content",
+    "shorten",
+    "shown_address",
+    "shown_score",
+    "split_blocks",
+    "split_code",
+    "split_sentences",
+    "squeezed",
+    "terms",
+    "without_anchor",
+    "without_code",
+    "without_item_mark",
+    "without_marks",
+    "without_sentences",
+    "without_tail",
+]

@@ -1,0 +1,227 @@
+"""English as data: word lists that code looks for, and every word that a person reads in a report."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+ABBREVIATIONS = frozenset(
+    """
+    mr. mrs. ms. dr. prof. st. mt. jr. sr. rev. gen. sen. rep. gov. vs. cf. al. approx. ca. dept. inc. ltd. co. corp.
+    univ. viz. incl. resp. jan. feb. apr. jun. jul. aug. sep. sept. oct. nov. dec.
+    """.split()  # noqa: SIM905 - a list of words reads better
+)
+"""Words whose full stop ends no sentence."""
+
+BEFORE_NUMBERS = frozenset("no. nos. fig. figs. eq. eqs. sec. ch. vol. pp. art. ref. refs. ed. est. mar.".split())  # noqa: SIM905 - see above
+"""The same where a number follows."""
+
+STOP_WORDS = frozenset(
+    """
+    a about after all also am an and any are as at be because been before being between both but by can could did do
+    does doing down during each few for from further had has have having he her here hers him his how i if in into
+    is it its itself just many me more most much my no nor not of off on once only or other our out over own same
+    she should so some such than that the their them then there these they this those through to too under until up
+    us very was we were what when where which while who whom why will with would you your
+    """.split()  # noqa: SIM905 - see above
+)
+"""Words that say nothing of a subject."""
+
+NEGATORS = frozenset(
+    """
+    not no never none neither nor nothing nobody nowhere without cannot cant hardly barely unable lack lacks lacked
+    lacking fail fails failed failing refuse refuses refused decline declines declined deny denies denied
+    """.split()  # noqa: SIM905 - a list of words reads better
+)
+"""Words that deny what comes after them. What ends in n't is one too."""
+
+NOT_NEGATING = (r"not only", r"no(?:t)? (?:more|less|fewer|later|earlier|longer) than", r"no\. ?\d")
+"""Phrases in which such a word denies nothing."""
+
+NEGATIVE_PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non")
+
+CLAUSE_ENDS = r"\b(?:and|but|while|whereas|although|though|because|since|which|who|when|if|so)\b"
+
+_MORE = """
+    rise rises rose risen rising increase grow grows grew grown gain climb soar raise higher more greater larger up
+    upward
+"""
+_LESS = """
+    fall falls fell fallen falling decrease drop decline shrink shrank shrunk sink sank lower less fewer smaller down
+    downward reduce halve
+"""
+OPPOSITES: tuple[tuple[str, str], ...] = (
+    (_MORE, _LESS),
+    ("above over exceed exceeded beyond", "below under beneath"),
+    ("accept approve adopt choose chose chosen agree", "reject refuse decline deny dismiss disapprove"),
+    ("allow permit enable let", "forbid ban prohibit disable prevent block"),
+    ("open opened", "closed close shut"),
+    ("include included including", "exclude excluded excluding"),
+    ("all every each always", "none no never"),
+    ("often frequently common commonly", "rarely seldom rare never"),
+    ("better best improve", "worse worst worsen"),
+    ("fast faster quick quicker", "slow slower"),
+    ("cheap cheaper inexpensive", "expensive dear costly dearer"),
+    ("support supports favour favor favoured", "oppose opposes opposed"),
+    ("win wins won succeed success", "lose loses lost fail failure"),
+    ("profit surplus", "loss deficit"),
+    ("most majority", "least minority few"),
+    ("first", "last"),
+    ("start started begin began begun", "end ended stop stopped"),
+    ("buy buys bought", "sell sells sold"),
+    ("north northern", "south southern"),
+)
+"""Sides of a scale: a claim on one side of which its passage stands on the other says something else."""
+
+SPELT = {
+    word: value
+    for value, word in enumerate(
+        """
+        zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+        eighteen nineteen twenty
+        """.split()  # noqa: SIM905 - see above
+    )
+} | {"dozen": 12, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
+
+NUMBER_WORDS = (
+    r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozens?|hundreds?|"
+    r"thousands?|millions?|half|halves|thirds?|quarters?|none|no|nothing)\b"
+)
+"""A number, or how many, in words."""
+
+ASKS_NUMBER = r"\bhow (?:many|much)\b"
+
+OPENERS = (
+    r"(?:the\s+)?(?:thought\s+process|thinking|reasoning|solution|(?:final\s+)?answer(?:\s+is)?|step\s+\d+)"
+    r"|let(?:'?s|\s+(?:us|me))\s+(?:think|solve|work)(?:\s+(?:\w+\s+){0,3}(?:it|this|problem|question))?"
+    r"(?:\s+(?:through|out|carefully|step\s+by\s+step))*"
+    r"|(?:sure|certainly|of\s+course|okay|ok)(?:\s+here\s+is\s+(?:the|my)\s+\w+)?"
+)
+"""Openers that alone made judges give full marks (Zhao et al., "One Token to Fool LLM-as-a-Judge", 2025), and kin."""
+
+ABOUT = r"\b(?:about|around|nearly|almost|roughly|approximately|some|over|more than|under|less than|up to|at least)\s*$"
+"""Before a figure: it is rounded."""
+
+
+class Headings(NamedTuple):
+    """The sections of a report."""
+
+    summary: str
+    findings: str
+    analysis: str
+    limits: str
+    references: str
+    also_read: str
+
+
+_HEADINGS = Headings(
+    summary="Executive Summary",
+    findings="Key Findings",
+    analysis="Detailed Analysis",
+    limits="Constraints and Challenges",
+    references="References",
+    also_read="Also read",
+)
+
+
+class Words(NamedTuple):
+    """What a person reads in a report or of a run. The defaults are English; `ja.py` says the same in Japanese."""
+
+    about_run: str = "About this run"
+    status: str = "Status"
+    winner: str = "Winner"
+    published_unscored: str = "Published unscored"
+    active_time: str = "Active time"
+    models: str = "Models"
+    replies: str = "Model replies"
+    recorded_replies: str = (
+        "recorded on {date} (model {model}): {calls:,} model calls, {tokens:,} tokens then, none now"
+    )
+    usage: str = "Usage"
+    calls_and_tokens: str = "{requests:,} model calls, {input:,} tokens in, {output:,} out"
+    cost_unknown: str = "cost unknown"
+    sources_off: str = "Source that was off"
+    left_out: str = "Left out of the documents"
+    unread: str = "Page not read in full"
+    speaking: str = "Holds text addressed to AI systems, and supports nothing alone"
+    withheld: str = "Left out because it repeats what a source orders AI systems to say"
+    note: str = "Note"
+    warning: str = "Warning"
+    leaderboard: str = "Leaderboard"
+    leaderboard_columns: tuple[str, str, str, str] = ("Rank", "Team", "Best score", "Round")
+    the_editor: str = "The editor"
+    unverified: str = "Citations to check (⚠: the cited source was not seen to say this)"
+    cited_places: str = "Where the cited passages stand"
+    colon: str = ": "
+    statuses: Mapping[str, str] = MappingProxyType(
+        {
+            "running": "running",
+            "completed": "completed",
+            "partial": "partial",
+            "failed": "failed",
+            "interrupted": "interrupted",
+        }
+    )
+    unscored: str = "unscored"
+    language: str = "English"
+    headings: Headings = _HEADINGS
+    quotes_only: str = (
+        "quotes from your documents; no language model. With OPENAI_API_KEY set, or OPENAI_BASE_URL for a server of "
+        "your own, teams compete for a report"
+    )
+    near_tie: str = "near tie: the teams at the top were compared in pairs, and the ranking follows that comparison"
+    doubt: str = "{shown} ({reason})"
+    partly: str = "said in part: {reason}"
+    nearest_excerpt: str = " Nearest in the source: “{excerpt}”"
+    merged_published: str = (
+        "The report above was merged of the best parts of {count} teams' reports. "
+        "Score: {score}; the best team's: {best}."
+    )
+    merged_not_better: str = (
+        "The reports of {count} teams were merged, and the merged report was not better: the best team's is above. "
+        "Score: {score}; the best team's: {best}."
+    )
+    taken_from: str = "From {team}: {what}"
+    not_listed: str = "a source that the report does not list"
+    the_source: str = "the source"
+    unknown_address: str = "(address not in the sources)"
+
+    # Quotes from a user's own documents.
+    not_answered: str = "your documents don't answer this"
+    question_answered: str = "Passages that answer the question were found in: {files}."
+    parts_answered: str = "{count} of {parts} parts of the question are answered by passages in: {files}."
+    nothing_answered: str = "Your documents don't answer this. The passages nearest to it are named below."
+    part_nearest: str = "Your documents don't answer this part. Nearest to it:"
+    part_without_nearest: str = "Your documents don't answer this part, and no passage is near to it."
+    part_unanswered: str = "Your documents don't answer this part: {part}"
+
+    rule_lines: Mapping[str, str] = MappingProxyType(
+        {
+            "year": "the cited passages do not name the year {detail}",
+            "figure": "the figure {detail} is not in the cited passages",
+            "unit": "the cited passages give {detail} in another unit",
+            "sign": "the cited passages give {detail} with another sign",
+            "negation": "the cited passages say the opposite about “{detail}”",
+            "direction": "the cited passages say the opposite of “{detail}”",
+            "name": "the name {detail} is not in the cited passages",
+            "language": "the cited passages are in another language, in which only names and figures were compared",
+            "word": "nothing in the cited passages comes near to “{detail}”",
+            "place": "in the cited passages {detail} belongs to something else",
+            "elsewhere": "another passage says it clearly better: {detail}",
+            "arithmetic": "{detail}",
+            "no_passage": "no passage is named",
+            "speaks_to_ai": "it rests on nothing but a source that holds text addressed to AI systems",
+        }
+    )
+    """What a reader is told of each rule's marks."""
+    signals: Mapping[str, str] = MappingProxyType(
+        {
+            "roles": "turns of a chat",
+            "override": "an order to set rules aside",
+            "addressed": "an AI system that is told what to say",
+            "begging": "a plea for a mark",
+            "disguise": "letters that only look like others",
+            "hidden": "text hidden from readers",
+            "model": "as a language model read it",
+        }
+    )
+    """What a reader is told of each signal by which a source speaks to AI systems."""

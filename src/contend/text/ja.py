@@ -1,0 +1,176 @@
+"""日本語のデータ。Japanese as data: word lists that code looks for, and every word that a person reads in a report."""
+
+from contend.text.en import Headings, Words
+
+STOP_PAIRS = frozenset(
+    """
+    です ます でし まし した して しま する され せる れる られ れた れて てい いる いた いて ある あり あっ った って
+    から こと とが とを ため には では とは とし にお おい にも ので のは のが のを のか また なる なっ ない なく よう
+    うな うに とい いう もの など どの この その それ これ さん ませ せん だっ であ
+    """.split()  # noqa: SIM905 - a list of words reads better
+)
+"""Pairs of characters that say nothing of a subject."""
+
+NEGATION = r"(?<!には)(?<!にも)な(?:い|かった|く|し(?=[、。]|\Z))|ません|ず(?=[、。にと]|\Z)|ぬ(?=[、。]|\Z)|ざる"
+"""Endings that deny the word before them."""
+
+NOT_NEGATING = (
+    r"なければな(?:らない|りません)|ねばな(?:らない|りません)|ざるを得|なくてはな(?:らない|りません)|だけでなく|のみならず|ばかりでなく|かもしれな|"
+    r"に(?:すぎ|過ぎ)ない|まもなく|間もなく|少なく|少ない|に満たない|危ない|必ず|まず|ほかなら|とも限らな"
+)
+"""Phrases in which such an ending denies nothing."""
+
+NEGATIVE_PREFIXES = "不未非無"
+
+CLAUSE_ENDS = r"[、，；：]"
+
+OPPOSITES: tuple[tuple[str, str], ...] = (
+    (r"増(?!田|山|井)|上昇|上が[りっる]|伸び|拡大|倍", r"減|低下|下落|下が[りっる]|縮小|半減"),
+    (r"上回|超[えすし過]|以上|より上", r"下回|未満|以下|に満たな"),
+    (r"高[いくかけ]", r"低[いくかけ]"),
+    (r"多[いくか]", r"少な[いくか]"),
+    (r"大き", r"小さ"),
+    (r"長[いくか]", r"短[いくか]"),
+    (r"速[いくか]|早[いくか]", r"遅[いくかれ]"),
+    (r"安[いくか価]|割安", r"高価|割高|費用がかさ"),
+    (r"採用|可決|承認|受け入れ|選[んびば]", r"不採用|否決|却下|見送|断[っりる]|退け"),
+    (r"賛成", r"反対"),
+    (r"許可|認め", r"禁止|禁じ"),
+    (r"開[いくけかき](?!始)|開放", r"閉[まじざ鎖]"),
+    (r"含[まみむん]", r"除[いくか]|除外"),
+    (r"改善|向上", r"悪化"),
+    (r"成功", r"失敗"),
+    (r"勝[ちっつ]|勝利", r"敗[れ北]|負け"),
+    (r"黒字|利益", r"赤字|損失"),
+    (r"すべて|全て|必ず|いつも|たびたび|しばしば", r"一つも|一度も|まったく|ほとんど"),
+    (r"開始|始[まめ]", r"終[わえ]|終了|停止"),
+    (r"購入|買[っいう]", r"売却|売[っりる]"),
+    (r"輸出", r"輸入"),
+    (r"北部", r"南部"),
+)
+"""Patterns of the two sides of a scale."""
+
+NUMERALS = {character: value for value, character in enumerate("〇一二三四五六七八九")}
+
+ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911, "明治": 1867}
+"""The year before an era's first."""
+
+NUMBER_WORDS = "[二三四五六七八九百千億半]"
+"""A number, or how many, in words."""
+
+ASKS_NUMBER = r"いくつ|いくら|何[^\W\d_ぁ-ん]|どれ(?:くらい|ぐらい|だけ)"
+
+ASKS = (
+    "どの(?:よう(?:に|な)|程度|くらい|ぐらい)?|どう(?:して|やって)?|どれ(?:くらい|ぐらい|ほど)?|どこ|どんな|なぜ|なに|なん|いつ"
+    "|いくつ|いくら|だれ|何故|何[がをにで]?|誰|教えて|説明して|について|に関して|とは"
+)
+"""What makes a question of a subject: an answer does not repeat it."""
+
+CONTENT_WORD = "[一-鿿々〆]+|[ァ-ヶー]+|(?:(?![ぁ-ヶー一-鿿々〆])[\\w.-])+"
+"""What stands between particles and endings, which are written in hiragana."""
+
+OPENERS = (
+    r"解答?|解説|かいせつ|回答|答え|思考(?:過程|プロセス)|(?:では|さて)?(?:段階的に|順を追って|一歩ずつ)?考えてみましょう"
+    r"|(?:段階的に|順を追って)考え(?:ます|よう)"
+)
+"""Openers that alone made judges give full marks."""
+
+ROLE = r"[いりきみえけげれちしめせ]?(から|まで|より|について|なら|[はがをにでとへもの])"
+"""The particle that tells a word's role, with the ending before it."""
+
+ROLES_OF_ONE_THING = frozenset("はがをも")
+
+EMPTY_NOUNS = frozenset({"場合", "時", "事", "際", "点", "必"})
+"""Nouns that say nothing of a subject."""
+
+DENIAL = rf"{NEGATION}|[や止辞]め(?!る前)|だめ|駄目"
+"""What a lesson advises against."""
+
+YES, NO = "はい", "いいえ"
+
+ABOUT = r"(?:約|およそ|おおよそ|ほぼ|最大|少なくとも)\s*$"
+"""Before a figure: it is rounded."""
+
+WORDS = Words(
+    about_run="この実行について",
+    status="状態",
+    winner="勝者",
+    published_unscored="未採点のまま掲載",
+    active_time="実行時間",
+    models="モデル",
+    replies="モデルの返答",
+    recorded_replies="{date}に記録（モデル {model}）。記録時のモデル呼び出し {calls:,} 回、"
+    "{tokens:,} トークン、今回はなし",
+    usage="使用量",
+    calls_and_tokens="モデル呼び出し {requests:,} 回、入力 {input:,} トークン、出力 {output:,} トークン",
+    cost_unknown="費用不明",
+    sources_off="使えなかった情報源",
+    left_out="検索しなかった文書",
+    unread="全文を読めなかったページ",
+    speaking="AIに向けた文章を含み、それだけでは根拠とならない資料",
+    withheld="資料がAIに言わせようとする内容を繰り返すため除いた文",
+    note="注記",
+    warning="警告",
+    leaderboard="順位表",
+    leaderboard_columns=("順位", "チーム", "最高点", "ラウンド"),
+    the_editor="編集者",
+    unverified="要確認の引用（⚠: 引用元で裏付けを確認できなかった文）",
+    cited_places="引用箇所",
+    colon="：",
+    statuses={
+        "running": "実行中",
+        "completed": "完了",
+        "partial": "一部のみ完了",
+        "failed": "失敗",
+        "interrupted": "中断",
+    },
+    unscored="未採点",
+    language="日本語",
+    headings=Headings("概要", "主な発見", "詳細な分析", "制約と課題", "参考文献", "ほかに読んだ資料"),
+    quotes_only="お手元の文書からの引用です。言語モデルは使っていません。OPENAI_API_KEY、または手元のサーバーなら"
+    "OPENAI_BASE_URLを設定すると、チームがレポートを競います",
+    near_tie="僅差: 上位のチームを一対一で比較し、その結果を順位に反映しました",
+    doubt="{shown}（{reason}）",
+    partly="一部だけ: {reason}",
+    nearest_excerpt=" 引用元で最も近い文:「{excerpt}」",
+    merged_published="上の報告は{count}チームの報告の最良の部分を統合したものです。"
+    "得点: {score}、最良のチーム: {best}。",
+    merged_not_better="{count}チームの報告を統合しましたが、最良のチームの報告を上回らなかったため、そちらを掲載しています。"
+    "得点: {score}、最良のチーム: {best}。",
+    taken_from="{team}から: {what}",
+    not_listed="参考文献にない資料",
+    the_source="出典",
+    unknown_address="（資料にないアドレス）",
+    not_answered="お手元の文書はこの質問に答えていません",
+    question_answered="質問に答える箇所が次の文書に見つかりました: {files}。",
+    parts_answered="質問の{parts}項目のうち{count}項目に答える箇所が次の文書に見つかりました: {files}。",
+    nothing_answered="お手元の文書はこの質問に答えていません。最も近い箇所を下に示します。",
+    part_nearest="お手元の文書はこの項目に答えていません。最も近い箇所:",
+    part_without_nearest="お手元の文書はこの項目に答えておらず、近い箇所もありません。",
+    part_unanswered="お手元の文書が答えていない項目: {part}",
+    rule_lines={
+        "year": "引用元に{detail}年は出てこない",
+        "figure": "数値{detail}は引用元にない",
+        "unit": "引用元では{detail}の単位が違う",
+        "sign": "引用元では{detail}の符号が違う",
+        "negation": "「{detail}」について、引用元は逆のことを述べている",
+        "direction": "引用元は「{detail}」の逆を述べている",
+        "name": "{detail}という名前は引用元にない",
+        "language": "引用元は別の言語で書かれており、名前と数値だけを比べた",
+        "word": "引用元に「{detail}」に当たる言葉がない",
+        "place": "引用元では、{detail}は別のことについて述べられている",
+        "elsewhere": "別の抜粋のほうがはっきり述べている: {detail}",
+        "arithmetic": "{detail}",
+        "no_passage": "抜粋が一つも示されていない",
+        "speaks_to_ai": "AIに向けた文章を含む資料だけに基づいている",
+    },
+    signals={
+        "roles": "チャットの発言を装う記述",
+        "override": "規則を無視させる命令",
+        "addressed": "AIに何を言うかを指図する文",
+        "begging": "採点を求める文",
+        "disguise": "別の文字に見せかけた綴り",
+        "hidden": "読み手から隠した文章",
+        "model": "言語モデルの判断",
+    },
+)

@@ -1,0 +1,165 @@
+"""Sentences and blocks of English and Japanese text, and what marks them: items, citations, anchors."""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from itertools import pairwise
+
+from contend.text import en
+from contend.text.cleaning import CJK, LONGEST_WORD, is_japanese_character
+from contend.text.terms import detect_language
+
+_FENCE = re.compile(r"\s*(```|~~~)")
+_STANDS_ALONE = re.compile(r"\s*(#{1,6}\s|\||([-*_=]\s?){3,}$)")
+_ITEM = r"\s*(?:[-*+•‣]\s|\d{1,3}[.)]\s|[>・])"
+_STARTS_BLOCK = re.compile(rf"\s*$|{_ITEM}|{_STANDS_ALONE.pattern}")
+_ITEM_MARK = re.compile(rf"(?:{_ITEM})*\s*")
+_PAIR = re.compile(r"\s*(?=[^\s:：])[^:：.!?,;。！？、|]{1,40}[:：](?!//)[ \t\u3000]*\S")
+_SENTENCE_END = re.compile(
+    rf"""
+    (?: (?: [。｡！？] | ．(?!\d) | (?<=[{CJK}])[!?] ) [。｡！？!?]* (?P<closing>[」』）】〉》”’)\]"']*)
+      | (?<![.!?…])[.!?…]+ ["'”’»)\]]* (?=\s|\Z|\[\d)
+    )
+    (?:\s?\[\d{{1,3}}\])*
+    """,
+    re.VERBOSE,
+)
+_ENCLOSED = re.compile(r"[(（][^()（）]{0,300}[)）]|「[^「」]{0,300}」|『[^『』]{0,300}』|“[^“”]{0,300}”")
+_GOES_ON = re.compile("[とっなはがをにのでもかや、，]")
+_NEXT_CHARACTER = re.compile(r"\s*(\S)")
+_LAST_WORD = re.compile(r"(?:[^\W\d_]\.){0,20}[^\W\d_]{1,40}\.\Z")
+_INITIALS = re.compile(r"(?:[^\W\d_]\.)+\Z")
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of English or Japanese text, in order; all but white space is kept.
+
+    Headings, list items, table rows and blank lines end a sentence; a fenced code block is one item of its own.
+    """
+    return list(_split(text))
+
+
+# The same texts are taken apart again and again: a draft's sentences by whoever checks them, its report by each metric,
+# passages by each team and round.
+@lru_cache(maxsize=512)
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(sentence for block in split_blocks(text) for sentence in _sentences_of(block))
+
+
+def split_blocks(text: str) -> Iterator[str]:
+    """The paragraphs, list items, headings and table rows of Markdown, one line each; a code block keeps its lines.
+
+    Lines in a row that all say `Key: value` are blocks of their own.
+    """
+    lines: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        mark = _FENCE.match(line)
+        if fence:
+            lines.append(line)
+            if mark and mark[1] == fence:
+                yield "\n".join(lines).strip()
+                lines, fence = [], ""
+            continue
+        if lines and (mark or _STARTS_BLOCK.match(line) or _STANDS_ALONE.match(lines[0])):
+            yield from _blocks_of(lines)
+            lines = []
+        if mark or line.strip():
+            lines.append(line)
+        fence = mark[1] if mark else ""
+    if lines and fence:
+        yield "\n".join(lines).strip()
+    elif lines:
+        yield from _blocks_of(lines)
+
+
+def _blocks_of(lines: list[str]) -> list[str]:
+    pairs = len(lines) > 1 and all(map(is_pair, lines))
+    return [line.strip() for line in lines] if pairs else [_joined(lines)]
+
+
+def is_pair(line: str) -> bool:
+    """Whether a line says `Key: value`, with a key of a few words."""
+    return _PAIR.match(line) is not None
+
+
+def _joined(lines: list[str]) -> str:
+    """One line of several: a space where they meet, none between Japanese characters."""
+    parts = [line.strip() for line in lines]
+    glued = [parts[0]]
+    for before, after in pairwise(parts):
+        glued += ["" if is_japanese_character(before[-1]) and is_japanese_character(after[0]) else " ", after]
+    return "".join(glued)
+
+
+def _sentences_of(block: str) -> Iterator[str]:
+    begin = 0
+    for end in [] if _FENCE.match(block) or _STANDS_ALONE.match(block) else _sentence_ends(block):
+        yield block[begin:end].strip()
+        begin = end
+    if rest := block[begin:].strip():
+        yield rest
+
+
+def _sentence_ends(block: str) -> Iterator[int]:
+    """Where sentences end, but not within brackets or quotation marks: half a quotation is a broken sentence."""
+    enclosed = _ENCLOSED.finditer(block)
+    span = next(enclosed, None)
+    start = _ITEM_MARK.match(block)
+    for end in _SENTENCE_END.finditer(block, start.end() if start else 0):
+        while span and span.end() <= end.start():
+            span = next(enclosed, None)
+        within = span is not None and span.start() < end.end() < span.end()
+        if not within and _ends_here(block, end):
+            yield end.end()
+
+
+def _ends_here(block: str, end: re.Match[str]) -> bool:
+    """Whether what looks like a sentence's end is one, from the word before it and the character after it."""
+    after = _NEXT_CHARACTER.match(block, end.end())
+    following = after[1] if after else ""
+    if end["closing"] is not None:
+        return not (end["closing"] and _GOES_ON.match(following))
+    if following.islower():
+        return False
+    last = _LAST_WORD.search(block, max(0, end.start() - LONGEST_WORD), end.start() + 1)
+    if last is None:
+        return True
+    word = last[0].lower()
+    return not (
+        _INITIALS.match(word) or word in en.ABBREVIATIONS or (following.isdigit() and word in en.BEFORE_NUMBERS)
+    )
+
+
+def without_sentences(text: str, unwanted: Callable[[str], bool]) -> str:
+    """The text without its unwanted sentences, the others joined as its language does; itself if there are none."""
+    sentences = split_sentences(text)
+    kept = [sentence for sentence in sentences if not unwanted(sentence)]
+    return text if len(kept) == len(sentences) else ("" if detect_language(text) == "ja" else " ").join(kept)
+
+
+_CITED = re.compile(r"\s?\[\d{1,3}\]")
+_LINK_TARGET = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
+_ANCHOR = re.compile(r"(?<!\s)\s*\{:?\s?[#.][^{}]*\}\s*\Z")
+_LISTED = re.compile(r"(?:[-*+•‣・]\s+|\d{1,3}[.)]\s+|>\s*)+|・")
+
+
+def without_marks(sentence: str) -> str:
+    """The sentence without citation marks such as `[1]`."""
+    return _CITED.sub("", sentence)
+
+
+def without_item_mark(sentence: str) -> str:
+    """The sentence without the mark of its list item."""
+    listed = _LISTED.match(sentence)
+    return sentence[listed.end() :] if listed else sentence
+
+
+def without_anchor(heading: str) -> str:
+    """The heading or title without an anchor of its own, such as `{#setup}`."""
+    return _ANCHOR.sub("", heading)
+
+
+def squeezed(text: str) -> str:
+    """What two renderings of one sentence share: no white space, emphasis, link targets or citation marks."""
+    return re.sub(r"[\s*_`]", "", without_marks(_LINK_TARGET.sub(r"\1", text))).casefold()

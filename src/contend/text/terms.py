@@ -1,0 +1,93 @@
+"""The language of a text, and the terms by which texts are searched and compared."""
+
+import re
+import unicodedata
+from functools import lru_cache
+from itertools import pairwise
+from typing import Literal
+
+from contend.text import en, ja
+from contend.text.cleaning import CJK, HAN, normalized
+
+_HAN_CHARACTER = re.compile(f"[{HAN}]")
+_LANGUAGE_SHARE = 0.15
+_LETTER = re.compile(r"[^\W\d_]")
+_JAPANESE_LETTER = re.compile(f"[{CJK}]")
+
+
+def detect_language(text: str) -> Literal["en", "ja"]:
+    """Japanese where a fair share of the letters are kana or Chinese characters, else English."""
+    letters = len(_LETTER.findall(text))
+    japanese = len(_JAPANESE_LETTER.findall(text))
+    return "ja" if letters and japanese / letters >= _LANGUAGE_SHARE else "en"
+
+
+_TERM_PARTS = re.compile(rf"(?P<japanese>[{CJK}]+)|\d+(?:[.,]\d+)*|[^\W\d_{CJK}]+|[^\W_]")
+
+
+def terms(text: str) -> list[str]:
+    """Lower-cased search terms in order, repeats kept: English word stems, Japanese character pairs.
+
+    Words that say nothing of a subject are left out.
+    """
+    return list(_terms(text))
+
+
+@lru_cache(maxsize=1024)
+def _terms(text: str) -> tuple[str, ...]:
+    """Kept for the same reason as sentences are."""
+    found: list[str] = []
+    for part in _TERM_PARTS.finditer(normalized(text).lower()):
+        found += _japanese_terms(part[0]) if part["japanese"] else _word_terms(part[0])
+    return tuple(found)
+
+
+def _word_terms(word: str) -> list[str]:
+    if word[0].isdigit():
+        return [word.replace(",", "")]
+    if word in en.STOP_WORDS or (len(word) == 1 and word.isascii()):
+        return []
+    return [_stem(word)]
+
+
+def _japanese_terms(run: str) -> list[str]:
+    pairs = [first + second for first, second in pairwise(run)]
+    return [pair for pair in pairs if pair not in ja.STOP_PAIRS] + _HAN_CHARACTER.findall(run)
+
+
+@lru_cache(maxsize=50_000)
+def _stem(word: str) -> str:
+    """A light stemmer: plurals, -ing and -ed, accents and a final e are taken off."""
+    plain = "".join(letter for letter in normalized(word, "NFD") if not unicodedata.combining(letter))
+    singular = _without_plural(plain)
+    stem = _without_tense(singular)
+    return stem[:-1] if stem.endswith("e") and len(stem) > _SHORTEST_STEM else stem
+
+
+_SHORTEST_STEM = 3
+_VOWEL = re.compile("[aeiouy]")
+
+
+def _without_plural(word: str) -> str:
+    if len(word) <= _SHORTEST_STEM or word.endswith(("ss", "us", "is")) or not word.endswith("s"):
+        return word
+    if word.endswith("ies") and len(word) > len("ties"):
+        return word[:-3] + "y"
+    return word[:-2] if word.endswith(("sses", "xes", "ches", "shes", "zes")) else word[:-1]
+
+
+def _without_tense(word: str) -> str:
+    if word.endswith("ied") and len(word) > len("tied"):
+        return word[:-3] + "y"
+    for ending in ("ing", "ed"):
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) >= _SHORTEST_STEM and _VOWEL.search(stem):
+            doubled = stem[-1] == stem[-2] and stem[-1] not in "aeiouslz"
+            return stem[:-1] if doubled else stem
+    return word
+
+
+def shared_content(text: str, other: str) -> float:
+    """The share of the distinct terms of `text` that `other` has too, 0.0 to 1.0; 0.0 for a text without terms."""
+    own = set(_terms(text))
+    return len(own.intersection(_terms(other))) / len(own) if own else 0.0
