@@ -169,8 +169,8 @@ def run(
 ) -> None:
     """Let teams compete for the best answer to THEME.
 
-    Exit codes: 0 done, 1 done but partial, 2 no report or bad input, 3 waiting for a person, 130 stopped (go on with
-    `contend resume`).
+    Exit codes: 0 done, 1 done but partial, 2 no report or bad input,
+    3 waiting for a person, 130 stopped: `contend resume` goes on.
     """
     speak(theme, language)
     with _uncollected():

@@ -5,8 +5,6 @@ Ids, options, commands and JSON are the same in both.
 
 import os
 
-from contend.text import detect_language
-
 JAPANESE = {
     # Statuses of runs and teams
     "Running": "実行中",
@@ -333,8 +331,17 @@ def speak_locale() -> None:
 
 def speak(theme: str = "", language: str | None = None) -> None:
     """Japanese where the locale or the run's language is: the one that was chosen, else its question's."""
-    of_run = detect_language(theme) if language in {None, "auto"} else language
+    of_run = _language_of(theme) if language in {None, "auto"} else language
     _Speech.japanese = not _Speech.for_programs and (_locale().startswith("ja") or of_run == "ja")
+
+
+def _language_of(theme: str) -> str | None:
+    """None of no text. Help needs none: what reads texts is imported where there is one."""
+    if not theme:
+        return None
+    from contend.text import detect_language
+
+    return detect_language(theme)
 
 
 def speak_english() -> None:
