@@ -13,6 +13,7 @@ from rich.text import Text
 
 from contend.cli.screen import advise, say, say_json, show
 from contend.cli.text import counted, plain
+from contend.cli.words import tr
 from contend.errors import InputError
 from contend.learning.by_hand import add, checked_by_hand, edit, remove
 from contend.learning.exchange import Format, read_bullets, written
@@ -45,7 +46,7 @@ def search_playbook(dataset: str, query: str, *, limit: int, workspace: Path | N
         say_json([bullet.model_dump(mode="json") for bullet in bullets])
         return
     if not bullets:
-        say("No lesson fits: a run would start without any.")
+        say(tr("No lesson fits: a run would start without any."))
     else:
         show(_table(bullets))
     advise(f"contend playbook show {dataset}")
@@ -66,11 +67,11 @@ def show_history(dataset: str, *, workspace: Path | None, as_json: bool) -> None
         say_json([version.model_dump(mode="json") for version in versions])
         return
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("Version", justify="right")
-    table.add_column("Made", no_wrap=True)
-    table.add_column("By", overflow="fold")
+    table.add_column(tr("Version"), justify="right")
+    table.add_column(tr("Made"), no_wrap=True)
+    table.add_column(tr("By"), overflow="fold")
     for version in versions:
-        made_by = version.reason or f"run {version.execution_id}"
+        made_by = version.reason or tr("run {id}", id=version.execution_id)
         table.add_row(str(version.version), f"{version.saved_at.astimezone():%Y-%m-%d %H:%M}", Text(plain(made_by)))
     show(Group(table, ""))
     advise(f"contend playbook diff {dataset} FROM TO", f"contend playbook rollback {dataset} VERSION")
@@ -84,7 +85,15 @@ def roll_back(dataset: str, version: int, *, workspace: Path | None) -> None:
         StoreError: the playbook cannot be written.
     """
     newest = asyncio.run(_store(workspace).rollback(dataset, version))
-    say(f"Playbook {dataset} is as it was in version {version}, now version {newest.version}.")
+    now = newest.version
+    say(
+        tr(
+            "Playbook {dataset} is as it was in version {then}, now version {now}.",
+            dataset=dataset,
+            then=version,
+            now=now,
+        )
+    )
     advise(f"contend playbook show {dataset}")
 
 
@@ -99,7 +108,8 @@ def show_diff(dataset: str, first: int, second: int | None, *, workspace: Path |
     if as_json:
         say_json(diff.model_dump(mode="json"))
         return
-    say(f"Playbook {dataset}, from version {diff.from_version} to {diff.to_version}:")
+    first, last = diff.from_version, diff.to_version
+    say(tr("Playbook {dataset}, from version {first} to {last}:", dataset=dataset, first=first, last=last))
     for sign, bullets in (("+", diff.added), ("-", diff.removed)):
         for bullet in bullets:
             say(f"{sign} {bullet.id}  {plain(bullet.lesson)}")
@@ -109,7 +119,7 @@ def show_diff(dataset: str, first: int, second: int | None, *, workspace: Path |
             if name[1] == _told(change.before)[name[0]]:
                 say(f"    {name[0]}: {plain(str(name[1]))} → {plain(str(_told(change.after)[name[0]]))}")
     if not (diff.added or diff.removed or diff.changed):
-        say("nothing differs")
+        say(tr("nothing differs"))
     advise(f"contend playbook rollback {dataset} {diff.from_version}")
 
 
@@ -154,7 +164,9 @@ def edit_lesson(
     """
     given = _given(content=content, section=section, example=example, always=always)
     if not given:
-        raise InputError("edit: nothing to change: give new words, --section, --example, --always or --where-it-fits")
+        raise InputError(
+            tr("edit: nothing to change: give new words, --section, --example, --always or --where-it-fits")
+        )
     _written({"content": "a lesson", **given})
     _change(dataset, edit(bullet_id, given), "edited by hand", workspace)
 
@@ -180,13 +192,16 @@ def restore_lesson(dataset: str, bullet_id: str | None, *, workspace: Path | Non
     if bullet_id is None:
         for bullet in gone.values():
             say(f"{bullet.id}  {plain(bullet.lesson)}")
-        say(f"{counted(len(gone), 'lesson')} can be restored.")
+        say(tr("{lessons} can be restored.", lessons=counted(len(gone), "lesson")))
         advise(f"contend playbook restore {dataset} ID")
         return
     found = [bullet for key, bullet in gone.items() if key.startswith(bullet_id)]
     if len(found) != 1:
-        names = ", ".join(gone) or "none"
-        raise InputError(f"bullet {bullet_id!r}: {len(found)} such lessons can be restored: name one of {names}")
+        names = ", ".join(gone) or tr("none")
+        raise InputError(
+            tr("bullet {id}: {count} such lessons can be restored: name one of {names}",
+               id=repr(bullet_id), count=len(found), names=names)
+        )  # fmt: skip
     back = found[0].model_copy(update={"harmful": 0, "trial": Trial(), "removal_reason": ""})
     _change(dataset, add([back]), "restored by hand", workspace)
 
@@ -200,7 +215,7 @@ def import_lessons(dataset: str, file: Path, *, workspace: Path | None) -> None:
     try:
         text = file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: cannot be read as UTF-8 text: {error}") from error
+        raise InputError(tr("{file}: cannot be read: {why}", file=file, why=error)) from error
     bullets = [checked_by_hand(bullet) for bullet in read_bullets(text, name=str(file))]
     _change(dataset, add(bullets), f"imported from {file.name}", workspace)
 
@@ -217,7 +232,7 @@ def export_lessons(dataset: str, kind: Format, *, out: Path | None, workspace: P
         return
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, "utf-8")
-    say(f"Wrote {out}.")
+    say(tr("Wrote {file}.", file=out))
     advise(f"contend playbook import {dataset} {out}")
 
 
@@ -238,8 +253,9 @@ def _change(dataset: str, change: Change, reason: str, workspace: Path | None) -
     for item in result.delta_items:
         say(f"{item.operation} {item.bullet_id}  {plain(item.content or '')}")
     for skipped in result.skipped:
-        say(f"skipped {skipped.bullet_id}: {skipped.reason}")
-    say(f"Playbook {dataset}: {result.summary}, now version {result.playbook_version}.")
+        say(tr("skipped {id}: {why}", id=skipped.bullet_id, why=skipped.reason))
+    now = result.playbook_version
+    say(tr("Playbook {dataset}: {summary}, now version {now}.", dataset=dataset, summary=result.summary, now=now))
     advise(f"contend playbook rollback {dataset} {max(0, result.playbook_version - 1)}")
 
 
@@ -248,8 +264,8 @@ def _store(workspace: Path | None) -> PlaybookStore:
 
 
 def _no_playbook(store: PlaybookStore, dataset: str) -> InputError:
-    known = ", ".join(asyncio.run(store.datasets())) or "none yet"
-    return InputError(f"dataset {dataset!r} has no playbook; there are: {known}")
+    known = ", ".join(asyncio.run(store.datasets())) or tr("none yet")
+    return InputError(tr("dataset {dataset} has no playbook; there are: {known}", dataset=repr(dataset), known=known))
 
 
 def _loaded(dataset: str, workspace: Path | None) -> Playbook:
@@ -262,7 +278,13 @@ def _loaded(dataset: str, workspace: Path | None) -> Playbook:
 
 def _parts(playbook: Playbook) -> Iterable[RenderableType]:
     count = counted(len(playbook.bullets), "bullet")
-    yield Text(f"Playbook {playbook.dataset}, version {playbook.version}, {count}", style="bold")
+    head = tr(
+        "Playbook {dataset}, version {version}, {count}",
+        dataset=playbook.dataset,
+        version=playbook.version,
+        count=count,
+    )
+    yield Text(head, style="bold")
     by_section = sorted(playbook.bullets, key=lambda bullet: (bullet.section, -bullet.confidence, bullet.id))
     for section, bullets in groupby(by_section, key=lambda bullet: bullet.section):
         yield ""
@@ -274,12 +296,12 @@ def _parts(playbook: Playbook) -> Iterable[RenderableType]:
 def _table(bullets: Iterable[Bullet]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("Id", "Trust", "Votes", "Shown", "Difference"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("Lesson", overflow="fold")
+        table.add_column(tr(name), no_wrap=True)
+    table.add_column(tr("Lesson"), overflow="fold")
     for bullet in bullets:
         trial = bullet.trial
         difference = "" if trial.difference is None else f"{trial.difference * 100:+.1f}"
-        shown = f"{trial.shown}, withheld {trial.withheld}" if trial.shown else ""
+        shown = tr("{shown}, withheld {withheld}", shown=trial.shown, withheld=trial.withheld) if trial.shown else ""
         votes = f"+{bullet.helpful} −{bullet.harmful}"
         table.add_row(bullet.id, f"{bullet.confidence * 100:.0f}%", votes, shown, difference, _lesson(bullet))
     return table
@@ -288,10 +310,10 @@ def _table(bullets: Iterable[Bullet]) -> Table:
 def _lesson(bullet: Bullet) -> Text:
     lesson = Text(plain(bullet.lesson))
     marks = {
-        "on trial": bullet.status == "quarantined",
-        "harmful: not shown": bullet.is_harmful,
-        f"differs from {bullet.conflicts_with}": bullet.conflicts_with is not None,
-        f"a run wants it removed: {plain(bullet.removal_reason)}": bool(bullet.removal_reason),
+        tr("on trial"): bullet.status == "quarantined",
+        tr("harmful: not shown"): bullet.is_harmful,
+        tr("differs from {id}", id=bullet.conflicts_with): bullet.conflicts_with is not None,
+        tr("a run wants it removed: {why}", why=plain(bullet.removal_reason)): bool(bullet.removal_reason),
     }
     for mark, holds in marks.items():
         if holds:

@@ -193,6 +193,35 @@ JAPANESE = {
     "A file of the same name under {folder} takes a prompt's place.": (
         "{folder} に同じ名前のファイルを置くと、そのプロンプトに置き換わります。"
     ),
+    # Playbooks
+    "Playbook {dataset}, version {version}, {count}": "プレイブック {dataset}、第{version}版、{count}",
+    "Playbook {dataset}, from version {first} to {last}:": "プレイブック {dataset}、第{first}版から第{last}版へ:",
+    "Playbook {dataset}: {summary}, now version {now}.": "プレイブック {dataset}: {summary}。いまは第{now}版です。",
+    "Playbook {dataset} is as it was in version {then}, now version {now}.": (
+        "プレイブック {dataset} を第{then}版の内容に戻しました。いまは第{now}版です。"
+    ),
+    "No lesson fits: a run would start without any.": "当てはまる教訓がありません。実行は教訓なしで始まります。",
+    "nothing differs": "違いはありません",
+    "{count} lesson": "教訓{count}件",
+    "{lessons} can be restored.": "{lessons}を元に戻せます。",
+    "skipped {id}: {why}": "見送り {id}: {why}",
+    "run {id}": "実行 {id}",
+    "none": "なし",
+    "none yet": "まだありません",
+    "Version": "版",
+    "Made": "日時",
+    "By": "作成元",
+    "Id": "ID",
+    "Trust": "信頼度",
+    "Votes": "評価",
+    "Shown": "使用回数",
+    "Difference": "効果",
+    "Lesson": "教訓",
+    "{shown}, withheld {withheld}": "{shown}、不使用 {withheld}",
+    "on trial": "試用中",
+    "harmful: not shown": "有害のため使いません",
+    "differs from {id}": "{id} と食い違い",
+    "a run wants it removed: {why}": "実行が削除を提案: {why}",
     # The doctor
     "Ready.": "準備ができています。",
     "Not ready: mend {checks}.": "準備ができていません。直すところ: {checks}",
@@ -268,6 +297,15 @@ JAPANESE = {
     ),
     "compare: {one} and {other} are both thread {thread}: name two": (
         "compare: {one} と {other} は同じスレッド {thread} です。別の二つを指定してください"
+    ),
+    "dataset {dataset} has no playbook; there are: {known}": (
+        "データセット {dataset} のプレイブックはありません。あるのは: {known}"
+    ),
+    "bullet {id}: {count} such lessons can be restored: name one of {names}": (
+        "bullet {id}: 元に戻せる教訓が{count}件あります。次のどれか一つを指定してください: {names}"
+    ),
+    "edit: nothing to change: give new words, --section, --example, --always or --where-it-fits": (
+        "edit: 変更がありません。新しい文、--section、--example、--always、--where-it-fits のどれかを指定してください"
     ),
     "{path} is a file: name a folder": "{path} はファイルです。フォルダーを指定してください",
     "{path} cannot be written: mend its rights or choose another folder": (
