@@ -27,7 +27,7 @@ function criteriaTable(run, scored) {
 
 function verdictCell(verdict) {
   if (!verdict) return el("td", {}, "–");
-  return el("td", {}, el(verdict === "met" ? "span.met" : "span.unmet", { title: t(verdict) }, SIGNS[verdict], el("span.unseen", {}, t(verdict))));
+  return el("td", {}, el(`span.${verdict}`, { title: t(verdict) }, SIGNS[verdict], el("span.unseen", {}, t(verdict))));
 }
 
 function metricTable(round) {
