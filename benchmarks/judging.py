@@ -58,7 +58,7 @@ async def evaluated(
         options,
         submission=document,
         theme=pair.theme,
-        execution_id=pair.name,
+        execution_id=pair.execution_id,
         team_id="",
         round_number=1,
         criteria=criteria,
@@ -81,7 +81,7 @@ async def compared(
             submissions=dict(documents),
             theme=pair.theme,
             criteria=criteria,
-            execution_id=pair.name,
+            execution_id=pair.execution_id,
         )
         for first, second in (_SIDES, _SIDES[::-1])
     ]
@@ -98,7 +98,7 @@ async def judge(services: Services, pair: Pair, *, by_code: bool, why: bool) -> 
         side: await kept_submission(services, pair, parts)
         for side, parts in zip(_SIDES, (pair.good, pair.damaged), strict=True)
     }
-    made = await made_criteria(services, services.open_run(pair.name, options), theme=pair.theme)
+    made = await made_criteria(services, services.open_run(pair.execution_id, options), theme=pair.theme)
     results = await asyncio.gather(
         *(evaluated(services, pair, documents[side], options, made.criteria) for side in _SIDES)
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 from contend.models.record import Language
 from contend.models.research import CitedSentence, Draft, Passage, SearchResult
@@ -35,6 +36,10 @@ class Pair:
     damage: str
     good: Parts
     damaged: Parts
+
+    @property
+    def execution_id(self) -> str:
+        return uuid5(NAMESPACE_URL, self.name).hex
 
 
 def pairs(file: str) -> list[Pair]:

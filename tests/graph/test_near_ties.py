@@ -20,6 +20,7 @@ from contend.models.submission import Submission
 from contend.report import build_report
 from contend.services import Services
 from contend.team.metrics import pair_view
+from contend.team.metrics.judge_view import shown_report
 from fakes.contests import LARGE_CONTEXT, Contest, write_workspace
 from fakes.terminal import Terminal
 from fakes.vendors import Vendors
@@ -277,6 +278,9 @@ async def test_a_source_that_nobody_retrieved_is_shown_as_such_to_the_judges_of_
     assert "summary 1: Bridges hum. [?]" in second
     assert "[?] is a source that nobody retrieved" in second
     assert text in shown
+    alone = await shown_report(services, inventing, tokens=1_000)
+    assert "summary 1: Bridges hum. [?]" in alone.text
+    assert alone.invented
 
 
 async def test_teams_further_apart_are_not_compared(workspace: Path, documents: Path, vendors: Vendors) -> None:

@@ -300,6 +300,7 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
             "instructions": _said("instructions"),
             "passages": _CITED,
             "structured": True,
+            "invented": True,
             "submission": Untrusted("summary 1: Wind makes a bridge hum. [3]", label="submission"),
             "doubtful": [
                 {"number": 1, "place": "summary 1", "passages": [3], "expression": Untrusted("")},
@@ -313,6 +314,7 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
             "instructions": "",
             "passages": [],
             "structured": False,
+            "invented": False,
             "submission": _said("submission"),
             "doubtful": [],
             "criteria": "",

@@ -103,6 +103,7 @@ async def judged_together(
         "passages": [passage_values(each, number) for number, each in enumerate(shown.passages, start=1)],
         "submission": Untrusted(shown.text, label="submission"),
         "structured": shown.structured,
+        "invented": shown.invented,
         "doubtful": _listed_doubts(doubtful, shown.numbers),
         "criteria": listed(criteria),
         "rubrics": "\n\n".join(rubrics),

@@ -23,6 +23,7 @@ class ShownReport(NamedTuple):
     text: str
     structured: bool
     passages: Sequence[Passage] = ()
+    invented: bool = False
 
     @property
     def numbers(self) -> dict[str, int]:
@@ -41,7 +42,10 @@ async def shown_report(services: Services, submission: Submission, *, tokens: in
     if len(passages) < len(submission.passages):
         passages = await cited_passages(services, submission, tokens=tokens)
     shown = ShownReport("", structured=True, passages=passages)
-    return shown._replace(text=shown_draft(submission.draft, shown.numbers))
+    at_hand = {each.id for each in submission.passages}
+    invented = {each: INVENTED for each in cited_ids(submission.draft) if each not in at_hand}
+    text = shown_draft(submission.draft, {**shown.numbers, **invented})
+    return shown._replace(text=text, invented=bool(invented))
 
 
 def reference_numbers(submission: Submission) -> dict[str, int]:
