@@ -15,11 +15,13 @@ from pydantic import Field
 from contend.approval import Question, chosen_answers, open_questions, question_event, waiting_line
 from contend.contest.closing import usage_of
 from contend.contest.graph import build_contest_graph
+from contend.contest.learning import learned_from
 from contend.contest.state import ContestState, input_options
 from contend.errors import InputError, StoreError, UnknownThread
 from contend.estimate import Estimate, estimated
 from contend.models.events import ANY_EVENT, AnyEvent
 from contend.models.options import ResolvedOptions, RunOptions, TeamConfig
+from contend.models.playbook import CurationResult
 from contend.models.record import Record
 from contend.models.research import ResearchReport
 from contend.models.task import ExecutionSummary, RunStatus, RunUsage
@@ -175,6 +177,30 @@ async def status(thread_id: str, *, services: Services | None = None, settings: 
     if not standing.values.get("execution_id"):
         raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
     return _outcome(thread, standing, went_on=False)
+
+
+async def learn_from(
+    thread_id: str, *, dataset: str, services: Services | None = None, settings: Settings | None = None
+) -> CurationResult:
+    """Learn from a thread's run into a dataset, once for each of the two.
+
+    Raises:
+        UnknownThread: no run is known under this thread.
+        InputError: the run gave quotes or is not at its end.
+        ModelError: the reflector's model failed.
+    """
+    thread = checked_thread(thread_id)
+    async with _services(services, settings) as live:
+        standing = None
+        if has_checkpoints(live.settings):
+            async with _graph(live) as graph:
+                standing = await _Run(live, graph, thread).standing()
+        if standing is None or not standing.values.get("execution_id"):
+            raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
+        check_contest(thread, standing)
+        if not standing.values.get("outcomes"):
+            raise InputError(f"thread {thread!r}: no team has ended yet: `contend resume {thread}` goes on with it")
+        return await learned_from(live, cast("ContestState", standing.values), dataset)
 
 
 class DryRun(NamedTuple):

@@ -58,6 +58,11 @@ OUT = Annotated[
         "--out", metavar="DIR", help="Folder of the report's files. Default: contend-results/ and the question."
     ),
 ]
+FORM = Annotated[
+    Literal["number", "expression", "choice", "json", "text"],
+    typer.Option("--format", help="What an answer is; an expression is computed by code."),
+]
+LIMIT = Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="At most so many questions.")]
 DATASET = Annotated[str, typer.Argument(metavar="DATASET", help="The playbook's dataset.")]
 _LIMITS = "Limits"
 _MODELS = "Models and learning"
@@ -328,6 +333,27 @@ def evaluate(
 
     speak(theme)
     raise typer.Exit(evaluate_file(file, theme, model=model, workspace=workspace, as_json=as_json))
+
+
+def learn(
+    dataset: DATASET,
+    *,
+    source: Annotated[
+        str, typer.Option("--from", metavar="THREAD|FILE", help="A run, or a JSONL file of questions with answers.")
+    ],
+    kind: FORM = "text",
+    validation: Annotated[
+        Path | None,
+        typer.Option("--validation", metavar="FILE", help="Questions to test on; left out: one in five of FILE."),
+    ] = None,
+    limit: LIMIT = None,
+    as_json: JSON = False,
+    workspace: WORKSPACE = None,
+) -> None:
+    """Learn into DATASET without a contest: from a run, or from labelled questions, with accuracy before and after."""
+    from contend.cli.learn import learn_dataset
+
+    learn_dataset(dataset, source, form=kind, validation=validation, limit=limit, workspace=workspace, as_json=as_json)
 
 
 def doctor(*, as_json: JSON = False, workspace: WORKSPACE = None) -> None:

@@ -47,6 +47,7 @@ for command in (
     commands.compare,
     commands.report,
     commands.evaluate,
+    commands.learn,
     commands.delete,
 ):
     app.command()(command)

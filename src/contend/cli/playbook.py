@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from contend.cli.commands import DATASET, JSON, WORKSPACE
+from contend.cli.commands import DATASET, FORM, JSON, LIMIT, WORKSPACE
 
 app = typer.Typer(help="What the runs of a dataset taught.")
 
@@ -169,3 +169,24 @@ def export(
     from contend.cli.lessons import export_lessons
 
     export_lessons(dataset, kind, out=out, workspace=workspace)
+
+
+@app.command()
+def ab(
+    dataset: DATASET,
+    *,
+    labels: Annotated[Path, typer.Option("--labels", metavar="FILE", help="Labelled questions, one JSON a line.")],
+    versions: Annotated[str, typer.Option("--versions", metavar="A,B", help="Two versions; 0 is no lessons.")],
+    kind: FORM = "text",
+    limit: LIMIT = None,
+    as_json: JSON = False,
+    workspace: WORKSPACE = None,
+) -> None:
+    """Test whether a playbook helps: the same questions with version A, B, A and B, and A against A as a control."""
+    from contend.cli.learn import compare_versions
+
+    first, _, second = versions.partition(",")
+    if not (first.strip().isdigit() and second.strip().isdigit()):
+        raise typer.BadParameter(f"--versions {versions!r}: give two numbers such as 0,3")
+    pair = int(first), int(second)
+    compare_versions(dataset, labels, pair, form=kind, limit=limit, workspace=workspace, as_json=as_json)

@@ -7,9 +7,12 @@ from langgraph.graph.state import CompiledStateGraph
 
 from contend.contest.outcomes import TeamOutcome, outcomes_of
 from contend.contest.state import ContestState, ContestUpdate
+from contend.errors import InputError
+from contend.learning.graph import build_learn_graph
 from contend.learning.reflector import PlayedRound
 from contend.learning.state import LearningState, LearnInput, LearnOutput
 from contend.models.events import Learned
+from contend.models.options import ResolvedOptions
 from contend.models.playbook import CurationResult
 from contend.models.task import CallUsage
 from contend.services import Services
@@ -25,22 +28,9 @@ class LearnNode:
 
     async def learn(self, state: ContestState, graph: LearnRunner) -> ContestUpdate:
         """Reflect on the run and curate the dataset's playbook; the report is done by now."""
-        options, outcomes = (await self.services.run(state)).options, outcomes_of(state)
-        given = LearnInput(
-            execution_id=state["execution_id"],
-            dataset=options.dataset,
-            language=options.language,
-            theme=state["theme"],
-            rounds=[
-                played.model_dump(mode="json")
-                for outcome in outcomes
-                for played in _played(outcome, await self._judged(state["execution_id"], outcome))
-            ],
-            withheld=state.get("withheld"),
-            bullets=[bullet["id"] for bullet in state["bullets"]],
-            approve="playbook" in options.approve,
-            sources=await self._read(outcomes),
-        )
+        options = (await self.services.run(state)).options
+        given = await self.given(state, options.dataset)
+        given["approve"] = "playbook" in options.approve
         learned = await graph.ainvoke(given)
         result = CurationResult.model_validate(learned["result"])
         self.services.tell(
@@ -56,6 +46,24 @@ class LearnNode:
         await self.services.record.flush()
         return {"lessons": learned}
 
+    async def given(self, state: ContestState, dataset: str) -> LearnInput:
+        """What the learning graph is asked with."""
+        outcomes = outcomes_of(state)
+        return LearnInput(
+            execution_id=state["execution_id"],
+            dataset=dataset,
+            language=ResolvedOptions.model_validate(state["options"]).language,
+            theme=state["theme"],
+            rounds=[
+                played.model_dump(mode="json")
+                for outcome in outcomes
+                for played in _played(outcome, await self._judged(state["execution_id"], outcome))
+            ],
+            withheld=state.get("withheld"),
+            bullets=[bullet["id"] for bullet in state["bullets"]],
+            sources=await self._read(outcomes),
+        )
+
     async def _judged(self, execution_id: str, outcome: TeamOutcome) -> dict[int, list[str]]:
         """What judges wrote of each round, by its number."""
         rows = await self.services.record.evaluations(execution_id, outcome.team.team_id)
@@ -70,6 +78,17 @@ class LearnNode:
         best = [outcome.best.submission for outcome in outcomes if outcome.best is not None]
         submissions = [await self.services.require_submission(document) for document in best]
         return sorted({passage.id for submission in submissions for passage in submission.passages})
+
+
+async def learned_from(services: Services, state: ContestState, dataset: str) -> CurationResult:
+    """Learn from a finished contest into any dataset; what was learned from it there before is given again."""
+    options = ResolvedOptions.model_validate(state["options"])
+    if not options.models:
+        raise InputError("this run gave quotes: there are no scores to learn from")
+    services.open_run(state["execution_id"], options, goes_on=True)
+    graph = build_learn_graph(services.learn_nodes).compile()
+    learned = await graph.ainvoke(await LearnNode(services).given(state, dataset))
+    return CurationResult.model_validate(learned["result"])
 
 
 def _played(outcome: TeamOutcome, judged: Mapping[int, list[str]]) -> list[PlayedRound]:

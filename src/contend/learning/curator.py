@@ -130,6 +130,21 @@ class CuratorAgent:
         skipped = [*refused, *unread, *rehearsed.skipped]
         return Proposal([_proposed(item) for item in rehearsed.delta_items], skipped, [*usage, *calls])
 
+    async def rehearsed(
+        self,
+        playbook: Playbook,
+        delta_items: Sequence[DeltaContextItem],
+        reflection: ReflectionResult,
+        *,
+        execution_id: str,
+    ) -> Playbook:
+        """The playbook as `apply` would leave it; nothing is saved."""
+        sections = await asyncio.to_thread(self.sections.of, playbook.dataset)
+        rules = MergeRules(execution_id, self.embedder, sections)
+        nearness = await asyncio.to_thread(self._nearness, playbook)
+        curated = await asyncio.to_thread(self._merged, playbook, delta_items, reflection, rules, nearness)
+        return Playbook(dataset=playbook.dataset, version=playbook.version, bullets=curated.bullets)
+
     async def apply(
         self,
         delta_items: Sequence[DeltaContextItem],

@@ -494,6 +494,13 @@ class CurationReply(Reply):
         return {**given, "operations": operations, "unreadable": faults}
 
 
+class AnswerReply(TolerantReply):
+    """An answer to a labelled question, worked out first."""
+
+    reasoning: str = Field(max_length=1500)
+    answer: str = Field(max_length=1000)
+
+
 MOST_LESSON_PAIRS = 24
 
 

@@ -50,6 +50,26 @@ def pair_values(pairs: Iterable[tuple[str, str]]) -> dict[str, object]:
     }
 
 
+def answer_values(question: str, lessons: Iterable[str], form: str) -> dict[str, object]:
+    """What `answers/question` is asked with."""
+    return {
+        "question": Untrusted(question, label="question"),
+        "lessons": [Untrusted(lesson, label="lesson") for lesson in lessons],
+        "form": form,
+    }
+
+
+def error_values(errors: Iterable[Mapping[str, str]], bullets: Iterable[Bullet]) -> dict[str, object]:
+    """What `errors/reflect` is asked with; an error holds question, answer, expected, kind and reasoning."""
+    return {
+        "errors": [
+            {name: text if name == "kind" else Untrusted(text, label=name) for name, text in error.items()}
+            for error in errors
+        ],
+        "bullets": [_bullet(bullet) for bullet in bullets],
+    }
+
+
 def nearest(bullets: Sequence[Bullet], insights: Sequence[Insight], *, tokens: int) -> list[Bullet]:
     """All bullets, in their order, where they fit `tokens`; else those that share most terms with the insights."""
     costs = [estimate_tokens(bullet.content) + _LINE_TOKENS for bullet in bullets]

@@ -390,6 +390,25 @@ _SAMPLES: dict[str, tuple[Values, Values]] = {
         {"dataset": "default", "theme": _QUESTION["theme"], "rounds": [_ROUND], "bullets": [_BULLET]},
         {"dataset": "default", "theme": _QUESTION["theme"], "rounds": [], "bullets": []},
     ),
+    "answers/question": (
+        {"question": _said("question"), "lessons": [_said("lesson")], "form": "expression"},
+        {"question": _said("question"), "lessons": [], "form": "text"},
+    ),
+    "errors/reflect": (
+        {
+            "errors": [
+                {
+                    "question": _said("question"),
+                    "answer": _said("answer"),
+                    "expected": _said("expected"),
+                    "kind": "sign",
+                    "reasoning": _said("reasoning"),
+                }
+            ],
+            "bullets": [_BULLET],
+        },
+        {"errors": [], "bullets": []},
+    ),
     "lessons/same": (
         {"pairs": [{"number": 1, "first": _said("lesson"), "second": _said("lesson")}]},
         {"pairs": []},

@@ -1,0 +1,147 @@
+"""Learning alone, on the terminal: from a run, or from questions with labels; and whether a playbook helps."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from contend.app import learn_from
+from contend.cli.screen import advise, note, say, say_json
+from contend.cli.text import counted
+from contend.errors import InputError
+from contend.learning.labels import AnswerForm, Question, read_questions
+from contend.learning.practice import Comparison, Learnt, Practice, set_aside
+from contend.models.playbook import Playbook
+from contend.services import Services
+from contend.settings import load_settings
+
+
+def learn_dataset(
+    dataset: str,
+    source: str,
+    *,
+    form: AnswerForm,
+    validation: Path | None,
+    limit: int | None,
+    workspace: Path | None,
+    as_json: bool,
+) -> None:
+    """Learn from a thread's run, or from a JSONL file of labelled questions, into a dataset.
+
+    Raises:
+        InputError: neither file nor thread, a line cannot be read, or no language model is set.
+    """
+    file = Path(source).expanduser()
+    if file.suffix == ".jsonl" or file.is_file():
+        train, held = _parts(file, validation, limit)
+        _show(asyncio.run(_learnt(dataset, train, held, form, workspace)), dataset, form, as_json=as_json)
+        return
+    result = asyncio.run(learn_from(source, dataset=dataset, settings=load_settings(workspace=workspace)))
+    if as_json:
+        say_json(result.model_dump(mode="json"))
+        return
+    say(f"Playbook {result.dataset}: {result.summary}, now version {result.playbook_version}.")
+    advise(f"contend playbook show {result.dataset}")
+
+
+def compare_versions(
+    dataset: str,
+    labels: Path,
+    versions: tuple[int, int],
+    *,
+    form: AnswerForm,
+    limit: int | None,
+    workspace: Path | None,
+    as_json: bool,
+) -> None:
+    """The ABAB test: the same questions with one version's lessons, another's, and both again.
+
+    Raises:
+        InputError: the file or a version is not usable, or no language model is set.
+    """
+    questions = read_questions(labels)[:limit]
+    asyncio.run(_compared(dataset, questions, versions, form, workspace, as_json=as_json))
+
+
+async def _compared(
+    dataset: str,
+    questions: list[Question],
+    versions: tuple[int, int],
+    form: AnswerForm,
+    workspace: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    async with _practice(dataset, form, workspace) as practice:
+        store = practice.curator.playbook_store
+        off, on = [
+            await store.load(dataset, version=version) if version else Playbook(dataset=dataset) for version in versions
+        ]
+        rounds, control = await practice.alternate(questions, off, on)
+        first, second = Comparison.of(rounds[0], rounds[1]), Comparison.of(rounds[2], rounds[3])
+    if as_json:
+        named = {"first": first, "second": second, "control": control}
+        say_json({name: each._asdict() for name, each in named.items()} | {"format": form, "tokens": practice.tokens})
+        return
+    for number, answered in enumerate(rounds):
+        right = sum(each.check.right for each in answered)
+        say(f"version {versions[number % 2]}: {right} of {len(answered)} right ({right / len(answered):.1%}, {form})")
+    say(f"first pair: {_told(first)}")
+    say(f"second pair: {_told(second)}")
+    say(f"control, version {versions[0]} twice: {_told(control)}")
+    say(f"{practice.tokens:,} tokens")
+
+
+def _parts(file: Path, validation: Path | None, limit: int | None) -> tuple[list[Question], list[Question]]:
+    questions = read_questions(file)
+    train, held = (questions, read_questions(validation)) if validation else set_aside(questions)
+    if not train or not held:
+        raise InputError(f"{file}: too few questions to set some aside: give --validation FILE")
+    return train[:limit], held
+
+
+async def _learnt(
+    dataset: str, train: list[Question], held: list[Question], form: AnswerForm, workspace: Path | None
+) -> Learnt:
+    async with _practice(dataset, form, workspace) as practice:
+        practice.on_line = note
+        note(f"{counted(len(train), 'question')} to learn from, {len(held)} set aside")
+        return await practice.learn(train, held)
+
+
+@asynccontextmanager
+async def _practice(dataset: str, form: AnswerForm, workspace: Path | None) -> AsyncIterator[Practice]:
+    services = await asyncio.to_thread(lambda: Services(load_settings(workspace=workspace)))
+    try:
+        if not services.models.providers.are_set():
+            raise InputError("no OPENAI_API_KEY or OPENAI_BASE_URL is set: a language model answers; set one")
+        asked_for = f"learn-{dataset}"
+        yield Practice(
+            services.named("writer", asked_for),
+            services.named("reflector", asked_for),
+            services.curator,
+            dataset,
+            form,
+            services.folder / "learning",
+        )
+    finally:
+        await services.aclose()
+
+
+def _show(learnt: Learnt, dataset: str, form: AnswerForm, *, as_json: bool) -> None:
+    compared = learnt.comparison
+    if as_json:
+        say_json({**learnt._asdict(), "comparison": compared._asdict(), "format": form})
+        return
+    before, after = compared.before / compared.questions, compared.after / compared.questions
+    say(f"Before: {before:.1%} of {compared.questions} right, after: {after:.1%} ({form}).")
+    say(f"{_told(compared)}; {learnt.tokens:,} tokens, {learnt.minutes:.1f} minutes.")
+    say(f"Playbook {dataset}: version {learnt.versions[0]} before, {learnt.versions[1]} now.")
+    advise(
+        f"contend playbook show {dataset}",
+        f"contend playbook ab {dataset} --labels FILE --versions {learnt.versions[0]},{learnt.versions[1]}",
+    )
+
+
+def _told(compared: Comparison) -> str:
+    return f"{compared.gained} gained, {compared.lost} lost, p = {compared.p:.3f} (McNemar, exact)"

@@ -1,0 +1,157 @@
+"""Questions with labels: reading them, whether an answer is right, and what kind of error it is. All by code."""
+
+import json
+from decimal import Decimal, InvalidOperation
+from hashlib import blake2b
+from math import comb
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from pydantic import Field, ValidationError
+
+from contend.checks.arithmetic import CalculationError, calculate
+from contend.errors import InputError
+from contend.models.record import Record, Text
+from contend.text import normalized
+
+AnswerForm = Literal["number", "expression", "choice", "json", "text"]
+ErrorKind = Literal["unreadable", "sign", "unit", "ratio", "order", "other"]
+
+_DECIMALS = 2
+"""A number is right to so many decimals, or to as many as its label has."""
+_NEAR = Decimal("0.005")
+"""Two numbers are in a ratio where they are within so much of it."""
+_MOST_QUESTIONS = 20_000
+
+
+class Question(Record):
+    """A line of a labelled file: `question` (or `context`) and `answer` (or `target`, `label`)."""
+
+    question: Text = Field(max_length=20_000)
+    answer: Text = Field(max_length=20_000)
+
+    @property
+    def key(self) -> str:
+        return blake2b(f"{self.question}\0{self.answer}".encode(), digest_size=8).hexdigest()
+
+
+class Check(NamedTuple):
+    """Whether an answer is right, and the kind of error where it is not."""
+
+    right: bool
+    kind: ErrorKind | None = None
+
+
+def read_questions(file: Path) -> list[Question]:
+    """The questions of a JSONL file, in order.
+
+    Raises:
+        InputError: the file or a line cannot be read; names the line.
+    """
+    try:
+        lines = file.expanduser().read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file}: cannot be read as UTF-8 text: {error}") from error
+    questions = [
+        _question(line, f"{file}, line {number}") for number, line in enumerate(lines, start=1) if line.strip()
+    ]
+    if not questions or len(questions) > _MOST_QUESTIONS:
+        raise InputError(f"{file}: holds {len(questions)} questions: give 1 to {_MOST_QUESTIONS:,}, one JSON a line")
+    return questions
+
+
+def _question(line: str, where: str) -> Question:
+    try:
+        given = json.loads(line)
+        asked = given.get("question", given.get("context"))
+        label = given.get("answer", given.get("target", given.get("label")))
+        if label is None:
+            raise ValueError("it has no answer")  # noqa: TRY301 - one place says what a line is
+        text = label if isinstance(label, str) else json.dumps(label, ensure_ascii=False)
+        return Question(question=asked, answer=text)
+    except (ValueError, AttributeError, ValidationError) as error:
+        why = error.errors(include_url=False)[0]["msg"] if isinstance(error, ValidationError) else error
+        raise InputError(f"{where}: {why}: give an object with `question` and `answer`") from error
+
+
+def check(answer: str, label: str, form: AnswerForm) -> Check:
+    """Whether an answer is right."""
+    match form:
+        case "number" | "expression":
+            return _check_number(answer, label, form)
+        case "json":
+            return _check_json(answer, label)
+    own, wanted = _folded(answer), _folded(label)
+    if own == wanted or (form == "choice" and own.rstrip(".):") == wanted.rstrip(".):")):
+        return Check(right=True)
+    return Check(right=False, kind="order" if sorted(own.split()) == sorted(wanted.split()) else "other")
+
+
+def _check_number(answer: str, label: str, form: AnswerForm) -> Check:
+    wanted = _number(label)
+    if wanted is None:
+        raise InputError(f"label {label[:80]!r} is no number: choose another --format")
+    try:
+        value = calculate(answer) if form == "expression" else _number(answer)
+    except CalculationError:
+        value = None
+    if value is None:
+        return Check(right=False, kind="unreadable")
+    exponent = wanted.as_tuple().exponent
+    decimals = max(_DECIMALS, -exponent if isinstance(exponent, int) else 0)
+    if abs(value - wanted) <= Decimal("0.5").scaleb(-decimals) * Decimal("1.01"):
+        return Check(right=True)
+    return Check(right=False, kind=_kind(value, wanted))
+
+
+def _kind(value: Decimal, wanted: Decimal) -> ErrorKind:
+    if not value or not wanted:
+        return "other"
+    if _is_near(-value, wanted):
+        return "sign"
+    if any(_is_near(abs(value).scaleb(power), abs(wanted)) for power in (-9, -6, -3, -2, -1, 1, 2, 3, 6, 9)):
+        return "unit"
+    if _is_near(1 / value, wanted) or _is_near(value - 1, wanted) or _is_near(value + 1, wanted):
+        return "ratio"
+    return "other"
+
+
+def _is_near(value: Decimal, wanted: Decimal) -> bool:
+    return abs(value - wanted) <= _NEAR * abs(wanted)
+
+
+def _check_json(answer: str, label: str) -> Check:
+    try:
+        wanted = json.loads(label)
+    except ValueError as error:
+        raise InputError(f"label {label[:80]!r} is no JSON: choose another --format") from error
+    try:
+        own = json.loads(answer)
+    except ValueError:
+        return Check(right=False, kind="unreadable")
+    if own == wanted:
+        return Check(right=True)
+    shuffled = isinstance(own, list) and isinstance(wanted, list) and sorted(map(str, own)) == sorted(map(str, wanted))
+    return Check(right=False, kind="order" if shuffled else "other")
+
+
+def _number(text: str) -> Decimal | None:
+    plain = normalized(text).strip().strip("$€£¥ ").replace(",", "").removesuffix("%").strip()
+    try:
+        value = Decimal(plain)
+    except InvalidOperation:
+        return None
+    return value if value.is_finite() else None
+
+
+def _folded(text: str) -> str:
+    return " ".join(normalized(text).casefold().split()).strip(" .")
+
+
+def mcnemar(only_first: int, only_second: int) -> float:
+    """The two-sided exact p of discordant pairs: as likely as by tossing a coin (McNemar 1947, binomial)."""
+    pairs, fewer = only_first + only_second, min(only_first, only_second)
+    if not pairs:
+        return 1.0
+    tail = sum(comb(pairs, number) for number in range(fewer + 1))
+    return min(1.0, float(2 * tail / 2**pairs))

@@ -1,0 +1,278 @@
+"""Learning from labelled questions: answer, check by code, reflect on errors, keep what a paired test does not refuse.
+
+Every answer is kept in a file as soon as it is there, by question and lessons shown, so that what was stopped goes on
+without asking again.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import NAMESPACE_URL, uuid5
+
+from contend.learning.curator import CuratorAgent
+from contend.learning.index import lesson_index
+from contend.learning.labels import AnswerForm, Check, Question, check, mcnemar
+from contend.learning.selection import select_bullets
+from contend.llm.model import Model, Scope
+from contend.models.playbook import Bullet, BulletEvaluation, Insight, Playbook, ReflectionResult
+from contend.models.record import Language
+from contend.models.replies import AnswerReply, ReflectionReply
+from contend.prompts.lessons import answer_values, error_values
+
+BATCH = 25
+"""Training questions from whose errors lessons are drawn at once."""
+_AT_ONCE = 8
+_MOST_ERRORS = 8
+_HELD_OUT = 5
+"""One in so many questions is set aside where no file of them is given."""
+
+
+class Answered(NamedTuple):
+    """A question, what was answered and how, and whether it is right. `bullets`: ids of the lessons shown."""
+
+    question: Question
+    answer: str
+    reasoning: str
+    check: Check
+    bullets: tuple[str, ...]
+
+
+class Comparison(NamedTuple):
+    """The same questions twice: how many were right, in how many the two differ, and McNemar's p."""
+
+    questions: int
+    before: int
+    after: int
+    gained: int
+    lost: int
+    p: float
+
+    @classmethod
+    def of(cls, first: Sequence[Answered], second: Sequence[Answered]) -> "Comparison":
+        pairs = [(one.check.right, other.check.right) for one, other in zip(first, second, strict=True)]
+        gained, lost = (sum(pair == wanted for pair in pairs) for wanted in ((False, True), (True, False)))
+        before, after = (sum(pair[place] for pair in pairs) for place in (0, 1))
+        return cls(len(pairs), before, after, gained, lost, mcnemar(gained, lost))
+
+
+class Learnt(NamedTuple):
+    """What came of learning on labels. `batches`: how each ended; `versions`: of the playbook, before and after."""
+
+    comparison: Comparison
+    batches: list[str]
+    versions: tuple[int, int]
+    tokens: int
+    minutes: float
+
+
+@dataclass
+class Practice:
+    """Learns from labelled questions into a dataset. `on_line` is told each step."""
+
+    writer: Model
+    reflector: Model
+    curator: CuratorAgent
+    dataset: str
+    form: AnswerForm
+    folder: Path
+    language: Language = "en"
+    lesson_tokens: int = 600
+    on_line: Callable[[str], None] = lambda _: None
+    tokens: int = field(default=0, init=False)
+    _kept: dict[str, dict[str, str]] | None = field(default=None, init=False)
+    _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE), init=False)
+
+    async def learn(self, train: Sequence[Question], validation: Sequence[Question]) -> Learnt:
+        """Learn from `train` and say how `validation` fares before and after.
+
+        A batch's lessons stay where the validation questions, answered with and without, are not fewer right.
+
+        Raises:
+            ModelError: the endpoint failed; what was answered is kept.
+        """
+        began = time.monotonic()
+        store = self.curator.playbook_store
+        progress = await asyncio.to_thread(self._progress, [*train, *validation])
+        start = progress.setdefault("start", (await store.load(self.dataset)).version)
+        first = await self.answered(validation, await store.load(self.dataset, version=start))
+        self.on_line(f"before: {_told(first)} of the questions set aside")
+        best = await self.answered(validation, await store.load(self.dataset))
+        batches: list[str] = progress.setdefault("batches", [])
+        for number, begin in enumerate(range(0, len(train), BATCH), start=1):
+            if number > len(batches):
+                best, line = await self._batch(train[begin : begin + BATCH], validation, best)
+                batches.append(line)
+                await asyncio.to_thread(self._keep_progress, progress)
+            self.on_line(f"batch {number}: {batches[number - 1]}")
+        end = (await store.load(self.dataset)).version
+        await asyncio.to_thread(self._progress_file.unlink, missing_ok=True)
+        minutes = (time.monotonic() - began) / 60
+        return Learnt(Comparison.of(first, best), batches, (start, end), self.tokens, minutes)
+
+    async def alternate(
+        self, questions: Sequence[Question], off: Playbook, on: Playbook
+    ) -> tuple[list[list[Answered]], Comparison]:
+        """Off, on, off, on over the same questions, each asked anew; and the control: the two offs.
+
+        Raises:
+            ModelError: the endpoint failed; what was answered is kept.
+        """
+        rounds = [
+            await self.answered(questions, playbook, turn=turn)
+            for turn, playbook in enumerate((off, on, off, on), start=1)
+        ]
+        return rounds, Comparison.of(rounds[0], rounds[2])
+
+    async def answered(self, questions: Sequence[Question], playbook: Playbook, *, turn: int = 0) -> list[Answered]:
+        """Each question answered with the lessons that fit it."""
+        if self._kept is None:
+            self._kept = await asyncio.to_thread(self._read)
+        chosen = await asyncio.to_thread(self._chosen, questions, playbook)
+        return list(
+            await asyncio.gather(
+                *(self._answer(question, bullets, turn) for question, bullets in zip(questions, chosen, strict=True))
+            )
+        )
+
+    def _chosen(self, questions: Sequence[Question], playbook: Playbook) -> list[list[Bullet]]:
+        index = lesson_index(self.curator.playbook_store.folder, self.dataset)
+        tokens = self.lesson_tokens
+        return [select_bullets(playbook, question.question, tokens=tokens, index=index) for question in questions]
+
+    async def _answer(self, question: Question, bullets: Sequence[Bullet], turn: int) -> Answered:
+        lessons = [bullet.lesson for bullet in bullets]
+        shown = blake2b("\0".join([self.writer.name, self.form, *lessons]).encode(), digest_size=8).hexdigest()
+        key = f"{turn}/{question.key}/{shown}"
+        kept = (self._kept or {}).get(key)
+        if kept is None:
+            kept = await self._asked(question, lessons, key)
+        ids = tuple(bullet.id for bullet in bullets)
+        found = check(kept["answer"], question.answer, self.form)
+        return Answered(question, kept["answer"], kept["reasoning"], found, ids)
+
+    async def _asked(self, question: Question, lessons: list[str], key: str) -> dict[str, str]:
+        scope = Scope(f"learn-{self.dataset}", "writer", self.language, step=key)
+        async with self._slots:
+            answer = await self.writer.structured(
+                "answers/question", AnswerReply, answer_values(question.question, lessons, self.form), scope=scope
+            )
+        self.tokens += answer.usage.input_tokens + answer.usage.output_tokens
+        kept = {"key": key, **answer.value.model_dump()}
+        await asyncio.to_thread(self._keep, kept)
+        return kept
+
+    async def _batch(
+        self, train: Sequence[Question], validation: Sequence[Question], best: list[Answered]
+    ) -> tuple[list[Answered], str]:
+        """Lessons from one batch's errors, kept or not; how the questions set aside fare then, and a line."""
+        store = self.curator.playbook_store
+        playbook = await store.load(self.dataset)
+        tried = await self.answered(train, playbook)
+        errors = [each for each in tried if not each.check.right]
+        if not errors:
+            return best, f"{_told(tried)}, nothing to learn"
+        reflection = await self._reflected(errors, tried, playbook)
+        batch = "\0".join(question.key for question in train)
+        execution = str(uuid5(NAMESPACE_URL, f"{self.dataset}/{playbook.version}/{batch}"))
+        proposal = await self.curator.propose(reflection, self.dataset, execution_id=execution, language=self.language)
+        self.tokens += sum(call.input_tokens + call.output_tokens for call in proposal.usage)
+        delta = proposal.delta_items
+        candidate = await self.curator.rehearsed(playbook, delta, reflection, execution_id=execution)
+        now = await self.answered(validation, candidate)
+        compared = Comparison.of(best, now)
+        said = f"{_told(tried)}; {len(delta)} operations: {compared.before} → {compared.after}"
+        if compared.after < compared.before:
+            return best, f"{said}, not kept"
+        await self.curator.apply(delta, reflection, self.dataset, execution_id=execution, skipped=proposal.skipped)
+        return now, f"{said}, kept"
+
+    async def _reflected(
+        self, errors: Sequence[Answered], tried: Sequence[Answered], playbook: Playbook
+    ) -> ReflectionResult:
+        """Lessons from the errors; a lesson that stood before right answers too is not harmful."""
+        known = {bullet.id: bullet for bullet in playbook.bullets}
+        shown = [known[key] for key in dict.fromkeys(key for each in errors for key in each.bullets) if key in known]
+        scope = Scope(f"learn-{self.dataset}", "reflector", self.language, step=errors[0].question.key)
+        values = error_values([_error(each) for each in errors[:_MOST_ERRORS]], shown)
+        answer = await self.reflector.structured("errors/reflect", ReflectionReply, values, scope=scope)
+        self.tokens += answer.usage.input_tokens + answer.usage.output_tokens
+        insights = [Insight(**insight.model_dump()) for insight in answer.value.insights]
+        helped = {key for each in tried if each.check.right for key in each.bullets}
+        tags = [
+            BulletEvaluation(bullet_id=tag.bullet_id, tag=tag.tag)
+            for tag in answer.value.bullet_evaluations
+            if tag.bullet_id in known and not (tag.tag == "harmful" and tag.bullet_id in helped)
+        ]
+        return ReflectionResult(insights=insights, bullet_evaluations=tags)
+
+    def _read(self) -> dict[str, dict[str, str]]:
+        try:
+            lines = self._file.read_text("utf-8").splitlines()
+        except FileNotFoundError:
+            return {}
+        return {kept["key"]: kept for line in lines if (kept := _kept(line))}
+
+    def _keep(self, kept: dict[str, str]) -> None:
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        with self._file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(kept, ensure_ascii=False) + "\n")
+        if self._kept is not None:
+            self._kept[kept["key"]] = kept
+
+    def _progress(self, questions: Sequence[Question]) -> dict[str, Any]:
+        """How far learning on these questions came; nothing where it was on others or ended."""
+        asked = blake2b(
+            "\0".join([self.writer.name, self.form, *(each.key for each in questions)]).encode()
+        ).hexdigest()
+        try:
+            kept = json.loads(self._progress_file.read_text("utf-8"))
+        except (FileNotFoundError, ValueError):
+            kept = {}
+        return kept if isinstance(kept, dict) and kept.get("asked") == asked else {"asked": asked}
+
+    def _keep_progress(self, progress: dict[str, Any]) -> None:
+        temporary = self._progress_file.with_suffix(".tmp")
+        temporary.write_text(json.dumps(progress), "utf-8")
+        temporary.replace(self._progress_file)
+
+    @property
+    def _progress_file(self) -> Path:
+        return self.folder / f"{self.dataset}.progress.json"
+
+    @property
+    def _file(self) -> Path:
+        return self.folder / f"{self.dataset}.answers.jsonl"
+
+
+def set_aside(questions: Sequence[Question]) -> tuple[list[Question], list[Question]]:
+    """Questions to learn from, and one in five to test on, by what they say: a file that grows keeps its parts."""
+    held = [question for question in questions if int(question.key, 16) % _HELD_OUT == 0]
+    return [question for question in questions if question not in held], held
+
+
+def _error(answered: Answered) -> dict[str, str]:
+    return {
+        "question": answered.question.question,
+        "answer": answered.answer,
+        "expected": answered.question.answer,
+        "kind": answered.check.kind or "other",
+        "reasoning": answered.reasoning,
+    }
+
+
+def _told(answered: Sequence[Answered]) -> str:
+    return f"{sum(each.check.right for each in answered)} of {len(answered)} right"
+
+
+def _kept(line: str) -> dict[str, str] | None:
+    """A line of the file; None for one that a kill cut off."""
+    try:
+        kept = json.loads(line)
+    except ValueError:
+        return None
+    return kept if isinstance(kept, dict) and {"key", "answer", "reasoning"} <= kept.keys() else None
