@@ -16,6 +16,7 @@ from contend.approval import Question, chosen_answers, open_questions, question_
 from contend.contest.closing import usage_of
 from contend.contest.graph import build_contest_graph
 from contend.contest.learning import learned_from
+from contend.contest.outcomes import whole_summary
 from contend.contest.state import ContestState, input_options
 from contend.errors import InputError, StoreError, UnknownThread
 from contend.estimate import Estimate, estimated
@@ -148,7 +149,7 @@ async def resume(
             before = await going.standing()
             if is_finished(before):
                 chosen_answers([], decision, answers)
-                return _outcome(thread, before, went_on=False)
+                return await _outcome(live, thread, before, went_on=False)
             await check_resumable(live, thread, before, force=force)
             async with run_guard(live, thread) as held:
                 before = await going.standing()
@@ -176,7 +177,7 @@ async def status(thread_id: str, *, services: Services | None = None, settings: 
     check_contest(thread, standing)
     if not standing.values.get("execution_id"):
         raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
-    return _outcome(thread, standing, went_on=False)
+    return await _outcome(live, thread, standing, went_on=False)
 
 
 async def learn_from(
@@ -290,7 +291,7 @@ class _Run:
             self._tell(questions)
         elif is_finished(standing):
             await keep_latest_run(self.graph.checkpointer, self.thread_id)
-        return _outcome(self.thread_id, standing)
+        return await _outcome(self.services, self.thread_id, standing)
 
     def _tell(self, questions: Sequence[Question]) -> None:
         if self.on_event is None:
@@ -310,7 +311,7 @@ def _unopened(thread_id: str, standing: StateSnapshot) -> RunOutcome:
     )
 
 
-def _outcome(thread_id: str, standing: StateSnapshot, *, went_on: bool = True) -> RunOutcome:
+async def _outcome(services: Services, thread_id: str, standing: StateSnapshot, *, went_on: bool = True) -> RunOutcome:
     state, questions = cast("ContestState", standing.values), open_questions(standing.interrupts)
     said = state.get("messages", [])
     return RunOutcome(
@@ -321,7 +322,7 @@ def _outcome(thread_id: str, standing: StateSnapshot, *, went_on: bool = True) -
         theme=state["theme"],
         report=ResearchReport.model_validate(report) if (report := state.get("report")) else None,
         markdown=str(said[-1].text) if state.get("report") and said else None,
-        summary=ExecutionSummary.model_validate(summary) if (summary := state.get("summary")) else None,
+        summary=await whole_summary(services, state),
         files=state.get("files", []),
         usage=usage_of(state),
         questions=questions,

@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,14 @@ from contend.learning.nodes import LearnNodes
 from contend.learning.reflector import ReflectorAgent
 from contend.learning.sections import SectionFile
 from contend.llm.budget import Ledger
-from contend.llm.context import COMPACT_PASSAGE_TOKENS, DEFAULT_CONTEXT_TOKENS, profile_of
-from contend.llm.model import Answer, Model, R, Scope
-from contend.llm.models import LanguageModels
+from contend.llm.context import DEFAULT_CONTEXT_TOKENS, profile_of
+from contend.llm.model import Model
+from contend.llm.models import LanguageModels, RoleModel
 from contend.llm.providers import Providers
 from contend.models.events import DocumentsRead, Event
 from contend.models.options import MetricConfig, ResolvedOptions, Role, TeamConfig
 from contend.models.record import Language
-from contend.models.research import Found, Passage
+from contend.models.research import Found
 from contend.models.submission import Submission
 from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, local_now
 from contend.registry import Function, load_function
@@ -38,12 +38,9 @@ from contend.stores.documents import DocumentStore
 from contend.stores.playbooks import PlaybookStore
 from contend.stores.record import RecordStore
 from contend.stores.record_documents import RecordDocuments
-from contend.text import clean, estimate_tokens, shorten
+from contend.text import clean, shorten
 
-PASSAGE_CHARACTERS = 2000
 _NEAREST_HITS = 200
-# The same passages are offered again and again: to writer and reviewer, in each round, to each team.
-_tokens = lru_cache(maxsize=1024)(estimate_tokens)
 
 
 class Services:
@@ -145,7 +142,7 @@ class Services:
         run = self.runs.get(execution_id)
         return profile_of(name, run.options).tokens if run else DEFAULT_CONTEXT_TOKENS
 
-    def named(self, role: Role, execution_id: str) -> Model:
+    def _model_of(self, role: Role, execution_id: str) -> Model:
         """The model that plays a role in an execution; in one that no run of this process opened, the configured."""
         run, models = self.runs.get(execution_id), self.config.models
         default = models.roles.get(role, models.default)
@@ -155,13 +152,13 @@ class Services:
 
     @cached_property
     def reflector(self) -> ReflectorAgent:
-        return ReflectorAgent(_RoleModel("reflector", self))
+        return ReflectorAgent(RoleModel("reflector", self._model_of))
 
     @cached_property
     def curator(self) -> CuratorAgent:
         builder = UserPromptBuilder(self.templates, library=self.library)
         sections = SectionFile(self.config.files["config/sections.yaml"])
-        return CuratorAgent(_RoleModel("curator", self), builder, self.playbooks, sections=sections)
+        return CuratorAgent(RoleModel("curator", self._model_of), builder, self.playbooks, sections=sections)
 
     @cached_property
     def learn_nodes(self) -> LearnNodes:
@@ -291,21 +288,6 @@ class Services:
 
     # Documents
 
-    async def passages(
-        self, references: Sequence[Mapping[str, Any]], *, tokens: int = COMPACT_PASSAGE_TOKENS
-    ) -> list[Passage]:
-        """Passages with their texts, in order, as many as take at most `tokens` together, estimated; at least one."""
-        texts = await self.documents.get_many([reference["id"] for reference in references])
-        chosen: list[Passage] = []
-        left = tokens
-        for reference in references:
-            text = shorten(texts[reference["id"]], PASSAGE_CHARACTERS)
-            left -= _tokens(text)
-            if left < 0 and chosen:
-                break
-            chosen.append(Passage.model_validate({**reference, "text": text}))
-        return chosen
-
     async def submission(self, document: str | None) -> Submission | None:
         return None if document is None else await self.require_submission(document)
 
@@ -324,25 +306,3 @@ class Services:
         """Close stores and connections; queued rows are written first."""
         await self.record.close()
         await self.models.providers.aclose()
-
-
-class _RoleModel:
-    """The model of a role, whichever the execution named by the call's scope has set for it."""
-
-    def __init__(self, role: Role, services: Services) -> None:
-        self.name: str = role
-        self._role = role
-        self._services = services
-
-    async def structured(
-        self,
-        prompt: str,
-        reply_type: type[R],
-        values: Mapping[str, object],
-        *,
-        scope: Scope,
-        spread_over: str | None = None,
-        faults: Callable[[R], str] | None = None,
-    ) -> Answer[R]:
-        model = self._services.named(self._role, scope.execution_id)
-        return await model.structured(prompt, reply_type, values, scope=scope, spread_over=spread_over, faults=faults)

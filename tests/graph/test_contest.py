@@ -57,6 +57,7 @@ async def test_a_team_that_fails_in_a_later_round_keeps_its_best(contest: Contes
     assert outcome.summary is not None
     kept = {result.team_id: result.round_number for result in outcome.summary.team_results}
     assert kept["beta"] == 1
+    assert all("## References" in result.submission_content for result in outcome.summary.team_results)
     assert outcome.status == "partial"
     assert outcome.usage.requests == sum(call.status == 200 for call in vendors.calls)
 

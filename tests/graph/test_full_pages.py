@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -31,6 +31,12 @@ name = "Web"
 sources = ["tavily"]
 max_iterations = 1
 """
+
+
+async def texts_of(services: Services, state: Mapping[str, Any]) -> list[str]:
+    """The passages at work."""
+    texts = await services.documents.get_many(passage["id"] for passage in state["passages"])
+    return list(texts.values())
 
 
 def page_about(*told: str) -> Answer:
@@ -250,10 +256,10 @@ async def test_a_research_that_was_stopped_while_it_read_repeats_no_call_of_a_mo
 
         ended = await graph.ainvoke(None, CONFIG)
 
-        offered = await services.passages((await graph.aget_state(CONFIG)).values["passages"])
+        offered = await texts_of(services, (await graph.aget_state(CONFIG)).values)
         await services.aclose()
     assert ended["report"]
-    assert any(FACT in passage.text for passage in offered)
+    assert any(FACT in text for text in offered)
     assert vendors.prompts().count("supervisor/plan") == 1
     assert web.read() == ["/hum", "/hum"]
 
@@ -274,8 +280,7 @@ async def test_json_in_a_page_that_would_revive_objects_stays_text(
     await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options(sources=["tavily"]))
 
     state = (await graph.aget_state(CONFIG)).values
-    offered = await services.passages(state["passages"])
-    assert any(planted in passage.text for passage in offered)
+    assert any(planted in text for text in await texts_of(services, state))
 
 
 async def test_orders_in_a_page_stand_between_delimiters_in_prompts(contest: Contest, web: Web) -> None:

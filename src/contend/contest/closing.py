@@ -60,7 +60,9 @@ class ClosingNodes:
         winner = winner_of(outcomes)
         status, notes = status_of(outcomes, winner, ended_budgets(state))
         texts = {
-            outcome.team.team_id: (await self.services.require_submission(outcome.best.submission)).content
+            outcome.team.team_id: (
+                await self.services.require_submission(outcome.best.submission)
+            ).report.executive_summary
             for outcome in outcomes
             if outcome.best is not None
         }

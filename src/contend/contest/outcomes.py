@@ -11,6 +11,7 @@ from contend.models.record import Record
 from contend.models.round import ExitReason, LeaderboardEntry, Round, best_round, ranked
 from contend.models.rows import EvaluationRow, SubmissionRow
 from contend.models.task import ExecutionSummary, RoundResult, RunStatus, RunUsage, TeamStatus
+from contend.services import Services
 from contend.team_kinds import team_kind
 
 BUDGETS: frozenset[ExitReason] = frozenset({"max_tokens", "max_usd", "max_minutes", "max_calls"})
@@ -123,7 +124,7 @@ def _named(teams: Sequence[str]) -> str:
 def summary_of(
     task: dict[str, Any], outcomes: Sequence[TeamOutcome], winner: TeamOutcome | None, texts: Mapping[str, str]
 ) -> ExecutionSummary:
-    """The execution when its teams are done. `texts` holds each team's best submission."""
+    """The execution when its teams are done. `texts` says by team in short what its best submission does."""
     best = winner.best if winner else None
     return ExecutionSummary(
         task_id=task["task_id"],
@@ -134,6 +135,20 @@ def summary_of(
         best_score=best.score if best else None,
         total_execution_time_seconds=max(0.001, active_seconds(outcomes)),
     )
+
+
+async def whole_summary(services: Services, state: ContestState) -> ExecutionSummary | None:
+    """The execution's summary, each team's best submission whole: the state holds only what it comes to."""
+    if not (kept := state.get("summary")):
+        return None
+    summary = ExecutionSummary.model_validate(kept)
+    best = {outcome.team.team_id: outcome.best for outcome in outcomes_of(state)}
+    whole = []
+    for result in summary.team_results:
+        played = best[result.team_id]
+        content = (await services.require_submission(played.submission if played else None)).content
+        whole.append(result.model_copy(update={"submission_content": content}))
+    return summary.model_copy(update={"team_results": whole})
 
 
 def _result(outcome: TeamOutcome, texts: Mapping[str, str]) -> RoundResult:

@@ -23,7 +23,7 @@ class ContestInput(TypedDict, total=False):
 
 
 class ContestOutput(TypedDict, total=False):
-    """`report` is a ResearchReport, `summary` an ExecutionSummary.
+    """`report` is a ResearchReport, `summary` an ExecutionSummary with what each team's best submission comes to.
 
     The last message is the report in Markdown, or says why there is none.
     """

@@ -1,13 +1,14 @@
 """The language models of a process: each made at first use by its name, and how much each can read."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 from contend.llm.budget import Ledger
 from contend.llm.chat import ChatModel
 from contend.llm.context import ModelContext
-from contend.llm.model import Model
+from contend.llm.model import Answer, Model, R, Scope
 from contend.llm.providers import Providers
 from contend.llm.recording import Recording, RecordingModel, ReplayModel
+from contend.models.options import Role
 from contend.prompts import PromptLibrary
 from contend.settings import ModelsConfig, Settings
 
@@ -76,3 +77,25 @@ class LanguageModels:
             return chat
         kept = self._settings.located(str(file))
         return RecordingModel(chat, kept, context=lambda execution_id: self._context_of(name, execution_id))
+
+
+class RoleModel:
+    """The model of a role, whichever `named` gives for the execution of the call's scope. Implements `Model`."""
+
+    def __init__(self, role: Role, named: Callable[[Role, str], Model]) -> None:
+        self.name: str = role
+        self._role = role
+        self._named = named
+
+    async def structured(
+        self,
+        prompt: str,
+        reply_type: type[R],
+        values: Mapping[str, object],
+        *,
+        scope: Scope,
+        spread_over: str | None = None,
+        faults: Callable[[R], str] | None = None,
+    ) -> Answer[R]:
+        model = self._named(self._role, scope.execution_id)
+        return await model.structured(prompt, reply_type, values, scope=scope, spread_over=spread_over, faults=faults)
