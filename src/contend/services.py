@@ -142,7 +142,7 @@ class Services:
         run = self.runs.get(execution_id)
         return profile_of(name, run.options).tokens if run else DEFAULT_CONTEXT_TOKENS
 
-    def _model_of(self, role: Role, execution_id: str) -> Model:
+    def named(self, role: Role, execution_id: str) -> Model:
         """The model that plays a role in an execution; in one that no run of this process opened, the configured."""
         run, models = self.runs.get(execution_id), self.config.models
         default = models.roles.get(role, models.default)
@@ -152,13 +152,13 @@ class Services:
 
     @cached_property
     def reflector(self) -> ReflectorAgent:
-        return ReflectorAgent(RoleModel("reflector", self._model_of))
+        return ReflectorAgent(RoleModel("reflector", self.named))
 
     @cached_property
     def curator(self) -> CuratorAgent:
         builder = UserPromptBuilder(self.templates, library=self.library)
         sections = SectionFile(self.config.files["config/sections.yaml"])
-        return CuratorAgent(RoleModel("curator", self._model_of), builder, self.playbooks, sections=sections)
+        return CuratorAgent(RoleModel("curator", self.named), builder, self.playbooks, sections=sections)
 
     @cached_property
     def learn_nodes(self) -> LearnNodes:

@@ -14,7 +14,7 @@ import contend.cli.words
 from contend.cli.text import STATUS, WHY_STOPPED
 from contend.cli.words import JAPANESE
 from contend.models.options import Approval
-from contend.models.task import RunStatus, TeamState
+from contend.models.task import RunStatus, TeamStage
 from contend.text import detect_language
 from fakes.terminal import CONTEND, Terminal, said_by
 from fakes.vendors import Vendors
@@ -137,7 +137,7 @@ def _texts(tree: ast.AST) -> Iterator[str]:
 def test_every_message_of_the_command_line_has_its_japanese() -> None:
     messages = set(_messages())
 
-    states = {*STATUS.values(), *WHY_STOPPED.values(), *get_args(TeamState), *get_args(RunStatus), *get_args(Approval)}
+    states = {*STATUS.values(), *WHY_STOPPED.values(), *get_args(TeamStage), *get_args(RunStatus), *get_args(Approval)}
 
     assert len(messages) > 150
     assert (messages | states) - JAPANESE.keys() == set()

@@ -5,11 +5,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field
 
-from contend.approval import Question as OpenQuestion
+from contend.approval import Question
 from contend.models.evaluation import MetricScore
 from contend.models.options import RunOptions
 from contend.models.playbook import PlaybookVersion
-from contend.models.record import Identifier, Question, Record, Score, UtcDatetime, utc_now
+from contend.models.record import Identifier, QuestionText, Record, Score, UtcDatetime, utc_now
 from contend.models.research import SearchResult
 from contend.models.round import ExitReason, LeaderboardEntry
 from contend.models.task import RunStatus, RunUsage, TeamStatus
@@ -81,7 +81,7 @@ class ResearchRequest(Record):
 
     model_config = _example(theme="Why do long bridges hum in the wind?", max_iterations=5)
 
-    theme: Question
+    theme: QuestionText
     max_iterations: int = Field(default=5, ge=1, le=10)
     enable_human_intervention: bool = False
     checkpointer_type: CheckpointerType | None = None
@@ -219,7 +219,7 @@ class ResearchDetails(ResearchItem):
     leaderboard: list[LeaderboardEntry] = Field(default_factory=list)
     exit_reasons: dict[str, ExitReason] = Field(default_factory=dict)
     usage: RunUsage = Field(default_factory=RunUsage)
-    questions: list[OpenQuestion] = Field(default_factory=list)
+    questions: list[Question] = Field(default_factory=list)
     has_report: bool = False
 
 
@@ -250,7 +250,7 @@ class Estimate(Record):
 class Questions(Record):
     """The questions that wait for a person."""
 
-    questions: list[OpenQuestion]
+    questions: list[Question]
 
 
 class Answers(Record):

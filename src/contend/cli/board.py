@@ -25,7 +25,7 @@ from contend.models.events import (
     WinnerPicked,
 )
 from contend.models.round import LeaderboardEntry
-from contend.models.task import RunUsage, TeamState
+from contend.models.task import RunUsage, TeamStage
 
 
 @dataclass
@@ -38,7 +38,7 @@ class TeamRow:
     best: float | None = None
     round_number: int = 0
     doing: str = field(default_factory=lambda: tr("waits for a slot"))
-    state: TeamState = "pending"
+    state: TeamStage = "pending"
 
 
 @dataclass

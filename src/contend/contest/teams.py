@@ -15,8 +15,7 @@ from contend.models.events import TeamDone, TeamStarted
 from contend.models.options import RunOptions, TeamConfig
 from contend.models.round import ExitReason
 from contend.models.rows import RoundStatusRow
-from contend.models.task import RunUsage, TeamStatus
-from contend.models.task import TeamState as Ended
+from contend.models.task import RunUsage, TeamStage, TeamStatus
 from contend.research.history import rounds_of
 from contend.run_context import RunContext
 from contend.services import Services
@@ -123,7 +122,7 @@ class Teams:
         return running.model_copy(update={"started_at": (known and known.started_at) or running.started_at})
 
 
-def _ending(error: BaseException, seconds: int) -> tuple[Ended, ExitReason, str]:
+def _ending(error: BaseException, seconds: int) -> tuple[TeamStage, ExitReason, str]:
     if isinstance(error, TimeoutError):
         return "timeout", "deadline", f"not done within {seconds} seconds"
     if isinstance(error, BudgetExhausted):

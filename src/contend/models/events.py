@@ -11,7 +11,7 @@ from contend.models.options import Approval
 from contend.models.record import Record, Score, UtcDatetime, utc_now
 from contend.models.research import ResearchPlan
 from contend.models.round import ExitReason, LeaderboardEntry
-from contend.models.task import RunStatus, RunUsage, TeamState
+from contend.models.task import RunStatus, RunUsage, TeamStage
 
 MOST_HITS = 10
 """So many hits of a search are told."""
@@ -180,7 +180,7 @@ class RoundJudged(Event):
 class TeamDone(Event):
     type: Literal["team_done"] = "team_done"
     team_id: str
-    status: TeamState
+    status: TeamStage
     error_message: str | None = None
 
 

@@ -53,7 +53,7 @@ Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 QUESTION_CHARACTERS = 8_000
 TITLE_CHARACTERS = 500
 
-Question = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=QUESTION_CHARACTERS)]
+QuestionText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=QUESTION_CHARACTERS)]
 """What a run is asked: 1 to 8,000 characters after stripping."""
 
 Theme = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=TITLE_CHARACTERS)]

@@ -12,7 +12,7 @@ from contend.models.task import RunStatus
 
 RoundNumber = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
-Decision = Literal["continue", "stop"]
+RoundDecision = Literal["continue", "stop"]
 
 
 class ExecutionRow(Record):
@@ -81,7 +81,7 @@ class RoundStatusRow(Record):
     execution_id: Text
     team_id: Identifier
     round_number: RoundNumber
-    decision: Decision
+    decision: RoundDecision
     reasoning: str = ""
     confidence: Score | None = None
     exit_reason: ExitReason | None = None
@@ -109,7 +109,7 @@ class RoundRow(Record):
     feedback: str = ""
     details: dict[str, Any] = Field(default_factory=dict)
     evaluated_at: UtcDatetime | None = None
-    decision: Decision | None = None
+    decision: RoundDecision | None = None
     reasoning: str = ""
     confidence: Score | None = None
     exit_reason: ExitReason | None = None

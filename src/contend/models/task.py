@@ -6,13 +6,13 @@ from uuid import UUID, uuid4
 
 from pydantic import UUID4, Field, computed_field
 
-from contend.models.record import ComputingRecord, Identifier, Question, Record, Score, Text, UtcDatetime, utc_now
+from contend.models.record import ComputingRecord, Identifier, QuestionText, Record, Score, Text, UtcDatetime, utc_now
 
-TeamState = Literal["pending", "running", "completed", "failed", "timeout"]
+TeamStage = Literal["pending", "running", "completed", "failed", "timeout"]
 RunStatus = Literal["running", "completed", "partial", "failed", "interrupted"]
 """`interrupted` is resumable: stopped, crashed or waiting for a person."""
 
-_NEXT: dict[TeamState, set[TeamState]] = {
+_NEXT: dict[TeamStage, set[TeamStage]] = {
     "pending": {"running"},
     "running": {"completed", "failed", "timeout"},
     "completed": set(),
@@ -25,7 +25,7 @@ class OrchestratorTask(Record):
     """What one execution is asked to do. `timeout_seconds` holds per team."""
 
     task_id: UUID4 = Field(default_factory=uuid4)
-    user_prompt: Question
+    user_prompt: QuestionText
     team_configs: list[Path] = Field(min_length=1)
     created_at: UtcDatetime = Field(default_factory=utc_now)
     timeout_seconds: int = Field(gt=0)
@@ -36,13 +36,13 @@ class TeamStatus(Record):
 
     team_id: Identifier
     team_name: Text
-    status: TeamState = "pending"
+    status: TeamStage = "pending"
     current_round: int = Field(default=0, ge=0)
     started_at: UtcDatetime | None = None
     completed_at: UtcDatetime | None = None
     error_message: str | None = None
 
-    def to(self, status: TeamState, *, error_message: str | None = None) -> Self:
+    def to(self, status: TeamStage, *, error_message: str | None = None) -> Self:
         """The status after a transition; the same status again changes nothing.
 
         Raises:
@@ -131,7 +131,7 @@ class ExecutionSummary(ComputingRecord):
     """An execution when its teams are done: the best round of each team that has one, and every team's status."""
 
     task_id: UUID
-    user_prompt: Question
+    user_prompt: QuestionText
     team_results: list[RoundResult] = Field(default_factory=list)
     team_statuses: list[TeamStatus] = Field(default_factory=list)
     best_team_id: Identifier | None = None

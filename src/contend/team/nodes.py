@@ -13,7 +13,6 @@ from contend.models.events import RoundStarted
 from contend.models.replies import JudgmentReply
 from contend.models.round import Judgment, Round, best_round
 from contend.models.task import CallUsage
-from contend.points import uncovered_points
 from contend.preflight import is_alone
 from contend.research.history import keep_round
 from contend.run_context import RunContext
@@ -21,6 +20,7 @@ from contend.services import Services
 from contend.team.alone import TeamAlone
 from contend.team.evaluation import evaluation_of
 from contend.team.metrics import measure, metric_tasks, unscored
+from contend.team.metrics.plan_points import uncovered_points
 from contend.team.recording import record_decision, record_evaluation, record_round_start, record_submission
 from contend.team.rounds import NextStep, decide, judged
 from contend.team.state import MetricTask, TeamState, TeamUpdate

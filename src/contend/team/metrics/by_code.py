@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from contend.models.evaluation import Measurement
 from contend.models.record import Language
 from contend.models.submission import Submission
-from contend.points import names_something, uncovered_points
 from contend.services import Services
+from contend.team.metrics.plan_points import names_something, uncovered_points
 from contend.team.metrics.support import checked_validity, citation_support
 from contend.team.state import MetricTask
 from contend.text import shorten
