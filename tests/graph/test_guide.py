@@ -93,7 +93,7 @@ def test_the_metric_by_a_function_is_scored(reader: Path, tmp_path: Path) -> Non
     (workspace / "config").mkdir(parents=True)
     (workspace / block.splitlines()[0].removeprefix("# ")).write_text(block, "utf-8")
     (workspace / "config" / "evaluator.toml").write_text(
-        '[[evaluator.metrics]]\nname = "short"\nkind = "python"\nfunction = "my_metrics:short_sentences"\n', "utf-8"
+        '[[evaluator.metrics]]\nname = "short"\nfunction = "my_metrics:short_sentences"\n', "utf-8"
     )
     options = RunOptions(documents=[str(reader / "papers")], sources=["local"], max_rounds=1)
 

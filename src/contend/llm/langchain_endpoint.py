@@ -201,10 +201,12 @@ async def _ask(
     chat: "BaseChatModel", messages: Sequence[tuple[str, str]], response_format: Mapping[str, Any]
 ) -> Completion:
     config: Any = {"tags": ["nostream"]}
-    shape = response_format.get("json_schema", {}).get("schema")
+    shape = response_format.get("json_schema")
     if shape is None:
         return _completion(await chat.ainvoke(messages, config), None)
-    answer: Any = await chat.with_structured_output(shape, include_raw=True).ainvoke(messages, config)
+    # Most models take a shape as a tool, which needs a name.
+    named = {"title": shape["name"], "description": shape["name"], **shape["schema"]}
+    answer: Any = await chat.with_structured_output(named, include_raw=True).ainvoke(messages, config)
     return _completion(answer["raw"], answer["parsed"])
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import Field, StringConstraints, model_validator
 
 from contend.models.evaluation import CODE_METRIC_NAMES
-from contend.models.record import Identifier, Language, Record, Score
+from contend.models.record import FunctionName, Identifier, Language, Record, Score
 from contend.models.round import RoundPromptConfig
 
 Role = Literal["supervisor", "writer", "reviewer", "evaluator", "judge", "reflector", "curator"]
@@ -107,8 +107,13 @@ class MetricConfig(Record):
     weight: Score | None = None
     model: str | None = None
     rubric: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=10_000)] | None = None
-    function: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")] | None = None
+    function: FunctionName | None = None
     timeout_seconds: float = Field(default=30, gt=0, le=600)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _function_says_the_kind(cls, values: object) -> object:
+        return {"kind": "python", **values} if isinstance(values, dict) and values.get("function") else values
 
     @model_validator(mode="after")
     def _fits_its_kind(self) -> "MetricConfig":

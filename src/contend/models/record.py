@@ -50,6 +50,9 @@ def is_identifier(name: str) -> bool:
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 """Stripped and not blank."""
 
+FunctionName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")]
+"""`module:function`: a function of the user's own, in a Python file of the workspace."""
+
 QUESTION_CHARACTERS = 8_000
 TITLE_CHARACTERS = 500
 

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from contend.errors import InputError
 from contend.models.options import EvaluatorConfig, JudgmentConfig, Role, Rounds, RunOptions, TeamConfig
-from contend.models.record import Identifier, Record
+from contend.models.record import FunctionName, Identifier, Record
 from contend.models.research import SourceName
 from contend.resources import resource
 from contend.settings.checking import M, checked
@@ -74,7 +74,7 @@ class ProviderConfig(Record):
     """
 
     kind: str = "openai"
-    function: str | None = None
+    function: FunctionName | None = None
     base_url: str | None = None
     api_key_env: str | None = None
     max_calls_in_flight: Annotated[int, Field(ge=1)] | None = None
@@ -104,7 +104,7 @@ class SourceConfig(Record):
     """
 
     kind: str | None = None
-    function: str | None = None
+    function: FunctionName | None = None
     interval_seconds: float = Field(default=0.0, ge=0)
     deadline_seconds: float = Field(default=30.0, gt=0)
     read_pages: bool = False
