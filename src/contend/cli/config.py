@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import SecretStr
-from rich.table import Table
 from rich.text import Text
 
-from contend.cli.screen import advise, say, say_json, show
+from contend.cli.screen import advise, plain_table, say, say_json, show
 from contend.cli.text import counted, plain
 from contend.cli.words import tr
 from contend.errors import InputError, StoreError
@@ -51,7 +50,7 @@ def show_config(*, workspace: Path | None, as_json: bool) -> None:
     if as_json:
         say_json([value._asdict() for value in values])
         return
-    table = _table(tr("Value"), "", tr("From"))
+    table = plain_table("Value", "", "From", fold={"Value", "", "From"})
     for value in values:
         table.add_row(value.name, Text(plain(_shown(value.value))), Text(value.origin, style="dim"))
     show(table)
@@ -66,7 +65,7 @@ def show_prompts(*, workspace: Path | None, as_json: bool) -> None:
     if as_json:
         say_json([row._asdict() for row in rows])
         return
-    table = _table(tr("Prompt"), "", tr("Variables"), tr("File"))
+    table = plain_table("Prompt", "", "Variables", "File", fold={"Prompt", "Variables", "File"})
     for row in rows:
         table.add_row(row.name, row.language, " ".join(row.variables), Text(_short(row.path), style="dim"))
     show(table)
@@ -205,13 +204,6 @@ def _short(path: str) -> str:
         return str(Path(path).relative_to(Path.cwd()))
     except ValueError:
         return path
-
-
-def _table(*names: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in names:
-        table.add_column(name, overflow="fold")
-    return table
 
 
 def write_workspace(folder: Path, *, force: bool) -> None:

@@ -4,10 +4,9 @@ import asyncio
 from pathlib import Path
 
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
-from contend.cli.screen import say_json, show
+from contend.cli.screen import plain_table, say_json, show
 from contend.cli.text import plain, score_text, usage_text
 from contend.cli.words import tr
 from contend.errors import InputError
@@ -34,10 +33,7 @@ def evaluate_file(file: Path, theme: str, *, model: str | None, workspace: Path 
 
 
 def _show(result: EvaluationResult, usage: RunUsage) -> None:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column(tr("Metric"), no_wrap=True)
-    table.add_column(tr("Score"), justify="right", no_wrap=True)
-    table.add_column(tr("Reason"), overflow="fold")
+    table = plain_table("Metric", "Score", "Reason", right={"Score"}, fold={"Reason"})
     for metric in result.metrics:
         table.add_row(
             metric.name,

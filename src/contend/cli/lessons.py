@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from contend.cli.screen import advise, say, say_json, show
+from contend.cli.screen import advise, plain_table, say, say_json, show
 from contend.cli.text import counted, plain
 from contend.cli.words import tr
 from contend.errors import InputError
@@ -66,10 +66,7 @@ def show_history(dataset: str, *, workspace: Path | None, as_json: bool) -> None
     if as_json:
         say_json([version.model_dump(mode="json") for version in versions])
         return
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column(tr("Version"), justify="right")
-    table.add_column(tr("Made"), no_wrap=True)
-    table.add_column(tr("By"), overflow="fold")
+    table = plain_table("Version", "Made", "By", right={"Version"}, fold={"By"})
     for version in versions:
         made_by = version.reason or tr("run {id}", id=version.execution_id)
         table.add_row(str(version.version), f"{version.saved_at.astimezone():%Y-%m-%d %H:%M}", Text(plain(made_by)))
@@ -294,10 +291,7 @@ def _parts(playbook: Playbook) -> Iterable[RenderableType]:
 
 
 def _table(bullets: Iterable[Bullet]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("Id", "Trust", "Votes", "Shown", "Difference"):
-        table.add_column(tr(name), no_wrap=True)
-    table.add_column(tr("Lesson"), overflow="fold")
+    table = plain_table("Id", "Trust", "Votes", "Shown", "Difference", "Lesson", fold={"Lesson"})
     for bullet in bullets:
         trial = bullet.trial
         difference = "" if trial.difference is None else f"{trial.difference * 100:+.1f}"

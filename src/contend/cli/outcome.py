@@ -12,7 +12,7 @@ from rich.text import Text
 from contend.app import RunOutcome
 from contend.approval import Question
 from contend.cli.board import Board, TeamRow
-from contend.cli.screen import advise, say, show
+from contend.cli.screen import advise, plain_table, say, show
 from contend.cli.text import (
     NO_MODEL,
     STATUS,
@@ -81,12 +81,7 @@ def _quotes(report: ResearchReport) -> list[RenderableType]:
 
 
 def _table(rows: list[TeamRow], message: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("#", justify="right")
-    table.add_column(tr("Team"), no_wrap=True, overflow="ellipsis", max_width=24)
-    table.add_column(tr("Best"), justify="right", no_wrap=True)
-    table.add_column(tr("Rounds"), justify="right")
-    table.add_column(tr("End"), overflow="fold")
+    table = plain_table("#", "Team", "Best", "Rounds", "End", right={"#", "Best", "Rounds"}, fold={"End"})
     for row in rows:
         best = "–" if row.rank is None else score_text(row.best)
         state = tr(row.state)

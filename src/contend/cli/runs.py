@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import typer
-from rich.console import Group, JustifyMethod
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from contend.cli.screen import advise, say, say_json, show
+from contend.cli.screen import advise, plain_table, say, say_json, show
 from contend.cli.stored_runs import from_record, named_thread, no_run, stored_run
 from contend.cli.text import STATUS, STYLE, WHY_STOPPED, counted, models_text, plain, score_text, usage_text
 from contend.cli.words import tr
@@ -57,7 +57,8 @@ def show_runs(limit: int, *, workspace: Path | None, as_json: bool) -> None:
         say(tr("No runs yet in {folder}.", folder=settings.folder))
         advise("contend run THEME --docs FOLDER")
         return
-    table = _plain_table("Thread", "Started", "Status", "Best", "Theme")
+    table = plain_table("Thread", "Started", "Status", "Best", "Theme", right={"Best"})
+    table.columns[-1].ratio, table.expand = 1, True  # the question has one line, in what the others leave
     for row in current:
         started = f"{row.created_at.astimezone():%Y-%m-%d %H:%M}"
         status = Text(tr(row.status), style=STYLE[row.status])
@@ -141,7 +142,7 @@ def _short_id(thread: str, threads: list[str]) -> str:
 
 def _teams(run: StoredRun) -> Table:
     entries = {entry.team_id: entry for entry in run.leaderboard}
-    table = _plain_table("#", "Team", "Status", "Rounds", "Best", "Why")
+    table = plain_table("#", "Team", "Status", "Rounds", "Best", "Why", right={"#", "Rounds", "Best"}, fold={"Why"})
     for status in sorted(run.teams, key=lambda team: _place(entries.get(team.team_id))):
         entry, rounds = entries.get(status.team_id), [row for row in run.rounds if row.team_id == status.team_id]
         table.add_row(
@@ -175,7 +176,8 @@ def _why(status: TeamStatus, reason: ExitReason | None, message: str) -> str:
 
 def _ranking(run: StoredRun) -> Table:
     most = max((row.round_number for row in run.rounds), default=0)
-    table = _plain_table("#", "Team", "Best", *(tr("Round {number}", number=number) for number in range(1, most + 1)))
+    rounds = [tr("Round {number}", number=number) for number in range(1, most + 1)]
+    table = plain_table("#", "Team", "Best", *rounds, right={"#", "Best", *rounds})
     for entry in run.leaderboard:
         scores: dict[int, Any] = {
             row.round_number: score_text(row.score) for row in run.rounds if row.team_id == entry.team_id
@@ -183,19 +185,6 @@ def _ranking(run: StoredRun) -> Table:
         cells = [scores.get(number, "") for number in range(1, most + 1)]
         best = score_text(entry.best_score) if entry.rank else "–"
         table.add_row(str(entry.rank or "–"), Text(plain(entry.team_name)), best, *cells)
-    return table
-
-
-def _plain_table(*names: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in names:
-        text = name in {"Thread", "Team", "Started", "Status", "Theme", "Why"}
-        justify: JustifyMethod = "left" if text else "right"
-        if name == "Theme":  # one line, in what the others leave
-            table.add_column(tr(name), no_wrap=True, overflow="ellipsis", ratio=1)
-            table.expand = True
-        else:
-            table.add_column(tr(name), justify=justify, no_wrap=name != "Why")
     return table
 
 

@@ -4,11 +4,11 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import typer
 from rich.cells import cell_len
-from rich.console import Console, RenderableType
+from rich.console import Console, JustifyMethod, OverflowMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -63,6 +63,16 @@ def note(line: str) -> None:
 
 def say_json(value: object, *, indent: int | None = 2) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def plain_table(*names: str, right: Collection[str] = (), fold: Collection[str] = ()) -> Table:
+    """A table without lines. Columns keep to one line, unless they may `fold`; figures stand at the `right`."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in names:
+        justify: JustifyMethod = "right" if name in right else "left"
+        overflow: OverflowMethod = "fold" if name in fold else "ellipsis"
+        table.add_column(tr(name), justify=justify, no_wrap=name not in fold, overflow=overflow)
+    return table
 
 
 def facts_table(facts: Iterable[tuple[str, str | Text]], *, no_wrap: bool = False) -> Table:

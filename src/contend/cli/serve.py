@@ -52,7 +52,7 @@ def serve_graphs(host: str, port: int, *, expose: bool, workspace: Path | None) 
     write_file(config, json.dumps(_absolute(resource("langgraph.json")), indent=2))
     note(
         tr(
-            "Serving the workspace {folder} on {address}; Ctrl-C stops it.",
+            "Serving the workspace {folder} on {address}, the live page at {address}/app/; Ctrl-C stops it.",
             folder=folder,
             address=f"http://{host}:{port}",
         )

@@ -262,8 +262,8 @@ JAPANESE = {
     "`contend serve` opens the graphs in Studio": "`contend serve` でグラフを Studio に開けます",
     # The server and its page
     "the extra `serve` is not installed": "追加機能 `serve` が入っていません",
-    "Serving the workspace {folder} on {address}; Ctrl-C stops it.": (
-        "作業フォルダー {folder} を {address} で公開しています。Ctrl-C で止まります。"
+    "Serving the workspace {folder} on {address}, the live page at {address}/app/; Ctrl-C stops it.": (
+        "作業フォルダー {folder} を {address} で、ページを {address}/app/ で公開しています。Ctrl-C で止まります。"
     ),
     "No browser was found on this machine: open the address above in one.": (
         "このマシンにブラウザーが見つかりません。上のアドレスをブラウザーで開いてください。"
