@@ -108,7 +108,7 @@ async def one_pass(corpus: str, folder: Path) -> int:
     """The tokens of a writer that reads all documents once."""
     documents, theme = _CORPORA[corpus]
     services = Services(load_settings(workspace=folder, OPENAI_API_KEY="sk-stub"))
-    source = services.source("local", [str(documents)])
+    source = services.sources.get("local", [str(documents)])
     if not isinstance(source, LocalDocuments):
         raise SystemExit("the documents of a benchmark are local")
     await source.read_all()

@@ -149,7 +149,7 @@ async def check_run(
         sources_off=off,
         warnings=[*filter(None, [None if options.recorded else judges_warning(options, teams)]), *store_warnings],
         fingerprint=config_fingerprint(services, options),
-        left_out=await services.left_out(options.documents, read=False) if "local" in on else [],
+        left_out=await services.sources.left_out(options.documents, read=False) if "local" in on else [],
         unsure=unsure,
     )
 
@@ -193,7 +193,7 @@ def config_fingerprint(services: Services, options: ResolvedOptions) -> dict[str
 
 def _check_files(services: Services, resolved: Resolved) -> None:
     for name in {"local", *_wanted_sources(services, resolved)}:
-        services.source(name, resolved.options.documents)
+        services.sources.get(name, resolved.options.documents)
     services.library.check(resolved.options.language)
     _check_metrics(services, resolved.options.evaluator)
     _check_prices(services, resolved)
@@ -240,14 +240,14 @@ def _settled_kind(resolved: Resolved) -> Resolved:
 
 def _wanted_sources(services: Services, resolved: Resolved) -> list[str]:
     """Those of the run that a team searches; one that there is not is among them, to be refused."""
-    wanted = resolved.options.sources or list(services.source_factories)
+    wanted = resolved.options.sources or list(services.sources.factories)
     used = {name for team in resolved.teams for name in team.sources}
-    return [name for name in wanted if name in used or name not in services.source_factories]
+    return [name for name in wanted if name in used or name not in services.sources.factories]
 
 
 async def _checked_sources(services: Services, resolved: Resolved) -> tuple[list[str], dict[str, str]]:
     asked = _wanted_sources(services, resolved)
-    sources = [services.source(name, resolved.options.documents) for name in asked]
+    sources = [services.sources.get(name, resolved.options.documents) for name in asked]
     reasons = dict(zip(asked, await asyncio.gather(*(source.check() for source in sources)), strict=True))
     off = {name: reason for name, reason in reasons.items() if reason is not None}
     on = [name for name in asked if name not in off]

@@ -6,10 +6,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-from contend.errors import DraftError, InputError, StoreError
+from contend.errors import DraftError, StoreError
 from contend.learning.curator import CuratorAgent
 from contend.learning.nodes import LearnNodes
 from contend.learning.reflector import ReflectorAgent
@@ -19,28 +18,20 @@ from contend.llm.context import DEFAULT_CONTEXT_TOKENS, profile_of
 from contend.llm.model import Model
 from contend.llm.models import LanguageModels, RoleModel
 from contend.llm.providers import Providers
-from contend.models.events import DocumentsRead, Event
+from contend.models.events import Event
 from contend.models.options import MetricConfig, ResolvedOptions, Role, TeamConfig
 from contend.models.record import Language
-from contend.models.research import Found
 from contend.models.submission import Submission
 from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, local_now
 from contend.registry import Function, load_function
 from contend.run_context import RunContext, options_file
-from contend.settings import Config, Settings, environment_options, load_config
-from contend.sources.arxiv import ArxivSource
-from contend.sources.full_text import FullTexts
+from contend.settings import Config, Settings, load_config
 from contend.sources.kinds import source_factories
-from contend.sources.local.documents import LocalDocuments
-from contend.sources.local.library import CatalogueEntry
-from contend.sources.source import Source
+from contend.sources.source_set import SourceSet
 from contend.stores.documents import DocumentStore
 from contend.stores.playbooks import PlaybookStore
 from contend.stores.record import RecordStore
 from contend.stores.record_documents import RecordDocuments
-from contend.text import clean, shorten
-
-_NEAREST_HITS = 200
 
 
 class Services:
@@ -57,7 +48,6 @@ class Services:
         folder = settings.folder
         self.settings = settings
         self.folder = folder
-        self.served = served
         self.config: Config = load_config(folder)
         self.templates = PromptBuilderSettings.load(folder)
         self.library = PromptLibrary(folder, self.templates, clock=clock)
@@ -78,8 +68,13 @@ class Services:
         self.runs: dict[str, RunContext] = {}
         """The executions that run in this process, by id."""
         self.now: Callable[[], float] = time.monotonic
-        self.source_factories = source_factories(self.config.sources, settings, self.function)
-        self._sources: dict[tuple[str, tuple[str, ...]], Source] = {}
+        self.sources = SourceSet(
+            source_factories(self.config.sources, settings, self.function),
+            settings,
+            own_documents=self.config.options.documents or [],
+            served=served,
+            tell=self.tell,
+        )
 
     # Runs
 
@@ -105,9 +100,13 @@ class Services:
         Raises:
             StoreError: this process goes on with it, and its options or the record can't be read.
         """
-        run = self.runs.get(state["execution_id"])
-        if run is None:
-            run = self.open_run(state["execution_id"], await self._options_of(state), goes_on=True)
+        execution_id = state["execution_id"]
+        if execution_id not in self.runs:
+            options = await self._options_of(state)
+            # Branches come at the same time; whoever read the options first has opened it.
+            if execution_id not in self.runs:
+                self.open_run(execution_id, options, goes_on=True)
+        run = self.runs[execution_id]
         await run.recalled()
         return run
 
@@ -199,92 +198,6 @@ class Services:
     @cached_property
     def _prompt_names(self) -> frozenset[str]:
         return frozenset(self.library.names())
-
-    # Sources
-
-    def source(self, name: str, documents: Sequence[str]) -> Source:
-        """A source by name; local documents by their paths, so that runs on the same folder share an index.
-
-        Raises:
-            InputError: no source has this name, or a document path does not exist or may not be read.
-        """
-        if name not in self.source_factories:
-            raise InputError(f"sources: no source {name!r}; choose from {', '.join(self.source_factories)}")
-        key = (name, tuple(documents) if name == "local" else ())
-        if key not in self._sources:
-            self._sources[key] = self.source_factories[name]([*map(self._located, documents)])
-        return self._sources[key]
-
-    def _located(self, named: str) -> Path:
-        """Where a document lies; over a server only where its operator lets clients read.
-
-        Raises:
-            InputError: it lies elsewhere; says nothing of whether it is there.
-        """
-        path = self.settings.located(named)
-        if self.served and not any(path.resolve().is_relative_to(folder) for folder in self._served_folders):
-            raise InputError(
-                f"documents: this server may not read {shorten(clean(named, single_line=True), 200)}: name files or "
-                "folders of its workspace, or have the folder listed in its CONTEND_SERVED_FOLDERS"
-            )
-        return path
-
-    @cached_property
-    def _served_folders(self) -> list[Path]:
-        """The workspace, the folders that the operator listed, and the documents of the operator's own options."""
-        own = [*(environment_options().documents or []), *(self.config.options.documents or [])]
-        named = [self.settings.located(path) for path in [*self.settings.served_folders, *own]]
-        return [folder.resolve() for folder in [self.folder, *named]]
-
-    def document_paths(self, documents: Sequence[str]) -> list[Path]:
-        """Where a run's documents lie, to name what was found in them."""
-        return [*map(self.settings.located, documents)]
-
-    async def ready_source(self, name: str, documents: Sequence[str], execution_id: str) -> Source:
-        """A source to search. Where it reads many documents first, those who follow the run are told how far it is.
-
-        Raises:
-            InputError: as `source` does.
-        """
-        source = self.source(name, documents)
-        if isinstance(source, LocalDocuments):
-            await source.read_all(
-                lambda read, files: self.tell(DocumentsRead(execution_id=execution_id, read=read, files=files))
-            )
-        return source
-
-    async def catalogue(self, documents: Sequence[str], execution_id: str) -> list[CatalogueEntry]:
-        """The own documents as a planner sees them."""
-        source = await self.ready_source("local", documents, execution_id)
-        return await source.catalogue() if isinstance(source, LocalDocuments) else []
-
-    async def nearest_documents(self, documents: Sequence[str], execution_id: str, query: str) -> list[str]:
-        """The addresses of the own documents that answer a query best, best first."""
-        source = await self.ready_source("local", documents, execution_id)
-        return list(dict.fromkeys(hit.result.url for hit in await source.search(query, limit=_NEAREST_HITS)))
-
-    async def whole_documents(self, documents: Sequence[str], execution_id: str, most_tokens: int) -> list[Found]:
-        """All sections of the own documents in order; none where they take more than so many tokens together."""
-        source = await self.ready_source("local", documents, execution_id)
-        return await source.whole(most_tokens) if isinstance(source, LocalDocuments) else []
-
-    @cached_property
-    def full_texts(self) -> FullTexts:
-        """Pages and papers in full, read once for all teams."""
-        settings = self.settings
-        return FullTexts(ArxivSource(settings.arxiv_base_url), allowed=settings.fetch_allow)
-
-    async def left_out(self, documents: Sequence[str], *, read: bool) -> list[str]:
-        """The documents that are not searched, a line for each reason. Without `read`, as far as a listing tells."""
-        try:
-            source = self.source("local", documents)
-        except InputError as error:  # they are gone since the run began
-            return [str(error)]
-        if not isinstance(source, LocalDocuments):
-            return []
-        if read:
-            await source.read_all()
-        return source.told_left_out()
 
     # Documents
 

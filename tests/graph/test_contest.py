@@ -143,7 +143,7 @@ async def test_a_source_that_fails_is_off_and_named_and_the_others_go_on(contest
     team.write_text(team.read_text("utf-8").replace('["local"]', '["arxiv", "local"]'), "utf-8")
     down = DownSource()
     services = contest.services()
-    services.source_factories["arxiv"] = lambda _: down
+    services.sources.factories["arxiv"] = lambda _: down
 
     outcome = await contend.run(
         THEME, options=contest.options(sources=["arxiv", "local"], min_rounds=2, max_rounds=2), services=services
@@ -164,7 +164,7 @@ async def test_sources_that_all_fail_leave_no_report_and_are_named(
     for team in (workspace / "config" / "teams").glob("*.toml"):
         team.write_text(team.read_text("utf-8").replace('["local"]', '["arxiv"]'), "utf-8")
     services = contest.services()
-    services.source_factories["arxiv"] = lambda _: DownSource()
+    services.sources.factories["arxiv"] = lambda _: DownSource()
 
     outcome = await contend.run(theme, options=contest.options(sources=["arxiv"]), services=services)
     await services.aclose()

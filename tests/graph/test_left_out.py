@@ -142,7 +142,7 @@ async def test_documents_that_are_gone_when_a_run_goes_on_are_told_and_end_nothi
     services = contest.services()
     shutil.rmtree(documents)
 
-    told = await services.left_out([str(documents)], read=True)
+    told = await services.sources.left_out([str(documents)], read=True)
 
     await services.aclose()
     assert told == [f"documents: {documents} does not exist: give a file or a folder that does"]

@@ -148,7 +148,7 @@ _NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "prompts": lambda: [*_prompt_variables(), *PromptBuilderSettings.model_fields, *RoundPromptConfig.model_fields],
     "rounds-and-stopping": lambda: [*get_args(ExitReason), *JudgmentConfig.model_fields],
     "scores-and-ranking": lambda: [metric.name for metric in load_config(ROOT).evaluator.metrics],
-    "sources-and-documents": lambda: [*READERS, *Services(load_settings(workspace=ROOT)).source_factories],
+    "sources-and-documents": lambda: [*READERS, *Services(load_settings(workspace=ROOT)).sources.factories],
     "teams": lambda: load_config(ROOT).teams,
 }
 """What a reader looks up on a page."""

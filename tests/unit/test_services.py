@@ -33,6 +33,17 @@ async def test_runs_of_one_process_have_budgets_of_their_own(workspace: Path) ->
         first.reserve(input_tokens=1, output_tokens=1)
 
 
+async def test_branches_that_come_first_in_a_process_share_one_run_and_its_budget(workspace: Path) -> None:
+    before, services = (Services(load_settings(workspace=workspace)) for _ in range(2))
+    await before.open_run(RUN, options(max_calls=1)).keep_options()
+
+    first, second = await asyncio.gather(*(services.run({"execution_id": RUN}) for _ in range(2)))
+
+    await services.aclose()
+    assert first is second
+    assert first.options.max_calls == 1
+
+
 async def test_a_team_cancelled_while_a_run_is_recalled_leaves_the_others(workspace: Path) -> None:
     services = Services(load_settings(workspace=workspace))
     cancelled, other = (asyncio.create_task(services.run(state_of())) for _ in range(2))
@@ -61,6 +72,6 @@ async def test_a_recalled_run_has_used_the_tokens_money_and_minutes_that_are_on_
 async def test_teams_that_search_one_source_share_it(workspace: Path, documents: Path) -> None:
     services = Services(load_settings(workspace=workspace))
 
-    assert services.source("tavily", []) is services.source("tavily", ["elsewhere"])
-    assert services.source("local", [str(documents)]) is services.source("local", [str(documents)])
+    assert services.sources.get("tavily", []) is services.sources.get("tavily", ["elsewhere"])
+    assert services.sources.get("local", [str(documents)]) is services.sources.get("local", [str(documents)])
     await services.aclose()

@@ -196,13 +196,13 @@ async def _source_checks(services: Services) -> list[Check]:
     config = services.config
     is_set = services.models.providers.are_set()
     resolved = resolve_options(config, RunOptions(), theme="", has_language_model=is_set)
-    names = list(services.source_factories)
+    names = list(services.sources.factories)
     return list(await asyncio.gather(*(_source(services, name, resolved.options.documents) for name in names)))
 
 
 async def _source(services: Services, name: str, documents: Sequence[str]) -> Check:
     try:
-        reason = await services.source(name, documents).check()
+        reason = await services.sources.get(name, documents).check()
     except InputError as error:
         where = "`documents` in config/orchestrator.toml [options]" if name == "local" else "config/sources.toml"
         return Check(f"source {name}", "fault", str(error), tr("mend {file}", file=where))

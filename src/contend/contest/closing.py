@@ -137,7 +137,7 @@ class ClosingNodes:
             usage=usage_of(state),
         )
         folder = self.services.folder / "results" / (thread_of(runtime) or state["execution_id"])
-        documents = self.services.document_paths(options.documents)
+        documents = self.services.sources.paths(options.documents)
         published = await publish(
             marked(submission.report, doubtful),
             head,
@@ -197,7 +197,7 @@ class ClosingNodes:
 
     async def _edited(self, state: ContestState, submission: Submission, report: ResearchReport) -> str:
         """The id of the submission with a person's report."""
-        folders = self.services.document_paths(state["options"]["documents"])
+        folders = self.services.sources.paths(state["options"]["documents"])
         content = report.to_markdown(state["options"]["language"], folders=folders)
         edited = submission.model_copy(update={"report": report, "content": content})
         return await self.services.submissions.put(edited)
@@ -216,7 +216,7 @@ class ClosingNodes:
         return keys
 
     async def _left_out(self, options: ResolvedOptions) -> list[str]:
-        return await self.services.left_out(options.documents, read=True) if "local" in options.sources else []
+        return await self.services.sources.left_out(options.documents, read=True) if "local" in options.sources else []
 
     async def _doubtful(
         self, judged: Sequence[MetricScore], submission: Submission, lines: Sequence[PublishedLine]

@@ -117,7 +117,7 @@ async def whole_results(services: Services, state: ResearchState) -> list[Search
 
 
 def folders(services: Services, state: ResearchState) -> list[Path]:
-    return services.document_paths(state["options"]["documents"])
+    return services.sources.paths(state["options"]["documents"])
 
 
 def draft_to_mend(state: ResearchState, best: Submission | None) -> Draft | None:

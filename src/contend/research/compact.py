@@ -195,7 +195,7 @@ async def _at_hand(services: Services, state: ResearchState) -> list[dict[str, o
     """What the own documents say nearest to the question: a plan made blind asks about something else."""
     if "local" not in searched_sources(state):
         return []
-    source = await services.ready_source("local", state["options"]["documents"], state["execution_id"])
+    source = await services.sources.ready("local", state["options"]["documents"], state["execution_id"])
     found = await source.search(state["theme"], limit=AT_HAND)
     return [
         {

@@ -329,11 +329,11 @@ async def _catalogue(services: Services, state: ResearchState) -> dict[str, obje
     """The own documents, those nearest to the question where all are too many."""
     if "local" not in searched_sources(state):
         return {"catalogue": "", "more_documents": 0}
-    entries = await services.catalogue(state["options"]["documents"], state["execution_id"])
+    entries = await services.sources.catalogue(state["options"]["documents"], state["execution_id"])
     room = min(_CATALOGUE_TOKENS, profile(state, "supervisor").tokens // 10)
     shown = listed(entries, tokens=room)
     if len(shown) < len(entries):
-        nearest = await services.nearest_documents(state["options"]["documents"], state["execution_id"], state["theme"])
+        nearest = await services.sources.nearest(state["options"]["documents"], state["execution_id"], state["theme"])
         places = {url: place for place, url in enumerate(nearest)}
         shown = listed(sorted(entries, key=lambda entry: places.get(entry.url, len(places))), tokens=room)
     lines = Untrusted("\n".join(map(_line, shown)), label="catalogue")

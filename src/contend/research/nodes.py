@@ -96,7 +96,7 @@ class ResearchNodes:
     async def search(self, task: SearchTask) -> ResearchUpdate:
         """One query to one source; texts go to the document store, state gets their ids."""
         documents = (await self.services.run(task)).options.documents
-        source = await self.services.ready_source(task["source"], documents, task["execution_id"])
+        source = await self.services.sources.ready(task["source"], documents, task["execution_id"])
         hits = await source.search(task["query"], limit=task["limit"])
         self.services.tell(_searched(task, hits))
         return {"found": await self._stored(hits, task["query"], summarized=source.summarizes)}
@@ -172,7 +172,7 @@ class ResearchNodes:
     async def read_page(self, task: PageTask) -> ResearchUpdate:
         """One page or paper in full: its passages nearest to the queries join what was found."""
         url = task["result"]["url"]
-        page = await self.services.full_texts.read(url)
+        page = await self.services.sources.full_texts.read(url)
         nearest = nearest_passages(task, page, await self.services.documents.get(task["summary"]))
         ids = await self.services.documents.put_many([text for text, _ in nearest])
         found = [{**hit, "text": document} for (_, hit), document in zip(nearest, ids, strict=True)]
@@ -210,7 +210,7 @@ class ResearchNodes:
             return []
         documents, execution_id = state["options"]["documents"], state["execution_id"]
         return await self._stored(
-            await self.services.whole_documents(documents, execution_id, limits.offered_tokens), "", summarized=False
+            await self.services.sources.whole(documents, execution_id, limits.offered_tokens), "", summarized=False
         )
 
     def _working(

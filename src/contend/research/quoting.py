@@ -97,9 +97,9 @@ class QuotesNode:
 
 async def _found(services: Services, state: ResearchState) -> list[Found]:
     documents, execution_id = state["options"]["documents"], state["execution_id"]
-    if whole := await services.whole_documents(documents, execution_id, WHOLE_TOKENS):
+    if whole := await services.sources.whole(documents, execution_id, WHOLE_TOKENS):
         return whole
-    source = await services.ready_source("local", documents, execution_id)
+    source = await services.sources.ready("local", documents, execution_id)
     hits = [hit for part in parts_of(state["theme"]) for hit in await source.search(part, limit=_HITS)]
     return list({(hit.result.url, hit.heading, hit.text): hit for hit in hits}.values())
 
@@ -118,7 +118,7 @@ async def _submission(
     ids = dict(zip(units, await services.documents.put_many([said_by(unit) for unit in units]), strict=True))
     nothing = not any(answer.quotes for answer in answers)
     return Submission(
-        content=report.to_markdown(language, folders=services.document_paths(state["options"]["documents"])),
+        content=report.to_markdown(language, folders=services.sources.paths(state["options"]["documents"])),
         report=report,
         draft=_draft(answers, {unit: [document] for unit, document in ids.items()}, report.executive_summary),
         passages=[

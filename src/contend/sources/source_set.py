@@ -1,0 +1,125 @@
+"""The sources of a process: each made once by its name, local documents once by their paths; what runs ask of them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from contend.errors import InputError
+from contend.models.events import DocumentsRead, Event
+from contend.models.research import Found
+from contend.settings import Settings, environment_options
+from contend.sources.arxiv import ArxivSource
+from contend.sources.full_text import FullTexts
+from contend.sources.local.documents import LocalDocuments
+from contend.sources.local.library import CatalogueEntry
+from contend.sources.source import Source
+from contend.text import clean, shorten
+
+_NEAREST_HITS = 200
+
+
+class SourceSet:
+    """Sources by name. `own_documents` are those of the workspace's options; `tell` sends a run's followers an event.
+
+    `served`: runs are asked for by clients that may not read whatever this process may.
+    """
+
+    def __init__(
+        self,
+        factories: Mapping[str, Callable[[Sequence[Path]], Source]],
+        settings: Settings,
+        *,
+        own_documents: Sequence[str],
+        served: bool,
+        tell: Callable[[Event], None],
+    ) -> None:
+        self.factories = dict(factories)
+        self._settings = settings
+        self._own_documents = own_documents
+        self._served = served
+        self._tell = tell
+        self._sources: dict[tuple[str, tuple[str, ...]], Source] = {}
+
+    def get(self, name: str, documents: Sequence[str]) -> Source:
+        """A source by name; local documents by their paths, so that runs on the same folder share an index.
+
+        Raises:
+            InputError: no source has this name, or a document path does not exist or may not be read.
+        """
+        if name not in self.factories:
+            raise InputError(f"sources: no source {name!r}; choose from {', '.join(self.factories)}")
+        key = (name, tuple(documents) if name == "local" else ())
+        if key not in self._sources:
+            self._sources[key] = self.factories[name]([*map(self._located, documents)])
+        return self._sources[key]
+
+    def _located(self, named: str) -> Path:
+        """Where a document lies; over a server only where its operator lets clients read.
+
+        Raises:
+            InputError: it lies elsewhere; says nothing of whether it is there.
+        """
+        path = self._settings.located(named)
+        if self._served and not any(path.resolve().is_relative_to(folder) for folder in self._served_folders):
+            raise InputError(
+                f"documents: this server may not read {shorten(clean(named, single_line=True), 200)}: name files or "
+                "folders of its workspace, or have the folder listed in its CONTEND_SERVED_FOLDERS"
+            )
+        return path
+
+    @cached_property
+    def _served_folders(self) -> list[Path]:
+        """The workspace, the folders that the operator listed, and the documents of the operator's own options."""
+        own = [*(environment_options().documents or []), *self._own_documents]
+        named = [self._settings.located(path) for path in [*self._settings.served_folders, *own]]
+        return [folder.resolve() for folder in [self._settings.folder, *named]]
+
+    def paths(self, documents: Sequence[str]) -> list[Path]:
+        """Where a run's documents lie, to name what was found in them."""
+        return [*map(self._settings.located, documents)]
+
+    async def ready(self, name: str, documents: Sequence[str], execution_id: str) -> Source:
+        """A source to search. Where it reads many documents first, those who follow the run are told how far it is.
+
+        Raises:
+            InputError: as `get` does.
+        """
+        source = self.get(name, documents)
+        if isinstance(source, LocalDocuments):
+            await source.read_all(
+                lambda read, files: self._tell(DocumentsRead(execution_id=execution_id, read=read, files=files))
+            )
+        return source
+
+    async def catalogue(self, documents: Sequence[str], execution_id: str) -> list[CatalogueEntry]:
+        """The own documents as a planner sees them."""
+        source = await self.ready("local", documents, execution_id)
+        return await source.catalogue() if isinstance(source, LocalDocuments) else []
+
+    async def nearest(self, documents: Sequence[str], execution_id: str, query: str) -> list[str]:
+        """The addresses of the own documents that answer a query best, best first."""
+        source = await self.ready("local", documents, execution_id)
+        return list(dict.fromkeys(hit.result.url for hit in await source.search(query, limit=_NEAREST_HITS)))
+
+    async def whole(self, documents: Sequence[str], execution_id: str, most_tokens: int) -> list[Found]:
+        """All sections of the own documents in order; none where they take more than so many tokens together."""
+        source = await self.ready("local", documents, execution_id)
+        return await source.whole(most_tokens) if isinstance(source, LocalDocuments) else []
+
+    @cached_property
+    def full_texts(self) -> FullTexts:
+        """Pages and papers in full, read once for all teams."""
+        settings = self._settings
+        return FullTexts(ArxivSource(settings.arxiv_base_url), allowed=settings.fetch_allow)
+
+    async def left_out(self, documents: Sequence[str], *, read: bool) -> list[str]:
+        """The documents that are not searched, a line for each reason. Without `read`, as far as a listing tells."""
+        try:
+            source = self.get("local", documents)
+        except InputError as error:  # they are gone since the run began
+            return [str(error)]
+        if not isinstance(source, LocalDocuments):
+            return []
+        if read:
+            await source.read_all()
+        return source.told_left_out()
