@@ -1,0 +1,252 @@
+"""The HTTP research API in a real Agent Server, as a program or a page uses it."""
+
+import time
+from itertools import islice
+from uuid import UUID, uuid4
+
+import pytest
+
+from fakes.api_client import Api
+from fakes.vendors import Vendors
+
+THEME = "How does resume work after a crash?"
+
+
+def test_a_research_is_followed_from_its_start_to_its_report(api: Api) -> None:
+    started = api.http.post("/research", json={"theme": THEME, "options": {"teams": ["alpha"], "dataset": "followed"}})
+
+    assert (started.status_code, started.json()["status"]) == (202, "started")
+    research = started.json()["research_id"]
+    assert UUID(research).version == 4
+    told = [*api.events(research)]
+    kinds = [event["type"] for event in told if event["type"] not in {"status", "documents_read"}]
+    once = [kind for place, kind in enumerate(kinds) if kind not in kinds[:place]]
+    assert once == [
+        "run_started", "criteria_set", "team_started", "round_started", "step_done", "search_done", "round_submitted",
+        "round_scored", "round_judged", "team_done", "winner_picked", "report_published", "learned", "run_done",
+    ]  # fmt: skip
+    ids = [event["id"] for event in told if event["type"] != "status"]
+    assert ids == sorted(set(ids))
+    assert all({"team_id", "round_number", "at", "spent"} <= event.keys() for event in told if "id" in event)
+    states = [event["status"] for event in told if event["type"] == "status"]
+    assert states[-1] == "completed"
+    assert set(states[:-1]) <= {"started", "processing"}
+    (written, *_) = [event for event in told if event.get("step") == "write"]
+    draft = api.http.get(f"/research/{research}/documents/{written['document']}")
+    assert draft.text.startswith(f"# {THEME}")
+
+
+@pytest.fixture
+def finished(api: Api) -> str:
+    """A finished research of one team."""
+    research = api.start(THEME, options={"teams": ["alpha"], "learn": False})
+    api.until(research, "status", status="completed")
+    return research
+
+
+def test_a_finished_research_is_told_in_full_in_every_form(api: Api, finished: str) -> None:
+    details = api.get(f"/research/{finished}")
+    progress = api.get(f"/research/{finished}/progress")
+    statistics = api.get(f"/research/{finished}/statistics")
+    board = api.get(f"/leaderboard?research_id={finished}")
+    evidence = api.get(f"/research/{finished}/evidence")
+
+    assert (details["theme"], details["status"], details["outcome"]) == (THEME, "completed", "completed")
+    assert [team["team_id"] for team in details["teams"]] == ["alpha"]
+    assert details["usage"]["requests"] == progress["spent"]["requests"] > 5
+    assert (progress["current_node"], progress["nodes_remaining"]) == ("finish_run", [])
+    assert [(team["team_id"], team["status"], team["round_number"]) for team in progress["teams"]] == [
+        ("alpha", "completed", 1)
+    ]
+    assert statistics["iterations"] >= 1
+    hits = [hit["url"] for event in api.events(finished) if event["type"] == "search_done" for hit in event["hits"]]
+    assert statistics["sources_collected"] == len(set(hits)) >= 1
+    assert board["rounds"][0]["score"] == details["best_score"]
+    assert {metric["name"] for metric in board["rounds"][0]["metrics"]} > {"citation_support"}
+    assert evidence["marks"][0]["passages"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "media", "begin"),
+    [
+        ("md", "text/markdown", f"# {THEME}"),
+        ("html", "text/html", "<!doctype html>"),
+        ("json", "application/json", "{"),
+        ("bibtex", "application/x-bibtex", "@misc{"),
+    ],
+)
+def test_the_report_comes_in_each_format(api: Api, finished: str, kind: str, media: str, begin: str) -> None:
+    report = api.http.get(f"/research/{finished}/report?format={kind}")
+
+    assert report.headers["content-type"].startswith(media)
+    assert report.text.lower().startswith(begin.lower())
+
+
+def test_a_client_that_lost_its_connection_goes_on_where_it_was(api: Api) -> None:
+    research = api.start(THEME, options={"teams": ["alpha"], "learn": False})
+    first = [event for event in islice(api.events(research), 5) if "id" in event]
+
+    rest = [event for event in api.events(research, after=first[-1]["id"]) if "id" in event]
+
+    everything = [event for event in api.events(research) if "id" in event]
+    assert [*first, *rest] == everything
+    assert rest[-1]["type"] == "run_done"
+    over = api.http.get(f"/research/{research}/events", headers={"Last-Event-ID": str(rest[-1]["id"])})
+    assert over.status_code == 204
+
+
+def test_plans_of_two_teams_are_edited_and_approved_one_after_the_other(api: Api) -> None:
+    research = api.start(THEME, enable_human_intervention=True, options={"learn": False})
+    api.until(research, "status", status="interrupted")
+    questions = {each["team_id"]: each for each in api.get(f"/research/{research}/questions")["questions"]}
+    assert set(questions) == {"alpha", "beta"}
+    for team_id, question in questions.items():
+        assert api.until(research, "question_asked", team_id=team_id)["question_id"] == question["id"]
+
+    edit = {"type": "edit", "args": {"search_queries": ["checkpoint after every step"]}}
+    first = api.http.post(f"/research/{research}/answers", json={"answers": {"alpha": edit}})
+    waits = api.until(research, "run_resumed")
+    api.until(research, "status", status="interrupted")
+    left = api.get(f"/research/{research}/questions")["questions"]
+    second = api.http.post(f"/research/{research}/answers", json={"decision": "approve"})
+    ended = api.until(research, "run_done")
+    late = api.http.post(f"/research/{research}/answers", json={"answers": {questions["beta"]["id"]: "approve"}})
+
+    assert (first.status_code, second.status_code) == (202, 202)
+    assert waits["answers"] == {questions["alpha"]["id"]: {**edit, "reason": ""}}
+    assert [each["team_id"] for each in left] == ["beta"]
+    assert ended["status"] == "completed"
+    queries = {
+        event["query"]
+        for event in api.events(research)
+        if event["type"] == "search_done" and event["team_id"] == "alpha"
+    }
+    assert "checkpoint after every step" in queries
+    assert late.status_code in {409, 422}
+    assert "is not open" in late.json()["detail"] or "at work" in late.json()["detail"]
+
+
+def test_a_cancelled_research_stops_says_so_and_goes_on(api: Api, endpoint: Vendors) -> None:
+    endpoint.hang(prompt="writer/write")
+    research = api.start(THEME, options={"teams": ["alpha"], "learn": False})
+    api.until(research, "step_done", step="plan")
+    while not endpoint.hung:
+        time.sleep(0.02)
+    progress = api.get(f"/research/{research}/progress")
+
+    cancelled = api.http.delete(f"/research/{research}")
+    endpoint.heal()
+    again = api.http.delete(f"/research/{research}")
+    resumed = api.http.post(f"/research/{research}/resume")
+    ended = api.until(research, "run_done")
+
+    assert (progress["current_node"], progress["current_iteration"]) == ("writer", 1)
+    assert progress["nodes_completed"] == ["open_run", "set_criteria", "brief", "supervisor", "researcher"]
+    assert progress["estimated_completion_time"] is not None
+    assert (cancelled.status_code, cancelled.json()["status"]) == (200, "interrupted")
+    assert "contend resume" in cancelled.json()["message"]
+    assert (again.status_code, again.json()["status"]) == (200, "interrupted")
+    assert resumed.status_code == 202
+    assert ended["status"] == "completed"
+    assert [event["type"] for event in api.events(research)].count("run_stopped") == 1
+    assert api.http.delete(f"/research/{research}").status_code == 409
+
+
+def test_a_further_question_is_a_run_of_its_own_on_the_thread(api: Api, finished: str) -> None:
+    asked = api.http.post(
+        f"/research/{finished}/follow-up",
+        json={"theme": "What is a team?", "options": {"teams": ["alpha"], "learn": False}},
+    )
+    told = []
+    for event in api.events(finished):
+        told.append(event)
+        if event["type"] == "run_done" and len([each for each in told if each["type"] == "run_done"]) == 2:
+            break
+
+    assert (asked.status_code, asked.json()["research_id"]) == (202, finished)
+    started = [event for event in told if event["type"] == "run_started"]
+    assert [event["theme"] for event in started] == [THEME, "What is a team?"]
+    assert api.get(f"/research/{finished}")["theme"] == "What is a team?"
+    assert api.get(f"/research/{finished}/progress")["spent"]["requests"] == told[-1]["spent"]["requests"]
+
+
+def test_the_history_is_searched_and_paged(api: Api, finished: str) -> None:
+    other = api.start("Which words stand for a WALRUS?", options={"teams": ["alpha"], "learn": False})
+    api.until(other, "status", status="completed")
+
+    page = api.get("/research?limit=1")
+    found = api.get("/research?search=walrus")
+
+    assert [item["research_id"] for item in page["items"]] == [other]
+    assert page["total"] >= 2
+    assert [item["research_id"] for item in found["items"]] == [other]
+    both = api.get(f"/research/{finished}/compare/{other}")
+    assert not both["same_question"]
+    assert both["first"]["statistics"]["iterations"] >= 1
+    assert both["common_sources"]
+
+
+@pytest.mark.parametrize(
+    ("request_body", "line"),
+    [
+        ({"theme": " "}, "theme: "),
+        ({"theme": "橋" * 8001}, "theme: "),
+        ({}, "theme: Field required"),
+        ({"theme": THEME, "max_iterations": 11}, "max_iterations: Input should be less than or equal to 10"),
+        ({"theme": THEME, "maximum": 1}, "maximum: Extra inputs are not permitted"),
+        ({"theme": THEME, "checkpointer_type": "memory"}, "checkpointer_type: 'memory' is not this server's, 'sqlite'"),
+        ({"theme": THEME, "options": {"min_rounds": 3, "max_rounds": 2}}, "rounds: min_rounds 3 is above max_rounds 2"),
+        ({"theme": THEME, "options": {"teams": ["nobody"]}}, "nobody"),
+        ({"theme": THEME, "options": {"documents": ["/etc/passwd"]}}, "documents: this server may not read"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line_before_anything_is_spent(
+    api: Api, endpoint: Vendors, request_body: dict[str, object], line: str
+) -> None:
+    for path in ("/research", "/research/dry-run"):
+        refused = api.http.post(path, json=request_body)
+
+        assert refused.status_code == 422, refused.text
+        assert line in refused.json()["detail"]
+        assert "\n" not in refused.json()["detail"]
+    assert [call for call in endpoint.calls if call.prompt] == []
+
+
+def test_a_dry_run_estimates_and_starts_nothing(api: Api) -> None:
+    before = api.get("/research")["total"]
+
+    estimate = api.http.post("/research/dry-run", json={"theme": THEME}).json()
+
+    assert estimate["teams"] == ["alpha", "beta"]
+    assert 0 < estimate["calls"][0] < estimate["calls"][1]
+    assert api.get("/research")["total"] == before
+
+
+@pytest.mark.parametrize("path", ["", "/progress", "/events", "/report", "/statistics", "/questions", "/evidence"])
+def test_an_unknown_research_is_not_found(api: Api, path: str) -> None:
+    missing = api.http.get(f"/research/{uuid4()}{path}")
+
+    assert missing.status_code == 404
+    assert "there is none" in missing.json()["detail"]
+
+
+def test_playbooks_are_read_with_every_version(api: Api) -> None:
+    research = api.start(THEME, options={"teams": ["alpha"], "dataset": "taught"})
+    learned = api.until(research, "learned")
+
+    playbook = api.get("/playbooks/taught")
+    versions = api.get("/playbooks/taught/versions")
+
+    assert "taught" in [item["dataset"] for item in api.get("/playbooks")["playbooks"]]
+    assert playbook["version"] == learned["playbook_version"] == versions["versions"][0]["version"] >= 1
+    assert api.get("/playbooks/taught/versions/1")["version"] == 1
+    assert api.http.get("/playbooks/taught/versions/99").status_code == 404
+    assert api.http.get("/playbooks/nothing").status_code == 404
+
+
+def test_the_routes_are_in_the_servers_openapi_with_examples(api: Api) -> None:
+    spec = api.get("/openapi.json")
+
+    assert {"/research", "/research/{research_id}/events", "/leaderboard", "/threads"} <= spec["paths"].keys()
+    assert spec["components"]["schemas"]["ResearchRequest"]["example"]["theme"]
+    assert api.get("/health")["language_model"] is True
