@@ -19,6 +19,7 @@ from langgraph_sdk.runtime import ServerRuntime
 
 from contend.approval import addressed, decision_or_answers, open_questions
 from contend.contest.state import input_options
+from contend.demo import demo_settings
 from contend.errors import InputError, StoreError, UnknownThread
 from contend.langgraph_compat import as_subclass
 from contend.models.options import RunOptions
@@ -205,37 +206,53 @@ def _is_servers(name: str) -> bool:
 
 
 class _Process:
-    """What an Agent Server's process keeps: one container, and each graph compiled once."""
+    """What an Agent Server's process keeps: a container, one for the demo, and each graph compiled once for each."""
 
     def __init__(self) -> None:
         self._opening = asyncio.Lock()
-        self._services: Services | None = None
-        self._graphs: dict[Build, ServedGraph] = {}
+        self._live: Services | None = None
+        self._demo: Services | None = None
+        self._graphs: dict[tuple[Build, bool], ServedGraph] = {}
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def services(self) -> Services:
+    async def services(self, *, demo: bool = False) -> Services:
         async with self._opening:
-            if self._services is None:
-                self._services = await asyncio.to_thread(lambda: Services(load_settings(), served=True))
-        return self._services
+            if self._live is None:
+                self._live = await asyncio.to_thread(lambda: Services(load_settings(), served=True))
+            if demo and self._demo is None:
+                self._demo = await asyncio.to_thread(_demo_services, self._live)
+        return self._demo if demo and self._demo else self._live
 
     def turn(self, thread_id: str) -> asyncio.Lock:
         """One run on a thread: the server begins a run before the one whose place it takes has ended."""
         return self._turns.setdefault(thread_id, asyncio.Lock())
 
-    async def graph(self, build: Build) -> ServedGraph:
-        services = await self.services()
-        if build not in self._graphs:
-            self._graphs[build] = await asyncio.to_thread(lambda: ServedGraph.of(build(services).compile(), services))
-        return self._graphs[build]
+    async def graph(self, build: Build, *, demo: bool) -> ServedGraph:
+        services, key = await self.services(demo=demo), (build, demo)
+        if key not in self._graphs:
+            self._graphs[key] = await asyncio.to_thread(lambda: ServedGraph.of(build(services).compile(), services))
+        return self._graphs[key]
+
+
+def _demo_services(live: Services) -> Services:
+    """For runs of the recorded demo, in the same workspace. Blocking."""
+    try:
+        demo = Services(demo_settings(live.settings), served=True)
+    except FileNotFoundError as error:
+        raise InputError(str(error)) from error
+    demo.record = live.record  # one writer a process
+    return demo
 
 
 _PROCESS = _Process()
 
+DEMO = {"contend": "demo"}
+"""The metadata of a run that plays the recorded demo."""
 
-async def server_services() -> Services:
-    """The container of this server's process: its graphs and its HTTP API share one."""
-    return await _PROCESS.services()
+
+async def server_services(*, demo: bool = False) -> Services:
+    """The container of this server's process, or the demo's: its graphs and its HTTP API share them."""
+    return await _PROCESS.services(demo=demo)
 
 
 @asynccontextmanager
@@ -246,7 +263,8 @@ async def served(build: Build, config: RunnableConfig, runtime: ServerRuntime[An
         InputError: an option is unknown or not usable.
         ThreadBusy: somebody else works on the run's thread.
     """
-    graph = await _PROCESS.graph(build)
+    plays_demo = DEMO.items() <= config.get("metadata", {}).items()
+    graph = await _PROCESS.graph(build, demo=plays_demo)
     thread_id = config.get("configurable", {}).get("thread_id")
     if runtime.execution_runtime is None or thread_id is None:
         yield graph

@@ -12,6 +12,7 @@ from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEntityError
 
 from contend import app
+from contend.agent_server import DEMO, server_services
 from contend.api.models import (
     Leaderboard,
     ResearchDetails,
@@ -25,10 +26,10 @@ from contend.api.models import (
 from contend.app import DryRun, RunOutcome
 from contend.approval import chosen_answers
 from contend.contest.state import input_options
+from contend.demo import demo_options, demo_question, has_demo
 from contend.errors import InputError, ThreadBusy, UnknownThread
 from contend.models.events import SearchDone, StepDone
 from contend.models.options import RunOptions
-from contend.models.record import utc_now
 from contend.models.research import ResearchReport
 from contend.models.rows import ExecutionRow, KeptEvent
 from contend.models.task import RunStatus
@@ -71,9 +72,21 @@ class Researches:
         await self.dry_run(request)
         thread = str(uuid4()) if research_id is None else (await self._finished(research_id)).research_id
         await self._run(thread, request.theme, request.run_options(), input={"theme": request.theme})
-        return ResearchResponse(
-            research_id=thread, status="started", message=_QUEUED, created_at=utc_now(), estimated_completion_time=None
-        )
+        return ResearchResponse(research_id=thread, status="started", message=_QUEUED)
+
+    async def start_demo(self) -> ResearchResponse:
+        """Play the recorded demo: no key, nothing spent.
+
+        Raises:
+            InputError: this install has no demo, or the workspace's own config does not fit it.
+        """
+        if not has_demo():
+            raise InputError("demo: this install has none; play it in a clone of contend, by `make demo`")
+        theme, options = await asyncio.to_thread(demo_question), demo_options()
+        await app.dry_run(theme, options=options, services=await server_services(demo=True))
+        thread = str(uuid4())
+        await self._run(thread, theme, options, demo=True, input={"theme": theme})
+        return ResearchResponse(research_id=thread, status="started", message=_QUEUED)
 
     async def details(self, research_id: str) -> ResearchDetails:
         """Where a research stands.
@@ -278,7 +291,15 @@ class Researches:
             raise ThreadBusy(f"research {research_id} is at work: no question is open")
         return await self.outcome(details.research_id)
 
-    async def _run(self, thread: str, theme: str, options: RunOptions | None, **asked: Any) -> None:  # noqa: ANN401 - the SDK's
+    async def _run(
+        self,
+        thread: str,
+        theme: str,
+        options: RunOptions | None,
+        *,
+        demo: bool = False,
+        **asked: Any,  # noqa: ANN401 - the SDK's
+    ) -> None:
         """Queue a run. Threads that began elsewhere are made known to the server."""
         try:
             UUID(thread)
@@ -286,14 +307,18 @@ class Researches:
             raise InputError(
                 f"research {thread}: a run that the command line named goes on there: `contend resume {thread}`"
             ) from error
-        metadata = {"contend": "research", "theme": theme}
-        await self.client.threads.create(thread_id=thread, if_exists="do_nothing", graph_id=GRAPH, metadata=metadata)
+        kind = DEMO if demo else {"contend": "research"}
+        known = await self.client.threads.create(
+            thread_id=thread, if_exists="do_nothing", graph_id=GRAPH, metadata={**kind, "theme": theme}
+        )
+        demo = DEMO.items() <= (known.get("metadata") or {}).items()
         try:
             await self.client.runs.create(
                 thread,
                 GRAPH,
                 **asked,
                 context=input_options(options) if options else None,
+                metadata=DEMO if demo else None,
                 durability="sync",
                 multitask_strategy="reject",
             )
@@ -318,8 +343,9 @@ class Researches:
 
     async def _queued(self, search: str) -> list[ResearchItem]:
         """Researches that the server has and the record not yet."""
-        busy = await self.client.threads.search(metadata={"contend": "research"}, status="busy", limit=50)
-        found = [await self._at_server(thread["thread_id"]) for thread in busy]
+        busy = await self.client.threads.search(status="busy", limit=50)
+        ours = [thread["thread_id"] for thread in busy if "contend" in (thread.get("metadata") or {})]
+        found = [await self._at_server(thread) for thread in ours]
         items = [
             _of_server(known["thread"]["thread_id"], known)
             for known in found

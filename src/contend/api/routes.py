@@ -17,6 +17,7 @@ from contend.api.progress import progress_of
 from contend.api.requests import AllowedOrigins, RequestGuard
 from contend.api.researches import ReportFormat, Researches
 from contend.api.stream import event_stream
+from contend.demo import has_demo
 from contend.errors import ContendError, InputError, RunChanged, StoreError, ThreadBusy, UnknownThread
 from contend.models.playbook import Playbook
 from contend.models.record import IDENTIFIER_RULE
@@ -92,6 +93,12 @@ async def estimate_research(request: models.ResearchRequest, live: Live) -> mode
         warnings=opening.warnings,
         left_out=opening.left_out,
     )
+
+
+@router.post("/research/demo", status_code=202, tags=["research"])
+async def play_demo(live: Live) -> models.ResearchResponse:
+    """Play the recorded demo: three teams over the documents of a ferry company. It needs no key and spends nothing."""
+    return await live.start_demo()
 
 
 @router.get("/research", tags=["research"])
@@ -290,7 +297,7 @@ async def get_health(live: Live) -> models.Health:
         version=version("contend"),
         checkpointer=settings.checkpointer,
         language_model=settings.has_language_model,
-        demo=True,
+        demo=has_demo(),
         problems=problems,
     )
 

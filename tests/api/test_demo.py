@@ -1,0 +1,45 @@
+"""The recorded demo over the HTTP API, on a server without a key."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from fakes.api_client import Api
+from fakes.servers import agent_server
+
+
+@pytest.fixture(scope="module")
+def keyless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    folder: Path = tmp_path_factory.mktemp("keyless")
+    (folder / "workspace").mkdir()
+    with (
+        agent_server(folder / "workspace", started_in=folder) as server,
+        httpx.Client(base_url=server.url, timeout=60) as http,
+    ):
+        yield Api(server, http)
+
+
+def test_the_recorded_demo_plays_without_a_key(keyless: Api) -> None:
+    started = keyless.http.post("/research/demo")
+
+    assert started.status_code == 202, started.text
+    research = started.json()["research_id"]
+    told = [*keyless.events(research)]
+    assert told[-1]["status"] == "completed"
+    details = keyless.get(f"/research/{research}")
+    assert "recorded on" in details["models"]["replies"]
+    assert {team["team_id"] for team in details["teams"]} == {"archivist", "skeptic", "scout"}
+    assert {"criteria_set", "search_done", "round_scored", "report_merged", "learned"} <= {
+        each["type"] for each in told
+    }
+    assert keyless.http.get(f"/research/{research}/report").text.startswith("# ")
+
+
+def test_without_a_key_and_documents_a_research_is_refused_with_what_to_give(keyless: Api) -> None:
+    refused = keyless.http.post("/research", json={"theme": "Why do bridges hum?"})
+
+    assert refused.status_code == 422
+    assert "documents" in refused.json()["detail"]
+    assert keyless.get("/health")["language_model"] is False
