@@ -240,9 +240,9 @@ class Estimate(Record):
     sources: list[str]
     sources_off: dict[str, str]
     models: dict[str, str]
-    calls: tuple[int, int]
-    tokens: tuple[int, int]
-    usd: tuple[float, float] | None = None
+    calls: list[int] = Field(min_length=2, max_length=2)
+    tokens: list[int] = Field(min_length=2, max_length=2)
+    usd: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
     warnings: list[str] = Field(default_factory=list)
     left_out: list[str] = Field(default_factory=list)
 

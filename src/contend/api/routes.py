@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
+from fastapi.responses import JSONResponse, StreamingResponse
 from langgraph_sdk import get_client
 from starlette.exceptions import HTTPException
 
@@ -87,9 +87,9 @@ async def estimate_research(request: models.ResearchRequest, live: Live) -> mode
         sources=opening.sources,
         sources_off=opening.sources_off,
         models=opening.options.models_told,
-        calls=estimate.calls,
-        tokens=estimate.tokens,
-        usd=estimate.usd,
+        calls=[*estimate.calls],
+        tokens=[*estimate.tokens],
+        usd=[*estimate.usd] if estimate.usd else None,
         warnings=opening.warnings,
         left_out=opening.left_out,
     )
@@ -146,7 +146,7 @@ async def get_progress(research_id: ResearchId, live: Live) -> models.ProgressIn
 @router.get(
     "/research/{research_id}/events",
     tags=["research"],
-    response_class=StreamingResponse,
+    response_class=Response,
     responses=_UNKNOWN
     | {
         200: {"description": "Server-sent events.", "content": {"text/event-stream": {"schema": {"type": "string"}}}},
@@ -174,7 +174,7 @@ async def follow_research(
 @router.get(
     "/research/{research_id}/documents/{document_id}",
     tags=["research"],
-    response_class=PlainTextResponse,
+    response_class=Response,
     responses=_UNKNOWN | {200: {"content": {"text/markdown": {"schema": {"type": "string"}}}}},
 )
 async def get_document(
@@ -189,7 +189,7 @@ async def get_document(
 @router.get(
     "/research/{research_id}/report",
     tags=["research"],
-    response_class=PlainTextResponse,
+    response_class=Response,
     responses=_UNKNOWN
     | {200: {"content": {media: {"schema": {"type": "string"}} for media in _MEDIA.values() if "json" not in media}
              | {"application/json": {"schema": {"$ref": "#/components/schemas/ResearchReport"}}}}},
