@@ -1,4 +1,4 @@
-"""The Agent Server's door: each graph made once a process, and guarded while it runs as the command line's runs are."""
+"""The Agent Server's entry point: each graph made once a process, guarded while it runs as the command line's are."""
 
 import asyncio
 import logging
@@ -55,13 +55,13 @@ class ServedGraph(Compiled):
         *,
         services: Services,
         asked_for: frozenset[str],
-        held: Lease | None = None,
+        lease: Lease | None = None,
         **parts: Any,  # noqa: ANN401 - LangGraph's
     ) -> None:
         super().__init__(**parts)
         self.services = services
         self.asked_for = asked_for
-        self.held = held
+        self.lease = lease
 
     @classmethod
     def of(cls, graph: Compiled, services: Services) -> Self:
@@ -157,7 +157,7 @@ class ServedGraph(Compiled):
         return await super().abulk_update_state(config, supersteps)
 
     async def _had_begun(self, config: RunnableConfig) -> bool:
-        """Whether a server that was killed runs a run again. If another door went on with it, LangGraph begins anew."""
+        """Whether a killed server runs a run again. If another entry point went on with it, LangGraph begins anew."""
         if not isinstance(self.checkpointer, BaseCheckpointSaver):
             return False
         thread: RunnableConfig = {"configurable": {"thread_id": config["configurable"]["thread_id"]}}
@@ -168,35 +168,35 @@ class ServedGraph(Compiled):
         """What is asked; answers with their questions' ids: LangGraph takes one without an id for one question only."""
         if not (asked is None or isinstance(asked, Command)):
             return asked
-        standing = await self.aget_state(config)
+        snapshot = await self.aget_state(config)
         thread_id = str(config["configurable"]["thread_id"])
-        goes_on = not is_finished(standing) if self._is_contest else bool(standing.tasks)
+        goes_on = not is_finished(snapshot) if self._is_contest else bool(snapshot.tasks)
         if self._is_contest and goes_on:
-            await check_resumable(self.services, thread_id, standing)
-        elif not standing.created_at:
+            await check_resumable(self.services, thread_id, snapshot)
+        elif not snapshot.created_at:
             raise UnknownThread(f"thread {thread_id!r} has no run to go on with")
         if isinstance(asked, Command) and asked.resume is not None:
-            questions = open_questions(standing.interrupts)
+            questions = open_questions(snapshot.interrupts)
             asked = replace(asked, resume=addressed(questions, *decision_or_answers(questions, asked.resume)))
         if goes_on:
             resume = asked.resume if isinstance(asked, Command) else None
-            await note_going_on(self.services, standing, resume if isinstance(resume, dict) else None)
+            await note_going_on(self.services, snapshot, resume if isinstance(resume, dict) else None)
         return asked
 
     async def _note(self, thread_id: str) -> None:
         """The record says how the thread stands; whoever took it over says so otherwise. Nothing stays in memory."""
-        if self.held is not None and self.held.taken_by is not None:
+        if self.lease is not None and self.lease.taken_by is not None:
             return
         with suppress(StoreError):  # where it can't be read, nobody works on the run any more
-            standing = await self.aget_state({"configurable": {"thread_id": thread_id}})
-            self.services.close_run(standing.values.get("execution_id", ""))
-            if is_finished(standing) if self._is_contest else not standing.next:
+            snapshot = await self.aget_state({"configurable": {"thread_id": thread_id}})
+            self.services.close_run(snapshot.values.get("execution_id", ""))
+            if is_finished(snapshot) if self._is_contest else not snapshot.next:
                 await keep_latest_run(self.checkpointer, thread_id)
-            if questions := open_questions(standing.interrupts):
+            if questions := open_questions(snapshot.interrupts):
                 await note_waiting(self.services, questions)
             elif not self._is_contest:
                 await note_stopped(self.services, thread_id, going_on="a run of its graph on the thread, without input")
-            elif not is_finished(standing):
+            elif not is_finished(snapshot):
                 await note_stopped(self.services, thread_id)
 
 
@@ -270,7 +270,7 @@ async def served(build: Build, config: RunnableConfig, runtime: ServerRuntime[An
         yield graph
         return
     graph.check_context(runtime.execution_runtime.context)
-    async with _PROCESS.turn(str(thread_id)), run_guard(graph.services, str(thread_id)) as held:
-        yield graph.copy({"held": held})
-    for notice in held.notices:
+    async with _PROCESS.turn(str(thread_id)), run_guard(graph.services, str(thread_id)) as lease:
+        yield graph.copy({"lease": lease})
+    for notice in lease.notices:
         _LOG.warning(notice)

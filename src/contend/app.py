@@ -106,15 +106,15 @@ async def run(
         opening = await check_run(live, theme, [], options)
         async with _graph(live) as graph:
             going = _Run(live, graph, thread, on_event)
-            async with run_guard(live, thread) as held:
-                before = await going.standing()
+            async with run_guard(live, thread) as lease:
+                before = await going.snapshot()
                 check_contest(thread, before)
                 if before.values.get("execution_id") and not (is_finished(before) or is_unopened(before)):
                     raise InputError(f"thread {thread!r} has an unfinished run: go on with `contend resume {thread}`")
                 asked = {"theme": theme, "run_options": input_options(options)}
                 with checked_run(opening):
-                    outcome = await going.drive(asked, held)
-        return outcome.model_copy(update={"notices": held.notices})
+                    outcome = await going.drive(asked, lease)
+        return outcome.model_copy(update={"notices": lease.notices})
 
 
 async def resume(
@@ -146,18 +146,18 @@ async def resume(
             raise UnknownThread(f"thread {thread!r} has no run to go on with: see `contend runs`")
         async with _graph(live) as graph:
             going = _Run(live, graph, thread, on_event)
-            before = await going.standing()
+            before = await going.snapshot()
             if is_finished(before):
                 chosen_answers([], decision, answers)
                 return await _outcome(live, thread, before, went_on=False)
             await check_resumable(live, thread, before, force=force)
-            async with run_guard(live, thread) as held:
-                before = await going.standing()
+            async with run_guard(live, thread) as lease:
+                before = await going.snapshot()
                 await _check_ready_again(live, before)
                 given = chosen_answers(open_questions(before.interrupts), decision, answers)
                 await note_going_on(live, before, given)
-                outcome = await going.drive(Command(resume=given) if given else None, held)
-        return outcome.model_copy(update={"notices": held.notices})
+                outcome = await going.drive(Command(resume=given) if given else None, lease)
+        return outcome.model_copy(update={"notices": lease.notices})
 
 
 async def status(thread_id: str, *, services: Services | None = None, settings: Settings | None = None) -> RunOutcome:
@@ -171,13 +171,13 @@ async def status(thread_id: str, *, services: Services | None = None, settings: 
         if not has_checkpoints(live.settings):
             raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
         async with _graph(live) as graph:
-            standing = await _Run(live, graph, thread).standing()
-    if is_unopened(standing):
-        return _unopened(thread, standing)
-    check_contest(thread, standing)
-    if not standing.values.get("execution_id"):
+            snapshot = await _Run(live, graph, thread).snapshot()
+    if is_unopened(snapshot):
+        return _unopened(thread, snapshot)
+    check_contest(thread, snapshot)
+    if not snapshot.values.get("execution_id"):
         raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
-    return await _outcome(live, thread, standing, went_on=False)
+    return await _outcome(live, thread, snapshot, went_on=False)
 
 
 async def learn_from(
@@ -192,16 +192,16 @@ async def learn_from(
     """
     thread = checked_thread(thread_id)
     async with _services(services, settings) as live:
-        standing = None
+        snapshot = None
         if has_checkpoints(live.settings):
             async with _graph(live) as graph:
-                standing = await _Run(live, graph, thread).standing()
-        if standing is None or not standing.values.get("execution_id"):
+                snapshot = await _Run(live, graph, thread).snapshot()
+        if snapshot is None or not snapshot.values.get("execution_id"):
             raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
-        check_contest(thread, standing)
-        if not standing.values.get("outcomes"):
+        check_contest(thread, snapshot)
+        if not snapshot.values.get("outcomes"):
             raise InputError(f"thread {thread!r}: no team has ended yet: `contend resume {thread}` goes on with it")
-        return await learned_from(live, cast("ContestState", standing.values), dataset)
+        return await learned_from(live, cast("ContestState", snapshot.values), dataset)
 
 
 class DryRun(NamedTuple):
@@ -229,10 +229,10 @@ async def dry_run(
         return DryRun(opening, estimated(opening, live.config.models))
 
 
-async def _check_ready_again(services: Services, standing: StateSnapshot) -> None:
+async def _check_ready_again(services: Services, snapshot: StateSnapshot) -> None:
     """A run that went on without its endpoint would cost every team its place."""
-    if options := standing.values.get("options"):
-        teams = [TeamConfig.model_validate(team) for team in standing.values["teams"]]
+    if options := snapshot.values.get("options"):
+        teams = [TeamConfig.model_validate(team) for team in snapshot.values["teams"]]
         await check_ready(services, ResolvedOptions.model_validate(options), teams)
 
 
@@ -267,11 +267,11 @@ class _Run:
     def config(self) -> RunnableConfig:
         return {"configurable": {"thread_id": self.thread_id}}
 
-    async def standing(self) -> StateSnapshot:
+    async def snapshot(self) -> StateSnapshot:
         """Where the thread stands; empty if nothing was asked there."""
         return await self.graph.aget_state(self.config)
 
-    async def drive(self, asked: Mapping[str, Any] | Command[Any] | None, held: Lease) -> RunOutcome:
+    async def drive(self, asked: Mapping[str, Any] | Command[Any] | None, lease: Lease) -> RunOutcome:
         """Run to the end, or on from the last checkpoint where nothing new is asked."""
         try:
             async for _, _, event in self.graph.astream(
@@ -281,17 +281,17 @@ class _Run:
                     self.on_event(ANY_EVENT.validate_python(event))
         except (asyncio.CancelledError, StoreError, OSError):
             # Whoever took the run over says how it stands; on a full disk nobody can.
-            if held.taken_by is None:
+            if lease.taken_by is None:
                 with suppress(StoreError):
                     await note_stopped(self.services, self.thread_id)
             raise
-        standing = await self.standing()
-        if questions := open_questions(standing.interrupts):
+        snapshot = await self.snapshot()
+        if questions := open_questions(snapshot.interrupts):
             await note_waiting(self.services, questions)
             self._tell(questions)
-        elif is_finished(standing):
+        elif is_finished(snapshot):
             await keep_latest_run(self.graph.checkpointer, self.thread_id)
-        return await _outcome(self.services, self.thread_id, standing)
+        return await _outcome(self.services, self.thread_id, snapshot)
 
     def _tell(self, questions: Sequence[Question]) -> None:
         if self.on_event is None:
@@ -300,19 +300,19 @@ class _Run:
             self.on_event(question_event(question))
 
 
-def _unopened(thread_id: str, standing: StateSnapshot) -> RunOutcome:
+def _unopened(thread_id: str, snapshot: StateSnapshot) -> RunOutcome:
     return RunOutcome(
         thread_id=thread_id,
         execution_id="",
         status="interrupted",
         message=f"stopped before it began; go on with `contend resume {thread_id}`",
-        theme=standing.values.get("theme", ""),
+        theme=snapshot.values.get("theme", ""),
         went_on=False,
     )
 
 
-async def _outcome(services: Services, thread_id: str, standing: StateSnapshot, *, went_on: bool = True) -> RunOutcome:
-    state, questions = cast("ContestState", standing.values), open_questions(standing.interrupts)
+async def _outcome(services: Services, thread_id: str, snapshot: StateSnapshot, *, went_on: bool = True) -> RunOutcome:
+    state, questions = cast("ContestState", snapshot.values), open_questions(snapshot.interrupts)
     said = state.get("messages", [])
     return RunOutcome(
         thread_id=thread_id,

@@ -1,4 +1,4 @@
-"""What both doors, the app and the Agent Server, pass before a run goes: one worker a thread, and no changed rules."""
+"""What app and Agent Server pass before a run goes: one worker a thread, and no changed rules."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -32,17 +32,17 @@ async def run_guard(services: Services, thread_id: str) -> AsyncIterator[Lease]:
         yield held
 
 
-def is_finished(standing: StateSnapshot) -> bool:
+def is_finished(snapshot: StateSnapshot) -> bool:
     """Whether the run reached its last node. An empty `next` alone does not tell, nor does an earlier run's status."""
-    return standing.values.get("status") in TERMINAL and not standing.tasks
+    return snapshot.values.get("status") in TERMINAL and not snapshot.tasks
 
 
-def is_unopened(standing: StateSnapshot) -> bool:
+def is_unopened(snapshot: StateSnapshot) -> bool:
     """Whether a run was asked for and cut off before its first node was done: nothing is spent yet."""
-    return not {START, "open_run"}.isdisjoint(task.name for task in standing.tasks)
+    return not {START, "open_run"}.isdisjoint(task.name for task in snapshot.tasks)
 
 
-async def check_resumable(services: Services, thread_id: str, standing: StateSnapshot, *, force: bool = False) -> None:
+async def check_resumable(services: Services, thread_id: str, snapshot: StateSnapshot, *, force: bool = False) -> None:
     """Whether a thread's run may go on from where it stands. One that was not opened yet begins with what stands now.
 
     Raises:
@@ -51,24 +51,24 @@ async def check_resumable(services: Services, thread_id: str, standing: StateSna
         CheckpointError: the record calls a run unfinished whose checkpoints are gone.
         RunChanged: config or prompts differ from those it began with, and `force` is not given.
     """
-    if is_unopened(standing):
+    if is_unopened(snapshot):
         return
-    if not standing.values.get("execution_id"):
+    if not snapshot.values.get("execution_id"):
         await _check_kept(services, thread_id)
         raise UnknownThread(f"thread {thread_id!r} has no run to go on with: see `contend runs`")
-    check_contest(thread_id, standing)
-    await _check_original(services, thread_id, standing.values["execution_id"])
+    check_contest(thread_id, snapshot)
+    await _check_original(services, thread_id, snapshot.values["execution_id"])
     if not force:
-        _check_unchanged(services, thread_id, standing.values)
+        _check_unchanged(services, thread_id, snapshot.values)
 
 
-def check_contest(thread_id: str, standing: StateSnapshot) -> None:
+def check_contest(thread_id: str, snapshot: StateSnapshot) -> None:
     """Whether a thread's run is a contest: its parts run on their own threads, too.
 
     Raises:
         UnknownThread: it is a run of another graph.
     """
-    if standing.values.get("execution_id") and "fingerprint" not in standing.values:
+    if snapshot.values.get("execution_id") and "fingerprint" not in snapshot.values:
         raise UnknownThread(
             f"thread {thread_id!r} holds a run of another graph, such as `team`: go on with it by that graph, "
             "or give another thread"
@@ -107,11 +107,11 @@ def _check_unchanged(services: Services, thread_id: str, state: Mapping[str, Any
 
 
 async def note_going_on(
-    services: Services, standing: StateSnapshot, answers: Mapping[str, object] | None = None
+    services: Services, snapshot: StateSnapshot, answers: Mapping[str, object] | None = None
 ) -> None:
     """A run that goes on is on record as running; `answers` are a person's, by question id."""
-    if not is_unopened(standing) and not is_finished(standing):
-        execution_id = standing.values["execution_id"]
+    if not is_unopened(snapshot) and not is_finished(snapshot):
+        execution_id = snapshot.values["execution_id"]
         services.record.save_event(RunResumed(execution_id=execution_id, answers=dict(answers or {})))
         await services.record.set_execution_status(execution_id, "running")
 

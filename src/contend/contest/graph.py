@@ -25,7 +25,7 @@ ContestGraph = StateGraph[ContestState, RunOptions, ContestInput, ContestOutput]
 
 
 def build_contest_graph(services: Services) -> ContestGraph:
-    """The whole contest, not compiled: the door that opens it brings the checkpointer.
+    """The whole contest, not compiled: the entry point that opens it brings the checkpointer.
 
     Teams and learning run inside node functions: a slot, a deadline and the mapping of states stand around them there.
     """

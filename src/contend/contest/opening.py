@@ -199,6 +199,6 @@ def _earlier(state: ContestState) -> str:
 
 
 def _given(state: ContestState, runtime: Runtime[RunOptions]) -> RunOptions | None:
-    """What a door was asked with, also in a process that goes on; a graph called by itself has its context."""
+    """What an entry point was asked with, also in a process that goes on; a graph called by itself has its context."""
     given = state.get("run_options")
     return runtime.context if given is None else RunOptions.model_validate(given)

@@ -17,8 +17,8 @@ class ContestInput(TypedDict, total=False):
 
     theme: AskedTheme
     messages: Chat
-    # The RunOptions that a door was given; `open_run` takes them. So a run that was cut off before it was opened keeps
-    # them, while LangGraph forgets a run's context.
+    # The RunOptions that an entry point was given; `open_run` takes them. So a run that was cut off before it was
+    # opened keeps them, while LangGraph forgets a run's context.
     run_options: SkipJsonSchema[dict[str, Any] | None]
 
 
@@ -114,5 +114,5 @@ class ContestUpdate(TypedDict, total=False):
 
 
 def input_options(options: RunOptions | None) -> dict[str, Any]:
-    """What a door puts into the input as `run_options`."""
+    """What an entry point puts into the input as `run_options`."""
     return (options or RunOptions()).model_dump(mode="json", exclude_none=True)
