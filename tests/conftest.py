@@ -1,5 +1,6 @@
 """What tests share: a workspace of their own, a folder of documents, the loopback vendors, no outside environment."""
 
+import atexit
 import gc
 import os
 from collections.abc import Iterator
@@ -12,6 +13,10 @@ from fakes.vendors import Vendors
 if "CONTEND_DATA" in os.environ:
     # Tests run in folders of their own, where a relative path leads nowhere.
     os.environ["CONTEND_DATA"] = str(Path(os.environ["CONTEND_DATA"]).resolve())
+
+# Hypothesis leaves a callback that keeps DuckDB's types alive, of which DuckDB complains at the end of the process. A
+# worker that is told to stop ends without pytest's own hooks.
+atexit.register(gc.callbacks.clear)
 
 DOCUMENTS = {
     "resume.md": """# How resume works
@@ -72,11 +77,6 @@ def _written(folder: Path) -> Path:
     for name, text in DOCUMENTS.items():
         (folder / name).write_text(text, "utf-8")
     return folder
-
-
-def pytest_unconfigure() -> None:
-    """Hypothesis leaves a callback that keeps DuckDB's types alive; DuckDB then complains after the summary."""
-    gc.callbacks.clear()
 
 
 @pytest.fixture
