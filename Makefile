@@ -60,7 +60,7 @@ test: lint $(VENV)/redis ## lint and all tests
 
 .PHONY: bench
 bench: $(VENV)/dev ## print the figures, in about five minutes (QUICK=1: in one)
-	@for bench in start search prompts depths contest sharing; do $(BIN)/python benchmarks/$$bench.py $(if $(QUICK),--quick) || exit 1; done
+	@for bench in start playbooks prompts depths contest sharing; do $(BIN)/python benchmarks/$$bench.py $(if $(QUICK),--quick) || exit 1; done
 
 .PHONY: judging
 judging: $(VENV)/dev ## print whether your model tells good reports from damaged ones (160 calls)

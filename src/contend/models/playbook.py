@@ -27,7 +27,7 @@ GENERAL = "general"
 """The section of lessons in a dataset without sections of its own."""
 
 
-class Trial(Record):
+class Trial(Record, frozen=True):
     """What runs showed of a bullet: in how many teams had it, in how many one team went without.
 
     `difference`: by how much teams with it scored higher than teams without, -1.0 to 1.0; the mean over these runs.
@@ -65,7 +65,7 @@ class Bullet(ComputingRecord):
     created_at: UtcDatetime = Field(default_factory=utc_now)
     updated_at: UtcDatetime = Field(default_factory=utc_now)
     provenance: str = ""
-    trial: Trial = Field(default_factory=Trial)
+    trial: Trial = Trial()
     conflicts_with: str | None = None
     removal_reason: str = ""
     always: bool = False
@@ -74,7 +74,7 @@ class Bullet(ComputingRecord):
     @classmethod
     def _written_by_hand(cls, data: object) -> object:
         """A person writes the content alone; what else a bullet has follows from it."""
-        if not isinstance(data, dict) or not isinstance(content := data.get("content"), str) or "id" in data:
+        if not isinstance(data, dict) or "id" in data or not isinstance(content := data.get("content"), str):
             return data
         key = f"b-{sha256(content.encode()).hexdigest()[:12]}"
         return {"id": key, "section": GENERAL, "searchable_text": content, "status": "active", **data}

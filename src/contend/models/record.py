@@ -93,5 +93,6 @@ class ComputingRecord(Record):
     @classmethod
     def _drop_computed(cls, data: object) -> object:
         if isinstance(data, dict):
-            return {key: value for key, value in data.items() if key not in cls.model_computed_fields}
+            computed = cls.model_computed_fields.keys() & data.keys()
+            return {key: value for key, value in data.items() if key not in computed} if computed else data
         return data
