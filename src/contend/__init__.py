@@ -10,12 +10,23 @@ Example:
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from contend.app import DryRun, RunOutcome, dry_run, resume, run, status
+    from contend.app import DryRun, RunOutcome, dry_run, research, resume, run, status
     from contend.models.options import RunOptions
     from contend.services import Services
     from contend.settings import load_settings
 
-__all__ = ["DryRun", "RunOptions", "RunOutcome", "Services", "dry_run", "load_settings", "resume", "run", "status"]
+__all__ = [
+    "DryRun",
+    "RunOptions",
+    "RunOutcome",
+    "Services",
+    "dry_run",
+    "load_settings",
+    "research",
+    "resume",
+    "run",
+    "status",
+]
 
 _HOMES = {"RunOptions": "contend.models.options", "Services": "contend.services", "load_settings": "contend.settings"}
 

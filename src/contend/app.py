@@ -117,6 +117,35 @@ async def run(
         return outcome.model_copy(update={"notices": lease.notices})
 
 
+async def research(
+    theme: str,
+    *,
+    thread_id: str | None = None,
+    options: RunOptions | None = None,
+    services: Services | None = None,
+    settings: Settings | None = None,
+    on_event: OnEvent | None = None,
+) -> RunOutcome:
+    """One agent's research on a theme: one team, one round, no editor. The same as `run` with the depth `quick`.
+
+    Raises:
+        InputError: as `run`; or `options` name another depth.
+        StoreError: a store can't be used.
+    """
+    given = options or RunOptions()
+    if given.depth not in {None, "quick"}:
+        raise InputError(f"depth: {given.depth!r} is a contest: leave it out, or call contend.run")
+    return await run(
+        theme,
+        thread_id=thread_id,
+        # Said outright: a workspace's own number of rounds would win over the depth's.
+        options=given.model_copy(update={"depth": "quick", "max_rounds": given.max_rounds or 1}),
+        services=services,
+        settings=settings,
+        on_event=on_event,
+    )
+
+
 async def resume(
     thread_id: str,
     decision: object = None,

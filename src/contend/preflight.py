@@ -253,10 +253,12 @@ async def _checked_sources(services: Services, resolved: Resolved) -> tuple[list
     on = [name for name in asked if name not in off]
     if not on and not resolved.options.models:
         why = off.get("local", "it is not among the run's sources")
-        raise InputError(f"{QUOTES_NEED} ({why}): give some with --docs, or set OPENAI_API_KEY or OPENAI_BASE_URL")
+        raise InputError(
+            f"{QUOTES_NEED} ({why}): give some as `documents` (--docs), or set OPENAI_API_KEY or OPENAI_BASE_URL"
+        )
     if not on:
         why = "; ".join(f"{name}: {reason}" for name, reason in off.items()) or "no team uses one of them"
-        raise InputError(f"sources: none is on ({why}); give documents with --docs, or see `contend doctor`")
+        raise InputError(f"sources: none is on ({why}); give `documents` (--docs), or see `contend doctor`")
     return on, off
 
 

@@ -174,7 +174,7 @@ async def test_sources_that_all_fail_leave_no_report_and_are_named(
 
 
 async def test_a_run_without_any_source_is_refused_with_each_reason(contest: Contest, vendors: Vendors) -> None:
-    with pytest.raises(InputError, match=r"none is on \(local: no documents given\); give documents with --docs"):
+    with pytest.raises(InputError, match=r"none is on \(local: no documents given\); give `documents` \(--docs\)"):
         await contest.run(THEME, documents=[])
 
     assert not vendors.calls

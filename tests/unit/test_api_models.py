@@ -63,12 +63,16 @@ def test_what_a_request_leaves_out_has_its_default() -> None:
         "checkpointer_type": None,
         "options": None,
     }
-    assert request.run_options() == RunOptions(max_iterations=5)
+    assert request.run_options() == RunOptions()
+    assert ResearchRequest(theme="x", max_iterations=5).run_options() == RunOptions(max_iterations=5)
 
 
 def test_human_intervention_is_a_persons_word_on_the_plan() -> None:
     request = ResearchRequest(
-        theme="x", enable_human_intervention=True, options=RunOptions(approve=["report"], max_rounds=2)
+        theme="x",
+        max_iterations=5,
+        enable_human_intervention=True,
+        options=RunOptions(approve=["report"], max_rounds=2),
     )
 
     options = request.run_options()
