@@ -37,7 +37,7 @@ async def read_run(record: RecordStore, settings: Settings, thread: str) -> Stor
     return StoredRun(
         execution=execution,
         status=status,
-        message=execution.message if status == execution.status else "nobody works on it: the process ended",
+        message=message_of(execution, status),
         teams=await record.team_statuses(execution.execution_id),
         leaderboard=await record.leaderboard(execution.execution_id),
         rounds=await record.rounds(execution.execution_id),
@@ -51,6 +51,11 @@ async def status_of(settings: Settings, execution: ExecutionRow) -> RunStatus:
     if execution.status == "running" and not await is_leased(settings, execution.thread_id):
         return "interrupted"
     return execution.status
+
+
+def message_of(execution: ExecutionRow, status: RunStatus) -> str:
+    """What a run says of itself, or why it can't."""
+    return execution.message if status == execution.status else "nobody works on it: the process ended"
 
 
 def report_of(settings: Settings, thread: str, execution: ExecutionRow | None) -> ResearchReport | None:

@@ -132,7 +132,7 @@ def test_a_cancelled_research_stops_says_so_and_goes_on(api: Api, endpoint: Vend
     api.until(research, "step_done", step="plan")
     while not endpoint.hung:
         time.sleep(0.02)
-    progress = api.get(f"/research/{research}/progress")
+    progress, at_work = api.get(f"/research/{research}/progress"), api.get(f"/research/{research}")
 
     cancelled = api.http.delete(f"/research/{research}")
     endpoint.heal()
@@ -143,6 +143,7 @@ def test_a_cancelled_research_stops_says_so_and_goes_on(api: Api, endpoint: Vend
     assert (progress["current_node"], progress["current_iteration"]) == ("writer", 1)
     assert progress["nodes_completed"] == ["open_run", "set_criteria", "brief", "supervisor", "researcher"]
     assert progress["estimated_completion_time"] is not None
+    assert at_work["estimated_completion_time"] is not None
     assert (cancelled.status_code, cancelled.json()["status"]) == (200, "interrupted")
     assert "contend resume" in cancelled.json()["message"]
     assert (again.status_code, again.json()["status"]) == (200, "interrupted")

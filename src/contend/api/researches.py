@@ -23,8 +23,9 @@ from contend.api.models import (
     ResearchStatistics,
     RoundScore,
 )
+from contend.api.progress import progress_of
 from contend.app import DryRun, RunOutcome
-from contend.approval import chosen_answers
+from contend.approval import Question, chosen_answers
 from contend.contest.state import input_options
 from contend.demo import demo_options, demo_question, has_demo
 from contend.errors import InputError, ThreadBusy, UnknownThread
@@ -35,7 +36,7 @@ from contend.models.rows import ExecutionRow, KeptEvent
 from contend.models.task import RunStatus
 from contend.report import EVIDENCE_FILE, ReportEvidence, to_bibtex
 from contend.services import Services
-from contend.stored_runs import read_run, report_of, status_of
+from contend.stored_runs import message_of, read_run, report_of, status_of
 from contend.stores.leases import checked_thread, is_leased
 
 ReportFormat = Literal["md", "html", "json", "bibtex"]
@@ -100,24 +101,26 @@ class Researches:
         if row is None:
             return _of_server(thread, at_server)
         run = await read_run(self.services.record, self.services.settings, thread)
-        item = _item(row, run.status, run.message, at_server)
-        outcome = await self.outcome(thread) if run.status == "interrupted" else None
+        item = _item(row, run.status, at_server)
+        progress = progress_of([each.event for each in await self.all_events(thread)])
+        is_going = item.status == "processing"
         return ResearchDetails(
-            **item.model_dump(),
+            **item.model_dump(exclude={"estimated_completion_time"}),
+            estimated_completion_time=progress.estimated_completion_time if is_going else None,
             execution_id=row.execution_id,
             models=row.models,
             teams=run.teams,
             leaderboard=run.leaderboard,
             exit_reasons=run.exit_reasons,
             usage=run.usage,
-            questions=outcome.questions if outcome else [],
+            questions=await self._questions(thread) if run.status == "interrupted" else [],
             has_report=run.status in {"completed", "partial"},
         )
 
     async def page(self, *, search: str, limit: int, offset: int) -> ResearchPage:
         """The history, the newest first; researches that have not begun stand at its head."""
         rows, total = await self.services.record.history(search=search, limit=limit, offset=offset)
-        items = [_item(row, await status_of(self.services.settings, row), row.message, None) for row in rows]
+        items = [_item(row, await status_of(self.services.settings, row), None) for row in rows]
         waiting = [] if offset else await self._queued(search)
         return ResearchPage(total=total + len(waiting), items=[*waiting, *items])
 
@@ -275,8 +278,23 @@ class Researches:
         )  # fmt: skip
 
     async def response(self, research_id: str) -> ResearchResponse:
-        details = await self.details(research_id)
-        return ResearchResponse.model_validate(details.model_dump(include=set(ResearchResponse.model_fields)))
+        """Its status in short, which is looked at again and again.
+
+        Raises:
+            UnknownThread: there is none.
+        """
+        thread = checked_thread(research_id)
+        row, at_server = await self.services.record.latest_execution(thread), await self._at_server(thread)
+        if row is None:
+            found: ResearchItem = _of_server(thread, at_server)
+        else:
+            found = _item(row, await status_of(self.services.settings, row), at_server)
+        return ResearchResponse.model_validate(found.model_dump(include=set(ResearchResponse.model_fields)))
+
+    async def _questions(self, thread: str) -> list[Question]:
+        with suppress(UnknownThread):  # its checkpoints are gone
+            return (await self.outcome(thread)).questions
+        return []
 
     async def _finished(self, research_id: str) -> ResearchDetails:
         details = await self.details(research_id)
@@ -365,7 +383,7 @@ class Researches:
             )
 
 
-def _item(row: ExecutionRow, status: RunStatus, message: str, at_server: Mapping[str, Any] | None) -> ResearchItem:
+def _item(row: ExecutionRow, status: RunStatus, at_server: Mapping[str, Any] | None) -> ResearchItem:
     """A run of the record; what the server has in its queue for the thread is newer."""
     run = (at_server or {}).get("run") or {}
     # The server ends a run a moment after its last node wrote the end into the record.
@@ -375,7 +393,9 @@ def _item(row: ExecutionRow, status: RunStatus, message: str, at_server: Mapping
     item = ResearchItem.model_validate(
         {
             **values,
-            **ResearchResponse.of(row.thread_id, status, message or _AT_WORK, created_at=row.created_at).model_dump(),
+            **ResearchResponse.of(
+                row.thread_id, status, message_of(row, status) or _AT_WORK, created_at=row.created_at
+            ).model_dump(),
             "outcome": status,
         }
     )
