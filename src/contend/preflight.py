@@ -192,8 +192,7 @@ def config_fingerprint(services: Services, options: ResolvedOptions) -> dict[str
 
 
 def _check_files(services: Services, resolved: Resolved) -> None:
-    for name in {"local", *_wanted_sources(services, resolved)}:
-        services.sources.get(name, resolved.options.documents)
+    services.sources.get("local", resolved.options.documents)
     services.library.check(resolved.options.language)
     _check_metrics(services, resolved.options.evaluator)
     _check_prices(services, resolved)

@@ -98,7 +98,7 @@ async def test_a_source_that_raises_is_off_for_the_run_and_the_others_go_on(
 async def found(workspace: Path, entry: str) -> list[str]:
     """The titles that one search of the source gives."""
     write_source(workspace, entry)
-    source = Services(load_settings(workspace=workspace)).source("standards", [])
+    source = Services(load_settings(workspace=workspace)).sources.get("standards", [])
     return [each.result.title for each in await source.search("resume", limit=5)]
 
 
@@ -118,7 +118,7 @@ async def test_a_function_that_hangs_ends_with_its_deadline(workspace: Path) -> 
 
 async def test_the_same_search_of_several_teams_is_made_once(workspace: Path) -> None:
     write_source(workspace)
-    source = Services(load_settings(workspace=workspace)).source("standards", [])
+    source = Services(load_settings(workspace=workspace)).sources.get("standards", [])
 
     first, second = [await source.search("resume", limit=3) for _ in range(2)]
 
@@ -133,8 +133,8 @@ def test_doctor_shows_it_and_names_a_function_that_is_not_there(terminal: Termin
     faulty = {check["name"]: check for check in json.loads(terminal("doctor", "--json").out)["checks"]}
 
     assert (ready["source standards"]["state"], ready["source arxiv"]["name"]) == ("ok", "source arxiv")
-    assert faulty["source standards"]["state"] == "fault"
-    assert "function 'my_sources:misspelt' cannot be loaded" in faulty["source standards"]["said"]
+    assert faulty["config"]["state"] == "fault"
+    assert "function 'my_sources:misspelt' cannot be loaded" in faulty["config"]["said"]
 
 
 @pytest.mark.parametrize(

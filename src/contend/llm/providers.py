@@ -60,20 +60,20 @@ KINDS: Registry[Callable[[_Making], Endpoint]] = Registry(
 
 
 class Providers:
-    """The endpoints that models are asked at, each made once, at first use. Blocking: it reads the `.env` file.
+    """The endpoints that models are asked at, each made once, at first use.
 
-    `load` gives the function that `module:function` names.
+    Blocking: it reads the `.env` file, and loads by `load` the functions that `module:function` names.
 
     Raises:
-        InputError: an entry of `[providers]` names a kind that is none.
+        InputError: an entry of `[providers]` names a kind that is none, or a function that cannot be loaded.
     """
 
     def __init__(self, models: ModelsConfig, settings: Settings, load: Callable[[str], Function]) -> None:
         self._models = models
         self._settings = settings
-        self._load = load
         self._environment = {**dotenv_values(".env"), **os.environ}
         self._endpoints: dict[str, Endpoint] = {}
+        self._functions = {name: load(each.function) for name, each in models.providers.items() if each.function}
         for name, entry in models.providers.items():
             KINDS.get(entry.kind, f"config/models.toml [providers.{name}]")
 
@@ -152,7 +152,7 @@ class Providers:
             return OpenAIEndpoint(settings.openai_base_url, settings.openai_key, **limits)
         if config.function:
             remedy = f"look at {config.function}"
-            chats = FunctionChats(self._load(config.function))
+            chats = FunctionChats(self._functions[place.provider])
             return LangChainEndpoint(config.function, chats, remedy=remedy, **limits)
         return KINDS.get(config.kind, place.provider)(
             _Making(place.provider, config, self._key(place), self._names(place), limits)

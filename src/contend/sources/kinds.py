@@ -38,10 +38,10 @@ KINDS: Registry[Callable[[Settings, Sequence[Path]], Source]] = Registry(
 def source_factories(
     sources: Mapping[str, SourceConfig], settings: Settings, load: Callable[[str], Function]
 ) -> dict[str, SourceFactory]:
-    """What makes each source; `load` gives the function that `module:function` names.
+    """What makes each source. Blocking: `load` gives the functions that `module:function` names.
 
     Raises:
-        InputError: an entry names a kind that is none, or takes a name that belongs to a kind.
+        InputError: an entry names a kind that is none or a function that cannot be loaded, or its name is a kind's.
     """
     return {name: _factory(name, entry, settings, load) for name, entry in sources.items()}
 
@@ -55,13 +55,13 @@ def _factory(name: str, entry: SourceConfig, settings: Settings, load: Callable[
         return partial(make, settings)
     if name in KINDS.entries:
         raise InputError(f"{where}: the name belongs to a source of contend's own; choose another for the function")
-    return partial(_by_function, name, entry, load)
+    return partial(_by_function, name, entry, load(entry.function))
 
 
-def _by_function(name: str, entry: SourceConfig, load: Callable[[str], Function], _: Sequence[Path]) -> Source:
+def _by_function(name: str, entry: SourceConfig, function: Function, _: Sequence[Path]) -> Source:
     return FunctionSource(
         name,
-        load(entry.function or ""),
+        function,
         interval_seconds=entry.interval_seconds,
         deadline_seconds=entry.deadline_seconds,
         summarizes=entry.read_pages,
