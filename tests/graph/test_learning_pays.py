@@ -1,0 +1,102 @@
+"""A run after a run: lessons are read, used, credited by what scores show, and harmful ones go."""
+
+from pathlib import Path
+from typing import Any, cast
+from uuid import uuid4
+
+from contend.learning.curator import CuratorAgent
+from contend.learning.graph import build_learn_graph
+from contend.learning.nodes import LearnNodes
+from contend.learning.reflector import PlayedRound, ReflectorAgent
+from contend.learning.selection import Withheld, select_bullets, withheld
+from contend.llm.model import Answer, R, Scope
+from contend.models.playbook import Bullet, Playbook
+from contend.models.task import CallUsage
+from contend.prompts import PromptBuilderSettings, UserPromptBuilder
+from contend.stores.documents import DocumentStore
+from contend.stores.playbooks import PlaybookStore
+
+_THEME = "Which ferry should the port of Alken buy?"
+_GOOD = "When prices of ferries are compared, take them from the offer and not from the letter."
+_BAD = "When ferries are compared, leave the sources out to save room."
+_TEAMS = ("scout", "skeptic", "scholar")
+
+
+class _Opinions:
+    """A model that praises every lesson, harmful ones too, and draws none."""
+
+    name = "opinions"
+
+    async def structured(self, prompt: str, reply_type: type[R], values: Any, *, scope: Scope) -> Answer[R]:  # noqa: ANN401 - a prompt's values
+        tags = [{"bullet_id": bullet["id"], "tag": "helpful"} for bullet in values["bullets"]]
+        usage = CallUsage(call_key=prompt, role=scope.role, model="m", input_tokens=1, output_tokens=1, milliseconds=1)
+        return Answer(reply_type.model_validate({"insights": [], "bullet_evaluations": tags}), usage)
+
+
+def _bullet(key: str, content: str) -> Bullet:
+    return Bullet(id=key, section="searching", content=content, searchable_text=content)
+
+
+def _score(bullets: list[Bullet]) -> float:
+    """What a report is worth that followed these lessons."""
+    contents = {bullet.content for bullet in bullets}
+    return 0.6 + 0.2 * (_GOOD in contents) - 0.3 * (_BAD in contents)
+
+
+class _World:
+    """Contests on one question over one playbook, with scores that follow from the lessons a team had."""
+
+    def __init__(self, folder: Path) -> None:
+        self.store = PlaybookStore(folder / "playbooks")
+        curator = CuratorAgent(_Opinions(), UserPromptBuilder(PromptBuilderSettings()), self.store)
+        nodes = LearnNodes(ReflectorAgent(_Opinions()), curator, self.store, DocumentStore(folder / "documents"))
+        self.graph = build_learn_graph(nodes).compile()
+
+    async def play(self, number: int) -> float:
+        """One contest and its learning; the winner's score."""
+        execution = str(uuid4())
+        bullets = select_bullets(await self.store.load("ferries"), _THEME)
+        held = withheld(bullets, _TEAMS, seed=f"run-{number}")
+        rounds = [self._round(team, bullets, held) for team in _TEAMS]
+        asked: dict[str, Any] = {
+            "execution_id": execution,
+            "dataset": "ferries",
+            "theme": _THEME,
+            "rounds": [played.model_dump(mode="json") for played in rounds],
+            "bullets": [bullet.id for bullet in bullets],
+            "withheld": held.model_dump() if held else None,
+        }
+        await self.graph.ainvoke(cast("Any", asked))
+        return max(played.score or 0.0 for played in rounds)
+
+    @staticmethod
+    def _round(team: str, bullets: list[Bullet], held: Withheld | None) -> PlayedRound:
+        without = held.bullets if held and held.team_id == team else []
+        own = [bullet for bullet in bullets if bullet.id not in without]
+        return PlayedRound(team_id=team, round_number=1, score=_score(own), used=[bullet.id for bullet in own])
+
+
+async def test_a_good_lesson_earns_its_place_by_the_difference_and_a_planted_harmful_one_is_retired(
+    tmp_path: Path,
+) -> None:
+    world = _World(tmp_path)
+    await world.store.save(Playbook(dataset="ferries", bullets=[_bullet("good", _GOOD), _bullet("bad", _BAD)]))
+
+    scores = [await world.play(number) for number in range(12)]
+
+    bullets = {bullet.id: bullet for bullet in (await world.store.load("ferries")).bullets}
+    assert [*bullets] == ["good"]
+    assert bullets["good"].status == "active"
+    assert bullets["good"].trial.difference is not None
+    assert bullets["good"].trial.difference > 0.1
+    assert (await world.store.retired("ferries"))["bad"].harmful >= 1
+    assert scores[-1] == max(scores) == 0.8
+
+
+async def test_a_question_that_is_asked_again_never_scores_lower(tmp_path: Path) -> None:
+    world = _World(tmp_path)
+    await world.store.save(Playbook(dataset="ferries", bullets=[_bullet("good", _GOOD)]))
+
+    scores = [await world.play(number) for number in range(6)]
+
+    assert scores == sorted(scores)
