@@ -181,7 +181,7 @@ async def test_a_run_without_any_source_is_refused_with_each_reason(contest: Con
 
 
 async def test_lessons_of_one_run_stand_in_the_next_runs_prompts_but_one_team_goes_without(
-    contest: Contest, vendors: Vendors
+    contest: Contest, vendors: Vendors, workspace: Path
 ) -> None:
     await contest.run(THEME, dataset="bridges")
     services = contest.services()
@@ -197,6 +197,8 @@ async def test_lessons_of_one_run_stand_in_the_next_runs_prompts_but_one_team_go
     await services.aclose()
     assert (trial.shown, trial.withheld) == (1, 1)
     assert trial.difference is not None
+    reports = [file.read_text("utf-8") for file in (workspace / "results").rglob("report.md")]
+    assert any(f"### Lessons of earlier runs that it used\n\n- {bullet.content}" in report for report in reports)
 
 
 async def test_without_learning_the_playbook_stays_as_it_was(contest: Contest, workspace: Path) -> None:

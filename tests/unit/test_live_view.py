@@ -201,9 +201,12 @@ def test_a_team_that_ends_well_keeps_the_reason() -> None:
 
 
 def test_what_was_learned_is_kept_for_the_end() -> None:
-    board = board_after([Learned(execution_id=RUN, dataset="bridges", playbook_version=3, summary="2 added")])
+    learned = Learned(
+        execution_id=RUN, dataset="bridges", playbook_version=3, summary="1 added", lessons=["Name the year."]
+    )
+    board = board_after([learned])
 
-    assert board.lesson == "playbook bridges, version 3: 2 added"
+    assert board.lesson == "playbook bridges, version 3: 1 added\n  Name the year."
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])

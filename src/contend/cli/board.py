@@ -161,9 +161,11 @@ def _ended(event: TeamDone) -> str:
 
 
 def learned_text(event: Learned) -> str:
-    return tr(
+    """What changed in the playbook, and the lessons that were added or reworded, a line each."""
+    said = tr(
         "playbook {dataset}, version {version}: {summary}",
         dataset=event.dataset,
         version=event.playbook_version,
         summary=event.summary,
     )
+    return "\n".join([said, *(f"  {lesson}" for lesson in event.lessons)])

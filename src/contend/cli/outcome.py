@@ -49,7 +49,7 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
     if outcome.questions:
         parts += [shown_questions(outcome.questions)]
     used = f"{models_text(board.models)} · {usage_text(outcome.usage)}"
-    parts.append(Text("\n".join(filter(None, [used, plain(board.lesson)])), style="dim"))
+    parts.append(Text("\n".join(filter(None, [used, *map(plain, board.lesson.splitlines())])), style="dim"))
     show(Group(*parts))
     _next(outcome)
 

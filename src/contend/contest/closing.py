@@ -135,6 +135,7 @@ class ClosingNodes:
             speaking=speaking_sources(submission, options.language),
             withheld=named_sources(submission.report, submission.draft.withheld, options.language),
             usage=usage_of(state),
+            lessons=[bullet["content"] for bullet in state["bullets"] if bullet["id"] in submission.draft.bullets_used],
         )
         folder = self.services.folder / "results" / (thread_of(runtime) or state["execution_id"])
         documents = self.services.sources.paths(options.documents)

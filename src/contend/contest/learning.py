@@ -39,6 +39,7 @@ class LearnNode:
                 dataset=result.dataset,
                 playbook_version=result.playbook_version,
                 summary=result.summary,
+                lessons=[item.content for item in result.delta_items if item.operation != "DELETE" and item.content],
             )
         )
         calls = [CallUsage.model_validate(call) for call in learned["usage"]]

@@ -80,6 +80,7 @@ def head_of(
     places: Sequence[str] = (),
     speaking: Sequence[str] = (),
     withheld: Sequence[str] = (),
+    lessons: Sequence[str] = (),
 ) -> ReportHead:
     """What kind of run made the report."""
     compared = any(outcome.pairwise_key is not None for outcome in outcomes)
@@ -106,6 +107,7 @@ def head_of(
         places=list(places),
         speaking=list(speaking),
         withheld=list(withheld),
+        lessons=list(lessons),
     )
 
 

@@ -220,6 +220,7 @@ class Learned(Event):
     dataset: str
     playbook_version: int
     summary: str
+    lessons: list[str] = Field(default_factory=list)
 
 
 class QuestionAsked(Event):

@@ -42,6 +42,7 @@ class ReportHead(Record):
     places: list[str] = Field(default_factory=list)
     speaking: list[str] = Field(default_factory=list)
     withheld: list[str] = Field(default_factory=list)
+    lessons: list[str] = Field(default_factory=list)
 
 
 def head_markdown(head: ReportHead, language: Language) -> str:
@@ -52,6 +53,8 @@ def head_markdown(head: ReportHead, language: Language) -> str:
         lines += ["", f"### {words.leaderboard}", "", *_table(head.leaderboard, language)]
     if head.editor:
         lines += ["", f"### {words.the_editor}", "", *(f"- {plain_title(text)}" for text in head.editor)]
+    if head.lessons:
+        lines += ["", f"### {words.lessons}", "", *(f"- {plain_title(text)}" for text in head.lessons)]
     if head.unverified:
         lines += ["", f"### {words.unverified}", "", *(f"- {text}" for text in head.unverified)]
     if head.places:

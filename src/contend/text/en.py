@@ -149,6 +149,7 @@ class Words(NamedTuple):
     leaderboard: str = "Leaderboard"
     leaderboard_columns: tuple[str, str, str, str] = ("Rank", "Team", "Best score", "Round")
     the_editor: str = "The editor"
+    lessons: str = "Lessons of earlier runs that it used"
     unverified: str = "Citations to check (⚠: the cited source was not seen to say this)"
     cited_places: str = "Where the cited passages stand"
     colon: str = ": "

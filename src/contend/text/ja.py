@@ -114,6 +114,7 @@ WORDS = Words(
     leaderboard="順位表",
     leaderboard_columns=("順位", "チーム", "最高点", "ラウンド"),
     the_editor="編集者",
+    lessons="使われたこれまでの教訓",
     unverified="要確認の引用（⚠: 引用元で裏付けを確認できなかった文）",
     cited_places="引用箇所",
     colon="：",
