@@ -26,7 +26,7 @@ from contend.research.full import head_values, length_values
 from contend.resources import resource
 from contend.services import Services
 from contend.settings import load_settings
-from contend.sources.local import LocalDocuments
+from contend.sources.local.documents import LocalDocuments
 from contend.text import estimate_tokens
 from stub import DOCS, reply_to, running
 
@@ -117,7 +117,7 @@ async def one_pass(corpus: str, folder: Path) -> int:
         for number, each in enumerate(await source.whole(10**9))
     ]
     values = {"brief": "", "theme": Untrusted(theme), "instructions": "", **head_values([], passages)}
-    head = services.render("research/head", values, "en", "x")
+    head = services.library.render("research/head", values, language="en", mark=mark_of("x"))
     asked = services.library.call(
         "research/write",
         {"head": head, "stance": "", "outline": [], "bullets": [], **length_values("standard")},

@@ -255,7 +255,8 @@ async def dry_run(
     async with _services(services, settings) as live:
         opening = await check_run(live, theme, [], options)
         opening = opening._replace(warnings=[*opening.warnings, *opening.unsure])
-        return DryRun(opening, estimated(opening, live.config.models))
+        corpus = await live.sources.corpus_tokens(opening.options.documents) if "local" in opening.sources else 0
+        return DryRun(opening, estimated(opening, live.config.models, corpus=corpus))
 
 
 async def _check_ready_again(services: Services, snapshot: StateSnapshot) -> None:

@@ -1,29 +1,25 @@
 """What a run may cost, before anything is spent: the one place of this arithmetic.
 
-A round is a list of steps. Each says how many calls it makes at least and at most, which parts its prompts hold, and
-how long its replies are; a part has a size in tokens at least and at most. All else is sums.
+A run is a list of steps. Each says how many calls it makes at least and at most, what its prompts hold, and how long
+its replies are, in tokens at least and at most. All else is sums.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from contend.llm.budget import cost_usd
-from contend.llm.context import ContextProfile, profile_of
-from contend.models.options import LENGTH_WORDS, ResolvedOptions, Role, TeamConfig
+from contend.llm.chat import schema_tokens
+from contend.llm.context import profile_of
+from contend.models import replies
+from contend.models.options import LENGTH_WORDS, Role, TeamConfig
+from contend.models.replies import Reply
 from contend.preflight import Opening
 from contend.settings import ModelsConfig
-from contend.team.metrics import WITH_PASSAGES
 from contend.text import estimate_tokens
 
 MOST_COMPARED = 4
 """Of more teams within a near tie, the first of the ranking are compared: every pair costs two calls."""
-
-_TOKENS_PER_WORD = 1.5
-"""Of a report with its citations."""
-
-_SHAPE_PER_WORD = 2.5
-"""Of a draft as the writer replies it: sentences in JSON with the numbers of their passages."""
 
 
 class Span(NamedTuple):
@@ -47,34 +43,45 @@ class Estimate(NamedTuple):
     usd: tuple[float, float] | None
 
 
+NONE = Span(0, 0)
+
+
 @dataclass(frozen=True)
 class _Step:
-    """Calls of one kind: how many, by which model, with which parts in the prompt, how long a reply in tokens."""
+    """Calls of one kind: how many, by which model, in which shape; what prompts hold beside their frame; replies."""
 
     model: str
+    shape: type[Reply]
     calls: Span
     reply: Span
-    passages: bool = False
-    draft: bool = False
-    brief: bool = False
+    holds: Span = NONE
 
 
-_FRAME = Span(450, 900)
-"""A prompt's instructions, and the schema of its reply, without what is filled in."""
+_FRAME = Span(450, 1000)
+"""A prompt's instructions, without what is filled in."""
 
-_PLAN, _REVIEW, _METRIC, _JUDGMENT = Span(120, 500), Span(60, 400), Span(40, 250), Span(30, 150)
-_LESSONS = Span(100, 800)
-_SCREENED = Span(20, 100)
-_CRITERIA = Span(200, 900)
+_PLAN, _REVIEW, _METRIC, _JUDGMENT = Span(150, 700), Span(60, 600), Span(60, 250), Span(30, 150)
+_LESSONS, _CRITERIA, _CHOICE, _SCREENED = Span(100, 800), Span(200, 600), Span(80, 500), Span(20, 100)
+_VERDICTS = Span(1000, 3000)
+_RUBRICS = Span(400, 1300)
+"""The criteria and the metrics' rubrics in a judge's prompt."""
+
+_CATALOGUE = Span(50, 3000)
+_EXCERPTS = Span(100, 6500)
+"""What a model is asked about that may speak to AI systems."""
+
+_PARTS = Span(2, 7)
+"""The sections of a long report."""
 
 
-def estimated(opening: Opening, models: ModelsConfig) -> Estimate:
-    """The range of a run; `models` tells prices."""
-    steps = [*_steps(opening)] if opening.options.models else []
-    usd: Span | None = Span(0, 0)
-    calls = tokens = Span(0, 0)
+def estimated(opening: Opening, models: ModelsConfig, *, corpus: int | None = None) -> Estimate:
+    """The range of a run; `models` tells prices, `corpus` how many tokens its own documents have, where it is known."""
+    steps = [*_Plan(opening, corpus).steps()] if opening.options.models else []
+    usd: Span | None = NONE
+    calls = tokens = NONE
     for step in steps:
-        prompt = _prompt(step, opening, profile_of(step.model, opening.options))
+        schema, asked = schema_tokens(step.shape), _question(opening)
+        prompt = _FRAME + Span(schema, schema) + Span(asked, asked) + step.holds
         calls += step.calls
         tokens += step.calls * (prompt + step.reply)
         costs = [
@@ -85,78 +92,135 @@ def estimated(opening: Opening, models: ModelsConfig) -> Estimate:
     return Estimate(_whole(calls), _whole(tokens), usd and (usd.least, usd.most))
 
 
-def _steps(opening: Opening) -> Iterator[_Step]:
-    options = opening.options
-    for team in opening.teams:
-        yield from _steps_of_team(team, options)
-    pairs = min(MOST_COMPARED, len(opening.teams))
-    yield _Step(options.models["evaluator"], Span(0, pairs * (pairs - 1)), _JUDGMENT, draft=True)
-    if _judged_together(options):
-        yield _Step(options.models["evaluator"], Span(1, 1), _CRITERIA)
-    if options.learn:
-        yield _Step(options.models["reflector"], Span(1, 1), _LESSONS, draft=True)
-        yield _Step(options.models["curator"], Span(1, 2), _LESSONS)
+def _question(opening: Opening) -> int:
+    return estimate_tokens(opening.theme) + estimate_tokens(opening.options.instructions)
 
 
-def _steps_of_team(team: TeamConfig, options: ResolvedOptions) -> Iterator[_Step]:
-    """A round: one plan, a draft in each loop, a review of each but the last, the metrics, the round judge."""
+class _Plan:
+    """The steps of a run. `corpus`: tokens of the own documents; None where nobody counted them."""
 
-    def model(role: Role) -> str:
-        return team.models.get(role, options.models[role])
+    def __init__(self, opening: Opening, corpus: int | None) -> None:
+        self._opening = opening
+        self._options = options = opening.options
+        self._corpus = corpus if opening.sources == ["local"] else None
+        words = LENGTH_WORDS[options.length]
+        self._draft = Span(0.5 * words, 1.5 * words)
+        """A draft as it is shown."""
+        self._written = Span(0.8 * words, 2.2 * words)
+        """A draft as its writer replies it."""
+        self._rounds = Span(options.min_rounds, options.max_rounds)
 
-    rounds = Span(options.min_rounds, options.max_rounds)
-    loops = team.max_iterations or options.max_iterations
-    words = LENGTH_WORDS[options.length]
-    draft = Span(0.2 * words, words * _SHAPE_PER_WORD)
-    yield _Step(model("supervisor"), rounds, _PLAN, brief=True)
-    yield _Step(model("writer"), rounds * Span(1, loops), draft, passages=True, draft=loops > 1, brief=True)
-    yield _Step(model("reviewer"), rounds * Span(min(1, loops - 1), loops - 1), _REVIEW, passages=True, draft=True)
-    yield _Step(model("reviewer"), Span(0, rounds.most), _SCREENED)
-    yield from _scoring(options, rounds)
-    yield _Step(options.models["judge"], Span(0, rounds.most), _JUDGMENT, brief=True)
+    def steps(self) -> Iterator[_Step]:
+        options, teams = self._options, self._opening.teams
+        evaluator = options.models["evaluator"]
+        for team in teams:
+            yield from self._of_team(team)
+        if self._judged_together:
+            yield _Step(evaluator, replies.CriteriaReply, Span(1, 1), _CRITERIA)
+        if options.synthesis and len(teams) > 1 and not self._compact(options.models["writer"]):
+            yield from self._editing(len(teams))
+        pairs = min(MOST_COMPARED, len(teams))
+        yield self._pair(Span(0, pairs * (pairs - 1)))
+        if options.learn:
+            yield _Step(options.models["reflector"], replies.ReflectionReply, Span(1, 1), _LESSONS, self._draft)
+            yield _Step(options.models["curator"], replies.CurationReply, Span(1, 2), _LESSONS)
+
+    def _of_team(self, team: TeamConfig) -> Iterator[_Step]:
+        """Rounds: a plan, a choice, drafts, reviews of all but the last, metrics, the round judge between them."""
+
+        def model(role: Role) -> str:
+            return team.models.get(role, self._options.models[role])
+
+        rounds, loops = self._rounds, team.max_iterations or self._options.max_iterations
+        writer, reviewer, brief = model("writer"), model("reviewer"), Span(0, 500)
+        compact, at_work = self._compact(writer), self._at_work(writer)
+        if compact:
+            brief = Span(0, self._options.round_prompt.estimated_prompt_tokens)
+            yield _Step(model("supervisor"), replies.PlanReply, rounds, _PLAN, brief)
+            yield _Step(writer, replies.DraftReply, rounds * Span(1, loops), Span(200, 1200), at_work + brief)
+        else:
+            planned = Span(1, 1) if self._read_whole(writer) else rounds
+            yield _Step(model("supervisor"), replies.ResearchPlanReply, planned, _PLAN, _CATALOGUE)
+            yield from self._choosing(writer, reviewer)
+            yield from self._writing(writer, loops)
+        reviews = rounds * Span(min(1, loops - 1), loops - 1)
+        review = replies.ReviewReply if compact else replies.FixesReply
+        yield _Step(reviewer, review, reviews, _REVIEW, at_work + self._draft)
+        yield from self._scoring(rounds)
+        judged = Span(0, rounds.most)
+        yield _Step(self._options.models["judge"], replies.JudgmentReply, judged, _JUDGMENT, brief + self._draft)
+
+    def _choosing(self, writer: str, reviewer: str) -> Iterator[_Step]:
+        """One look at what may speak to AI systems; a choice among passages, where they are more than calls hold."""
+        profile = profile_of(writer, self._options)
+        yield _Step(reviewer, replies.InjectionReply, Span(0, 1), _SCREENED, _EXCERPTS)
+        if self._corpus is None:
+            gathered = Span(profile.chosen_tokens, profile.offered_tokens)
+            yield _Step(writer, replies.ChoiceReply, Span(0, 2 * self._rounds.most), _CHOICE, gathered)
+        elif self._corpus > profile.chosen_tokens:
+            offered = min(self._corpus, profile.offered_tokens)
+            calls = Span(1, 1 if self._read_whole(writer) else 2 * self._rounds.most)
+            yield _Step(writer, replies.ChoiceReply, calls, _CHOICE, Span(0.9, 1.1) * _both(offered))
+
+    def _writing(self, writer: str, loops: int) -> Iterator[_Step]:
+        at_work, rounds = self._at_work(writer), self._rounds
+        revisions = Span(rounds.least - 1, rounds.most * loops - 1)
+        yield _Step(writer, replies.RevisionReply, revisions, self._written, at_work + self._draft + Span(0, 1500))
+        if self._options.length != "long":
+            yield _Step(writer, replies.ReportReply, Span(1, 1), self._written, at_work)
+            return
+        part = Span(self._written.least / _PARTS.least, self._written.most / _PARTS.most)
+        yield _Step(writer, replies.SectionDraftReply, _PARTS, part, at_work)
+        yield _Step(writer, replies.SummaryReply, Span(1, 1), Span(100, 1000), at_work + self._draft)
+
+    def _scoring(self, times: Span) -> Iterator[_Step]:
+        """One call where a judge reads whole reports; else one for each metric by model, and one on citations."""
+        options = self._options
+        judge, asked = options.models["evaluator"], times * _both(options.evaluator.samples)
+        at_work = self._at_work(judge)
+        by_model = [metric for metric in options.evaluator.metrics if metric.kind == "model"]
+        shared = [each for each in by_model if each.model is None and self._judged_together]
+        if shared:
+            repaired = asked * Span(1, 1.2)
+            yield _Step(judge, replies.VerdictsReply, repaired, _VERDICTS, at_work + self._draft + _RUBRICS)
+        for metric in by_model:
+            if metric not in shared:
+                yield _Step(metric.model or judge, replies.MetricReply, asked, _METRIC, self._draft + Span(0, 500))
+        if not shared:
+            yield _Step(judge, replies.CitationReply, Span(0, times.most), _METRIC, at_work)
+
+    def _editing(self, reports: int) -> Iterator[_Step]:
+        """The merged report: written, judged as any other, and set beside the best one in both orders."""
+        writer = self._options.models["writer"]
+        holds = self._at_work(writer) + self._draft * _both(min(reports, 26))
+        yield _Step(writer, replies.MergeReply, Span(0, 1), self._written, holds)
+        yield from self._scoring(Span(0, 1))
+        yield self._pair(Span(0, 2))
+
+    def _pair(self, calls: Span) -> _Step:
+        holds = self._draft * _both(2) + Span(0, 2000)
+        return _Step(self._options.models["evaluator"], replies.PairwiseReply, calls, _JUDGMENT, holds)
+
+    def _at_work(self, model: str) -> Span:
+        """Passages of a call: all there are, where they fit."""
+        chosen = profile_of(model, self._options).chosen_tokens
+        if self._corpus is None:
+            return Span(chosen / 8, chosen)
+        return Span(0.9 * self._corpus, self._corpus) if self._corpus <= chosen else Span(chosen / 3, chosen)
+
+    def _read_whole(self, model: str) -> bool:
+        return self._corpus is not None and self._corpus <= profile_of(model, self._options).offered_tokens
+
+    def _compact(self, model: str) -> bool:
+        return profile_of(model, self._options).compact
+
+    @property
+    def _judged_together(self) -> bool:
+        return not self._compact(self._options.models["evaluator"]) and not self._options.evaluator.expected_score
 
 
-def _scoring(options: ResolvedOptions, rounds: Span) -> Iterator[_Step]:
-    """Metrics by model, those of a judge that reads much in two calls, and one look at doubtful citations."""
-    judge, samples = options.models["evaluator"], options.evaluator.samples
-    asked = rounds * Span(samples, samples)
-    by_model = [metric for metric in options.evaluator.metrics if metric.kind == "model"]
-    shared = [metric.name for metric in by_model if metric.model is None and _judged_together(options)]
-    if others := [name for name in shared if name != WITH_PASSAGES]:
-        yield _Step(judge, asked, _METRIC * Span(len(others), 2 * len(others)), draft=True)
-    if WITH_PASSAGES in shared:
-        yield _Step(judge, asked, _METRIC * Span(1, 2), passages=True, draft=True)
-    for metric in by_model:
-        if metric.name not in shared:
-            yield _Step(metric.model or judge, asked, _METRIC, passages=metric.name == WITH_PASSAGES, draft=True)
-    yield _Step(judge, Span(0, rounds.most), _METRIC, passages=True)
-
-
-def _judged_together(options: ResolvedOptions) -> bool:
-    judge = options.models["evaluator"]
-    return not profile_of(judge, options).compact and not options.evaluator.expected_score
-
-
-def _prompt(step: _Step, opening: Opening, profile: ContextProfile) -> Span:
-    """The tokens of a prompt; a run may find few passages, and its first round has no brief of earlier ones."""
-    options = opening.options
-    asked = estimate_tokens(opening.theme) + estimate_tokens(options.instructions)
-    words = LENGTH_WORDS[options.length]
-    parts = [_FRAME, Span(asked, asked)]
-    if step.passages:
-        parts.append(Span(profile.chosen_tokens / 8, profile.chosen_tokens))
-    if step.draft:
-        parts.append(Span(0.2 * words, min(profile.draft_tokens, words * _TOKENS_PER_WORD)))
-    if step.brief:
-        parts.append(Span(0, options.round_prompt.estimated_prompt_tokens))
-    return _sum(parts)
-
-
-def _sum(spans: Iterable[Span]) -> Span:
-    total = Span(0, 0)
-    for span in spans:
-        total += span
-    return total
+def _both(value: float) -> Span:
+    return Span(value, value)
 
 
 def _whole(span: Span) -> tuple[int, int]:

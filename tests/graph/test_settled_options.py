@@ -14,7 +14,7 @@ from contend.models.options import ResolvedOptions, RunOptions
 from contend.preflight import check_run
 from contend.services import Services
 from contend.settings import load_settings
-from fakes.contests import Contest, rounds_of
+from fakes.contests import LARGE_CONTEXT, Contest, rounds_of, write_workspace
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
@@ -111,10 +111,13 @@ async def test_a_quick_run_plays_one_team_for_one_round(workspace: Path, documen
     assert [(scored.team_id, scored.round_number) for scored in rounds_of(contest)] == [("archivist", 1)]
 
 
+@pytest.mark.parametrize("reads", [None, LARGE_CONTEXT], ids=["reads little", "reads much"])
 @pytest.mark.parametrize("depth", ["quick", "standard", "deep"])
 async def test_a_runs_calls_lie_in_the_range_of_its_dry_run_and_its_tokens_within_twice_that(
-    workspace: Path, documents: Path, vendors: Vendors, depth: str
+    workspace: Path, documents: Path, vendors: Vendors, depth: str, reads: int | None
 ) -> None:
+    if reads:
+        write_workspace(workspace, ("alpha", "beta", "gamma"), reads=reads)
     contest = Contest(workspace, documents, vendors.base_url)
     services = contest.services()
 

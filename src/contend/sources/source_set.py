@@ -96,6 +96,14 @@ class SourceSet:
         source = await self.ready("local", documents, execution_id)
         return await source.catalogue() if isinstance(source, LocalDocuments) else []
 
+    async def corpus_tokens(self, documents: Sequence[str]) -> int:
+        """How many tokens the own documents have together. They are read, outside any run."""
+        source = self.get("local", documents)
+        if not isinstance(source, LocalDocuments):
+            return 0
+        await source.read_all()
+        return sum(entry.tokens for entry in await source.catalogue())
+
     async def nearest(self, documents: Sequence[str], execution_id: str, query: str) -> list[str]:
         """The addresses of the own documents that answer a query best, best first."""
         source = await self.ready("local", documents, execution_id)
