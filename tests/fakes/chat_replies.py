@@ -47,6 +47,7 @@ PROMPTS = {
     "ReflectionReply": "reflector/reflect",
     "CurationReply": "curator/curate",
     "LessonPairsReply": "lessons/same",
+    "AnswerReply": "answers/question",
 }
 """The prompt that asks for each shape."""
 
@@ -330,6 +331,12 @@ def _reflection(asked: Asked) -> dict[str, Any]:
     return {"insights": [insight], "bullet_evaluations": tags}
 
 
+def _answer(asked: Asked) -> dict[str, Any]:
+    """The sum that a question asks for; nothing where it asks for something else."""
+    found = re.search(r"(\d+) \+ (\d+)", asked.blocks("question")[0])
+    return {"reasoning": "added", "answer": str(int(found[1]) + int(found[2])) if found else "nothing"}
+
+
 def _lesson_pairs(asked: Asked) -> dict[str, Any]:
     lessons = asked.blocks("lesson")
     pairs = [
@@ -408,6 +415,7 @@ _REPLIES = {
     "ReflectionReply": _reflection,
     "CurationReply": _curation,
     "LessonPairsReply": _lesson_pairs,
+    "AnswerReply": _answer,
 }
 
 

@@ -128,3 +128,49 @@ def test_a_damaged_playbook_goes_back_by_the_very_command_that_its_error_names(
     assert bullets[0] == bullets[1]
     assert "rolled back to version 1" in terminal("playbook", "history", "bridges").out
     assert playbook.with_suffix(".damaged.json").read_text("utf-8") == "{ torn"
+
+
+def test_a_finished_run_teaches_another_dataset_once(terminal: Terminal, documents: Path) -> None:
+    terminal(
+        "run", QUESTION, "--docs", documents, "--source", "local", "--rounds", "2:2", "--no-learn", "--thread", "t"
+    )
+
+    first, again = (terminal("learn", "rivers", "--from", "t") for _ in range(2))
+
+    assert (first.code, again.code) == (0, 0)
+    assert "Playbook rivers: 1 added, now version 1." in first.out
+    assert again.out == first.out
+    assert len(json.loads(terminal("playbook", "show", "rivers", "--json").out)["bullets"]) == 1
+
+
+def test_labelled_questions_are_answered_before_and_after_and_tested_in_turns(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    labels = tmp_path / "labels.jsonl"
+    asked = [{"question": f"What is {number} + 2?", "answer": str(number + 2)} for number in range(40)]
+    labels.write_text("\n".join(map(json.dumps, asked)), "utf-8")
+
+    learned = terminal("learn", "sums", "--from", labels, "--format", "number")
+    tested = terminal(
+        "playbook", "ab", "sums", "--labels", labels, "--versions", "0,0", "--format", "number", "--limit", "5"
+    )
+
+    assert learned.code == 0, learned.err
+    assert re.search(r"Before: 100\.0% of \d+ right, after: 100\.0% \(number\)\.", learned.out)
+    assert "0 gained, 0 lost, p = 1.000" in learned.out
+    assert tested.out.count("5 of 5 right (100.0%, number)") == 4
+    assert "control, version 0 twice: 0 gained, 0 lost" in tested.out
+
+
+def test_what_cannot_be_learned_from_is_one_line(terminal: Terminal, tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").write_text("{}\n")
+
+    for source, named in (
+        (tmp_path / "bad.jsonl", "line 1"),
+        ("nowhere", "no run"),
+        (tmp_path / "x.jsonl", "cannot be"),
+    ):
+        said = terminal("learn", "sums", "--from", source)
+        assert said.code == 2
+        assert named in said.err
+        assert said.err.count("\n") == 1
