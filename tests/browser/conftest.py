@@ -37,6 +37,15 @@ def server(tmp_path_factory: pytest.TempPathFactory, shared_documents: object, e
         yield running
 
 
+@pytest.fixture
+def plain_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """As somebody starts it who has neither a key nor a workspace of their own."""
+    workspace = tmp_path_factory.mktemp("plain") / "workspace"
+    workspace.mkdir()
+    with agent_server(workspace) as running:
+        yield running
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:

@@ -87,6 +87,17 @@ def test_what_a_model_writes_stays_text(page: Page, endpoint: Vendors) -> None:
     assert page.locator("article img").count() == 0
 
 
+def test_without_a_key_the_recorded_demo_plays_and_says_that_it_is_recorded(page: Page, plain_server: Server) -> None:
+    page.goto(f"{plain_server.url}/app/")
+    expect(page.get_by_text("No language model is set")).to_be_visible()
+    page.get_by_role("button", name="Play the recorded demo").click()
+
+    expect(page.locator("article h1")).to_contain_text("Tern")
+    expect(page.get_by_text("recorded, not live")).to_be_visible()
+    page.get_by_role("link", name="Judges").click()
+    expect(page.get_by_role("columnheader", name="Archivist")).to_be_visible()
+
+
 def test_a_phone_in_japanese_and_dark_shows_it_all_without_scrolling_sideways(browser: Browser, server: Server) -> None:
     context = browser.new_context(viewport={"width": 400, "height": 800}, locale="ja-JP", color_scheme="dark")
     page = context.new_page()

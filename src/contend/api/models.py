@@ -331,10 +331,16 @@ class PlaybookVersions(Record):
 
 
 class Health(Record):
-    """`problems` are what keeps a research with a language model from working; quotes may work all the same."""
+    """`teams`: those that may be named; `problems`: what keeps a research with a language model from working."""
 
     model_config = _example(
-        status="ok", version="0.1.0", checkpointer="sqlite", language_model=True, demo=True, problems=[]
+        status="ok",
+        version="0.1.0",
+        checkpointer="sqlite",
+        language_model=True,
+        demo=True,
+        teams=["scout"],
+        problems=[],
     )
 
     status: Literal["ok", "degraded"]
@@ -342,6 +348,7 @@ class Health(Record):
     checkpointer: CheckpointerType
     language_model: bool
     demo: bool
+    teams: list[Identifier] = Field(default_factory=list)
     problems: list[str] = Field(default_factory=list)
 
 

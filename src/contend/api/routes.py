@@ -298,6 +298,7 @@ async def get_health(live: Live) -> models.Health:
         checkpointer=settings.checkpointer,
         language_model=settings.has_language_model,
         demo=has_demo(),
+        teams=[*live.services.config.teams],
         problems=problems,
     )
 

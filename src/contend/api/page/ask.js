@@ -35,11 +35,12 @@ export function problem(error) {
 
 /**
  * The form of a question. `thread`: the run whose conversation it goes on with.
- * @returns `node`, and `offer` to show what the server has: its teams.
+ * @returns `node`, and `offer` to show what the server has: its teams, the recorded demo.
  */
 export function askForm({ theme = "", thread = "", compact = false }) {
   const said = el("div");
   const teams = el("fieldset", { hidden: true });
+  const demo = el("button", { type: "button", hidden: true, title: t("demo_hint"), onclick: () => begin(api.demo, form, said) }, t("demo"));
   const input = (name, attributes = {}) => el("input", { name, ...attributes });
   const form = el("form.card.stack", { onsubmit: (event) => start(event, form, said, thread) },
     field(t(thread ? "again" : "question"), el("textarea", { name: "theme", required: true, maxlength: 8000, rows: compact ? 2 : 4 }, theme), compact ? "" : t("question_hint")),
@@ -62,8 +63,9 @@ export function askForm({ theme = "", thread = "", compact = false }) {
     el("div.row.actions", {},
       el("button.main", { type: "submit" }, t("start")),
       el("button", { type: "button", onclick: () => estimate(form, said) }, t("estimate")),
-      thread ? null : el("button", { type: "button", title: t("demo_hint"), onclick: () => begin(api.demo, form, said) }, t("demo"))));
+      demo));
   const offer = (found) => {
+    demo.hidden = !found.demo;
     if (!found.teams?.length) return;
     refill(teams, el("legend", {}, t("teams")), el("div.row", {}, found.teams.map((team) => check("teams", team, team))));
     teams.hidden = false;

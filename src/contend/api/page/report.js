@@ -68,7 +68,8 @@ function linkCitations(article, evidence, open) {
     text.replaceWith(...parts.map((part, index) => {
       if (index % 2 === 0) return part;
       const source = evidence.sources[Number(part) - 1];
-      if (!source) return `[${part}]`;
+      // What comes after the report's text, such as the list of its sources, cites nothing.
+      if (!source || place >= evidence.marks.length) return `[${part}]`;
       const mark = { ...evidence.marks[place], number: Number(part), source };
       place += 1;
       const button = el(mark.doubt ? "button.cite.doubtful" : "button.cite", { type: "button", "aria-expanded": "false", title: source.title, onclick: () => open(button, mark) }, `[${part}]`);

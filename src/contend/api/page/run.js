@@ -97,7 +97,7 @@ class RunView {
         el("span.row.actions", {}, this.actions())),
       this.connection && el("p.notice.warn", {}, this.connection),
       known?.message && !this.isLive() && el("p.small.quiet", {}, known.message),
-      (run.recorded ?? known?.recorded) && el("p.notice", {}, t("recorded")),
+      run.recorded && el("p.notice", {}, `${t("recorded")} (${run.recorded})`),
       run.warnings.map((text) => el("p.notice.warn", {}, text)));
   }
 

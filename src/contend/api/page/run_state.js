@@ -20,7 +20,7 @@ const STEPS = {
     // Another question on the same thread begins anew.
     Object.assign(run, newRun(), {
       theme: event.theme, models: event.models, sources: event.sources, leftOut: event.sources_off,
-      warnings: event.warnings, startedAt: event.at, lastAt: event.at, recorded: event.options?.recorded ?? null,
+      warnings: event.warnings, startedAt: event.at, lastAt: event.at, recorded: event.models.replies ?? null,
     });
     for (const team of event.teams) teamOf(run, team);
   },
