@@ -57,30 +57,51 @@ class RunOptions(Record):
     instructions: Instructions | None = Field(None, description="Further instructions, at most 20,000 characters.")
     depth: Depth | None = Field(
         None,
-        description="quick: one team, one round; standard: three teams, two rounds; deep: all teams, three rounds.",
+        description="quick: one team, one round; standard: three teams, two rounds; deep: all teams, three rounds. "
+        "Left out: standard.",
     )
     length: Length | None = Field(
-        None, description="Length of the report: brief (about 500 words), standard (1,500), long (3,500)."
+        None,
+        description="Length of the report: brief (about 500 words), standard (1,500), long (3,500). "
+        "Left out: long for deep, else standard.",
     )
     teams: list[Identifier] | None = Field(None, description="Team ids to enter; left out: as many as `depth` says.")
-    min_rounds: Rounds | None = Field(None, description="Rounds each team plays at least (1-10).")
-    max_rounds: Rounds | None = Field(None, description="Rounds each team plays at most (1-10).")
-    max_iterations: Rounds | None = Field(None, description="Research loops within a round at most (1-10).")
-    read_top: ReadTop | None = Field(None, description="Pages and papers read in full in a search at most (0-20).")
+    min_rounds: Rounds | None = Field(None, description="Rounds each team plays at least (1-10). Left out: 1.")
+    max_rounds: Rounds | None = Field(
+        None, description="Rounds each team plays at most (1-10). Left out: as `depth` says."
+    )
+    max_iterations: Rounds | None = Field(
+        None, description="Research loops within a round at most (1-10). Left out: 2 for quick, else 5."
+    )
+    read_top: ReadTop | None = Field(
+        None, description="Pages and papers read in full in a search at most (0-20). Left out: 5."
+    )
     sources: list[str] | None = Field(None, description="Sources to use: local, arxiv, tavily; left out: all.")
     documents: list[str] | None = Field(None, description="Files or folders of your own documents.")
-    dataset: Identifier | None = Field(None, description="The playbook to start from and to learn into.")
-    language: Literal["auto", "en", "ja"] | None = Field(None, description="Language of prompts and report.")
-    model: str | None = Field(None, description="Model for every role.")
+    dataset: Identifier | None = Field(
+        None, description="The playbook to start from and to learn into. Left out: default."
+    )
+    language: Literal["auto", "en", "ja"] | None = Field(
+        None, description="Language of prompts and report. Left out: auto, the question's."
+    )
+    model: str | None = Field(None, description="Model for every role. Left out: the server's configuration.")
     models: dict[Role, str] | None = Field(None, description="Models for single roles.")
-    max_tokens: int | None = Field(None, ge=1, description="Tokens the whole run may use.")
-    max_usd: float | None = Field(None, gt=0, description="Money the whole run may cost; needs known prices.")
-    max_minutes: float | None = Field(None, gt=0, description="Active minutes the whole run may take.")
-    max_calls: int | None = Field(None, ge=1, description="Model calls the whole run may make.")
+    max_tokens: int | None = Field(None, ge=1, description="Tokens the whole run may use. Left out: no limit.")
+    max_usd: float | None = Field(
+        None, gt=0, description="Money the whole run may cost; needs known prices. Left out: no limit."
+    )
+    max_minutes: float | None = Field(
+        None, gt=0, description="Active minutes the whole run may take. Left out: no limit."
+    )
+    max_calls: int | None = Field(None, ge=1, description="Model calls the whole run may make. Left out: no limit.")
     target_score: Score | None = Field(None, description="A team stops when it reaches this score (0-1).")
-    approve: list[Approval] | None = Field(None, description="What a person approves first: plan, report, playbook.")
-    synthesis: bool | None = Field(None, description="An editor merges the teams' best parts into one report.")
-    learn: bool | None = Field(None, description="Write lessons into the playbook at the end.")
+    approve: list[Approval] | None = Field(
+        None, description="What a person approves first: plan, report, playbook. Left out: nothing."
+    )
+    synthesis: bool | None = Field(
+        None, description="An editor merges the teams' best parts into one report. Left out: as `depth` says."
+    )
+    learn: bool | None = Field(None, description="Write lessons into the playbook at the end. Left out: yes.")
     playbook: bool | None = Field(None, description="Start from the lessons of the playbook.")
     lesson_tokens: int | None = Field(None, ge=0, le=8000, description="Tokens of lessons that a run starts with.")
 
