@@ -2,6 +2,7 @@
 
 from contend.api.models import ResearchComparison, Side
 from contend.api.researches import Researches
+from contend.api.results import report, statistics
 
 
 async def compared(researches: Researches, first: str, second: str) -> ResearchComparison:
@@ -24,11 +25,11 @@ async def compared(researches: Researches, first: str, second: str) -> ResearchC
 
 async def _side(researches: Researches, research_id: str) -> Side:
     details = await researches.details(research_id)
-    report = await researches.report(details.research_id) if details.has_report else None
+    found = await report(researches, details.research_id) if details.has_report else None
     return Side(
         research=details,
-        statistics=await researches.statistics(research_id),
-        sources=report.sources if report else [],
-        executive_summary=report.executive_summary if report else "",
-        key_findings=report.key_findings if report else [],
+        statistics=await statistics(researches, research_id),
+        sources=found.sources if found else [],
+        executive_summary=found.executive_summary if found else "",
+        key_findings=found.key_findings if found else [],
     )

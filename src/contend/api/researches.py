@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID, uuid4
 
 from langgraph_sdk.client import LangGraphClient
@@ -14,14 +14,11 @@ from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEnti
 from contend import app
 from contend.agent_server import DEMO, server_services
 from contend.api.models import (
-    Leaderboard,
     ResearchDetails,
     ResearchItem,
     ResearchPage,
     ResearchRequest,
     ResearchResponse,
-    ResearchStatistics,
-    RoundScore,
 )
 from contend.api.progress import progress_of
 from contend.app import DryRun, RunOutcome
@@ -29,17 +26,13 @@ from contend.approval import Question, chosen_answers
 from contend.contest.state import input_options
 from contend.demo import demo_options, demo_question, has_demo
 from contend.errors import InputError, ThreadBusy, UnknownThread
-from contend.models.events import SearchDone, StepDone
 from contend.models.options import RunOptions
-from contend.models.research import ResearchReport
 from contend.models.rows import ExecutionRow, KeptEvent
 from contend.models.task import RunStatus
-from contend.report import EVIDENCE_FILE, ReportEvidence, to_bibtex
 from contend.services import Services
-from contend.stored_runs import message_of, read_run, report_of, status_of
+from contend.stored_runs import message_of, read_run, status_of
 from contend.stores.leases import checked_thread, is_leased
 
-ReportFormat = Literal["md", "html", "json", "bibtex"]
 GRAPH = "contend"
 _QUEUED = "waits for a place in the queue"
 _OPENING = "is checked and opened"
@@ -186,96 +179,6 @@ class Researches:
         while batch := await self.services.record.events(research_id, after=found[-1].number if found else 0):
             found += batch
         return found
-
-    async def report(self, research_id: str) -> ResearchReport:
-        """The report of the newest run.
-
-        Raises:
-            UnknownThread: it has none.
-        """
-        details = await self.details(research_id)
-        row = await self.services.record.latest_execution(details.research_id)
-        settings = self.services.settings
-        found = await asyncio.to_thread(report_of, settings, details.research_id, row) if details.has_report else None
-        if found is None:
-            raise UnknownThread(f"research {research_id!r} has no report: it is {details.outcome or details.status}")
-        return found
-
-    async def report_text(self, research_id: str, kind: ReportFormat) -> str:
-        """The report in a format. Raises: as `report`."""
-        report = await self.report(research_id)
-        return to_bibtex(report) if kind == "bibtex" else await self._file(research_id, f"report.{kind}")
-
-    async def evidence(self, research_id: str) -> ReportEvidence:
-        """What the report's citations rest on. Raises: as `report`."""
-        await self.report(research_id)
-        return ReportEvidence.model_validate_json(await self._file(research_id, EVIDENCE_FILE))
-
-    async def _file(self, research_id: str, name: str) -> str:
-        path = self.services.folder / "results" / checked_thread(research_id) / name
-        try:
-            return await asyncio.to_thread(path.read_text, "utf-8")
-        except FileNotFoundError as error:
-            raise UnknownThread(f"research {research_id!r} has no {name}: it is of an earlier version") from error
-
-    async def document(self, research_id: str, document_id: str) -> str:
-        """The Markdown of a draft or a submission that an event of the research names.
-
-        Raises:
-            UnknownThread: none does.
-        """
-        record = self.services.record
-        kind = await record.told_document(checked_thread(research_id), document_id)
-        if kind is None:
-            raise UnknownThread(f"document {document_id[:12]}…: research {research_id!r} tells of none")
-        if kind == "round_submitted":
-            return (await self.services.require_submission(document_id)).content
-        return await self.services.documents.get(document_id)
-
-    async def statistics(self, research_id: str) -> ResearchStatistics:
-        """Loops of all teams and rounds, addresses found, active seconds of the newest run."""
-        details = await self.details(research_id)
-        record, execution_id = self.services.record, details.execution_id
-        events = [each.event for each in await self.all_events(details.research_id)]
-        steps = [event for event in events if isinstance(event, StepDone) and event.execution_id == execution_id]
-        searches = [event for event in events if isinstance(event, SearchDone) and event.execution_id == execution_id]
-        rows = [row for team in details.teams for row in await record.submissions(execution_id, team.team_id)]
-        urls = [hit.url for search in searches for hit in search.hits]
-        urls += [url for row in rows for url in row.role_records.get("researcher", {}).get("sources", [])]
-        return ResearchStatistics.of(
-            iterations=len({(each.team_id, each.round_number, each.iteration) for each in steps}),
-            urls=urls,
-            seconds=await record.active_seconds(execution_id),
-        )
-
-    async def leaderboard(self, research_id: str | None) -> Leaderboard:
-        """Of the newest run, where no research is named.
-
-        Raises:
-            UnknownThread: there is no such run.
-        """
-        if research_id is None:
-            newest = await self.services.record.executions(1)
-            if not newest:
-                raise UnknownThread("no runs yet: start one by POST /research")
-            research_id = newest[0].thread_id
-        run = await read_run(self.services.record, self.services.settings, checked_thread(research_id))
-        return Leaderboard(
-            research_id=research_id,
-            theme=run.execution.theme,
-            leaderboard=run.leaderboard,
-            rounds=[
-                RoundScore(
-                    **row.model_dump(
-                        include={
-                            "team_id", "team_name", "round_number", "score", "feedback", "exit_reason", "reasoning"
-                        }
-                    ),
-                    metrics=row.details.get("metrics", []),
-                )
-                for row in run.rounds
-            ],
-        )  # fmt: skip
 
     async def response(self, research_id: str) -> ResearchResponse:
         """Its status in short, which is looked at again and again.

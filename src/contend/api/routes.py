@@ -10,12 +10,13 @@ from langgraph_sdk import get_client
 from starlette.exceptions import HTTPException
 
 from contend.agent_server import server_services
-from contend.api import models
+from contend.api import models, results
 from contend.api.comparison import compared
 from contend.api.live_page import LivePage
 from contend.api.progress import progress_of
 from contend.api.requests import AllowedOrigins, RequestGuard
-from contend.api.researches import ReportFormat, Researches
+from contend.api.researches import Researches
+from contend.api.results import ReportFormat
 from contend.api.stream import event_stream
 from contend.demo import has_demo
 from contend.errors import ContendError, InputError, RunChanged, StoreError, ThreadBusy, UnknownThread
@@ -183,7 +184,7 @@ async def get_document(
     live: Live,
 ) -> Response:
     """A draft's or a submission's text in Markdown."""
-    return Response(await live.document(research_id, document_id), media_type="text/markdown; charset=utf-8")
+    return Response(await results.document(live, research_id, document_id), media_type="text/markdown; charset=utf-8")
 
 
 @router.get(
@@ -200,7 +201,7 @@ async def get_report(
     kind: Annotated[ReportFormat, Query(alias="format", description="md, html, json or bibtex.")] = "md",
 ) -> Response:
     """The report, with the facts of the run in Markdown and HTML."""
-    text = await live.report_text(research_id, kind)
+    text = await results.report_text(live, research_id, kind)
     headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"} if kind == "html" else None
     return Response(text, media_type=f"{_MEDIA[kind]}; charset=utf-8", headers=headers)
 
@@ -208,13 +209,13 @@ async def get_report(
 @router.get("/research/{research_id}/evidence", tags=["research"], responses=_UNKNOWN)
 async def get_evidence(research_id: ResearchId, live: Live) -> ReportEvidence:
     """What each citation of the report rests on: its sentence, the passages, and what is doubtful about it."""
-    return await live.evidence(research_id)
+    return await results.evidence(live, research_id)
 
 
 @router.get("/research/{research_id}/statistics", tags=["research"], responses=_UNKNOWN)
 async def get_statistics(research_id: ResearchId, live: Live) -> models.ResearchStatistics:
     """Loops, sources, seconds."""
-    return await live.statistics(research_id)
+    return await results.statistics(live, research_id)
 
 
 @router.get("/research/{research_id}/questions", tags=["research"], responses=_UNKNOWN)
@@ -241,7 +242,7 @@ async def get_leaderboard(
     research_id: Annotated[str | None, Query(description="Of the newest run if left out.", max_length=64)] = None,
 ) -> models.Leaderboard:
     """Ranking and rounds of a run, with what the judges said."""
-    return await live.leaderboard(research_id)
+    return await results.leaderboard(live, research_id)
 
 
 @router.get("/playbooks", tags=["playbooks"])

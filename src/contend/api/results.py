@@ -1,0 +1,112 @@
+"""What a research came to, of the API's and of all others: report, evidence, drafts, ranking, statistics."""
+
+import asyncio
+from typing import Literal
+
+from contend.api.models import Leaderboard, ResearchStatistics, RoundScore
+from contend.api.researches import Researches
+from contend.errors import UnknownThread
+from contend.models.events import SearchDone, StepDone
+from contend.models.research import ResearchReport
+from contend.report import EVIDENCE_FILE, ReportEvidence, to_bibtex
+from contend.stored_runs import read_run, report_of
+from contend.stores.leases import checked_thread
+
+ReportFormat = Literal["md", "html", "json", "bibtex"]
+
+
+async def report(researches: Researches, research_id: str) -> ResearchReport:
+    """The report of the newest run.
+
+    Raises:
+        UnknownThread: it has none.
+    """
+    details = await researches.details(research_id)
+    row = await researches.services.record.latest_execution(details.research_id)
+    settings = researches.services.settings
+    found = await asyncio.to_thread(report_of, settings, details.research_id, row) if details.has_report else None
+    if found is None:
+        raise UnknownThread(f"research {research_id!r} has no report: it is {details.outcome or details.status}")
+    return found
+
+
+async def report_text(researches: Researches, research_id: str, kind: ReportFormat) -> str:
+    """The report in a format. Raises: as `report`."""
+    found = await report(researches, research_id)
+    return to_bibtex(found) if kind == "bibtex" else await _file(researches, research_id, f"report.{kind}")
+
+
+async def evidence(researches: Researches, research_id: str) -> ReportEvidence:
+    """What the report's citations rest on. Raises: as `report`."""
+    await report(researches, research_id)
+    return ReportEvidence.model_validate_json(await _file(researches, research_id, EVIDENCE_FILE))
+
+
+async def _file(researches: Researches, research_id: str, name: str) -> str:
+    path = researches.services.folder / "results" / checked_thread(research_id) / name
+    try:
+        return await asyncio.to_thread(path.read_text, "utf-8")
+    except FileNotFoundError as error:
+        raise UnknownThread(f"research {research_id!r} has no {name}: it is of an earlier version") from error
+
+
+async def document(researches: Researches, research_id: str, document_id: str) -> str:
+    """The Markdown of a draft or a submission that an event of the research names.
+
+    Raises:
+        UnknownThread: none does.
+    """
+    record = researches.services.record
+    kind = await record.told_document(checked_thread(research_id), document_id)
+    if kind is None:
+        raise UnknownThread(f"document {document_id[:12]}…: research {research_id!r} tells of none")
+    if kind == "round_submitted":
+        return (await researches.services.require_submission(document_id)).content
+    return await researches.services.documents.get(document_id)
+
+
+async def statistics(researches: Researches, research_id: str) -> ResearchStatistics:
+    """Loops of all teams and rounds, addresses found, active seconds of the newest run."""
+    details = await researches.details(research_id)
+    record, execution_id = researches.services.record, details.execution_id
+    events = [each.event for each in await researches.all_events(details.research_id)]
+    steps = [event for event in events if isinstance(event, StepDone) and event.execution_id == execution_id]
+    searches = [event for event in events if isinstance(event, SearchDone) and event.execution_id == execution_id]
+    rows = [row for team in details.teams for row in await record.submissions(execution_id, team.team_id)]
+    urls = [hit.url for search in searches for hit in search.hits]
+    urls += [url for row in rows for url in row.role_records.get("researcher", {}).get("sources", [])]
+    return ResearchStatistics.of(
+        iterations=len({(each.team_id, each.round_number, each.iteration) for each in steps}),
+        urls=urls,
+        seconds=await record.active_seconds(execution_id),
+    )
+
+
+async def leaderboard(researches: Researches, research_id: str | None) -> Leaderboard:
+    """Of the newest run, where no research is named.
+
+    Raises:
+        UnknownThread: there is no such run.
+    """
+    if research_id is None:
+        newest = await researches.services.record.executions(1)
+        if not newest:
+            raise UnknownThread("no runs yet: start one by POST /research")
+        research_id = newest[0].thread_id
+    run = await read_run(researches.services.record, researches.services.settings, checked_thread(research_id))
+    return Leaderboard(
+        research_id=research_id,
+        theme=run.execution.theme,
+        leaderboard=run.leaderboard,
+        rounds=[
+            RoundScore(
+                **row.model_dump(
+                    include={
+                        "team_id", "team_name", "round_number", "score", "feedback", "exit_reason", "reasoning"
+                    }
+                ),
+                metrics=row.details.get("metrics", []),
+            )
+            for row in run.rounds
+        ],
+    )  # fmt: skip
