@@ -125,6 +125,10 @@ def _write_config(page: Path, workspace: Path) -> set[str]:
         (workspace / name).parent.mkdir(parents=True, exist_ok=True)
         (workspace / name).write_text(block, "utf-8")
         names.add(name)
+    for block in blocks(page, "python"):
+        name = block.splitlines()[0].removeprefix("# ")
+        if name.endswith(".py"):
+            (workspace / name).write_text(block, "utf-8")
     return names
 
 
