@@ -117,8 +117,15 @@ def test_every_file_and_function_of_the_architecture_page_is_there() -> None:
 
 
 def _write_config(page: Path, workspace: Path) -> set[str]:
-    """The page's config examples as a workspace's files, each named by its first line; the names."""
+    """The page's config examples as a workspace's files, each named by its first line; the names.
+
+    A function that one names is there, too: whoever configures it has written it.
+    """
     names = set()
+    workspace.mkdir(exist_ok=True)
+    for module, function in re.findall(r'^function = "(\w+):(\w+)"', page.read_text("utf-8"), re.MULTILINE):
+        with (workspace / f"{module}.py").open("a", encoding="utf-8") as file:
+            file.write(f"def {function}(*given):\n    raise NotImplementedError\n")
     for block in [*blocks(page, "toml"), *blocks(page, "yaml")]:
         name = block.splitlines()[0].removeprefix("# ")
         assert name.startswith("config/"), f"{page.name}: the first line of a config example names its file: {name!r}"
