@@ -1,0 +1,113 @@
+"""How far a research is, from what its run told."""
+
+from datetime import UTC, datetime, timedelta
+
+from contend.api.progress import progress_of
+from contend.models.events import (
+    AnyEvent,
+    CriteriaSet,
+    QuestionAsked,
+    RoundStarted,
+    RunResumed,
+    RunStarted,
+    StepDone,
+    TeamDone,
+    TeamStarted,
+    WinnerPicked,
+)
+from contend.models.record import utc_now
+from contend.models.task import RunUsage
+
+RUN = "run"
+BEGAN = datetime(2026, 1, 15, 10, tzinfo=UTC)
+OPTIONS = {"max_rounds": 2, "max_iterations": 5, "synthesis": True, "learn": False}
+
+
+def _at(minutes: float, requests: int = 0) -> dict[str, object]:
+    return {"execution_id": RUN, "at": BEGAN + timedelta(minutes=minutes), "spent": RunUsage(requests=requests)}
+
+
+def _begun() -> list[AnyEvent]:
+    started = RunStarted(
+        **_at(0),
+        thread_id="t",
+        theme="?",
+        teams=["a", "b"],
+        sources=["local"],
+        sources_off={},
+        models={"writer": "m"},
+        options=OPTIONS,
+        calls=(20, 40),
+    )
+    return [
+        started,
+        CriteriaSet(**_at(0.5, 1), criteria=[]),
+        *(TeamStarted(**_at(0.5, 1), team_id=team, team_name=team.upper()) for team in ("a", "b")),
+        *(RoundStarted(**_at(0.5, 1), team_id=team, round_number=1) for team in ("a", "b")),
+    ]
+
+
+def _step(team_id: str, step: str, minutes: float, requests: int, **said: object) -> StepDone:
+    return StepDone.model_validate(
+        {**_at(minutes, requests), "team_id": team_id, "round_number": 1, "step": step, "iteration": 1, **said}
+    )
+
+
+def test_nothing_told_is_the_opening() -> None:
+    progress = progress_of([])
+
+    assert (progress.current_node, progress.nodes_completed, progress.teams) == ("open_run", [], [])
+
+
+def test_each_team_has_a_node_and_the_one_heard_of_last_is_shown() -> None:
+    progress = progress_of(
+        [*_begun(), _step("a", "plan", 1, 2), _step("a", "search", 1.5, 2), _step("b", "plan", 2, 3)]
+    )
+
+    assert [(team.team_id, team.current_node, team.round_number) for team in progress.teams] == [
+        ("a", "writer", 1),
+        ("b", "researcher", 1),
+    ]
+    assert progress.current_node == "researcher"
+    assert progress.nodes_completed == ["open_run", "set_criteria", "brief", "supervisor"]
+    assert "learn" not in progress.nodes_remaining
+    assert progress.nodes_remaining[-3:] == ["synthesize", "publish", "finish_run"]
+
+
+def test_a_rejected_draft_goes_back_and_an_accepted_one_is_handed_in() -> None:
+    rejected = progress_of([*_begun(), _step("a", "review", 2, 5, feedback="name the year")])
+    accepted = progress_of([*_begun(), _step("a", "review", 2, 5)])
+
+    assert (rejected.current_node, accepted.current_node) == ("supervisor", "submit")
+
+
+def test_the_end_is_estimated_at_the_pace_of_the_calls_made() -> None:
+    before = utc_now()
+
+    progress = progress_of([*_begun(), _step("a", "write", 5, 10)])
+
+    assert progress.estimated_completion_time is not None
+    left = progress.estimated_completion_time - before
+    assert timedelta(minutes=9.9) < left < timedelta(minutes=10.5)
+
+
+def test_while_a_person_is_asked_there_is_no_end_and_the_wait_does_not_slow_the_pace() -> None:
+    asked = QuestionAsked(**_at(2, 5), question_id="q", asked="plan", team_id="a", description="Plan of team A")
+    waiting = progress_of([*_begun(), asked])
+    resumed = RunResumed(execution_id=RUN, at=BEGAN + timedelta(minutes=62))
+
+    progress = progress_of([*_begun(), asked, resumed, _step("a", "write", 65, 10)])
+
+    assert (waiting.estimated_completion_time, waiting.teams[0].status) == (None, "waiting")
+    assert progress.estimated_completion_time is not None
+    assert progress.estimated_completion_time - utc_now() < timedelta(minutes=11)
+
+
+def test_after_the_teams_come_the_editor_and_the_report() -> None:
+    ended = [TeamDone(**_at(6, 12), team_id=team, status="completed") for team in ("a", "b")]
+
+    progress = progress_of([*_begun(), *ended, WinnerPicked(**_at(7, 12), team_id="a", score=0.8, leaderboard=[])])
+
+    assert progress.current_node == "synthesize"
+    assert progress.nodes_completed == ["open_run", "set_criteria", "team", "pick_winner"]
+    assert {team.status for team in progress.teams} == {"completed"}
