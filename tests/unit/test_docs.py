@@ -2,7 +2,9 @@
 
 import re
 import runpy
+import tomllib
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import get_args
 from urllib.parse import unquote
@@ -31,7 +33,7 @@ _INLINE = re.compile(r"`([^`\n]+)`")
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 
 _VARIABLE = re.compile(r"\b(?:CONTEND|OPENAI|TAVILY)_[A-Z_]+\b")
-_FILE = re.compile(r"`((?:\w+/)*(?:\w+\.py|\w+/))`(?: \(`(\w+)`\))?")
+_FILE = re.compile(r"`((?:\w+/)*(?:\w+\.(?:py|toml|json)|\w+/))`(?: \(`(\w+)`\))?")
 
 
 def _shown(page: Path) -> str:
@@ -114,6 +116,24 @@ def test_every_file_and_function_of_the_architecture_page_is_there() -> None:
         found = [path for root in (ROOT / "src" / "contend", ROOT) if (path := root / name).exists()]
         assert found, name
         assert not function or re.search(rf"\b{function}\b", found[0].read_text("utf-8")), f"{name}: {function}"
+
+
+def test_the_architecture_page_lists_every_room_in_the_order_of_the_import_contract() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    (layers,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
+    table = (ROOT / "ARCHITECTURE.md").read_text("utf-8").partition("## Layers")[2].partition("\n## ")[0]
+    rows = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
+
+    rooms = [[room.removeprefix("contend.") for room in layer.split(" | ")] for layer in layers]
+    places = [[_row_of(room, rows) for room in layer] for layer in rooms]
+
+    for above, below in pairwise(places):
+        assert max(above) <= min(below), f"{rows[min(below)]} stands before {rows[max(above)]}"
+
+
+def _row_of(room: str, rows: list[str]) -> int:
+    (place,) = [place for place, row in enumerate(rows) if re.search(rf"`{room}(?:/|\.py)`", row)]
+    return place
 
 
 def _write_config(page: Path, workspace: Path) -> set[str]:
