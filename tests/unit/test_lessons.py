@@ -44,7 +44,7 @@ def _pairs(kind: str) -> list[tuple[str, str]]:
     return [(line.split("\t")[2], line.split("\t")[3]) for line in lines if line.split("\t")[0] == kind]
 
 
-@pytest.mark.parametrize("kind", ["negation", "number", "object"])
+@pytest.mark.parametrize("kind", ["negation", "number", "object", "near"])
 def test_a_lesson_of_other_polarity_number_or_object_is_never_the_same(kind: str) -> None:
     pairs = _pairs(kind)
 

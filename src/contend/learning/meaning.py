@@ -21,7 +21,7 @@ DENIAL = "¬"
 _RELATIONS = frozenset(
     """
     about above after all any before below between beyond both few fewer from less many more most only out over than
-    through too under until up down off without within if unless some
+    through too under until up down off without within if unless some then next afterwards later earlier finally
     """.split()  # noqa: SIM905 - a list of words reads better
 )
 """Words that searches leave out, and that a lesson turns on."""
@@ -33,6 +33,9 @@ _EN_WORD = re.compile(r"[^\W\d_]+(?:['’][a-z]+)?|\d+(?:[.,:/-]\d+)*")
 _JA_CHUNK = re.compile(r"[\u3400-\u9fff々]+|[\u30a1-\u30ffー]+|[A-Za-z][\w.-]*|\d+(?:[.,:/-]\d+)*")
 _JA_ROLE = re.compile(ja.ROLE)
 _JA_DENIAL = re.compile(ja.DENIAL)
+_JA_ORDER = re.compile(ja.ORDER)
+_OF_DEGREE = re.compile(r"[a-z]{3,}en")
+"""Verbs such as shorten and lengthen lie near to one another, and mean the opposite."""
 _SHORTEST_STEM = 4
 
 
@@ -89,8 +92,13 @@ class _Match(NamedTuple):
             return True
         if word.exact or other.exact:
             return False
-        start = 1 if self.language == "ja" else _SHORTEST_STEM
-        if word.form[:start] != other.form[:start] or len(word.form) < start:
+        if self.language == "ja":
+            begins_alike = word.form.startswith(other.form) or other.form.startswith(word.form)
+        else:
+            begins_alike = (
+                word.form[:_SHORTEST_STEM] == other.form[:_SHORTEST_STEM] and len(word.form) >= _SHORTEST_STEM
+            )
+        if not begins_alike:
             return False
         return self.near(word.form, other.form) >= self.likeness.form
 
@@ -181,9 +189,13 @@ def _read_en(text: str) -> Iterator[Word]:
             yield Word(small, small, exact=True)
         elif small not in _LIGHT and (stems := terms(word)):
             is_name = word[0].isupper() and not _begins_sentence(text, found.start())
-            yield Word(small, stems[0], exact=is_name or small in _EXACT or word[0].isdigit() or len(word) == 1)
+            yield Word(small, stems[0], exact=is_name or _is_exact(small))
         elif len(word) == 1 and word.isupper() and word not in "AI":
             yield Word(small, small, exact=True)
+
+
+def _is_exact(word: str) -> bool:
+    return word in _EXACT or word[0].isdigit() or len(word) == 1 or _OF_DEGREE.fullmatch(word) is not None
 
 
 def _begins_sentence(text: str, place: int) -> bool:
@@ -192,8 +204,9 @@ def _begins_sentence(text: str, place: int) -> bool:
 
 
 def _read_ja(text: str) -> Iterator[Word]:
-    denials = [(found.start(), Word(DENIAL, DENIAL, exact=True)) for found in _JA_DENIAL.finditer(text)]
-    yield from (word for _, word in sorted([*denials, *_ja_chunks(text)], key=lambda each: each[0]))
+    marked = [(found.start(), Word(DENIAL, DENIAL, exact=True)) for found in _JA_DENIAL.finditer(text)]
+    marked += [(found.start(), Word("→", "→", exact=True)) for found in _JA_ORDER.finditer(text)]
+    yield from (word for _, word in sorted([*marked, *_ja_chunks(text)], key=lambda each: each[0]))
 
 
 def _ja_chunks(text: str) -> Iterator[tuple[int, Word]]:

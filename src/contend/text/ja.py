@@ -83,8 +83,11 @@ ROLES_OF_ONE_THING = frozenset("はがをも")
 EMPTY_NOUNS = frozenset({"場合", "時", "事", "際", "点", "必"})
 """Nouns that say nothing of a subject."""
 
-DENIAL = rf"{NEGATION}|[や止辞]め(?!る前)|だめ|駄目"
+DENIAL = rf"{NEGATION}|なけれ(?!ばな)|[や止辞]め(?!る前)|だめ|駄目"
 """What a lesson advises against."""
+
+ORDER = r"[てで]から|[たの]あと|まえに|つぎに|それから|のちに"
+"""Words by which a lesson says what comes first."""
 
 YES, NO = "はい", "いいえ"
 
