@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 
 from contend.errors import InputError, ModelError, PlaybookDamaged
 from contend.learning.curator import CuratorAgent
@@ -662,3 +663,19 @@ async def test_two_processes_curating_at_once_keep_every_lesson(playbooks: Playb
 
     assert [await asyncio.to_thread(child.wait, 60) for child in children] == [0, 0]
     assert len((await playbooks.load("physics")).bullets) == 80
+
+
+async def test_an_active_bullet_goes_where_a_person_approved_it(
+    stub: Stub, playbooks: PlaybookStore, documents: DocumentStore
+) -> None:
+    active = _bullet("b-1", _PRIMARY, runs=("a", "b")).model_copy(update={"status": "active"})
+    await _filled(playbooks, active)
+    graph = _graph(_nodes(stub, playbooks, documents), checkpointer=InMemorySaver())
+    config = {"configurable": {"thread_id": "t"}}
+
+    waiting = await graph.ainvoke({"rounds": [_round("DELETE b-1")], "approve": True}, config)
+    (question,) = waiting["__interrupt__"]
+    assert "DELETE" in str(question.value)
+    await graph.ainvoke(Command(resume={"type": "approve"}), config)
+
+    assert (await playbooks.load("default")).bullets == []
