@@ -89,7 +89,7 @@ async def test_a_run_is_the_same_twice(quoting: Contest) -> None:
 
 
 async def test_a_run_without_documents_or_a_language_model_names_both(quoting: Contest) -> None:
-    with pytest.raises(InputError, match=r"quotes from documents of your own.*--docs, or set OPENAI_API_KEY"):
+    with pytest.raises(InputError, match=r"quotes from documents of your own.*--docs\), or set OPENAI_API_KEY"):
         await quoting.run(QUESTION, documents=[])
 
 
