@@ -21,8 +21,9 @@ from contend.llm.chat import schema_tokens, strict_format
 from contend.models.options import Depth, RunOptions
 from contend.models.replies import ReportReply
 from contend.models.research import Passage
-from contend.prompts import Untrusted, mark_of
-from contend.research.full import head_values, length_values
+from contend.prompts import mark_of
+from contend.prompts.research import ReportPrompt, ResearchHead, ShownPassage
+from contend.research.full import length_values
 from contend.resources import resource
 from contend.services import Services
 from contend.settings import load_settings
@@ -116,14 +117,10 @@ async def one_pass(corpus: str, folder: Path) -> int:
         Passage(id=str(number), url=each.result.url, title=each.result.title, heading=each.heading, text=each.text)
         for number, each in enumerate(await source.whole(10**9))
     ]
-    values = {"brief": "", "theme": Untrusted(theme), "instructions": "", **head_values([], passages)}
-    head = services.library.render("research/head", values, language="en", mark=mark_of("x"))
-    asked = services.library.call(
-        "research/write",
-        {"head": head, "stance": "", "outline": [], "bullets": [], **length_values("standard")},
-        language="en",
-        mark=mark_of("x"),
-    )
+    values = ResearchHead(theme=theme, passages=ShownPassage.numbered(passages))
+    head = services.library.show(values, language="en", mark=mark_of("x"))
+    prompt = ReportPrompt(head=head, **length_values("standard"))
+    asked = services.library.call(prompt, language="en", mark=mark_of("x"))
     request = json.dumps({"messages": [{"content": ""}], "response_format": strict_format(ReportReply)}).encode()
     read = estimate_tokens(asked.system) + estimate_tokens(asked.user) + schema_tokens(ReportReply)
     return read + _json_tokens(reply_to(request))

@@ -6,7 +6,7 @@ when the run ends or waits.
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -23,7 +23,7 @@ from contend.models.replies import CitationWord
 from contend.models.round import Round
 from contend.models.rows import ExecutionRow
 from contend.models.task import TeamStatus
-from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, mark_of
+from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, UserPromptBuilder, mark_of
 from contend.stores.documents import DocumentStore
 from contend.stores.files import write_file
 from contend.stores.leaderboard import LiveLeaderboard
@@ -96,13 +96,13 @@ class RunContext:
             mark=mark_of(self.execution_id),
         )
 
-    def render(self, name: str, values: Mapping[str, object]) -> str:
+    def render(self, values: PromptValues) -> str:
         """A prompt's text in the run's language, what is untrusted in it delimited by the run's mark.
 
         Raises:
             PromptError: it does not render.
         """
-        return self._library.render(name, values, language=self.options.language, mark=mark_of(self.execution_id))
+        return self._library.show(values, language=self.options.language, mark=mark_of(self.execution_id))
 
     def turn_off(self, source: str, reason: str) -> bool:
         """A source is off for the rest of the run; True the first time."""

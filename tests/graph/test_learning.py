@@ -30,7 +30,7 @@ from contend.models.playbook import (
 )
 from contend.models.replies import CurationReply, LessonPairsReply, ReflectionReply
 from contend.models.task import CallUsage
-from contend.prompts import PromptBuilderSettings, PromptLibrary, Untrusted, UserPromptBuilder, mark_of
+from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, Untrusted, UserPromptBuilder, mark_of
 from contend.stores.documents import DocumentStore
 from contend.stores.playbooks import PlaybookStore
 
@@ -55,16 +55,14 @@ class Stub:
         self.calls: list[tuple[str, Scope, str]] = []
         self.shown: list[Mapping[str, Any]] = []
 
-    async def structured(
-        self, prompt: str, reply_type: type[R], values: Mapping[str, object], *, scope: Scope
-    ) -> Answer[R]:
-        rendered = self.library.call(prompt, values, language=scope.language, mark=mark_of(scope.execution_id))
-        self.calls.append((prompt, scope, rendered.user))
-        self.shown.append(cast("Mapping[str, Any]", values))
+    async def structured(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope) -> Answer[R]:
+        rendered = self.library.call(prompt, language=scope.language, mark=mark_of(scope.execution_id))
+        self.calls.append((prompt.prompt_name, scope, rendered.user))
+        self.shown.append(cast("Mapping[str, Any]", prompt.variables()))
         answers = {"reflector/reflect": _reflected, "curator/curate": _curated, "lessons/same": _compared}
-        reply = answers[prompt](self.shown[-1])
+        reply = answers[prompt.prompt_name](self.shown[-1])
         usage = CallUsage(
-            call_key=scope.call_key(prompt),
+            call_key=scope.call_key(prompt.prompt_name),
             role=scope.role,
             model=self.name,
             input_tokens=10,
@@ -77,10 +75,8 @@ class Stub:
 class Refusing(Stub):
     """An endpoint that fails."""
 
-    async def structured(
-        self, prompt: str, reply_type: type[R], values: Mapping[str, object], *, scope: Scope
-    ) -> Answer[R]:
-        raise ModelError(f"{prompt} {reply_type.__name__} {len(values)} {scope.role}: refused")
+    async def structured(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope) -> Answer[R]:
+        raise ModelError(f"{prompt.prompt_name} {reply_type.__name__} {scope.role}: refused")
 
 
 def _reflected(values: Mapping[str, Any]) -> ReflectionReply:
@@ -567,11 +563,9 @@ class _Spoilt(Stub):
         super().__init__()
         self.spoilt = spoilt
 
-    async def structured(
-        self, prompt: str, reply_type: type[R], values: Mapping[str, object], *, scope: Scope
-    ) -> Answer[R]:
-        if prompt != "curator/curate":
-            return await super().structured(prompt, reply_type, values, scope=scope)
+    async def structured(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope) -> Answer[R]:
+        if prompt.prompt_name != "curator/curate":
+            return await super().structured(prompt, reply_type, scope=scope)
         operations = [_SOUND | {"content": _YEAR}, _SOUND | self.spoilt, _SOUND | {"content": _PRIMARY}]
         usage = CallUsage(call_key="c", role="curator", model="m", input_tokens=1, output_tokens=1, milliseconds=1)
         return Answer(reply_type.model_validate({"operations": operations}), usage)
@@ -620,12 +614,10 @@ def test_of_seven_operations_the_seventh_is_left_out_with_the_reason() -> None:
 class _NoOperations(Stub):
     """A curator whose endpoint fails."""
 
-    async def structured(
-        self, prompt: str, reply_type: type[R], values: Mapping[str, object], *, scope: Scope
-    ) -> Answer[R]:
-        if prompt == "curator/curate":
+    async def structured(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope) -> Answer[R]:
+        if prompt.prompt_name == "curator/curate":
             raise ModelError("refused")
-        return await super().structured(prompt, reply_type, values, scope=scope)
+        return await super().structured(prompt, reply_type, scope=scope)
 
 
 async def test_votes_are_kept_where_the_curator_fails(playbooks: PlaybookStore, documents: DocumentStore) -> None:

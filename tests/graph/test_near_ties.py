@@ -265,14 +265,10 @@ async def test_a_source_that_nobody_retrieved_is_shown_as_such_to_the_judges_of_
     honest = await submission_citing(services, await services.documents.put(text), text)
     inventing = await submission_citing(services, "invented", text)
 
-    values = (await pair_view(services, honest, inventing, tokens=1_000)).values()
+    view = await pair_view(services, honest, inventing, tokens=1_000)
 
-    shown = services.library.render(
-        "pairwise/compare",
-        {"user_query": THEME, "instructions": "", "criteria": "", **values},
-        language="en",
-        mark="1a2b3c4d",
-    )
+    prompt = view.prompt(user_query=THEME, instructions="", criteria="")
+    shown = services.library.show(prompt, language="en", mark="1a2b3c4d")
     first, second = shown.split("# First report")[1].split("# Second report")
     assert "summary 1: Bridges hum. [1]" in first
     assert "summary 1: Bridges hum. [?]" in second

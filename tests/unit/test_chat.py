@@ -22,7 +22,9 @@ from contend.llm.chat import ChatModel, schema_text
 from contend.llm.model import Answer, Scope
 from contend.llm.openai_endpoint import OpenAIEndpoint
 from contend.models.replies import MetricReply, PlanReply, ResearchPlanReply, draft_reply
-from contend.prompts import PromptLibrary, Untrusted, mark_of
+from contend.prompts import PromptLibrary, mark_of
+from contend.prompts.judging import MetricPrompt
+from contend.prompts.research import PlanPrompt, ShownPassage, WritePrompt
 from contend.settings import ModelPrice
 from fakes.vendors import Vendors
 
@@ -37,11 +39,12 @@ TEMPLATES = {
     "writer/system": "You write.",
     "writer/write": "{{ theme }}{% for passage in passages %}\n[{{ passage.number }}] {{ passage.text }}{% endfor %}",
 }
-VALUES: dict[str, object] = {
-    "metric": "coverage",
-    "user_query": Untrusted(THEME, label="query"),
-    "submission": Untrusted("Bridges hum because the wind sheds vortices from their cables [1].", label="submission"),
-}
+PROMPT = MetricPrompt(
+    metric="coverage",
+    rubric="",
+    user_query=THEME,
+    submission="Bridges hum because the wind sheds vortices from their cables [1].",
+)
 
 
 @pytest.fixture
@@ -88,7 +91,7 @@ class Caller:
         self, name: str = "judge-1", *, price: ModelPrice | None = None, room: int = 300
     ) -> Answer[MetricReply]:
         model = self.model(name, price=price, room=room)
-        return await model.structured("evaluator/metric", MetricReply, VALUES, scope=SCOPE)
+        return await model.structured(PROMPT, MetricReply, scope=SCOPE)
 
 
 @asynccontextmanager
@@ -111,7 +114,7 @@ async def test_a_reply_comes_back_in_the_agreed_shape_with_its_usage(vendors: Ve
     async with calling(vendors, prompts) as caller:
         value, usage, _ = await caller.score(price=ModelPrice(input=2, output=10))
 
-    assert all(quote in str(VALUES["submission"]) for quote in value.evidence)
+    assert all(quote in PROMPT.submission for quote in value.evidence)
     assert 0 <= value.percent <= 100
     assert usage.call_key == "scout/2/evaluator/evaluator/metric/coverage"
     assert (usage.model, usage.role, usage.requests) == ("judge-1", "evaluator", 1)
@@ -150,19 +153,16 @@ async def test_the_endpoint_is_bound_to_the_shape_and_to_the_roles_limit(
 
 async def test_a_draft_rests_on_the_passages_that_were_offered(vendors: Vendors, prompts: PromptLibrary) -> None:
     passages = [
-        {
-            "number": 1,
-            "text": Untrusted("Wind sheds vortices from a bridge's cables and makes them sing.", label="passage"),
-        },
-        {"number": 2, "text": Untrusted("Dampers keep a bridge from humming in a steady wind.", label="passage")},
+        ShownPassage(number=1, title="", text="Wind sheds vortices from a bridge's cables and makes them sing."),
+        ShownPassage(number=2, title="", text="Dampers keep a bridge from humming in a steady wind."),
     ]
     async with calling(vendors, prompts) as caller:
         draft = await caller.model().structured(
-            "writer/write", draft_reply(2, 0), {"theme": Untrusted(THEME), "passages": passages}, scope=SCOPE
+            WritePrompt(theme=THEME, passages=passages), draft_reply(2, 0), scope=SCOPE
         )
 
     cited = {number: sentence.text for sentence in draft.value.findings for number in sentence.sources}
-    assert cited == {number: str(passage["text"]) for number, passage in enumerate(passages, start=1)}
+    assert cited == {passage.number: passage.text for passage in passages}
 
 
 @pytest.mark.parametrize(
@@ -590,13 +590,13 @@ async def test_the_same_request_gets_the_same_reply_whatever_was_asked_before(
     vendors: Vendors, prompts: PromptLibrary
 ) -> None:
     """What every test of a whole run builds on."""
-    values = {"theme": Untrusted(THEME)}
+    prompt = PlanPrompt(theme=THEME, sources=[], round_number=1)
     async with calling(vendors, prompts) as caller:
         model = caller.model()
-        first = await model.structured("supervisor/plan", PlanReply, values, scope=SCOPE)
+        first = await model.structured(prompt, PlanReply, scope=SCOPE)
         await caller.score()
         other = Scope(execution_id="run-2", role="supervisor", language="en")
-        again = await model.structured("supervisor/plan", PlanReply, values, scope=other)
+        again = await model.structured(prompt, PlanReply, scope=other)
 
     assert first.value == again.value
     assert any("bridge" in query for query in first.value.search_queries)

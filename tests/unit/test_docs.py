@@ -18,8 +18,8 @@ from contend.learning.sections import SectionFile
 from contend.models.options import Approval, JudgmentConfig, Role, RunOptions
 from contend.models.round import ExitReason, RoundPromptConfig
 from contend.models.task import RunStatus
+from contend.prompts import samples_of
 from contend.prompts.library import SETTINGS
-from contend.prompts.samples import samples_for
 from contend.prompts.settings import PromptBuilderSettings
 from contend.resources import resource
 from contend.services import Services
@@ -193,9 +193,9 @@ def _variables() -> set[str]:
 
 def _prompt_variables() -> set[str]:
     """The variables of the prompts that a setting may replace, and the keys of their lists."""
-    full = [samples_for(name)[0] for name in SETTINGS]
+    full = [samples_of(name)[0] for name in SETTINGS]
     keys = {key for values in full for name in ("history", "leaderboard") for key in values.get(name, [{}])[0]}
-    return {name for values in full for name in values} | keys - {"metrics"} | {"current_datetime", "language_name"}
+    return {name for values in full for name in values} | keys | {"current_datetime", "language_name"}
 
 
 def _nodes(room: str) -> list[str]:

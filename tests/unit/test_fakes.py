@@ -4,7 +4,6 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -25,8 +24,9 @@ from contend.models.replies import (
     ReviewReply,
     draft_reply,
 )
-from contend.prompts import PromptLibrary, Untrusted
-from contend.prompts.samples import samples_for
+from contend.prompts import PromptLibrary, PromptValues, Untrusted
+from contend.prompts.judging import JudgePrompt, MetricPrompt
+from contend.prompts.research import PlanPrompt
 from fakes.replay import Answer, Replay
 from fakes.servers import wait_for
 from fakes.vendors import Vendors
@@ -47,9 +47,8 @@ STANDINGS = "# Question\n\nWhy?\n\n# Ranking\n\n- 1 scholar: {first}/100\n\n# Ro
 
 async def ask(
     vendors: Vendors,
-    prompt: str,
+    prompt: PromptValues,
     reply_type: type[R],
-    values: Mapping[str, object],
     *,
     language: Language = "en",
     run: str = "a",
@@ -58,7 +57,7 @@ async def ask(
     model = ChatModel("m", endpoint, PromptLibrary(None), lambda _: Ledger())
     try:
         scope = Scope(execution_id=run, role="judge", language=language)
-        answer = await model.structured(prompt, reply_type, values, scope=scope)
+        answer = await model.structured(prompt, reply_type, scope=scope)
     finally:
         await endpoint.aclose()
     assert answer.usage.requests == 1
@@ -69,17 +68,18 @@ async def ask(
 @pytest.mark.parametrize("prompt", SHAPES)
 async def test_every_prompt_gets_a_usable_reply_at_once(prompt: str, language: Language) -> None:
     with Vendors() as vendors:
-        for values in samples_for(FILES.get(prompt, prompt)):
-            await ask(vendors, prompt, SHAPES[prompt], values, language=language)
+        for full in (True, False):
+            values = PromptValues.by_template[FILES.get(prompt, prompt)].sample(full=full)
+            await ask(vendors, values, SHAPES[prompt], language=language)
 
         assert vendors.prompts() == [prompt, prompt]
 
 
 async def test_dates_marks_and_standings_change_no_reply() -> None:
-    values = samples_for("supervisor/plan")[0]
+    values = PlanPrompt.sample()
     with Vendors() as vendors:
         replies = [
-            await ask(vendors, "supervisor/plan", PlanReply, {**values, "brief": brief}, run=run)
+            await ask(vendors, values.model_copy(update={"brief": brief}), PlanReply, run=run)
             for run, brief in (
                 ("a", STANDINGS.format(first=70.5, now="2026-01-01T10:00:00+00:00")),
                 ("b", STANDINGS.format(first=99.1, now="2027-12-31T23:59:59+09:00")),
@@ -93,11 +93,11 @@ async def test_dates_marks_and_standings_change_no_reply() -> None:
 
 
 async def test_more_of_the_question_in_cited_sentences_scores_higher() -> None:
-    values = samples_for("evaluator/metric")[0]
+    values = MetricPrompt.sample()
     sentences = [f"The wind makes a long bridge hum at {speed} metres a second [1]." for speed in range(12)]
     with Vendors() as vendors:
         percents = [
-            (await ask(vendors, "evaluator/metric", MetricReply, {**values, "submission": submission})).percent
+            (await ask(vendors, values.model_copy(update={"submission": submission}), MetricReply)).percent
             for submission in (
                 Untrusted("Cats sleep.", label="submission"),
                 Untrusted("\n".join(sentences), label="submission"),
@@ -119,7 +119,7 @@ async def test_alone_it_logs_each_request(tmp_path: Path) -> None:
         endpoint = OpenAIEndpoint(f"http://127.0.0.1:{port}/v1", None)
         model = ChatModel("m", endpoint, PromptLibrary(None), lambda _: Ledger())
         scope = Scope(execution_id="a", role="judge", language="en")
-        await model.structured("judge/judge", JudgmentReply, samples_for("judge/judge")[0], scope=scope)
+        await model.structured(JudgePrompt.sample(), JudgmentReply, scope=scope)
         await endpoint.aclose()
     finally:
         server.terminate()

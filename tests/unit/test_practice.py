@@ -1,7 +1,6 @@
 """Learning from questions with labels: what counts as right, what is kept, and what goes on after a stop."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from contend.learning.practice import Practice, set_aside
 from contend.llm.model import Answer, R, Scope
 from contend.models.playbook import Playbook
 from contend.models.task import CallUsage
-from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, mark_of
+from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, UserPromptBuilder, mark_of
 from contend.stores.playbooks import PlaybookStore
 
 _LESSON = "When a growth rate is asked, divide the change by the first value."
@@ -94,19 +93,17 @@ class Pupil:
         self.asked: list[str] = []
         self.fails_after = fails_after
 
-    async def structured(
-        self, prompt: str, reply_type: type[R], values: Mapping[str, object], *, scope: Scope
-    ) -> Answer[R]:
-        rendered = self.library.call(prompt, values, language=scope.language, mark=mark_of(scope.execution_id))
+    async def structured(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope) -> Answer[R]:
+        rendered = self.library.call(prompt, language=scope.language, mark=mark_of(scope.execution_id))
         if self.fails_after is not None and len(self.asked) >= self.fails_after:
             raise ModelError("the endpoint went away")
-        self.asked.append(prompt)
+        self.asked.append(prompt.prompt_name)
         told: dict[str, Any] = {
-            "answers/question": lambda: self._answer(rendered.user, str(values["question"])),
+            "answers/question": lambda: self._answer(rendered.user, str(prompt.variables()["question"])),
             "errors/reflect": self._reflect,
             "curator/curate": self._curate,
             "lessons/same": lambda: {"pairs": []},
-        }[prompt]()
+        }[prompt.prompt_name]()
         usage = CallUsage(call_key="c", role=scope.role, model="m", input_tokens=10, output_tokens=5, milliseconds=1)
         return Answer(reply_type.model_validate(told), usage)
 

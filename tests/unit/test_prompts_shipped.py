@@ -7,9 +7,8 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from contend.models.record import Language
-from contend.prompts import PromptLibrary
+from contend.prompts import PromptLibrary, samples_of
 from contend.prompts.library import LANGUAGES
-from contend.prompts.samples import samples_for
 from contend.resources import resource
 
 LIBRARY = PromptLibrary(None, clock=lambda: datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC))
@@ -20,7 +19,7 @@ SYSTEMS = [name for name in NAMES if name.endswith("/system")]
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_shipped_prompt_reads_as_agreed(name: str, language: Language, snapshot: SnapshotAssertion) -> None:
-    full, sparse = (LIBRARY.render(name, values, language=language, mark="1a2b3c4d") for values in samples_for(name))
+    full, sparse = (LIBRARY.render(name, values, language=language, mark="1a2b3c4d") for values in samples_of(name))
 
     assert full == snapshot(name="full")
     if sparse != full:
@@ -54,7 +53,7 @@ def test_a_rubric_has_five_anchors(metric: str, language: Language) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_metrics_of_a_submission_are_asked_about_after_all_that_they_share(language: Language) -> None:
     """Endpoints keep the beginning of a prompt, and ask less or nothing for it the next time."""
-    values = samples_for("evaluator/metric")[0]
+    values = samples_of("evaluator/metric")[0]
     one, other = (
         LIBRARY.render(
             "evaluator/metric", values | {"metric": name, "rubric": name}, language=language, mark="1a2b3c4d"
@@ -64,14 +63,14 @@ def test_the_metrics_of_a_submission_are_asked_about_after_all_that_they_share(l
 
     until = one.index("</submission-1a2b3c4d>")
     assert one[:until] == other[:until]
-    system = LIBRARY.render("evaluator/system", samples_for("evaluator/system")[0], language=language, mark="")
+    system = LIBRARY.render("evaluator/system", samples_of("evaluator/system")[0], language=language, mark="")
     assert "coverage" not in system
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", ["evaluator/metric", "evaluator/verdicts"])
 def test_a_judge_gives_its_reason_before_the_score(name: str, language: Language) -> None:
-    asked = LIBRARY.render(name, samples_for(name)[0], language=language, mark="")
+    asked = LIBRARY.render(name, samples_of(name)[0], language=language, mark="")
 
     assert asked.index("`reason`") < asked.rindex("`evidence`") < asked.index("`percent`")
 
@@ -81,9 +80,7 @@ def test_a_judge_gives_its_reason_before_the_score(name: str, language: Language
 def test_the_system_message_of_judges_says_what_holds_for_all_that_they_are_asked(
     said: str, language: Language
 ) -> None:
-    assert said not in LIBRARY.render(
-        "evaluator/system", samples_for("evaluator/system")[0], language=language, mark=""
-    )
+    assert said not in LIBRARY.render("evaluator/system", samples_of("evaluator/system")[0], language=language, mark="")
 
 
 def test_japanese_prompts_leave_no_english_sentence_behind() -> None:

@@ -12,6 +12,8 @@ from contend.llm.model import Answer, R, Scope
 from contend.llm.recording import LESSON_FIELDS, PASSAGE_FIELDS, Recording, RecordingModel, ReplayModel
 from contend.models import replies
 from contend.models.task import CallUsage
+from contend.prompts import PromptValues
+from contend.prompts.judging import JudgePrompt
 from contend.services import Services
 from contend.settings import load_settings
 
@@ -131,6 +133,9 @@ async def test_verdicts_stay_with_their_sentences_in_a_replay(tmp_path: Path) ->
     assert [(each.number, each.verdict) for each in again.citations] == [(3, "stated"), (2, "absent")]
 
 
+PROMPT = JudgePrompt.sample()
+
+
 class Says:
     """A model with one reply."""
 
@@ -139,20 +144,24 @@ class Says:
     def __init__(self, value: replies.Reply) -> None:
         self.value = value
 
-    async def structured(self, prompt: str, *_: object, scope: Scope, **_more: object) -> Answer[Any]:
+    async def structured(self, prompt: PromptValues, *_: object, scope: Scope, **_more: object) -> Answer[Any]:
         usage = CallUsage(
-            call_key=scope.call_key(prompt), role=scope.role, model=self.name, input_tokens=9, output_tokens=3,
+            call_key=scope.call_key(prompt.prompt_name),
+            role=scope.role,
+            model=self.name,
+            input_tokens=9,
+            output_tokens=3,
             milliseconds=1,
-        )  # fmt: skip
+        )
         return Answer(self.value, usage)
 
 
 async def replayed(tmp_path: Path, value: R, asked: Scope, **counted: tuple[str, ...]) -> R:
     """The reply to `asked`, recorded, and played in a run that counts otherwise."""
     file = tmp_path / "replies.jsonl"
-    await RecordingModel(Says(value), file, context=lambda _: 9000).structured("a/prompt", type(value), {}, scope=asked)
+    await RecordingModel(Says(value), file, context=lambda _: 9000).structured(PROMPT, type(value), scope=asked)
     again = replace(asked, execution_id="another", passages=(), sentences=())
     answer = await ReplayModel("any", Recording.read(file)).structured(
-        "a/prompt", type(value), {}, scope=replace(again, **counted)
+        PROMPT, type(value), scope=replace(again, **counted)
     )
     return answer.value

@@ -19,7 +19,6 @@ from contend.models.options import ResolvedOptions
 from contend.models.record import Identifier, Record
 from contend.models.replies import PairwiseReply
 from contend.models.task import CallUsage
-from contend.prompts import Untrusted
 from contend.services import Services
 from contend.team.metrics import listed, pair_view
 
@@ -93,14 +92,12 @@ async def comparison_of(services: Services, task: CompareTask) -> Comparison:
     shown = await pair_view(services, *submissions, tokens=min(profile.chosen_tokens, profile.judged_tokens))
     model = run.model("evaluator")
     answer = await model.structured(
-        "pairwise/compare",
+        shown.prompt(
+            user_query=task["theme"],
+            instructions=run.options.instructions,
+            criteria=listed([Criterion.model_validate(each) for each in task["criteria"]], weighed=True),
+        ),
         PairwiseReply,
-        {
-            "user_query": Untrusted(task["theme"], label="query"),
-            "instructions": Untrusted(run.options.instructions, label="instructions"),
-            "criteria": listed([Criterion.model_validate(each) for each in task["criteria"]], weighed=True),
-            **shown.values(),
-        },
         scope=Scope(
             execution_id=task["execution_id"],
             role="evaluator",

@@ -21,10 +21,10 @@ from contend.models.replies import MergeReply
 from contend.models.research import Passage, SearchResult
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
-from contend.prompts import Untrusted
+from contend.prompts.research import MergePrompt, ResearchHead, ShownPassage, TeamReport
 from contend.report import build_report
 from contend.research.drafts import draft_of, faults_of_report, length_of
-from contend.research.full import draft_value, head_values, length_values
+from contend.research.full import draft_text, length_values
 from contend.research.gathering import cited_ids
 from contend.research.planting import Guard, without_planted
 from contend.run_context import RunContext
@@ -76,21 +76,20 @@ class EditingNodes:
         passages = await self._passages(drafts, tokens=limits.offered_tokens)
         guard = Guard(passages, f"{state['theme']}\n{options.instructions}")
         answer = await run.model("writer").structured(
-            "research/merge",
-            MergeReply,
-            {
-                "head": _head(run, state, drafts[0], passages),
-                "reports": [
-                    {
-                        "label": label,
-                        "draft": draft_value(submission.draft, passages),
+            MergePrompt(
+                head=_head(run, state, drafts[0], passages),
+                reports=[
+                    TeamReport(
+                        label=label,
+                        draft=draft_text(submission.draft, passages),
                         **length_of(submission.draft),
-                        "feedback": Untrusted(outcome.best.feedback if outcome.best else "", label="feedback"),
-                    }
+                        feedback=outcome.best.feedback if outcome.best else "",
+                    )
                     for label, outcome, submission in zip(_LABELS, outcomes, drafts, strict=False)
                 ],
                 **length_values(options.length),
-            },
+            ),
+            MergeReply,
             scope=Scope(
                 execution_id=state["execution_id"],
                 role="writer",
@@ -280,13 +279,13 @@ def _submission(
 
 
 def _head(run: RunContext, state: ContestState, best: Submission, passages: Sequence[Passage]) -> str:
-    values = {
-        "brief": "",
-        "theme": Untrusted(state["theme"]),
-        "instructions": Untrusted(run.options.instructions, label="instructions"),
-        **head_values(best.points, passages),
-    }
-    return run.render("research/head", values)
+    head = ResearchHead(
+        theme=state["theme"],
+        instructions=run.options.instructions,
+        points=best.points,
+        passages=ShownPassage.numbered(passages),
+    )
+    return run.render(head)
 
 
 def _document(outcome: TeamOutcome) -> str | None:

@@ -29,7 +29,7 @@ from contend.models.playbook import (
 from contend.models.record import Language
 from contend.models.replies import MOST_LESSON_PAIRS, CurationReply, LessonPairReply, LessonPairsReply
 from contend.models.task import CallUsage
-from contend.prompts.lessons import curator_values, nearest, pair_values
+from contend.prompts.learning import CuratorPrompt, LessonPair, SameLessonsPrompt, nearest
 from contend.resources import resource
 from contend.retrieval import Embedder
 from contend.stores.playbooks import Curated, PlaybookStore
@@ -205,9 +205,9 @@ class CuratorAgent:
         without = self.prompt_builder.build_curator_prompt(playbook.dataset, insights, [], sections)
         bullets = await asyncio.to_thread(self._worth_showing, playbook, insights)
         shown = nearest(bullets, insights, tokens=self.prompt_tokens - estimate_tokens(without))
-        values = curator_values(playbook.dataset, insights, shown, sections)
+        prompt = CuratorPrompt.of(playbook.dataset, insights, shown, sections)
         try:
-            answer = await self.llm.structured("curator/curate", CurationReply, values, scope=scope)
+            answer = await self.llm.structured(prompt, CurationReply, scope=scope)
         except ModelError as error:
             return [], [Skipped(bullet_id=None, reason=f"the curator gave no operations: {error}")], []
         items = [DeltaContextItem(**operation.model_dump()) for operation in answer.value.operations]
@@ -228,9 +228,14 @@ class CuratorAgent:
         pairs = await asyncio.to_thread(_pairs_to_ask, items, nearness)
         if not pairs:
             return items, [], []
-        values = pair_values([(items[place].content or "", bullet.content) for place, bullet in pairs])
+        prompt = SameLessonsPrompt(
+            pairs=[
+                LessonPair(number=number, first=items[place].content or "", second=bullet.content)
+                for number, (place, bullet) in enumerate(pairs, start=1)
+            ]
+        )
         try:
-            answer = await self.llm.structured("lessons/same", LessonPairsReply, values, scope=scope)
+            answer = await self.llm.structured(prompt, LessonPairsReply, scope=scope)
         except ModelError as error:
             why = f"nobody said which lessons are the same ({error}): those that code is not sure of are kept apart"
             return items, [], [Skipped(bullet_id=None, reason=shorten(why, 400))]

@@ -22,7 +22,7 @@ from contend.llm.model import Model, Scope
 from contend.models.playbook import Bullet, BulletEvaluation, Insight, Playbook, ReflectionResult
 from contend.models.record import Language
 from contend.models.replies import AnswerReply, ReflectionReply
-from contend.prompts.lessons import answer_values, error_values
+from contend.prompts.learning import AnswerPrompt, ErrorsPrompt, ShownBullet, WrongAnswer
 
 BATCH = 25
 """Training questions from whose errors lessons are drawn at once."""
@@ -158,9 +158,8 @@ class Practice:
     async def _asked(self, question: Question, lessons: list[str], key: str) -> dict[str, str]:
         scope = Scope(f"learn-{self.dataset}", "writer", self.language, step=key)
         async with self._slots:
-            answer = await self.writer.structured(
-                "answers/question", AnswerReply, answer_values(question.question, lessons, self.form), scope=scope
-            )
+            prompt = AnswerPrompt(question=question.question, lessons=lessons, form=self.form)
+            answer = await self.writer.structured(prompt, AnswerReply, scope=scope)
         self.tokens += answer.usage.input_tokens + answer.usage.output_tokens
         kept = {"key": key, **answer.value.model_dump()}
         await asyncio.to_thread(self._keep, kept)
@@ -198,8 +197,11 @@ class Practice:
         known = {bullet.id: bullet for bullet in playbook.bullets}
         shown = [known[key] for key in dict.fromkeys(key for each in errors for key in each.bullets) if key in known]
         scope = Scope(f"learn-{self.dataset}", "reflector", self.language, step=errors[0].question.key)
-        values = error_values([_error(each) for each in errors[:_MOST_ERRORS]], shown)
-        answer = await self.reflector.structured("errors/reflect", ReflectionReply, values, scope=scope)
+        prompt = ErrorsPrompt(
+            errors=[_error(each) for each in errors[:_MOST_ERRORS]],
+            bullets=[ShownBullet.of(bullet) for bullet in shown],
+        )
+        answer = await self.reflector.structured(prompt, ReflectionReply, scope=scope)
         self.tokens += answer.usage.input_tokens + answer.usage.output_tokens
         insights = [Insight(**insight.model_dump()) for insight in answer.value.insights]
         helped = {key for each in tried if each.check.right for key in each.bullets}
@@ -255,14 +257,14 @@ def set_aside(questions: Sequence[Question]) -> tuple[list[Question], list[Quest
     return [question for question in questions if question not in held], held
 
 
-def _error(answered: Answered) -> dict[str, str]:
-    return {
-        "question": answered.question.question,
-        "answer": answered.answer,
-        "expected": answered.question.answer,
-        "kind": answered.check.kind or "other",
-        "reasoning": answered.reasoning,
-    }
+def _error(answered: Answered) -> WrongAnswer:
+    return WrongAnswer(
+        question=answered.question.question,
+        answer=answered.answer,
+        expected=answered.question.answer,
+        kind=answered.check.kind or "other",
+        reasoning=answered.reasoning,
+    )
 
 
 def _told(answered: Sequence[Answered]) -> str:

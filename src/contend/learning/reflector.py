@@ -13,7 +13,7 @@ from contend.models.record import Identifier, Language, Record, Score
 from contend.models.replies import ReflectionReply
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
-from contend.prompts.lessons import reflector_values
+from contend.prompts.learning import ReflectorPrompt, RoundReflectedOn, ShownBullet
 from contend.text import shorten, split_sentences, terms
 
 _log = logging.getLogger(__name__)
@@ -86,9 +86,14 @@ class ReflectorAgent:
         used = {bullet_id for played in rounds for bullet_id in played.used}
         tagged = [bullet for bullet in bullets if bullet.id in used]
         shown = [_shortened(played).model_dump(exclude={"submission"}) for played in _telling(rounds)]
-        values = reflector_values(dataset, theme=theme, rounds=shown, bullets=tagged)
+        prompt = ReflectorPrompt(
+            dataset=dataset,
+            theme=theme,
+            rounds=[RoundReflectedOn(**played) for played in shown],
+            bullets=[ShownBullet.of(bullet) for bullet in tagged],
+        )
         scope = Scope(execution_id=execution_id, role="reflector", language=language)
-        answer = await self.llm.structured("reflector/reflect", ReflectionReply, values, scope=scope)
+        answer = await self.llm.structured(prompt, ReflectionReply, scope=scope)
         return Reflection(_result(answer.value, {bullet.id for bullet in tagged}), [answer.usage])
 
 

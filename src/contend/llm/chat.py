@@ -1,4 +1,4 @@
-"""Language models: a prompt by name in, a checked reply out, within the budget."""
+"""Language models: a prompt in, a checked reply out, within the budget."""
 
 import json
 import re
@@ -19,7 +19,8 @@ from contend.llm.model import Answer, R, Scope
 from contend.models.options import Role
 from contend.models.replies import Reply
 from contend.models.task import CallUsage
-from contend.prompts import PromptLibrary, Untrusted, mark_of, without_delimiters
+from contend.prompts import PromptLibrary, PromptValues, mark_of, without_delimiters
+from contend.prompts.judging import RepairPrompt, ShapePrompt
 from contend.settings import ModelPrice
 from contend.text import clean, estimate_tokens, shorten
 
@@ -87,19 +88,18 @@ class ChatModel:
 
     async def structured(
         self,
-        prompt: str,
+        prompt: PromptValues,
         reply_type: type[R],
-        values: Mapping[str, object],
         *,
         scope: Scope,
         spread_over: str | None = None,
         faults: Callable[[R], str] | None = None,
     ) -> Answer[R]:
         """Ask, and once more with the fault shown where the reply can't be used; see `Model.structured`."""
-        rendered = self._prompts.call(prompt, values, language=scope.language, mark=mark_of(scope.execution_id))
+        rendered = self._prompts.call(prompt, language=scope.language, mark=mark_of(scope.execution_id))
         turns = [Turn("system", rendered.system), Turn("user", rendered.user)]
         room = self._rooms.get(scope.role, DEFAULT_OUTPUT_TOKENS)
-        talk = _Talk(prompt, reply_type, scope, turns, room, spread_over)
+        talk = _Talk(prompt.prompt_name, reply_type, scope, turns, room, spread_over)
         try:
             value = await self._ask(talk)
         except UnreadableReply as fault:
@@ -144,8 +144,7 @@ class ChatModel:
         if cut_off and not said.strip():
             talk.room *= _THINKING_ROOM
             return
-        problem = Untrusted(str(fault), label="problem")
-        shown = self._render(talk, "reply/repair", {"problem": problem, "cut_off": cut_off, "limit": talk.room})
+        shown = self._render(talk, RepairPrompt(problem=str(fault), cut_off=cut_off, limit=talk.room))
         talk.turns += [Turn("assistant", shorten(clean(said), _SHOWN_BACK) or "…"), Turn("user", shown)]
 
     async def _complete(self, talk: _Talk[R]) -> Completion:
@@ -156,7 +155,7 @@ class ChatModel:
             except FormatRefused:
                 self._endpoint.without_schemas.add(self._name_there)
         system, *rest = talk.turns
-        shape = self._render(talk, "reply/shape", {"schema": schema_text(talk.reply_type)})
+        shape = self._render(talk, ShapePrompt(shape=schema_text(talk.reply_type)))
         return await self._pay(talk, [Turn("system", f"{system.text}\n\n{shape}"), *rest], JSON_FORMAT)
 
     async def _pay(self, talk: _Talk[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
@@ -208,9 +207,9 @@ class ChatModel:
             milliseconds=milliseconds,
         )
 
-    def _render(self, talk: _Talk[R], name: str, values: Mapping[str, object]) -> str:
+    def _render(self, talk: _Talk[R], values: PromptValues) -> str:
         scope = talk.scope
-        return self._prompts.render(name, values, language=scope.language, mark=mark_of(scope.execution_id))
+        return self._prompts.show(values, language=scope.language, mark=mark_of(scope.execution_id))
 
 
 def _estimated(talk: _Talk[R], turns: list[Turn]) -> int:

@@ -8,6 +8,7 @@ from contend.models.options import Role
 from contend.models.record import Language
 from contend.models.replies import Reply
 from contend.models.task import CallUsage
+from contend.prompts import PromptValues
 
 R = TypeVar("R", bound=Reply)
 
@@ -47,15 +48,14 @@ class Answer(NamedTuple, Generic[R]):
 
 
 class Model(Protocol):
-    """Answers prompts by name in an agreed shape."""
+    """Answers prompts in an agreed shape."""
 
     name: str
 
     async def structured(
         self,
-        prompt: str,
+        prompt: PromptValues,
         reply_type: type[R],
-        values: Mapping[str, object],
         *,
         scope: Scope,
         spread_over: str | None = None,

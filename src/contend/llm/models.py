@@ -1,6 +1,6 @@
 """The language models of a process: each made at first use by its name, and how much each can read."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 
 from contend.llm.budget import Ledger
 from contend.llm.chat import ChatModel
@@ -9,7 +9,7 @@ from contend.llm.model import Answer, Model, R, Scope
 from contend.llm.providers import Providers
 from contend.llm.recording import Recording, RecordingModel, ReplayModel
 from contend.models.options import Role
-from contend.prompts import PromptLibrary
+from contend.prompts import PromptLibrary, PromptValues
 from contend.settings import ModelsConfig, Settings
 
 
@@ -89,13 +89,12 @@ class RoleModel:
 
     async def structured(
         self,
-        prompt: str,
+        prompt: PromptValues,
         reply_type: type[R],
-        values: Mapping[str, object],
         *,
         scope: Scope,
         spread_over: str | None = None,
         faults: Callable[[R], str] | None = None,
     ) -> Answer[R]:
         model = self._named(self._role, scope.execution_id)
-        return await model.structured(prompt, reply_type, values, scope=scope, spread_over=spread_over, faults=faults)
+        return await model.structured(prompt, reply_type, scope=scope, spread_over=spread_over, faults=faults)

@@ -16,6 +16,7 @@ from contend.llm.model import Answer, Model, R, Scope
 from contend.models.options import RecordedReplies, Role
 from contend.models.record import Record, UtcDatetime, utc_now
 from contend.models.task import CallUsage
+from contend.prompts import PromptValues
 from contend.stores.files import writing
 from contend.text import shorten
 
@@ -65,9 +66,8 @@ class RecordingModel:
 
     async def structured(
         self,
-        prompt: str,
+        prompt: PromptValues,
         reply_type: type[R],
-        values: Mapping[str, object],
         *,
         scope: Scope,
         spread_over: str | None = None,
@@ -78,10 +78,8 @@ class RecordingModel:
         Raises:
             StoreUnwritable: the file cannot be written.
         """
-        answer = await self._model.structured(
-            prompt, reply_type, values, scope=scope, spread_over=spread_over, faults=faults
-        )
-        line = self._line(prompt, scope, answer).model_dump_json(exclude_none=True)
+        answer = await self._model.structured(prompt, reply_type, scope=scope, spread_over=spread_over, faults=faults)
+        line = self._line(prompt.prompt_name, scope, answer).model_dump_json(exclude_none=True)
         await asyncio.to_thread(_add_line, self._file, line)
         return answer
 
@@ -169,9 +167,8 @@ class ReplayModel:
 
     async def structured(
         self,
-        prompt: str,
+        prompt: PromptValues,
         reply_type: type[R],
-        values: Mapping[str, object],  # noqa: ARG002 - the protocol's; the reply was given before
         *,
         scope: Scope,
         spread_over: str | None = None,  # noqa: ARG002 - the protocol's; the recording holds what was asked for
@@ -182,13 +179,14 @@ class ReplayModel:
         Raises:
             ModelError: the recording does not hold the reply, or it does not fit this version of contend.
         """
-        known = self._recording.reply_to(prompt, scope)
+        known = self._recording.reply_to(prompt.prompt_name, scope)
         try:
             value = reply_type.model_validate(_looked_up(known.reply, _numbers(scope)))
         except ValidationError as error:
             place = ".".join(map(str, error.errors()[0]["loc"]))
+            caller = _caller(prompt.prompt_name, scope)
             raise ModelError(
-                f"{self._recording.file}: the reply of {_caller(prompt, scope)} does not fit this version of contend "
+                f"{self._recording.file}: the reply of {caller} does not fit this version of contend "
                 f"({place}: {error.errors()[0]['msg']}): {_REMEDY}"
             ) from error
         return Answer(value, _nothing_spent(known), known.spread)

@@ -15,11 +15,13 @@ from contend.models.round import (
     RoundState,
 )
 from contend.prompts.history import fill, finished
-from contend.prompts.lessons import curator_values, nearest, reflector_values
-from contend.prompts.library import PromptLibrary, dataset_prompt
-from contend.prompts.past import Chosen, Past
+from contend.prompts.judging import MetricPrompt
+from contend.prompts.learning import CuratorPrompt, ReflectorPrompt, RoundReflectedOn, ShownBullet, nearest
+from contend.prompts.library import PromptLibrary
+from contend.prompts.rounds import BriefPrompt, Chosen, JudgmentPrompt, Past, RankingPart
 from contend.prompts.settings import PromptBuilderSettings
-from contend.prompts.wrapping import Untrusted, mark_of
+from contend.prompts.values import PromptValues
+from contend.prompts.wrapping import mark_of
 from contend.text import estimate_tokens
 
 
@@ -72,11 +74,8 @@ class UserPromptBuilder:
         """
         rounds = finished(context.round_history, before=context.round_number)
         past = self._past(context, rounds, bullets, texts=texts)
-        own = {
-            "instructions": Untrusted(instructions, label="instructions"),
-            "earlier_report": Untrusted(earlier, label="report"),
-        }
-        return self._filled("team/brief", past, own, free_tokens=estimate_tokens(instructions + earlier))
+        own = {"instructions": instructions, "earlier_report": earlier}
+        return self._filled(BriefPrompt, past, own, free_tokens=estimate_tokens(instructions + earlier))
 
     def build_judgment_prompt(self, context: RoundPromptContext) -> str:
         """What the round judge sees of a team: all its finished rounds, and the ranking.
@@ -84,7 +83,7 @@ class UserPromptBuilder:
         Raises:
             PromptError: the template does not render.
         """
-        return self._filled("judge/judgment", self._past(context, finished(context.round_history)), {})
+        return self._filled(JudgmentPrompt, self._past(context, finished(context.round_history)), {})
 
     def build_evaluator_prompt(
         self,
@@ -99,16 +98,15 @@ class UserPromptBuilder:
         Raises:
             PromptError: the template does not render.
         """
-        values = {
-            "user_query": Untrusted(context.user_query, label="query"),
-            "submission": Untrusted(context.submission, label="submission"),
-            "points": [Untrusted(point) for point in points],
-            "instructions": Untrusted(instructions, label="instructions"),
-            "passages": [],
-            "metric": "",
-            "rubric": "",
-        }
-        return self._render("evaluator/metric", values, self._mark_for(execution_id))
+        values = MetricPrompt(
+            user_query=context.user_query,
+            submission=context.submission,
+            points=[*points],
+            instructions=instructions,
+            metric="",
+            rubric="",
+        )
+        return self._show(values, self._mark_for(execution_id))
 
     def build_reflector_prompt(
         self,
@@ -119,13 +117,18 @@ class UserPromptBuilder:
         bullets: Sequence[Bullet] = (),
         execution_id: str | None = None,
     ) -> str:
-        """What the reflector sees of a run; see `reflector_values` for what a round holds.
+        """What the reflector sees of a run; see `RoundReflectedOn` for what a round holds.
 
         Raises:
             PromptError: the template does not render.
         """
-        values = reflector_values(dataset, theme=theme, rounds=rounds, bullets=bullets)
-        return self._render(dataset_prompt("reflector", dataset), values, self._mark_for(execution_id))
+        values = ReflectorPrompt(
+            dataset=dataset,
+            theme=theme,
+            rounds=[RoundReflectedOn.model_validate(each) for each in rounds],
+            bullets=[ShownBullet.of(bullet) for bullet in bullets],
+        )
+        return self._show(values, self._mark_for(execution_id))
 
     def build_curator_prompt(
         self,
@@ -141,11 +144,11 @@ class UserPromptBuilder:
         Raises:
             PromptError: the template does not render.
         """
-        name, mark = dataset_prompt("curator", dataset), self._mark_for(execution_id)
-        without = self._render(name, curator_values(dataset, insights, [], sections), mark)
+        mark = self._mark_for(execution_id)
+        without = self._show(CuratorPrompt.of(dataset, insights, [], sections), mark)
         room = self._config.estimated_prompt_tokens - estimate_tokens(without)
         fitting = nearest(bullets, insights, tokens=room)
-        return self._render(name, curator_values(dataset, insights, fitting, sections), mark)
+        return self._show(CuratorPrompt.of(dataset, insights, fitting, sections), mark)
 
     def _past(
         self,
@@ -159,10 +162,12 @@ class UserPromptBuilder:
         ranking = None if store is None else store.leaderboard(context.execution_id)
         return Past(context, self._config, rounds, ranking, bullets, texts)
 
-    def _filled(self, name: str, past: Past, own: Mapping[str, object], *, free_tokens: int = 0) -> str:
+    def _filled(
+        self, kind: type[JudgmentPrompt], past: Past, own: Mapping[str, object], *, free_tokens: int = 0
+    ) -> str:
         """The prompt with the worthiest pieces that fit its budgets; what is always shown may exceed them."""
         mark = self._mark_for(past.context.execution_id)
-        position = "" if past.ranking is None else self._render("team/position", past.position(), mark)
+        position = "" if past.ranking is None else self._show(past.position(), mark)
         always = {**own, **past.always(), "team_position_message": position}
         told = estimate_tokens(past.latest_feedback)
         allowed = self._config.estimated_prompt_tokens + free_tokens + told
@@ -171,7 +176,10 @@ class UserPromptBuilder:
         @cache
         def shown(chosen: Chosen) -> _Shown:
             values = self._chosen(past, chosen, mark)
-            return _Shown(self._render(name, always | values, mark), str(values["submission_history"]))
+            if kind is BriefPrompt:
+                values["playbook_bullets"] = past.lessons(chosen)
+            prompt = kind.model_validate(always | values)
+            return _Shown(self._show(prompt, mark), prompt.submission_history)
 
         def fits(chosen: Chosen) -> bool:
             prompt, history = shown(chosen)
@@ -182,17 +190,16 @@ class UserPromptBuilder:
     def _chosen(self, past: Past, chosen: Chosen, mark: str) -> dict[str, object]:
         """The lists, cut to what was chosen, and their renderings."""
         history, leaderboard = past.history(chosen), past.leaderboard(chosen)
-        ranking = self._render("team/ranking", {"leaderboard": leaderboard}, mark) if leaderboard else ""
+        ranking = self._show(RankingPart(leaderboard=leaderboard), mark) if leaderboard else ""
         return {
             "history": history,
             "leaderboard": leaderboard,
-            "submission_history": self._render("team/history", past.told(history, chosen), mark),
+            "submission_history": self._show(past.told(history, chosen), mark),
             "ranking_table": ranking,
-            "playbook_bullets": past.lessons(chosen),
         }
 
-    def _render(self, name: str, values: Mapping[str, object], mark: str) -> str:
-        return self._library.render(name, values, language=self._language, mark=mark)
+    def _show(self, values: PromptValues, mark: str) -> str:
+        return self._library.show(values, language=self._language, mark=mark)
 
     def _mark_for(self, execution_id: str | None) -> str:
         return self._mark or (mark_of(execution_id) if execution_id else self._drawn)

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from contend.errors import PromptError
 from contend.models.record import Language
-from contend.prompts.samples import SYSTEM_VARIABLES, samples_for
 from contend.prompts.settings import PromptBuilderSettings
 from contend.prompts.templates import PromptTemplate
+from contend.prompts.values import SYSTEM_VARIABLES, PromptValues, samples_of
 from contend.prompts.wrapping import Untrusted, seal
 from contend.resources import resource
 from contend.text import WORDS
@@ -26,14 +26,8 @@ SETTINGS = {
 }
 """Prompts that a setting may replace, for every language."""
 
-_ALWAYS_SHOWN = {
-    "evaluator/metric": {"metric": "# {}", "rubric": "{}"},
-    "evaluator/verdicts": {"criteria": "{}", "rubrics": "{}"},
-}
-"""Values without which a reply would be about nothing, and how they stand where a template leaves them out."""
-
-_BY_DATASET = {"reflector/reflect": "reflector", "curator/curate": "curator"}
-_OPEN_FOLDERS = ("rubrics", "stance", *_BY_DATASET.values())
+_BY_DATASET = ("reflector", "curator")
+_OPEN_FOLDERS = ("rubrics", "stance", *_BY_DATASET)
 
 
 class Rendered(NamedTuple):
@@ -109,22 +103,30 @@ class PromptLibrary:
             raise PromptError(f"Jinja2 template error: {name}: {error}") from error
         return self._template(name, language).render(self._common(language) | sealed)
 
-    def call(self, prompt: str, values: Mapping[str, object], *, language: Language, mark: str) -> Rendered:
+    def show(self, values: PromptValues, *, language: Language, mark: str) -> str:
+        """A prompt's text.
+
+        Raises:
+            PromptError: no such prompt, or it does not render.
+        """
+        return self.render(values.template, values.variables(), language=language, mark=mark)
+
+    def call(self, prompt: PromptValues, *, language: Language, mark: str) -> Rendered:
         """The messages of a model's call. The system message sees only variables that hold no outside text.
 
         Raises:
             PromptError: no such prompt, or it does not render.
         """
-        agent = prompt.partition("/")[0]
+        values = prompt.variables()
         trusted = {name: values[name] for name in SYSTEM_VARIABLES if name in values}
-        system = self.render(f"{agent}/system", trusted, language=language, mark=mark)
-        name = dataset_prompt(agent, str(values["dataset"])) if prompt in _BY_DATASET else prompt
-        return Rendered(system, self._with_task(name, values, language=language, mark=mark))
+        system = self.render(f"{prompt.prompt_name.partition('/')[0]}/system", trusted, language=language, mark=mark)
+        return Rendered(system, self._with_task(prompt, values, language=language, mark=mark))
 
-    def _with_task(self, name: str, values: Mapping[str, object], *, language: Language, mark: str) -> str:
-        """The prompt; what a template of the user's own does not show whole of `_ALWAYS_SHOWN` stands at its end."""
+    def _with_task(self, prompt: PromptValues, values: Mapping[str, object], *, language: Language, mark: str) -> str:
+        """The prompt; what a template of the user's own does not show whole of `always_shown` stands at its end."""
+        name = prompt.template
         shown = self.render(name, values, language=language, mark=mark)
-        needed = {key: form for key, form in _ALWAYS_SHOWN.get(name, {}).items() if values.get(key)}
+        needed = {key: form for key, form in prompt.always_shown.items() if values.get(key)}
         if not needed or not self.is_own(name, language):
             return shown
         ends = {key: f"{key}-{secrets.token_hex(8)}" for key in needed}
@@ -143,13 +145,13 @@ class PromptLibrary:
         """
         for name in self.names():
             if self.is_own(name, language):
-                for values in samples_for(name):
+                for values in samples_of(name):
                     self.render(name, values, language=language, mark="00000000")
 
     def table(self) -> list[PromptRow]:
         """Every prompt in both languages."""
         return [
-            PromptRow(name, self._shown(name, language), language, (*samples_for(name)[0], *self._common(language)))
+            PromptRow(name, self._shown(name, language), language, (*samples_of(name)[0], *self._common(language)))
             for name in self.names()
             for language in LANGUAGES
         ]
@@ -201,17 +203,12 @@ class PromptLibrary:
 
     def _source(self, name: str, language: Language) -> _Source:
         agent, _, rest = name.partition("/")
-        names = [name, f"{agent}/default"] if agent in _BY_DATASET.values() and rest != "system" else [name]
+        names = [name, f"{agent}/default"] if agent in _BY_DATASET and rest != "system" else [name]
         for wanted in names:
             for folder in self._folders:
                 if found := folder.get(f"{wanted}.{language}") or folder.get(wanted):
                     return found
         raise PromptError(f"Jinja2 template error: no prompt named {name!r}; write it to prompts/{name}{SUFFIX}")
-
-
-def dataset_prompt(agent: str, dataset: str) -> str:
-    """The name of a dataset's prompt; a dataset called `system` has the default, for that name is taken."""
-    return f"{agent}/{'default' if dataset == 'system' else dataset}"
 
 
 def _ended(value: object, end: str) -> str:

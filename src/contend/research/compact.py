@@ -8,7 +8,15 @@ from contend.models.replies import DraftReply, PlanReply, ReviewReply, SentenceR
 from contend.models.research import CitedSentence, Draft, Passage, ResearchPlan, flat_section
 from contend.models.round import Round
 from contend.models.task import CallUsage
-from contend.prompts import Untrusted
+from contend.prompts.research import (
+    NumberedLesson,
+    PassageAtHand,
+    PlanPrompt,
+    ReviewPrompt,
+    RoundBefore,
+    ShownPassage,
+    WritePrompt,
+)
 from contend.research.ask import (
     agent,
     guard_of,
@@ -37,14 +45,12 @@ _TOLD_APART = 80
 async def plan(services: Services, state: ResearchState) -> tuple[ResearchPlan, CallUsage]:
     """What to find out, and what to search for."""
     answer = await (await agent(services, state, "supervisor")).structured(
-        "supervisor/plan",
-        PlanReply,
-        {
-            **_question(state),
+        PlanPrompt(
             **_briefing(services, state),
             **await _planning(services, state),
-            "at_hand": await _at_hand(services, state),
-        },
+            at_hand=await _at_hand(services, state),
+        ),
+        PlanReply,
         scope=scope(state, "supervisor", step="again" if state.get("human_input") else ""),
     )
     made = ResearchPlan(
@@ -67,20 +73,15 @@ async def write(
     """
     bullets, guard = state.get("bullets", []), guard_of(state, offered)
     answer = await (await agent(services, state, "writer")).structured(
-        "writer/write",
-        draft_reply(len(offered), len(bullets)),
-        {
-            **_question(state),
+        WritePrompt(
             **_briefing(services, state),
-            "points": _points(state),
-            "passages": _shown(offered),
-            "best_draft": Untrusted(best_draft, label="draft"),
-            "feedback": Untrusted(state.get("feedback") or "", label="feedback"),
-            "bullets": [
-                {"number": number, "content": Untrusted(bullet["content"], label="bullet")}
-                for number, bullet in enumerate(bullets, start=1)
-            ],
-        },
+            points=_points(state),
+            passages=ShownPassage.numbered(offered),
+            best_draft=best_draft,
+            feedback=state.get("feedback") or "",
+            bullets=[NumberedLesson(number=at, content=each["content"]) for at, each in enumerate(bullets, start=1)],
+        ),
+        draft_reply(len(offered), len(bullets)),
         scope=scope(state, "writer", step=str(state["iteration_count"]), passages=offered),
         faults=lambda reply: faults_of(reply, guard),
     )
@@ -90,16 +91,15 @@ async def write(
 async def review(services: Services, state: ResearchState, offered: Sequence[Passage]) -> tuple[ReviewReply, CallUsage]:
     """Whether the draft is accepted, what is missing, what else to search for."""
     answer = await (await agent(services, state, "reviewer")).structured(
-        "reviewer/review",
+        ReviewPrompt(
+            theme=state["theme"],
+            points=_points(state),
+            draft=state["current_draft"] or "",
+            passages=ShownPassage.numbered(offered),
+            iteration=state["iteration_count"],
+            max_iterations=max_iterations(state),
+        ),
         ReviewReply,
-        {
-            **_question(state),
-            "points": _points(state),
-            "draft": Untrusted(state["current_draft"] or "", label="draft"),
-            "passages": _shown(offered),
-            "iteration": state["iteration_count"],
-            "max_iterations": max_iterations(state),
-        },
         scope=scope(state, "reviewer", step=str(state["iteration_count"])),
     )
     return answer.value, answer.usage
@@ -148,37 +148,31 @@ def _cited(sentences: Sequence[SentenceReply], offered: Sequence[Passage]) -> li
     return cited
 
 
-def _question(state: ResearchState) -> dict[str, object]:
-    return {"theme": Untrusted(state["theme"])}
+def _points(state: ResearchState) -> list[str]:
+    return [*(state.get("task_plan") or {}).get("investigation_points", [])]
 
 
-def _points(state: ResearchState) -> list[Untrusted]:
-    return [Untrusted(point) for point in (state.get("task_plan") or {}).get("investigation_points", [])]
-
-
-def _briefing(services: Services, state: ResearchState) -> dict[str, object]:
+def _briefing(services: Services, state: ResearchState) -> dict[str, Any]:
     return {
-        "instructions": Untrusted(state["options"]["instructions"], label="instructions"),
+        "theme": state["theme"],
+        "instructions": state["options"]["instructions"],
         "brief": state.get("brief", ""),
         "stance": stance_of(services, state),
     }
 
 
-async def _planning(services: Services, state: ResearchState) -> dict[str, object]:
+async def _planning(services: Services, state: ResearchState) -> dict[str, Any]:
     team = team_of(state)
     rounds = await rounds_of(await services.run(state), state.get("history", []))
-    history: list[dict[str, Any]] = [
-        {
-            "round_number": past.round_number,
-            "score": past.score,
-            "feedback": Untrusted(past.feedback, label="feedback"),
-            "uncovered": [Untrusted(point) for point in past.uncovered],
-        }
+    history = [
+        RoundBefore(
+            round_number=past.round_number, score=past.score, feedback=past.feedback, uncovered=[*past.uncovered]
+        )
         for past in rounds
     ]
     return {
         "query_hints": team.query_hints,
-        "feedback": Untrusted(rejection_reason(state) or _latest_feedback(state, rounds), label="feedback"),
+        "feedback": rejection_reason(state) or _latest_feedback(state, rounds),
         "sources": searched_sources(state),
         "round_number": state["round_number"],
         "history": history,
@@ -191,28 +185,10 @@ def _latest_feedback(state: ResearchState, rounds: Sequence[Round]) -> str:
     return "" if feedback[:_TOLD_APART] in state.get("brief", "") else feedback
 
 
-async def _at_hand(services: Services, state: ResearchState) -> list[dict[str, object]]:
+async def _at_hand(services: Services, state: ResearchState) -> list[PassageAtHand]:
     """What the own documents say nearest to the question: a plan made blind asks about something else."""
     if "local" not in searched_sources(state):
         return []
     source = await services.sources.ready("local", state["options"]["documents"], state["execution_id"])
     found = await source.search(state["theme"], limit=AT_HAND)
-    return [
-        {
-            "title": Untrusted(hit.result.title, label="title"),
-            "text": Untrusted(shorten(hit.text, AT_HAND_CHARACTERS), label="passage"),
-        }
-        for hit in found
-    ]
-
-
-def _shown(passages: Sequence[Passage]) -> list[dict[str, object]]:
-    return [
-        {
-            "number": number,
-            "title": Untrusted(passage.title, label="title"),
-            "speaks_to_ai": passage.speaks_to_ai,
-            "text": Untrusted(passage.text, label="passage"),
-        }
-        for number, passage in enumerate(passages, start=1)
-    ]
+    return [PassageAtHand(title=hit.result.title, text=shorten(hit.text, AT_HAND_CHARACTERS)) for hit in found]

@@ -18,7 +18,20 @@ from contend.models.research import Draft, Passage, ResearchPlan, Section
 from contend.models.round import best_round
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
-from contend.prompts import Untrusted
+from contend.prompts.research import (
+    ChoosePrompt,
+    FixesPrompt,
+    MarkedPlace,
+    NumberedLesson,
+    ReportPrompt,
+    ResearchHead,
+    ResearchPlanPrompt,
+    RevisePrompt,
+    SearchMade,
+    SectionPrompt,
+    ShownPassage,
+    SummarizePrompt,
+)
 from contend.research.ask import agent, guard_of, profile, rejection_reason, scope, searched_sources, stance_of, team_of
 from contend.research.drafts import (
     draft_of,
@@ -52,20 +65,19 @@ async def plan(services: Services, state: ResearchState, best: Submission | None
     """What to find out, under which headings, and what to search for."""
     pool = await pool_of(services, state)
     answer = await (await agent(services, state, "supervisor")).structured(
-        "research/plan",
-        ResearchPlanReply,
-        {
+        ResearchPlanPrompt(
             **_question(state),
             **await _catalogue(services, state),
-            "searches": _searches(pool),
-            "best_draft": Untrusted(shown_draft(best.draft, {}) if best else "", label="draft"),
-            "fixes": Untrusted(await fixes_for(services, state), label="fixes"),
-            "rejected": Untrusted(rejection_reason(state), label="feedback"),
-            "round_number": state["round_number"],
-            "stance": stance_of(services, state),
-            "sources": searched_sources(state),
-            "query_hints": team_of(state).query_hints,
-        },
+            searches=_searches(pool),
+            best_draft=shown_draft(best.draft, {}) if best else "",
+            fixes=await fixes_for(services, state),
+            rejected=rejection_reason(state),
+            round_number=state["round_number"],
+            stance=stance_of(services, state),
+            sources=searched_sources(state),
+            query_hints=team_of(state).query_hints,
+        ),
+        ResearchPlanReply,
         scope=scope(state, "supervisor", step="again" if state.get("human_input") else ""),
     )
     return _plan_of(answer.value, state, pool), answer.usage
@@ -77,9 +89,8 @@ async def choose(
     """Which of the passages serve which point, and what none answers."""
     head, pool = await _head(services, state, passages), await pool_of(services, state)
     answer = await (await agent(services, state, "writer")).structured(
-        "research/choose",
+        ChoosePrompt(head=head, budget=budget, searches=_searches(pool)),
         ChoiceReply,
-        {"head": head, "budget": budget, "searches": _searches(pool)},
         scope=scope(state, "writer", step=f"choose {len(pool['shown'])} {len(shown)}", passages=passages),
     )
     return answer.value, answer.usage
@@ -91,7 +102,7 @@ async def write(
     """A first draft, or `before` with what changes."""
     bullets, step, guard = state.get("bullets", []), str(state["iteration_count"]), guard_of(state, offered)
     writer = await agent(services, state, "writer")
-    values = {
+    values: dict[str, Any] = {
         "head": await _head(services, state, offered),
         "stance": stance_of(services, state),
         "bullets": _lessons(bullets, state.get("brief", "")),
@@ -99,25 +110,23 @@ async def write(
     }
     if before is None:
         written = await writer.structured(
-            "research/write",
+            ReportPrompt(**values, outline=outline_of(state)),
             ReportReply,
-            {**values, "outline": [Untrusted(each) for each in (state["task_plan"] or {}).get("outline", [])]},
             scope=scope(state, "writer", step=step, passages=offered),
             faults=lambda reply: faults_of_report(reply, len(offered), guard),
         )
         title = (state["task_plan"] or {}).get("theme", "")
         return draft_of(written.value, offered, bullets, title), written.usage
     changed = await writer.structured(
-        "research/revise",
-        RevisionReply,
-        {
+        RevisePrompt(
             **values,
-            "draft": draft_value(before, offered),
             **length_of(before),
-            "marks": _marks(state),
-            "fixes": Untrusted(await fixes_for(services, state), label="fixes"),
-            "new_passages": _new_numbers(state),
-        },
+            draft=draft_text(before, offered),
+            marks=_marks(state),
+            fixes=await fixes_for(services, state),
+            new_passages=_new_numbers(state),
+        ),
+        RevisionReply,
         scope=scope(state, "writer", step=step, passages=offered),
         faults=lambda reply: faults_of_revision(reply, len(offered), len(before.sections), guard),
     )
@@ -129,18 +138,18 @@ async def write_section(services: Services, task: SectionTask, offered: Sequence
     state, number = task["research"], task["number"]
     outline, guard = outline_of(state), guard_of(state, offered)
     bullets = state.get("bullets", [])
-    values = length_values(state["options"]["length"])
+    length = length_values(state["options"]["length"])
     answer = await (await agent(services, state, "writer")).structured(
-        "research/section",
+        SectionPrompt(
+            head=await _head(services, state, offered),
+            stance=stance_of(services, state),
+            bullets=_lessons(bullets, state.get("brief", "")),
+            outline=outline,
+            number=number,
+            words=round(length["words"] / len(outline)),
+            characters=round(length["characters"] / len(outline)),
+        ),
         SectionDraftReply,
-        {
-            "head": await _head(services, state, offered),
-            "stance": stance_of(services, state),
-            "bullets": _lessons(bullets, state.get("brief", "")),
-            "outline": [Untrusted(each) for each in outline],
-            "number": number,
-            **{name: round(value / len(outline)) for name, value in values.items()},
-        },
         scope=scope(state, "writer", step=f"{state['iteration_count']} section {number}", passages=offered),
         faults=lambda reply: faults_of_section(reply, number, len(offered), guard),
     )
@@ -169,9 +178,10 @@ async def summarize(
     )
     guard = guard_of(state, offered)
     answer = await (await agent(services, state, "writer")).structured(
-        "research/summarize",
+        SummarizePrompt(
+            head=await _head(services, state, offered), draft=draft_text(body, offered, only_sections=True)
+        ),
         SummaryReply,
-        {"head": await _head(services, state, offered), "draft": draft_value(body, offered, only_sections=True)},
         scope=scope(state, "writer", step=f"{state['iteration_count']} summary", passages=offered),
         faults=lambda reply: faults_of_summary(reply, len(offered), guard),
     )
@@ -194,9 +204,8 @@ async def review(
 ) -> tuple[FixesReply, CallUsage]:
     """What to mend in the draft, what to search for, and whether it can be handed in."""
     answer = await (await agent(services, state, "reviewer")).structured(
-        "research/review",
+        FixesPrompt(head=await _head(services, state, offered), draft=draft_text(draft, offered), marks=_marks(state)),
         FixesReply,
-        {"head": await _head(services, state, offered), "draft": draft_value(draft, offered), "marks": _marks(state)},
         scope=scope(state, "reviewer", step=str(state["iteration_count"])),
     )
     return answer.value, answer.usage
@@ -246,54 +255,35 @@ def _plan_of(reply: ResearchPlanReply, state: ResearchState, pool: EvidencePool)
     )
 
 
-def _question(state: ResearchState) -> dict[str, object]:
+def _question(state: ResearchState) -> dict[str, Any]:
     return {
         "brief": state.get("brief", ""),
-        "theme": Untrusted(state["theme"]),
-        "instructions": Untrusted(state["options"]["instructions"], label="instructions"),
+        "theme": state["theme"],
+        "instructions": state["options"]["instructions"],
     }
 
 
-def head_values(points: Sequence[str], passages: Sequence[Passage]) -> dict[str, object]:
-    """Points and numbered passages, as every prompt shows them that works on passages."""
-    return {
-        "points": [Untrusted(point) for point in points],
-        "passages": [
-            {
-                "number": number,
-                "title": Untrusted(passage.title, label="title"),
-                "heading": Untrusted(passage.heading, label="heading"),
-                "published": passage.published,
-                "file": Untrusted(file_name(passage.url), label="file"),
-                "speaks_to_ai": passage.speaks_to_ai,
-                "text": Untrusted(passage.text, label="passage"),
-            }
-            for number, passage in enumerate(passages, start=1)
-        ],
-    }
-
-
-def draft_value(draft: Draft, passages: Sequence[Passage], *, only_sections: bool = False) -> Untrusted:
+def draft_text(draft: Draft, passages: Sequence[Passage], *, only_sections: bool = False) -> str:
     """A draft for a prompt, with the numbers of the passages shown there."""
     numbers = numbers_of([passage.id for passage in passages])
-    return Untrusted(shown_draft(draft, numbers, only_sections=only_sections), label="draft")
+    return shown_draft(draft, numbers, only_sections=only_sections)
 
 
 async def _head(services: Services, state: ResearchState, passages: Sequence[Passage]) -> str:
     """What the calls of a loop begin with alike, so that a provider need not read it anew."""
     points = (state.get("task_plan") or {}).get("investigation_points", [])
-    values = {**_question(state), **head_values(points, passages)}
-    return (await services.run(state)).render("research/head", values)
+    head = ResearchHead(**_question(state), points=points, passages=ShownPassage.numbered(passages))
+    return (await services.run(state)).render(head)
 
 
-def _marks(state: ResearchState) -> list[dict[str, object]]:
-    return [{"place": mark["place"], "text": Untrusted(mark["text"])} for mark in state.get("marks", [])]
+def _marks(state: ResearchState) -> list[MarkedPlace]:
+    return [MarkedPlace(place=mark["place"], text=mark["text"]) for mark in state.get("marks", [])]
 
 
-def _lessons(bullets: Sequence[Mapping[str, Any]], brief: str) -> list[dict[str, object]]:
+def _lessons(bullets: Sequence[Mapping[str, Any]], brief: str) -> list[NumberedLesson]:
     """The lessons that the brief does not show."""
     return [
-        {"number": number, "content": Untrusted(bullet["content"], label="bullet")}
+        NumberedLesson(number=number, content=bullet["content"])
         for number, bullet in enumerate(bullets, start=1)
         if bullet["content"] not in brief
     ]
@@ -313,19 +303,16 @@ def _new_numbers(state: ResearchState) -> list[int]:
     return [number for number, each in enumerate(state["passages"], start=1) if each["id"] not in known]
 
 
-def _searches(pool: EvidencePool) -> list[dict[str, object]]:
+def _searches(pool: EvidencePool) -> list[SearchMade]:
     found: dict[str, list[str]] = {query: [] for query in pool["searches"]}
     for passage in pool["passages"]:
         for query in passage["queries"]:
             if passage["title"] not in found.setdefault(query, []):
                 found[query].append(passage["title"])
-    return [
-        {"query": Untrusted(query, label="query"), "titles": Untrusted("; ".join(titles[:6]), label="title")}
-        for query, titles in found.items()
-    ]
+    return [SearchMade(query=query, titles="; ".join(titles[:6])) for query, titles in found.items()]
 
 
-async def _catalogue(services: Services, state: ResearchState) -> dict[str, object]:
+async def _catalogue(services: Services, state: ResearchState) -> dict[str, Any]:
     """The own documents, those nearest to the question where all are too many."""
     if "local" not in searched_sources(state):
         return {"catalogue": "", "more_documents": 0}
@@ -336,8 +323,7 @@ async def _catalogue(services: Services, state: ResearchState) -> dict[str, obje
         nearest = await services.sources.nearest(state["options"]["documents"], state["execution_id"], state["theme"])
         places = {url: place for place, url in enumerate(nearest)}
         shown = listed(sorted(entries, key=lambda entry: places.get(entry.url, len(places))), tokens=room)
-    lines = Untrusted("\n".join(map(_line, shown)), label="catalogue")
-    return {"catalogue": lines, "more_documents": len(entries) - len(shown)}
+    return {"catalogue": "\n".join(map(_line, shown)), "more_documents": len(entries) - len(shown)}
 
 
 def listed(entries: Sequence[CatalogueEntry], *, tokens: int) -> list[CatalogueEntry]:

@@ -8,7 +8,7 @@ from contend.checks.injection import BY_MODEL, certain_signals, excerpt_of, wort
 from contend.errors import ModelError
 from contend.models.replies import InjectionReply
 from contend.models.task import CallUsage
-from contend.prompts import Untrusted
+from contend.prompts.research import Excerpt, InjectionPrompt
 from contend.research.ask import agent, profile, scope
 from contend.research.evidence import Evidence, EvidencePool, as_passage
 from contend.research.state import ResearchState
@@ -60,17 +60,13 @@ async def _asked(
 ) -> tuple[set[str], CallUsage | None]:
     if not doubtful or profile(state, "reviewer").compact:
         return set(), None
-    excerpts = [
-        {"number": number, "text": Untrusted(excerpt, label="passage")}
-        for number, (_, excerpt) in enumerate(doubtful, start=1)
-    ]
+    excerpts = [Excerpt(number=number, text=excerpt) for number, (_, excerpt) in enumerate(doubtful, start=1)]
     as_passages = [as_passage(each) for each, _ in doubtful]
     made = len([each for each in state.get("calls", []) if "/checks/injection/" in each["call_key"]])
     try:
         answer = await (await agent(services, state, "reviewer")).structured(
-            "checks/injection",
+            InjectionPrompt(excerpts=excerpts),
             InjectionReply,
-            {"excerpts": excerpts},
             scope=scope(state, "reviewer", step=str(made + 1), passages=as_passages),
         )
     except ModelError:

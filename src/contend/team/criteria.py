@@ -9,7 +9,7 @@ from contend.models.evaluation import Criterion
 from contend.models.options import MetricConfig, ResolvedOptions
 from contend.models.replies import CriteriaReply
 from contend.models.task import CallUsage
-from contend.prompts import Untrusted
+from contend.prompts.judging import CriteriaPrompt
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.text import clean
@@ -28,14 +28,11 @@ async def made_criteria(services: Services, run: RunContext, *, theme: str) -> C
     options = run.options
     if not any(judged_by_criteria(services, metric, options) for metric in options.evaluator.metrics):
         return Criteria([])
-    values = {
-        "user_query": Untrusted(theme, label="query"),
-        "instructions": Untrusted(options.instructions, label="instructions"),
-    }
+    prompt = CriteriaPrompt(user_query=theme, instructions=options.instructions)
     scope = Scope(execution_id=run.execution_id, role="evaluator", language=options.language)
     model = run.model("evaluator")
     try:
-        answer = await model.structured("evaluator/criteria", CriteriaReply, values, scope=scope)
+        answer = await model.structured(prompt, CriteriaReply, scope=scope)
     except ModelError as error:
         return Criteria([], failure=str(error))
     every = sum(each.weight for each in answer.value.criteria)

@@ -14,6 +14,7 @@ from contend.models.replies import JudgmentReply
 from contend.models.round import Judgment, Round, best_round
 from contend.models.task import CallUsage
 from contend.preflight import is_alone
+from contend.prompts.judging import JudgePrompt
 from contend.research.history import keep_round
 from contend.run_context import RunContext
 from contend.services import Services
@@ -165,12 +166,11 @@ class TeamNodes:
         context = await prompt_context(self.services, view, len(view.rounds) + 1)
         model = view.run.model("judge")
         answer = await model.structured(
-            "judge/judge",
+            JudgePrompt(
+                prompt=view.run.builder().build_judgment_prompt(context),
+                scores=[past.score for past in view.rounds],
+            ),
             JudgmentReply,
-            {
-                "prompt": view.run.builder().build_judgment_prompt(context),
-                "scores": [past.score for past in view.rounds],
-            },
             scope=view.scope("judge"),
         )
         reply = answer.value

@@ -9,12 +9,12 @@ from contend.models.record import Language
 from contend.models.replies import MOST_CITATIONS, CriterionVerdict, FixReply, MetricReply, MetricVerdict, VerdictsReply
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
-from contend.prompts import Untrusted
-from contend.run_context import RunContext
+from contend.prompts.judging import DoubtfulCitation, MetricPrompt, VerdictsPrompt
+from contend.prompts.research import ShownPassage
 from contend.services import Services
 from contend.team.criteria import judged_by_criteria
 from contend.team.evaluation import found_evidence
-from contend.team.metrics.judge_view import cited_passages, passage_values, reference_numbers, shown_report
+from contend.team.metrics.judge_view import cited_passages, reference_numbers, shown_report
 from contend.team.metrics.rejection import whole_text
 from contend.team.metrics.support import Checked, keep_verdicts, weighed
 from contend.team.state import MetricTask, scope_of
@@ -54,19 +54,18 @@ async def judged_by_model(
     with_passages = config.name == WITH_PASSAGES
     passages = await cited_passages(services, submission, tokens=profile.judged_tokens) if with_passages else []
     numbers = reference_numbers(submission)
-    values: Mapping[str, object] = {
-        **_asked(run, task),
-        "passages": [passage_values(each, numbers.get(each.id, 0)) for each in passages],
-        "submission": Untrusted(whole_text(submission.content), label="submission"),
-        "metric": config.name,
-        "rubric": services.rubric(config, options.language),
-        "points": [Untrusted(point) for point in submission.points],
-    }
+    prompt = MetricPrompt(
+        user_query=task["theme"],
+        instructions=options.instructions,
+        passages=[ShownPassage.of(each, numbers.get(each.id, 0)) for each in passages],
+        submission=whole_text(submission.content),
+        metric=config.name,
+        rubric=services.rubric(config, options.language),
+        points=submission.points,
+    )
     model = run.model("evaluator", name=config.model)
     spread_over = "percent" if options.evaluator.expected_score else None
-    answer = await model.structured(
-        "evaluator/metric", MetricReply, values, scope=scope_of(run, task), spread_over=spread_over
-    )
+    answer = await model.structured(prompt, MetricReply, scope=scope_of(run, task), spread_over=spread_over)
     evidence, dropped = found_evidence(answer.value.evidence, submission.content)
     score = MetricScore(
         name=config.name,
@@ -98,20 +97,20 @@ async def judged_together(
     found = await weighed(services, task, submission)
     doubtful = [each for each in found.doubtful() if each.cites_only(shown.numbers)][:MOST_CITATIONS]
     rubrics = [f"## {each.name}\n\n{services.rubric(each, options.language)}" for each in by_rubric]
-    values: Mapping[str, object] = {
-        **_asked(run, task),
-        "passages": [passage_values(each, number) for number, each in enumerate(shown.passages, start=1)],
-        "submission": Untrusted(shown.text, label="submission"),
-        "structured": shown.structured,
-        "invented": shown.invented,
-        "doubtful": _listed_doubts(doubtful, shown.numbers),
-        "criteria": listed(criteria),
-        "rubrics": "\n\n".join(rubrics),
-    }
+    prompt = VerdictsPrompt(
+        user_query=task["theme"],
+        instructions=options.instructions,
+        passages=ShownPassage.numbered(shown.passages),
+        submission=shown.text,
+        structured=shown.structured,
+        invented=shown.invented,
+        doubtful=_listed_doubts(doubtful, shown.numbers),
+        criteria=listed(criteria),
+        rubrics="\n\n".join(rubrics),
+    )
     answer = await run.model("evaluator").structured(
-        "evaluator/verdicts",
+        prompt,
         VerdictsReply,
-        values,
         scope=replace(scope_of(run, task), sentences=tuple(each.text for each in doubtful)),
         faults=lambda reply: faults_of(reply, len(criteria), [each.name for each in by_rubric]),
     )
@@ -127,24 +126,24 @@ async def judged_together(
     return scores, answer.usage
 
 
-def _listed_doubts(doubtful: Sequence[Checked], numbers: Mapping[str, int]) -> list[dict[str, object]]:
+def _listed_doubts(doubtful: Sequence[Checked], numbers: Mapping[str, int]) -> list[DoubtfulCitation]:
     """Doubtful statements by their places, with the numbers of their passages."""
     return [
-        {
-            "number": number,
-            "place": each.place,
-            "passages": [numbers[passage.id] for passage in each.claim.passages],
-            "expression": Untrusted(each.claim.claim.expression, label="arithmetic"),
-        }
+        DoubtfulCitation(
+            number=number,
+            place=each.place,
+            passages=[numbers[passage.id] for passage in each.claim.passages],
+            expression=each.claim.claim.expression,
+        )
         for number, each in enumerate(doubtful, start=1)
     ]
 
 
-def listed(criteria: Sequence[Criterion], *, weighed: bool = False) -> Untrusted:
+def listed(criteria: Sequence[Criterion], *, weighed: bool = False) -> str:
     """The criteria by number, with their weights where wanted. They are a model's words on a question of anybody's."""
     weights = [f" ({each.weight:.0%})" if weighed else "" for each in criteria]
     lines = [f"{number}. {each.text}{weights[number - 1]}" for number, each in enumerate(criteria, start=1)]
-    return Untrusted("\n".join(lines), label="criteria")
+    return "\n".join(lines)
 
 
 def coverage_of(
@@ -213,11 +212,3 @@ def _score(name: str, verdict: MetricVerdict | None, text: str, weight: float, l
 
 def _fix(reply: FixReply) -> Fix:
     return Fix(where=reply.where, what=reply.what)
-
-
-def _asked(run: RunContext, task: MetricTask) -> dict[str, object]:
-    """What every judge sees beside the submission."""
-    return {
-        "user_query": Untrusted(task["theme"], label="query"),
-        "instructions": Untrusted(run.options.instructions, label="instructions"),
-    }

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 from contend.models.research import Passage
 from contend.models.submission import Submission
-from contend.prompts import Untrusted
 from contend.research.drafts import shown_draft
 from contend.research.evidence import numbers_of
 from contend.research.gathering import cited_ids
@@ -71,14 +70,3 @@ async def whole_passages(services: Services, passages: Sequence[Passage], *, tok
             break
         shown.append(each.model_copy(update={"text": texts[each.id]}))
     return shown
-
-
-def passage_values(passage: Passage, number: int | str) -> dict[str, object]:
-    """A passage as prompts take it."""
-    return {
-        "number": number,
-        "title": Untrusted(passage.title, label="title"),
-        "heading": Untrusted(passage.heading, label="heading"),
-        "published": passage.published,
-        "text": Untrusted(passage.text, label="passage"),
-    }

@@ -5,11 +5,12 @@ from typing import NamedTuple
 
 from contend.models.research import CitedSentence, Draft, Passage
 from contend.models.submission import Submission
-from contend.prompts import Untrusted
+from contend.prompts.judging import ComparePrompt
+from contend.prompts.research import ShownPassage
 from contend.research.drafts import shown_draft
 from contend.research.gathering import cited_ids
 from contend.services import Services
-from contend.team.metrics.judge_view import INVENTED, passage_values, whole_passages
+from contend.team.metrics.judge_view import INVENTED, whole_passages
 from contend.team.metrics.rejection import whole_text
 from contend.text import squeezed
 
@@ -26,15 +27,18 @@ class PairView(NamedTuple):
     others: Sequence[Passage] = ()
     structured: bool = True
 
-    def values(self) -> dict[str, object]:
-        """As prompts take it."""
-        return {
-            "submissions": [Untrusted(text, label="submission") for text in self.texts],
-            "structured": self.structured,
-            "invented": INVENTED in self.numbers.values(),
-            "passages": [passage_values(each, self.numbers[each.id]) for each in self.passages],
-            "others": [passage_values(each, self.numbers[each.id]) for each in self.others],
-        }
+    def prompt(self, *, user_query: str, instructions: str, criteria: str) -> ComparePrompt:
+        """What the judge is asked; `criteria` are listed by number."""
+        return ComparePrompt(
+            user_query=user_query,
+            instructions=instructions,
+            criteria=criteria,
+            submissions=self.texts,
+            structured=self.structured,
+            invented=INVENTED in self.numbers.values(),
+            passages=[ShownPassage.of(each, self.numbers[each.id]) for each in self.passages],
+            others=[ShownPassage.of(each, self.numbers[each.id]) for each in self.others],
+        )
 
 
 async def pair_view(services: Services, first: Submission, second: Submission, *, tokens: int) -> PairView:

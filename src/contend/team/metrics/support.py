@@ -24,7 +24,8 @@ from contend.models.replies import MOST_CITATIONS, CitationReply, CitationVerdic
 from contend.models.research import Passage
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
-from contend.prompts import Untrusted
+from contend.prompts.judging import CitationPrompt, ClaimToCheck
+from contend.prompts.research import Excerpt
 from contend.report import PublishedLine, published_lines
 from contend.run_context import RunContext
 from contend.services import Services
@@ -221,7 +222,7 @@ async def _asked(services: Services, task: MetricTask, found: Weighed) -> tuple[
         step = scope.step if number == 1 else f"{scope.step}/{number}"
         try:
             asked = replace(scope, step=step, sentences=tuple(each.text for each in batch))
-            answer = await model.structured("citation/check", CitationReply, _shown(batch), scope=asked)
+            answer = await model.structured(_prompt(batch), CitationReply, scope=asked)
         except (ModelError, BudgetExhausted):
             break
         usage = answer.usage if usage is None else usage + answer.usage
@@ -250,22 +251,20 @@ def _passages_of(claims: Sequence[Checked]) -> list[PassageText]:
     return list(dict.fromkeys(passage for each in claims for passage in each.claim.passages))
 
 
-def _shown(claims: Sequence[Checked]) -> Mapping[str, object]:
+def _prompt(claims: Sequence[Checked]) -> CitationPrompt:
     numbers = {passage: number for number, passage in enumerate(_passages_of(claims), start=1)}
-    return {
-        "passages": [
-            {"number": number, "text": Untrusted(passage.whole, label="passage")} for passage, number in numbers.items()
-        ],
-        "claims": [
-            {
-                "number": number,
-                "sentence": Untrusted(each.text, label="sentence"),
-                "expression": Untrusted(each.claim.claim.expression, label="arithmetic"),
-                "passages": [numbers[passage] for passage in each.claim.passages],
-            }
+    return CitationPrompt(
+        passages=[Excerpt(number=number, text=passage.whole) for passage, number in numbers.items()],
+        claims=[
+            ClaimToCheck(
+                number=number,
+                sentence=each.text,
+                expression=each.claim.claim.expression,
+                passages=[numbers[passage] for passage in each.claim.passages],
+            )
             for number, each in enumerate(claims, start=1)
         ],
-    }
+    )
 
 
 async def with_texts(services: Services, submission: Submission) -> list[Passage]:

@@ -1,15 +1,115 @@
-"""A team's past as templates meet it: plain lists, outside text marked, cut to the pieces that were chosen."""
+"""What rounds' prompts show: a team's past, cut to the pieces that were chosen."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from contend.models.round import LeaderboardEntry, RoundPromptConfig, RoundPromptContext, RoundState
 from contend.prompts.history import Piece, best_round, pieces, preview, recent, trend_of
+from contend.prompts.values import (
+    Feedback,
+    Instructions,
+    LessonText,
+    PromptPart,
+    PromptValues,
+    Question,
+    SubmissionText,
+    TeamName,
+    outside,
+)
 from contend.prompts.wrapping import Untrusted
 from contend.text import clean
 
 Chosen = frozenset[Piece]
+
+
+class ShownRound(PromptPart):
+    """A finished round. `score_details` is what the judges gave, `metrics` the scores in it by name."""
+
+    round_number: int
+    content: SubmissionText = ""
+    score: float | None
+    feedback: Feedback = ""
+    score_details: dict[str, Any] = {}
+    metrics: dict[str, float | None] = {}
+
+
+class ShownPlace(PromptPart):
+    """A team's place in the ranking."""
+
+    rank: int | None
+    team_id: str
+    team_name: TeamName
+    best_score: float | None
+    is_own: bool
+
+
+class ShownTrend(PromptPart):
+    """From the first scored round to the last; `change` in -1.0 to 1.0."""
+
+    first: int
+    last: int
+    change: float
+
+
+class ShownLesson(PromptPart):
+    """A lesson by its number in the brief."""
+
+    number: int
+    id: str
+    content: LessonText
+    quarantined: bool = False
+
+
+class JudgmentPrompt(PromptValues, prompt="judge/judgment"):
+    """What the round judge sees of a team.
+
+    `submission_history`, `ranking_table` and `team_position_message` are rendered parts.
+    """
+
+    user_prompt: Question
+    round_number: int
+    submission_history: str = ""
+    ranking_table: str = ""
+    team_position_message: str = ""
+    team_id: str
+    team_name: TeamName
+    current_team_rank: int | None = None
+    history: list[ShownRound] = []
+    leaderboard: list[ShownPlace] = []
+
+
+class BriefPrompt(JudgmentPrompt, prompt="team/brief"):
+    """A team's whole input for a round."""
+
+    instructions: Instructions = ""
+    earlier_report: Annotated[str, outside("report")] = ""
+    playbook_bullets: list[ShownLesson] = []
+
+
+class HistoryPart(PromptValues, prompt="team/history"):
+    """A team's rounds, oldest first."""
+
+    history: list[ShownRound] = []
+    best_round: int | None = None
+    trend: ShownTrend | None = None
+
+
+class RankingPart(PromptValues, prompt="team/ranking"):
+    """The ranking of a run's teams."""
+
+    leaderboard: list[ShownPlace] = []
+
+
+class PositionPart(PromptValues, prompt="team/position"):
+    """A team's place among all teams; `behind` (0.0 to 1.0) is the distance to the first, None if unscored.
+
+    It is 0.0 as well for a team that lost a near tie to a lower score.
+    """
+
+    current_team_rank: int | None = None
+    teams: int
+    behind: float | None = None
 
 
 @dataclass(frozen=True)
@@ -39,62 +139,56 @@ class Past:
     def always(self) -> dict[str, object]:
         """What every prompt shows."""
         return {
-            "user_prompt": Untrusted(self.context.user_prompt, label="question"),
+            "user_prompt": self.context.user_prompt,
             "round_number": self.context.round_number,
             "team_id": self.context.team_id,
             "team_name": _name(self.context.team_name),
             "current_team_rank": self._own.rank if self._own else None,
         }
 
-    def position(self) -> dict[str, object]:
-        """The team's place among all teams; `behind` (0.0 to 1.0) is the distance to the first, None if unscored.
-
-        It is 0.0 as well for a team that lost a near tie to a lower score.
-        """
+    def position(self) -> PositionPart:
+        """The team's place among all teams."""
         ranking, own = self.ranking or [], self._own
         first = ranking[0].best_score if ranking else None
         score = own.best_score if own else None
         behind = None if first is None or score is None else max(0.0, round(first - score, 3))
-        return {"current_team_rank": own.rank if own else None, "teams": len(ranking), "behind": behind}
+        return PositionPart(current_team_rank=own.rank if own else None, teams=len(ranking), behind=behind)
 
-    def history(self, chosen: Chosen) -> list[dict[str, object]]:
+    def history(self, chosen: Chosen) -> list[ShownRound]:
         """The chosen rounds, oldest first; the latest is always among them."""
         latest = self._shown[-1:]
         listed = [past for past in self._shown if past in latest or Piece("round", past.round_number) in chosen]
         return [self._item(past, chosen) for past in listed]
 
-    def told(self, history: Sequence[Mapping[str, Any]], chosen: Chosen) -> dict[str, object]:
+    def told(self, history: list[ShownRound], chosen: Chosen) -> HistoryPart:
         """The history with what its rendering shows beside it."""
         trend = trend_of(self.rounds) if Piece("trend") in chosen else None
-        return {
-            "history": [{**item, "metrics": _metrics(item["score_details"])} for item in history],
-            "best_round": best_round(self.rounds),
-            "trend": trend._asdict() if trend else None,
-        }
+        shown = ShownTrend(**trend._asdict()) if trend else None
+        return HistoryPart(history=history, best_round=best_round(self.rounds), trend=shown)
 
-    def leaderboard(self, chosen: Chosen) -> list[dict[str, object]]:
+    def leaderboard(self, chosen: Chosen) -> list[ShownPlace]:
         """The chosen places of the ranking."""
         return [
-            {
-                "rank": entry.rank,
-                "team_id": entry.team_id,
-                "team_name": _name(entry.team_name),
-                "best_score": entry.best_score,
-                "is_own": entry.team_id == self.context.team_id,
-            }
+            ShownPlace(
+                rank=entry.rank,
+                team_id=entry.team_id,
+                team_name=_name(entry.team_name),
+                best_score=entry.best_score,
+                is_own=entry.team_id == self.context.team_id,
+            )
             for index, entry in enumerate(self._rows)
             if Piece("row", index) in chosen
         ]
 
-    def lessons(self, chosen: Chosen) -> list[dict[str, object]]:
+    def lessons(self, chosen: Chosen) -> list[ShownLesson]:
         """The chosen bullets, numbered from 1 in the order they were given."""
         return [
-            {
-                "number": number,
-                "id": bullet["id"],
-                "content": Untrusted(str(bullet["content"]), label="bullet"),
-                "quarantined": bool(bullet.get("quarantined")),
-            }
+            ShownLesson(
+                number=number,
+                id=str(bullet["id"]),
+                content=str(bullet["content"]),
+                quarantined=bool(bullet.get("quarantined")),
+            )
             for number, bullet in enumerate(self.bullets, start=1)
             if Piece("bullet", number - 1) in chosen
         ]
@@ -111,23 +205,25 @@ class Past:
     def _own(self) -> LeaderboardEntry | None:
         return next((entry for entry in self.ranking or [] if entry.team_id == self.context.team_id), None)
 
-    def _item(self, past: RoundState, chosen: Chosen) -> dict[str, object]:
+    def _item(self, past: RoundState, chosen: Chosen) -> ShownRound:
         number, characters = past.round_number, self.config.submission_preview_chars
         handed_in = self.texts and Piece("content", number) in chosen
         content = preview(past.submission_content, characters) if handed_in else ""
         told = self.texts and (past is self._shown[-1] or Piece("feedback", number) in chosen)
         feedback = clean(past.feedback).strip() if told else ""
-        return {
-            "round_number": number,
-            "content": Untrusted(content, label="submission"),
-            "score": past.evaluation_score,
-            "feedback": Untrusted(feedback, label="feedback"),
-            "score_details": _marked(past.score_details) if Piece("metrics", number) in chosen else {},
-        }
+        details = past.score_details if Piece("metrics", number) in chosen else {}
+        return ShownRound(
+            round_number=number,
+            content=content,
+            score=past.evaluation_score,
+            feedback=feedback,
+            score_details=_marked(details),
+            metrics=_metrics(details),
+        )
 
 
-def _name(name: str) -> Untrusted:
-    return Untrusted(clean(name, single_line=True), label="team")
+def _name(name: str) -> str:
+    return clean(name, single_line=True)
 
 
 def _marked(value: Any) -> Any:  # noqa: ANN401 - details are whatever judges gave
