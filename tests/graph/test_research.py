@@ -25,7 +25,7 @@ def _never_accepts(vendors: Vendors, *queries: str, times: int | None = None) ->
     vendors.reply(json.dumps(verdict), prompt="reviewer/review", **({} if times is None else {"times": times}))
 
 
-@pytest.mark.parametrize(("given", "loops"), [({}, 5), ({"max_iterations": 1}, 1), ({"max_iterations": 3}, 3)])
+@pytest.mark.parametrize(("given", "loops"), [({}, 2), ({"max_iterations": 1}, 1), ({"max_iterations": 3}, 3)])
 async def test_a_report_that_is_never_accepted_is_handed_in_after_the_last_iteration(
     contest: Contest, services: Services, vendors: Vendors, given: dict[str, int], loops: int
 ) -> None:
@@ -57,7 +57,7 @@ async def test_a_draft_has_no_feedback_before_its_review_and_the_supervisor_send
 ) -> None:
     _never_accepts(vendors, times=1)
     graph = build_research_graph(services).compile(checkpointer=InMemorySaver(), interrupt_before=["review"])
-    await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options())
+    await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options(max_iterations=3))
     await graph.ainvoke(None, CONFIG)
     second = (await graph.aget_state(CONFIG)).values
 
@@ -96,7 +96,9 @@ async def test_feedback_goes_to_the_writer_and_new_queries_are_searched_first(
     taken: list[str] = []
     searched: list[str] = []
 
-    async for update in graph.astream({"theme": THEME}, context=contest.options(), stream_mode="updates"):
+    async for update in graph.astream(
+        {"theme": THEME}, context=contest.options(max_iterations=5), stream_mode="updates"
+    ):
         for node, said in update.items():
             taken.append(node)
             searched += [hit["query"] for hit in said.get("found", [])] if node == "search" else []

@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from contend.errors import ContendError, InputError, StoreError
-from contend.models.options import RunOptions, TeamConfig
+from contend.models.options import DEPTHS, ResolvedOptions, RunOptions, TeamConfig
 from contend.preflight import asked_of, is_alone, open_asked, question_in_chat
 from contend.research.state import FRESH, ResearchState, ResearchUpdate
 from contend.services import Services
@@ -26,7 +26,8 @@ class ResearchAlone:
     async def open_run(self, state: ResearchState, runtime: Runtime[RunOptions]) -> ResearchUpdate:
         """Theme, options and a plain team."""
         opened = await open_asked(self.services, state, runtime.context)
-        team = TeamConfig(team_id="research", name="Research", sources=opened.sources)
+        loops = _loops(opened.given, opened.options)
+        team = TeamConfig(team_id="research", name="Research", sources=opened.sources, max_iterations=loops)
         if not team_kind(opened.teams[0].kind).may_win:
             team = opened.teams[0]
         question, execution_id = question_in_chat(state), str(uuid4())
@@ -66,6 +67,12 @@ class ResearchAlone:
             raise why
         self.services.close_run(state["execution_id"])
         return Command(update={"next_action": "end", "messages": [message(state, str(why))]}, goto="__end__")
+
+
+def _loops(given: RunOptions, options: ResolvedOptions) -> int | None:
+    """As many loops as a quick run, where nobody set a number: no judge reads what it writes, so a reviewer does."""
+    left_to_depth = given.max_iterations is None and options.max_iterations == DEPTHS[options.depth].max_iterations
+    return DEPTHS["quick"].max_iterations if left_to_depth else None
 
 
 def message(state: ResearchState, text: str) -> AIMessage:
