@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from contend.models.evaluation import Criterion
 from contend.models.replies import CriterionVerdict, FixReply
+from contend.resources import resource
 from contend.services import Services
 from contend.team.graph import build_team_graph
 from contend.team.metrics.by_model import coverage_of
@@ -54,6 +56,17 @@ async def test_criteria_are_set_once_a_run_from_question_and_instructions_alone(
     assert WISH in asked.user
     assert asked.user.count("<") == 4  # the delimiters of question and instructions
     assert vendors.prompts()[0] == "evaluator/criteria"
+
+
+async def test_a_workspace_that_holds_unchanged_copies_of_the_prompts_is_judged_alike(
+    contest: Contest, vendors: Vendors, workspace: Path
+) -> None:
+    shutil.copytree(resource("prompts"), workspace / "prompts")
+
+    await contest.run(THEME, teams=["alpha"], max_rounds=1, learn=False)
+
+    assert calls_of(vendors, "evaluator/criteria", "evaluator/verdicts")
+    assert not calls_of(vendors, "evaluator/metric")
 
 
 async def test_teams_do_not_see_the_criteria_before_they_are_judged(contest: Contest, vendors: Vendors) -> None:

@@ -190,7 +190,13 @@ class PromptLibrary:
         return self._compiled[key]
 
     def is_own(self, name: str, language: Language) -> bool:
-        return self._setting(name) is not None or self._source(name, language) in self._folders[0].values()
+        """Whether the user wrote it. An unchanged copy of the shipped one, as `contend init` makes it, is nobody's."""
+        if self._setting(name) is not None:
+            return True
+        (own, shipped), source = self._folders, self._source(name, language)
+        return any(
+            each is source and (key not in shipped or shipped[key].text != each.text) for key, each in own.items()
+        )
 
     def _text(self, name: str, language: Language) -> str:
         return self._setting(name) or self._source(name, language).text
