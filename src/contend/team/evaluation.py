@@ -6,33 +6,12 @@ from typing import NamedTuple
 
 from contend.models.evaluation import CODE_METRIC_NAMES, EvaluationResult, MetricScore
 from contend.models.record import Language
-from contend.text import shown_score, squeezed
+from contend.text import WORDS, shown_score, squeezed
 
 INVALID_CITATION_CAP = 0.5
 """A report that cites what was not retrieved scores at most this."""
 
 _AROUND_QUOTES = "\"'“”‘’「」『』…."
-
-_SAID: dict[Language, dict[str, str]] = {
-    "en": {
-        "unscored": "unscored: {names}; the other metrics are weighed alone",
-        "lost": "unscored: {names}; metrics by code alone make no score",
-        "capped": "capped: a citation names a source that was not retrieved",
-        "fix": "- {where}: {what}",
-        "reason": "- {name} {score}: {reason}",
-        "unsupported": "- {where}what it cites does not say this: “{text}”",
-        "partly": "- {where}what it cites says only a part of this: “{text}” ({lacking})",
-    },
-    "ja": {
-        "unscored": "採点できなかった指標: {names}。ほかの指標だけで評価した",
-        "lost": "採点できなかった指標: {names}。コードによる指標だけでは採点しない",
-        "capped": "上限を適用: 取得していない資料への引用がある",
-        "fix": "- {where}: {what}",
-        "reason": "- {name} {score}: {reason}",
-        "unsupported": "- {where}引用元が述べていない文:「{text}」",
-        "partly": "- {where}引用元が一部しか述べていない文:「{text}」（{lacking}）",
-    },
-}
 
 
 class Overall(NamedTuple):
@@ -59,15 +38,14 @@ def evaluation_of(
 
 def _fixes(metrics: Sequence[MetricScore], language: Language) -> list[str]:
     """What judges want changed, coverage first, then the lowest metric; of one that names no fix its reason."""
-    said = _SAID[language]
     judged = [metric for metric in metrics if metric.score is not None and metric.score < 1 and metric.weight > 0]
     lowest = sorted(judged, key=lambda metric: (metric.name != "coverage" or not metric.fixes, metric.score or 0.0))
     lines = []
     for metric in lowest:
-        lines += [said["fix"].format(where=fix.where, what=fix.what) for fix in metric.fixes]
+        lines += [f"- {fix.where}: {fix.what}" for fix in metric.fixes]
         if not metric.fixes and metric.name != "citation_support":
             score = shown_score(metric.score, language)
-            lines.append(said["reason"].format(name=metric.name, score=score, reason=metric.reason))
+            lines.append(f"- {metric.name} {score}: {metric.reason}")
     return list(dict.fromkeys(lines))
 
 
@@ -77,9 +55,11 @@ def _marks(metrics: Sequence[MetricScore], places: Mapping[str, str], language: 
     texts = dict.fromkeys(text for metric in support for text in metric.evidence)
     partly = [each for metric in support for each in metric.partly.items()]
     where = {text: f"{places[text]}: " if text in places else "" for text in [*texts, *dict(partly)]}
-    said = _SAID[language]
-    lines = [said["unsupported"].format(where=where[text], text=text) for text in texts]
-    return lines + [said["partly"].format(where=where[text], text=text, lacking=lacking) for text, lacking in partly]
+    words = WORDS[language].feedback
+    lines = [words.unsupported.format(where=where[text], text=text) for text in texts]
+    return lines + [
+        words.said_in_part.format(where=where[text], text=text, lacking=lacking) for text, lacking in partly
+    ]
 
 
 def medians(samples: Sequence[MetricScore], language: Language) -> list[MetricScore]:
@@ -107,14 +87,15 @@ def _overall(metrics: Sequence[MetricScore], language: Language) -> Overall:
     lost = bool(judged) and all(metric.score is None for metric in judged)
     scored = [] if lost else [metric for metric in metrics if metric.score is not None and metric.weight > 0]
     missing = [metric.name for metric in metrics if metric.score is None and metric.applies]
-    said = "lost" if lost else "unscored"
-    notes = [_SAID[language][said].format(names=", ".join(missing))] if missing else []
+    words = WORDS[language].feedback
+    unscored = words.judges_unscored if lost else words.metrics_unscored
+    notes = [unscored.format(names=", ".join(missing))] if missing else []
     weight = sum(metric.weight for metric in scored)
     if not weight:
         return Overall(None, notes)
     mean = sum((metric.score or 0.0) * metric.weight for metric in scored) / weight
     if _cites_what_was_not_retrieved(metrics) and mean > INVALID_CITATION_CAP:
-        return Overall(INVALID_CITATION_CAP, [*notes, _SAID[language]["capped"]])
+        return Overall(INVALID_CITATION_CAP, [*notes, words.capped])
     return Overall(min(1.0, mean), notes)
 
 

@@ -123,6 +123,32 @@ _HEADINGS = Headings(
 )
 
 
+class FeedbackWords(NamedTuple):
+    """What teams and readers are told of a submission's scores."""
+
+    metrics_unscored: str = "unscored: {names}; the other metrics are weighed alone"
+    judges_unscored: str = "unscored: {names}; metrics by code alone make no score"
+    capped: str = "capped: a citation names a source that was not retrieved"
+    unsupported: str = "- {where}what it cites does not say this: “{text}”"
+    said_in_part: str = "- {where}what it cites says only a part of this: “{text}” ({lacking})"
+    uncited: str = "nothing is cited"
+    citations_retrieved: str = "{good} of {all} citations name a retrieved source"
+    no_plan: str = "there is no plan with points to answer"
+    points_answered: str = "{good} of {all} points of the plan are answered"
+    points_missing: str = "; not answered: {text}"
+    sentences_supported: str = "{good} of {all} cited sentences are said by what they cite"
+    sentences_near: str = "; only near to what they cite, or said in part: {count}"
+    sentences_unfounded: str = "; sentences that cite nothing and that no passage says: {count}"
+    weakest_sentence: str = "; least of all: “{text}”"
+    submission_empty: str = "the submission is empty"
+    submission_repeats_question: str = "nothing beyond the question"
+    criteria_met: str = "{met} of {all} criteria met, {partly} partly, {unmet} not"
+    criterion_partly: str = "only partly met: {text}"
+    criterion_unmet: str = "not met: {text}"
+    whole_report: str = "the report"
+    no_verdict: str = "the judge gave no verdict on it"
+
+
 class Words(NamedTuple):
     """What a person reads in a report or of a run. The defaults are English; `ja.py` says the same in Japanese."""
 
@@ -165,6 +191,7 @@ class Words(NamedTuple):
     unscored: str = "unscored"
     language: str = "English"
     headings: Headings = _HEADINGS
+    feedback: FeedbackWords = FeedbackWords()
     quotes_only: str = (
         "quotes from your documents; no language model. With OPENAI_API_KEY set, or OPENAI_BASE_URL for a server of "
         "your own, teams compete for a report"

@@ -1,6 +1,6 @@
 """日本語のデータ。Japanese as data: word lists that code looks for, and every word that a person reads in a report."""
 
-from contend.text.en import Headings, Words
+from contend.text.en import FeedbackWords, Headings, Words
 
 STOP_PAIRS = frozenset(
     """
@@ -130,6 +130,29 @@ WORDS = Words(
     },
     unscored="未採点",
     language="日本語",
+    feedback=FeedbackWords(
+        metrics_unscored="採点できなかった指標: {names}。ほかの指標だけで評価した",
+        judges_unscored="採点できなかった指標: {names}。コードによる指標だけでは採点しない",
+        capped="上限を適用: 取得していない資料への引用がある",
+        unsupported="- {where}引用元が述べていない文:「{text}」",
+        said_in_part="- {where}引用元が一部しか述べていない文:「{text}」（{lacking}）",
+        uncited="引用が一つもない",
+        citations_retrieved="引用{all}件のうち{good}件が、取得した資料を指している",
+        no_plan="答えるべき計画の項目がない",
+        points_answered="計画の{all}項目のうち{good}項目に答えている",
+        points_missing="。答えていない項目: {text}",
+        sentences_supported="引用のある{all}文のうち{good}文が、引用元で裏付けられている",
+        sentences_near="。引用元に近いだけの文、一部だけ述べられている文: {count}",
+        sentences_unfounded="。引用がなく、どの抜粋にも書かれていない文: {count}",
+        weakest_sentence="。最も弱い文:「{text}」",
+        submission_empty="提出物が空である",
+        submission_repeats_question="質問のほかに何も述べていない",
+        criteria_met="基準{all}件のうち{met}件を満たし、{partly}件は一部だけ、{unmet}件は満たしていない",
+        criterion_partly="一部だけ満たした基準: {text}",
+        criterion_unmet="満たしていない基準: {text}",
+        whole_report="レポート全体",
+        no_verdict="審査員がこの指標を評価しなかった",
+    ),
     headings=Headings("概要", "主な発見", "詳細な分析", "制約と課題", "参考文献", "ほかに読んだ資料"),
     quotes_only="お手元の文書からの引用です。言語モデルは使っていません。OPENAI_API_KEY、または手元のサーバーなら"
     "OPENAI_BASE_URLを設定すると、チームがレポートを競います",

@@ -3,31 +3,14 @@
 from collections.abc import Awaitable, Callable, Mapping
 
 from contend.models.evaluation import Measurement
-from contend.models.record import Language
 from contend.models.submission import Submission
 from contend.services import Services
 from contend.team.metrics.plan_points import names_something, uncovered_points
 from contend.team.metrics.support import checked_validity, citation_support
 from contend.team.state import MetricTask
-from contend.text import shorten
+from contend.text import WORDS, shorten
 
 _SHOWN_CHARACTERS = 160
-_SAID: dict[Language, dict[str, str]] = {
-    "en": {
-        "uncited": "nothing is cited",
-        "valid": "{good} of {all} citations name a retrieved source",
-        "planless": "there is no plan with points to answer",
-        "answered": "{good} of {all} points of the plan are answered",
-        "missing": "; not answered: {text}",
-    },
-    "ja": {
-        "uncited": "引用が一つもない",
-        "valid": "引用{all}件のうち{good}件が、取得した資料を指している",
-        "planless": "答えるべき計画の項目がない",
-        "answered": "計画の{all}項目のうち{good}項目に答えている",
-        "missing": "。答えていない項目: {text}",
-    },
-}
 
 
 CodeMetric = Callable[[Services, MetricTask, Submission], Awaitable[Measurement]]
@@ -38,8 +21,8 @@ async def citation_validity(services: Services, task: MetricTask, submission: Su
     language = (await services.run(task)).options.language
     validity = await checked_validity(services, submission)
     if not validity.total:
-        return Measurement(0.0, _SAID[language]["uncited"])
-    return _share(validity.valid, validity.total, "valid", language)
+        return Measurement(0.0, WORDS[language].feedback.uncited)
+    return _share(validity.valid, validity.total, WORDS[language].feedback.citations_retrieved)
 
 
 async def point_coverage(services: Services, task: MetricTask, submission: Submission) -> Measurement:
@@ -47,17 +30,17 @@ async def point_coverage(services: Services, task: MetricTask, submission: Submi
     language = (await services.run(task)).options.language
     points = [point for point in submission.points if names_something(point)]
     if not points:
-        return Measurement(None, _SAID[language]["planless"])
+        return Measurement(None, WORDS[language].feedback.no_plan)
     missing = uncovered_points(points, submission.content)
-    finding = _share(len(points) - len(missing), len(points), "answered", language)
+    finding = _share(len(points) - len(missing), len(points), WORDS[language].feedback.points_answered)
     if not missing:
         return finding
     shown = "; ".join(shorten(point, _SHOWN_CHARACTERS) for point in missing)
-    return finding._replace(reason=finding.reason + _SAID[language]["missing"].format(text=shown))
+    return finding._replace(reason=finding.reason + WORDS[language].feedback.points_missing.format(text=shown))
 
 
-def _share(good: int, total: int, said: str, language: Language) -> Measurement:
-    return Measurement(good / total, _SAID[language][said].format(good=good, all=total))
+def _share(good: int, total: int, line: str) -> Measurement:
+    return Measurement(good / total, line.format(good=good, all=total))
 
 
 CODE_METRICS: Mapping[str, CodeMetric] = {

@@ -18,27 +18,12 @@ from contend.team.metrics.judge_view import cited_passages, reference_numbers, s
 from contend.team.metrics.rejection import whole_text
 from contend.team.metrics.support import Checked, keep_verdicts, weighed
 from contend.team.state import MetricTask, scope_of
+from contend.text import WORDS
 
 WITH_PASSAGES = "correctness"
 """The metric whose judge has the cited passages at hand."""
 
 _SHARES = {"met": 1.0, "partly": 0.5, "unmet": 0.0}
-_SAID: dict[Language, dict[str, str]] = {
-    "en": {
-        "criteria": "{met} of {all} criteria met, {partly} partly, {unmet} not",
-        "partly": "only partly met: {text}",
-        "unmet": "not met: {text}",
-        "report": "the report",
-        "silent": "the judge gave no verdict on it",
-    },
-    "ja": {
-        "criteria": "基準{all}件のうち{met}件を満たし、{partly}件は一部だけ、{unmet}件は満たしていない",
-        "partly": "一部だけ満たした基準: {text}",
-        "unmet": "満たしていない基準: {text}",
-        "report": "レポート全体",
-        "silent": "審査員がこの指標を評価しなかった",
-    },
-}
 
 
 async def judged_by_model(
@@ -153,18 +138,18 @@ def coverage_of(
 
     A criterion on which the judge said nothing takes no part; without any verdict coverage is unscored.
     """
-    said = _SAID[language]
+    words = WORDS[language].feedback
     judged = {each.number: each for each in reversed(verdicts) if each.number <= len(criteria)}
     by_number = sorted(judged.items())
     total = sum(criteria[number - 1].weight for number in judged)
     if not total:
-        return MetricScore(name="coverage", score=None, reason=said["silent"], weight=weight)
+        return MetricScore(name="coverage", score=None, reason=words.no_verdict, weight=weight)
     reached = sum(criteria[number - 1].weight * _SHARES[each.verdict] for number, each in by_number)
     counts = {name: sum(each.verdict == name for each in judged.values()) for name in _SHARES}
     return MetricScore(
         name="coverage",
         score=min(1.0, reached / total),
-        reason=said["criteria"].format(all=len(judged), **counts),
+        reason=words.criteria_met.format(all=len(judged), **counts),
         weight=weight,
         evidence=[each.evidence for _, each in by_number if each.verdict == "met" and each.evidence.strip()],
         fixes=[_unmet(criteria[number - 1], each, language) for number, each in by_number if each.verdict != "met"],
@@ -174,10 +159,12 @@ def coverage_of(
 
 def _unmet(criterion: Criterion, verdict: CriterionVerdict, language: Language) -> Fix:
     """What to mend, with the criterion: from here on the team may know it."""
-    said = _SAID[language]
-    missed = said[verdict.verdict].format(text=criterion.text)
+    words = WORDS[language].feedback
+    missed = (words.criterion_partly if verdict.verdict == "partly" else words.criterion_unmet).format(
+        text=criterion.text
+    )
     if verdict.fix is None:
-        return Fix(where=said["report"], what=missed)
+        return Fix(where=words.whole_report, what=missed)
     return Fix(where=verdict.fix.where, what=f"{verdict.fix.what} ({missed})")
 
 
@@ -197,7 +184,7 @@ def faults_of(reply: VerdictsReply, criteria: int, metrics: Sequence[str]) -> st
 
 def _score(name: str, verdict: MetricVerdict | None, text: str, weight: float, language: Language) -> MetricScore:
     if verdict is None:
-        return MetricScore(name=name, score=None, reason=_SAID[language]["silent"], weight=weight)
+        return MetricScore(name=name, score=None, reason=WORDS[language].feedback.no_verdict, weight=weight)
     evidence, dropped = found_evidence(verdict.evidence, text)
     return MetricScore(
         name=name,

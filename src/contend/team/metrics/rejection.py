@@ -33,17 +33,6 @@ _ALSO_READ = tuple(f"### {words.headings.also_read}" for words in WORDS.values()
 
 _OPENER = re.compile(f"{en.OPENERS}|{ja.OPENERS}", re.IGNORECASE)
 
-_SAID: dict[Language, dict[str, str]] = {
-    "en": {
-        "empty": "the submission is empty",
-        "nothing": "nothing beyond the question",
-    },
-    "ja": {
-        "empty": "提出物が空である",
-        "nothing": "質問のほかに何も述べていない",
-    },
-}
-
 
 @lru_cache(maxsize=64)
 def whole_text(content: str) -> str:
@@ -55,12 +44,12 @@ def whole_text(content: str) -> str:
 def refusal(theme: str, content: str, language: Language = "en") -> str | None:
     """Why code refuses a submission before any call; None if it may be judged."""
     if not clean(content).strip():
-        return _SAID[language]["empty"]
+        return WORDS[language].feedback.submission_empty
     question = _bare(theme)
     sentences = (sentence for sentence in _said(whole_text(content)) if not _is_opener(sentence))
     said = (part for sentence in sentences for part in re.split("[.?!。．？！]", sentence))
     beyond = any(terms(part) and _bare(part) not in question for part in said)
-    return None if beyond else _SAID[language]["nothing"]
+    return None if beyond else WORDS[language].feedback.submission_repeats_question
 
 
 def _is_opener(sentence: str) -> bool:

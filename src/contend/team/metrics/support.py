@@ -30,29 +30,13 @@ from contend.report import PublishedLine, published_lines
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.state import MetricTask, scope_of
-from contend.text import estimate_tokens, shorten, squeezed
+from contend.text import WORDS, estimate_tokens, shorten, squeezed
 
 NEAR_COUNTS = 0.5
 """What a sentence counts that code finds near and that no model was asked about: of such ones in
 benchmarks/citations_*.toml about as many are true (94) as changed (73)."""
 _COUNTS: dict[Verdict, float] = {"stated": 1.0, "derived": 1.0, "partly": 0.5, "contradicted": 0.0, "absent": 0.0}
 _SHOWN_CHARACTERS = 160
-_SAID: dict[Language, dict[str, str]] = {
-    "en": {
-        "uncited": "nothing is cited",
-        "supported": "{good} of {all} cited sentences are said by what they cite",
-        "near": "; only near to what they cite, or said in part: {count}",
-        "unfounded": "; sentences that cite nothing and that no passage says: {count}",
-        "worst": "; least of all: “{text}”",
-    },
-    "ja": {
-        "uncited": "引用が一つもない",
-        "supported": "引用のある{all}文のうち{good}文が、引用元で裏付けられている",
-        "near": "。引用元に近いだけの文、一部だけ述べられている文: {count}",
-        "unfounded": "。引用がなく、どの抜粋にも書かれていない文: {count}",
-        "worst": "。最も弱い文:「{text}」",
-    },
-}
 
 
 @dataclass(frozen=True)
@@ -125,16 +109,16 @@ async def citation_support(services: Services, task: MetricTask, submission: Sub
 
 def supported(found: Weighed, language: Language, usage: CallUsage | None = None) -> Measurement:
     """As `citation_support`, of claims that were weighed."""
-    said, claims, unfounded = _SAID[language], found.claims, found.unfounded
+    words, claims, unfounded = WORDS[language].feedback, found.claims, found.unfounded
     if not claims:
-        return Measurement(None, said["uncited"])
+        return Measurement(None, words.uncited)
     bad = sorted((each for each in claims if not each.value), key=lambda each: each.check.support)
     good = sum(each.value == 1 for each in claims)
     near = len(claims) - good - len(bad)
-    reason = said["supported"].format(good=good, all=len(claims))
-    reason += said["near"].format(count=near) if near else ""
-    reason += said["unfounded"].format(count=unfounded) if unfounded else ""
-    reason += said["worst"].format(text=shorten(bad[0].text, _SHOWN_CHARACTERS)) if bad else ""
+    reason = words.sentences_supported.format(good=good, all=len(claims))
+    reason += words.sentences_near.format(count=near) if near else ""
+    reason += words.sentences_unfounded.format(count=unfounded) if unfounded else ""
+    reason += words.weakest_sentence.format(text=shorten(bad[0].text, _SHOWN_CHARACTERS)) if bad else ""
     total = sum(each.value for each in claims)
     partly = {each.text: each.verdict.lacking for each in claims if each.verdict and each.verdict.verdict == "partly"}
     return Measurement(total / (len(claims) + unfounded), reason, [each.text for each in bad], usage, partly)
