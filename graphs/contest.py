@@ -1,4 +1,25 @@
-"""What the Agent Server opens: the whole contest."""
+"""The graph `contend`: teams answer one question in competing rounds, and the best report is published.
+
+Each node, what it does, and what comes next: → one of these, ⇒ one for each, side by side.
+
+    start                                               → open_run
+    open_run        settles options, refuses bad input  → set_criteria
+    set_criteria    what a very good report has         ⇒ team
+    team            a team's rounds: team.py            → find_near_ties
+    find_near_ties  whose best scores are nearly equal  ⇒ compare_pair, or → pick_winner
+    compare_pair    two reports, in one order           → pick_winner
+    pick_winner     the first of the ranking            → synthesize, approve_report, publish, finish_run
+    synthesize      an editor merges the best parts     ⇒ score_merged, compare_merged, or → choose_report
+    score_merged    one metric of the merged report     → choose_report
+    compare_merged  with the winner's, in one order     → choose_report
+    choose_report   the merged one, unless it is worse  → approve_report, publish
+    approve_report  a person looks at it                → approve_report, publish, finish_run
+    publish         citations, references, files        → learn, finish_run
+    learn           the run's lessons: learning.py      → finish_run
+    finish_run      status and message                  → end
+
+`build_contest_graph` adds them; the state is in `contend.contest.state`.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
