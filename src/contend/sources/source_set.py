@@ -97,10 +97,12 @@ class SourceSet:
         return await source.catalogue() if isinstance(source, LocalDocuments) else []
 
     async def corpus_tokens(self, documents: Sequence[str]) -> int:
-        """How many tokens the own documents have together. They are read, outside any run."""
-        source = self.get("local", documents)
-        if not isinstance(source, LocalDocuments):
-            return 0
+        """How many tokens the own documents have together. They are read outside any run, and nothing is written.
+
+        Raises:
+            InputError: a document path does not exist or may not be read.
+        """
+        source = LocalDocuments([*map(self._located, documents)])
         await source.read_all()
         return sum(entry.tokens for entry in await source.catalogue())
 
