@@ -401,14 +401,13 @@ def test_nothing_from_outside_stands_beside_its_delimiters(texts: tuple[str, ...
         assert MARK not in BLOCK.sub("", prompt)
 
 
-def test_an_evaluator_sees_query_submission_and_points_without_names() -> None:
+def test_an_evaluator_sees_query_and_submission_without_names() -> None:
     context = EvaluatorPromptContext(user_query="Why?", submission="Because of the wind.")
 
-    prompt = builder().build_evaluator_prompt(context, points=["What hums"])
+    prompt = builder().build_evaluator_prompt(context)
 
     assert f"<query-{MARK}>Why?</query-{MARK}>" in prompt
     assert f"<submission-{MARK}>Because of the wind.</submission-{MARK}>" in prompt
-    assert f"- <text-{MARK}>What hums</text-{MARK}>" in prompt
     assert prompt.endswith(NOW.isoformat())
 
 
@@ -497,5 +496,5 @@ def test_the_reflector_sees_rounds_and_lessons() -> None:
 
     assert "- Team scout, round 1: unscored" in prompt
     assert "- Team scout, round 2: 70.0/100 (stopped: plateau)" in prompt
-    assert f"Feedback: <feedback-{MARK}>Name years.</feedback-{MARK}>" in prompt
+    assert f"Feedback, with the criteria that are not met: <feedback-{MARK}>Name years.</feedback-{MARK}>" in prompt
     assert f"- b1: <bullet-{MARK}>Check units.</bullet-{MARK}>" in prompt

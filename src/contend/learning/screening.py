@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from contend.checks.injection import marks, speaks_to_ai
 from contend.models.evaluation import CODE_METRIC_NAMES
 from contend.models.playbook import LONGEST_LESSON
-from contend.text import clean, detect_language, normalized, split_sentences
+from contend.text import clean, detect_language, ja, normalized, split_sentences
 
 _TOP_DOMAINS = "com|org|net|io|ai|dev|app|info|biz|edu|gov|xyz|co|jp|uk|de|fr|eu|ru|cn|me|ly|to|sh|gg|site|online|top"
 _LINK = re.compile(
@@ -26,8 +26,7 @@ _ORDER = re.compile(
     r"|\b(?:system|developer|hidden) (?:prompt|message|instructions?)\b|\byou are now\b|\bjailbreak"
     r"|\b(?:reveal|print|output|leak)\b.{0,40}\b(?:prompts?|(?:api|secret|private) keys?|passwords?)\b"
     r"|\b(?:give|award|assign|grant)\b.{0,40}\b(?:scores?|marks)\b|(?:^|\s)(?:assistant|system)\s*:"
-    r"|(?:指示|命令|ルール|規則|プロンプト).{0,12}(?:無視|忘れ|従うな|上書き)|(?:無視|忘れ).{0,12}(?:指示|命令|ルール|規則)"
-    r"|システム\s*プロンプト|隠された指示|(?:満点|最高点).{0,4}(?:付け|つけ|与え)|パスワード|秘密鍵",
+    rf"|{ja.ORDER_TO_MODELS}",
     re.IGNORECASE,
 )
 _SECRET = re.compile(
@@ -37,7 +36,7 @@ _SECRET = re.compile(
     r"|\b(?:password|passphrase|passwd|pin code|(?:api|secret|access|private)[ _-]?key"
     r"|(?:access|bearer|auth)[ _-]?token)s?\b"
     r"\s*(?:is|are|was|[:=])\s*\S"
-    r"|(?:パスワード|暗証番号|秘密鍵|合言葉|(?:API|アクセス)\s?キー)\s*(?:は|[:：=])\s*\S"
+    rf"|{ja.CREDENTIALS}"
 )
 _PERSONAL = re.compile(
     r"\S@\w|(?<![\w.,-])(?:\+|00)\d{1,3}[ .-]?\(?\d{1,4}\)?(?:[ .-]?\d{2,4}){2,4}(?![\w,])"
@@ -45,14 +44,14 @@ _PERSONAL = re.compile(
     r"|(?<![\w.,-])\d{3}-\d{2}-\d{4}(?![\w-])|(?<![\w.,-])(?:\d[ -]?){13,18}\d(?![\w-])"
     r"|\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}\b"
     r"|\b(?:born on|date of birth|home address|lives at|passport (?:no|number))\b"
-    r"|生年月日|(?:自宅の?|現)住所|旅券番号|マイナンバー"
+    rf"|{ja.PERSONAL_DATA}"
 )
 _METRIC = re.compile(
     rf"\b(?:{'|'.join(CODE_METRIC_NAMES)}|clarity_coherence)\b"
     r"|\b(?:metrics?|judges?|graders?|evaluators?|scores? (?:higher|better|more|well))\b"
     r"|\b(?:coverage|correctness|insight|instructions|relevance|clarity)\W{1,2}(?:metric|score|mark|rating)s?\b"
     r"|\b(?:raise|boost|improve|gain|increase|maximi[sz]e|get|earn|lift)\w*\b.{0,30}\b(?:score|points|marks|rating)s?\b"
-    r"|審査員|採点者|評価者|(?:評価)?指標の|得点|(?:点数?|スコア|評価)(?:を|が)(?:上げ|上が|稼|得|高|伸)",
+    rf"|{ja.GRADING}",
     re.IGNORECASE,
 )
 _UNITS = re.compile(r"[\u3041-\u30ff\u3400-\u9fff]|[^\W_]+(?:['’-][^\W_]+)*")

@@ -13,7 +13,7 @@ from contend.models.record import Language, utc_now
 from contend.models.research import CitedSentence, Draft, Passage, ResearchReport, SearchResult
 from contend.report.body import body_markdown, joined, row_markdown
 from contend.report.plain import plain_sentence, plain_title
-from contend.text import addresses, detect_language, without_sentences
+from contend.text import SENTENCE_STOPS, addresses, detect_language, without_sentences
 from contend.theme import title_of
 
 
@@ -174,7 +174,6 @@ def _by_url(results: Sequence[SearchResult], passages: Sequence[Passage]) -> dic
     return found
 
 
-_STOPS = ".!?。．！？…"
 _LETTER_STOPS = re.compile(r"(?:\b[^\W\d_]\.){2}\Z")
 _CLOSED = re.compile(r"[.!?。！？…][\"'”’»)\]」』）*_]+\Z")
 
@@ -185,7 +184,7 @@ def _marked(text: str, marks: str) -> str:
     marks = f" {marks}" if marks and not japanese else marks
     if _CLOSED.search(text):
         return text + marks
-    said = text.rstrip(_STOPS)
+    said = text.rstrip(SENTENCE_STOPS)
     if said != text and not _LETTER_STOPS.search(text):
         return said + marks + text[len(said) :]
     return text.rstrip(" ,;:、，；：") + marks + ("。" if japanese else ".")

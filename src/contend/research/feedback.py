@@ -1,6 +1,6 @@
 """What a reviewer says that is no feedback."""
 
-from contend.text import squeezed, terms, without_item_mark, without_sentences
+from contend.text import SENTENCE_STOPS, squeezed, terms, without_item_mark, without_sentences
 
 _LEAST_TERMS = 2
 
@@ -18,4 +18,4 @@ def without_instructions(feedback: str, instructions: str) -> str:
 
 
 def _key(sentence: str) -> str:
-    return squeezed(sentence).rstrip(".!?…。！？")
+    return squeezed(sentence).rstrip(SENTENCE_STOPS)

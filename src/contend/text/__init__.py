@@ -8,6 +8,7 @@ from contend.text.cleaning import clean, normalized, shorten
 from contend.text.code_spans import split_code, without_code
 from contend.text.en import Headings, Words
 from contend.text.sentences import (
+    SENTENCE_STOPS,
     is_pair,
     split_blocks,
     split_sentences,
@@ -23,6 +24,7 @@ from contend.text.words import WORDS, shown_score
 
 __all__ = [
     "ADDRESS",
+    "SENTENCE_STOPS",
     "WORDS",
     "Headings",
     "Words",

@@ -89,6 +89,15 @@ DENIAL = rf"{NEGATION}|なけれ(?!ばな)|[や止辞]め(?!る前)|だめ|駄�
 ORDER = r"[てで]から|[たの]あと|まえに|つぎに|それから|のちに"
 """Words by which a lesson says what comes first."""
 
+ORDER_TO_MODELS = (
+    r"(?:指示|命令|ルール|規則|プロンプト).{0,12}(?:無視|忘れ|従うな|上書き)|(?:無視|忘れ).{0,12}(?:指示|命令|ルール|規則)"
+    r"|システム\s*プロンプト|隠された指示|(?:満点|最高点).{0,4}(?:付け|つけ|与え)|パスワード|秘密鍵"
+)
+CREDENTIALS = r"(?:パスワード|暗証番号|秘密鍵|合言葉|(?:API|アクセス)\s?キー)\s*(?:は|[:：=])\s*\S"
+PERSONAL_DATA = r"生年月日|(?:自宅の?|現)住所|旅券番号|マイナンバー"
+GRADING = r"審査員|採点者|評価者|(?:評価)?指標の|得点|(?:点数?|スコア|評価)(?:を|が)(?:上げ|上が|稼|得|高|伸)"
+"""What keeps a lesson out of a playbook: orders to models, secrets, data of a person, talk of scores."""
+
 YES, NO = "はい", "いいえ"
 
 ABOUT = r"(?:約|およそ|おおよそ|ほぼ|最大|少なくとも)\s*$"

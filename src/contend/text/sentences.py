@@ -9,6 +9,9 @@ from contend.text import en
 from contend.text.cleaning import CJK, LONGEST_WORD, is_japanese_character
 from contend.text.terms import detect_language
 
+SENTENCE_STOPS = ".!?。．！？…"
+"""What may end a sentence."""
+
 _FENCE = re.compile(r"\s*(```|~~~)")
 _STANDS_ALONE = re.compile(r"\s*(#{1,6}\s|\||([-*_=]\s?){3,}$)")
 _ITEM = r"\s*(?:[-*+•‣]\s|\d{1,3}[.)]\s|[>・])"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from contend.sources.readers.document import Document, as_prose
 from contend.sources.readers.encodings import decode
-from contend.text import clean, detect_language
+from contend.text import SENTENCE_STOPS, clean, detect_language
 
 MOST_ROWS = 20_000
 _DELIMITERS = ",;\t|"
@@ -69,9 +69,6 @@ def _parted(rows: list[list[str]]) -> tuple[list[str], list[str], list[list[str]
     return above, [], table
 
 
-_STOPS = (".", "!", "?", "。", "！", "？", "…")
-
-
 def said_row(names: Sequence[str], values: Iterable[str]) -> str:
     """`- Year: 1940; Bridge: Tacoma Narrows.`, or "" for a row without a value.
 
@@ -83,7 +80,7 @@ def said_row(names: Sequence[str], values: Iterable[str]) -> str:
         if value
     )
     said = "; ".join(cells)
-    if said and not said.endswith(_STOPS):
+    if said and not said.endswith(tuple(SENTENCE_STOPS)):
         said += "。" if detect_language(said) == "ja" else "."
     return f"- {said}" if said else ""
 
