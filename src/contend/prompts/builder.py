@@ -169,9 +169,9 @@ class UserPromptBuilder:
         mark = self._mark_for(past.context.execution_id)
         position = "" if past.ranking is None else self._show(past.position(), mark)
         always = {**own, **past.always(), "team_position_message": position}
-        told = estimate_tokens(past.latest_feedback)
-        allowed = self._config.estimated_prompt_tokens + free_tokens + told
-        history_tokens = self._config.submission_history_tokens + told
+        feedback_tokens = estimate_tokens(past.latest_feedback)
+        allowed = self._config.estimated_prompt_tokens + free_tokens + feedback_tokens
+        history_tokens = self._config.submission_history_tokens + feedback_tokens
 
         @cache
         def shown(chosen: Chosen) -> _Shown:
@@ -194,7 +194,7 @@ class UserPromptBuilder:
         return {
             "history": history,
             "leaderboard": leaderboard,
-            "submission_history": self._show(past.told(history, chosen), mark),
+            "submission_history": self._show(past.history_part(history, chosen), mark),
             "ranking_table": ranking,
         }
 

@@ -212,8 +212,8 @@ class PromptLibrary:
         names = [name, f"{agent}/default"] if agent in _BY_DATASET and rest != "system" else [name]
         for wanted in names:
             for folder in self._folders:
-                if found := folder.get(f"{wanted}.{language}") or folder.get(wanted):
-                    return found
+                if source := folder.get(f"{wanted}.{language}") or folder.get(wanted):
+                    return source
         raise PromptError(f"Jinja2 template error: no prompt named {name!r}; write it to prompts/{name}{SUFFIX}")
 
 

@@ -160,7 +160,7 @@ class Past:
         listed = [past for past in self._shown if past in latest or Piece("round", past.round_number) in chosen]
         return [self._item(past, chosen) for past in listed]
 
-    def told(self, history: list[ShownRound], chosen: Chosen) -> HistoryPart:
+    def history_part(self, history: list[ShownRound], chosen: Chosen) -> HistoryPart:
         """The history with what its rendering shows beside it."""
         trend = trend_of(self.rounds) if Piece("trend") in chosen else None
         shown = ShownTrend(**trend._asdict()) if trend else None
@@ -209,8 +209,8 @@ class Past:
         number, characters = past.round_number, self.config.submission_preview_chars
         handed_in = self.texts and Piece("content", number) in chosen
         content = preview(past.submission_content, characters) if handed_in else ""
-        told = self.texts and (past is self._shown[-1] or Piece("feedback", number) in chosen)
-        feedback = clean(past.feedback).strip() if told else ""
+        shows_feedback = self.texts and (past is self._shown[-1] or Piece("feedback", number) in chosen)
+        feedback = clean(past.feedback).strip() if shows_feedback else ""
         details = past.score_details if Piece("metrics", number) in chosen else {}
         return ShownRound(
             round_number=number,

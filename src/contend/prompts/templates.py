@@ -110,9 +110,9 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         self.count_step(len(numbers[: MAX_STEPS + 1]))
         return numbers
 
-    def call(self, context: Context, function: Callable[..., Any], *given: Any, **named: Any) -> Any:  # noqa: ANN401 - jinja2's own
-        _refuse_large(*given, *named.values())
-        return super().call(context, function, *given, **named)
+    def call(self, context: Context, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - jinja2's own
+        _refuse_large(*arguments, *options.values())
+        return super().call(context, function, *arguments, **options)
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:  # noqa: ANN401 - jinja2's own
         if operator == "**" and max(abs(left), abs(right)) > _MAX_IN_POWER:
@@ -148,9 +148,9 @@ def _bounded(function: Callable[..., Any]) -> Callable[..., Any]:
     before = 2 if hasattr(function, "jinja_pass_arg") else 1
 
     @wraps(function)
-    def bounded(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - any filter's
-        _refuse_large(*given[before:], *named.values())
-        return function(*given, **named)
+    def bounded(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - any filter's
+        _refuse_large(*arguments[before:], *options.values())
+        return function(*arguments, **options)
 
     return bounded
 

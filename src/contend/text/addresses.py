@@ -24,7 +24,7 @@ _AFTER_ADDRESS = ".,;:!?)]}'*_"
 
 def addresses(text: str) -> set[str]:
     """The addresses that stand in a text, as `address_key` has them."""
-    return {address_key(found[0]) for found in ADDRESS.finditer(text)}
+    return {address_key(match[0]) for match in ADDRESS.finditer(text)}
 
 
 def address_key(address: str) -> str:

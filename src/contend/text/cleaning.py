@@ -71,12 +71,12 @@ def shorten(text: str, limit: int) -> str:
         return text
     if limit <= 0:
         return ""
-    kept = text[: limit - 1]
-    broken = _UNBROKEN.search(kept)
+    shortened = text[: limit - 1]
+    broken = _UNBROKEN.search(shortened)
     within = not text[limit - 1].isspace() and not is_japanese_character(text[limit - 1])
     if within and broken and broken.start() > 0 and len(broken[0]) <= LONGEST_WORD:
-        kept = kept[: broken.start()]
-    return kept.rstrip() + _ELLIPSIS
+        shortened = shortened[: broken.start()]
+    return shortened.rstrip() + _ELLIPSIS
 
 
 _JAPANESE_CHARACTER = re.compile(f"[{CJK}\u3000-\u303f\uff01-\uff60]")

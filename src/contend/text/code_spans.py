@@ -15,13 +15,13 @@ def split_code(text: str) -> list[str]:
         runs.setdefault(len(run[0]), []).append(run.start())
     pieces: list[str] = []
     begin = place = 0
-    while found := _ESCAPE_OR_TICKS.search(text, place):
-        place = found.end()
-        closing = [] if found[0][0] == "\\" else runs.get(len(found[0]), [])
+    while match := _ESCAPE_OR_TICKS.search(text, place):
+        place = match.end()
+        closing = [] if match[0][0] == "\\" else runs.get(len(match[0]), [])
         following = bisect_left(closing, place)
         if following < len(closing):
-            place = closing[following] + len(found[0])
-            pieces += [text[begin : found.start()], text[found.start() : place]]
+            place = closing[following] + len(match[0])
+            pieces += [text[begin : match.start()], text[match.start() : place]]
             begin = place
     return [*pieces, text[begin:]]
 
@@ -33,14 +33,14 @@ def without_code(markdown: str) -> str:
 
 
 def _without_blocks(lines: list[str]) -> list[str]:
-    kept: list[str] = []
+    prose: list[str] = []
     fence = ""
     for line in lines:
         mark = _FENCE.match(line)
         if not fence and not mark:
-            kept.append(line)
+            prose.append(line)
         elif not fence and mark:
             fence = mark[1]
         elif mark and mark[1].startswith(fence):
             fence = ""
-    return kept
+    return prose

@@ -137,8 +137,8 @@ def _ends_here(block: str, end: re.Match[str]) -> bool:
 def without_sentences(text: str, unwanted: Callable[[str], bool]) -> str:
     """The text without its unwanted sentences, the others joined as its language does; itself if there are none."""
     sentences = split_sentences(text)
-    kept = [sentence for sentence in sentences if not unwanted(sentence)]
-    return text if len(kept) == len(sentences) else ("" if detect_language(text) == "ja" else " ").join(kept)
+    wanted = [sentence for sentence in sentences if not unwanted(sentence)]
+    return text if len(wanted) == len(sentences) else ("" if detect_language(text) == "ja" else " ").join(wanted)
 
 
 _CITED = re.compile(r"\s?\[\d{1,3}\]")

@@ -36,10 +36,10 @@ def terms(text: str) -> list[str]:
 @lru_cache(maxsize=1024)
 def _terms(text: str) -> tuple[str, ...]:
     """Kept for the same reason as sentences are."""
-    found: list[str] = []
+    in_order: list[str] = []
     for part in _TERM_PARTS.finditer(normalized(text).lower()):
-        found += _japanese_terms(part[0]) if part["japanese"] else _word_terms(part[0])
-    return tuple(found)
+        in_order += _japanese_terms(part[0]) if part["japanese"] else _word_terms(part[0])
+    return tuple(in_order)
 
 
 def _word_terms(word: str) -> list[str]:
