@@ -27,16 +27,18 @@ def defined(page: str, name: str) -> dict[str, object]:
 
 
 def reader_folder(folder: Path) -> Path:
-    """Where a reader stands: papers on bridges, an edited plan, an environment to activate, and nothing to install."""
+    """Where a reader stands: papers on bridges, labels, an edited plan, an environment to activate, and nothing to install."""
     papers, tools, activated = folder / "papers", folder / "bin", folder / ".venv" / "bin"
     for each in (papers, tools, activated):
         each.mkdir(parents=True)
     (papers / "bridges.md").write_text(BRIDGES, "utf-8")
     (papers / "hashi.md").write_text(HASHI, "utf-8")
     (folder / "plan.toml").write_text('search_queries = ["bridge wind vortices"]\n', "utf-8")
+    for labels in ("train.jsonl", "validation.jsonl"):
+        (folder / labels).write_text(LABELS, "utf-8")
     (activated / "activate").write_text(":\n", "utf-8")
     # What installs, builds or serves is run by tests of its own.
-    for name in ("make", "pip", "python3"):
+    for name in ("make", "pip", "python3", "curl"):
         (tools / name).write_text("#!/bin/sh\nexit 0\n", "utf-8")
         (tools / name).chmod(0o755)
     (tools / "contend").write_text(f'#!/bin/sh\n[ "$1" = serve ] || exec {CONTEND} "$@"\n', "utf-8")
@@ -44,6 +46,9 @@ def reader_folder(folder: Path) -> Path:
     return folder
 
 
+LABELS = """{"question": "What is 2 plus 3?", "answer": "5"}
+{"question": "What is 7 minus 4?", "answer": "3"}
+"""
 CONTEND = Path(sys.executable).with_name("contend")
 BRIDGES = """# Why long bridges hum in the wind
 
