@@ -27,7 +27,7 @@ def defined(page: str, name: str) -> dict[str, object]:
 
 
 def reader_folder(folder: Path) -> Path:
-    """Where a reader stands: papers on bridges, labels, an edited plan, an environment to activate, and nothing to install."""
+    """Where a reader stands: papers, labels, an edited plan, an environment to activate, and nothing to install."""
     papers, tools, activated = folder / "papers", folder / "bin", folder / ".venv" / "bin"
     for each in (papers, tools, activated):
         each.mkdir(parents=True)
