@@ -50,6 +50,8 @@ def sample(schema: dict[str, Any], shapes: dict[str, Any], *, full: bool) -> Any
             wanted = [name for name in asked if full or name in required or "const" in asked[name]]
             names = [name for name in wanted if KNOWN.get(name, 0) is not None]
             return {name: KNOWN.get(name) or sample(asked[name], shapes, full=full) for name in names}
+        case {"type": "array", "prefixItems": items}:
+            return [sample(item, shapes, full=full) for item in items]
         case {"type": "array", "items": items}:
             return [sample(items, shapes, full=full)] * max(1, schema.get("minItems", 0))
     return plain(schema)
