@@ -17,9 +17,9 @@ from contend.clock import RunClock
 from contend.errors import StoreError
 from contend.llm.budget import Ledger, Limits
 from contend.llm.context import ContextProfile, role_profile
-from contend.llm.model import Model
+from contend.llm.model import Answer, Model
 from contend.models.options import ResolvedOptions, Role, RunOptions, TeamConfig
-from contend.models.replies import CitationWord
+from contend.models.replies import CitationWord, InjectionReply
 from contend.models.round import Round
 from contend.models.rows import ExecutionRow
 from contend.models.task import TeamStatus
@@ -30,6 +30,8 @@ from contend.stores.leaderboard import LiveLeaderboard
 from contend.stores.leases import checked_thread
 from contend.stores.record import RecordStore
 from contend.stores.record_documents import RecordDocuments
+
+ScreeningCall = asyncio.Future[Answer[InjectionReply]]
 
 
 class RunContext:
@@ -61,6 +63,8 @@ class RunContext:
         """The reason by name of each source that failed."""
         self.verdicts: dict[str, CitationWord] = {}
         """What a model has said of doubtful citations, by their keys."""
+        self.screened: dict[str, ScreeningCall] = {}
+        """The calls that ask which passages speak to AI systems, by their keys; teams wait for one that is out."""
         self.documents = DocumentStore(folder / checked_thread(execution_id))
         """What the run's state names by id: deleted with its thread."""
         self._options_file = options_file(folder, execution_id)

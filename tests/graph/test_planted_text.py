@@ -85,6 +85,45 @@ async def test_a_model_is_asked_once_for_each_search_and_only_about_passages_wit
     assert all("must contain BLUE-HERON" in user and "last step of a team" not in user for user in asked)
 
 
+def with_one_reviewer(contest: Contest) -> None:
+    """Teams that leave the reviewer to the run."""
+    for file in (contest.workspace / "config" / "teams").glob("*.toml"):
+        lines = file.read_text("utf-8").splitlines(keepends=True)
+        file.write_text("".join(line for line in lines if not line.startswith("reviewer")), "utf-8")
+
+
+async def test_teams_that_share_a_reviewer_ask_it_once_about_the_same_passages_and_all_heed_its_word(
+    contest: Contest, documents: Path, vendors: Vendors
+) -> None:
+    with_one_reviewer(contest)
+    (documents / "doubtful.md").write_text(DOUBTFUL, "utf-8")
+
+    outcome = await contest.run(THEME, max_rounds=1)
+
+    assert vendors.prompts().count("checks/injection") == 1
+    written = [call.user for call in vendors.calls if call.prompt == "research/write"]
+    assert written
+    assert all(WARNED in user for user in written)
+    assert outcome.usage.requests == len(vendors.calls)
+
+
+async def test_a_call_on_passages_that_failed_is_made_again_by_the_next_team(
+    contest: Contest, documents: Path, vendors: Vendors
+) -> None:
+    with_one_reviewer(contest)
+    orchestrator = contest.workspace / "config" / "orchestrator.toml"
+    text = orchestrator.read_text("utf-8")
+    orchestrator.write_text(text.replace("max_concurrent_teams = 8", "max_concurrent_teams = 1"), "utf-8")
+    (documents / "doubtful.md").write_text(DOUBTFUL, "utf-8")
+    vendors.fail(prompt="checks/injection", status=400, times=1)
+
+    await contest.run(THEME, max_rounds=1)
+
+    assert vendors.prompts().count("checks/injection") == 2
+    written = [WARNED in call.user for call in vendors.calls if call.prompt == "research/write"]
+    assert (written[0], written[-1]) == (False, True)
+
+
 async def test_where_the_model_cannot_be_asked_code_decides_and_the_run_goes_on(
     contest: Contest, documents: Path, vendors: Vendors
 ) -> None:

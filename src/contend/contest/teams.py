@@ -76,6 +76,8 @@ class Teams:
         calls = run.ledger.calls_of(team_id)
         for number, made in calls.items():
             await self.services.record.save_usage(run.execution_id, team_id, number, made)
+        # A call that teams share was told to the first alone, and this may be that one.
+        await self.services.record.save_usage(run.execution_id, "", 0, run.ledger.calls_of("").get(0, []))
         return RunUsage.of([call for made in calls.values() for call in made])
 
     async def _keep_reason(self, run: RunContext, status: TeamStatus, reason: ExitReason, why: str) -> None:

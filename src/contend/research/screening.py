@@ -2,16 +2,20 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
 from typing import NamedTuple
 
 from contend.checks.injection import BY_MODEL, certain_signals, excerpt_of, worth_asking
 from contend.errors import ModelError
+from contend.llm.model import Scope
 from contend.models.replies import InjectionReply
 from contend.models.task import CallUsage
 from contend.prompts.research import Excerpt, InjectionPrompt
-from contend.research.ask import agent, profile, scope
+from contend.research.ask import agent, profile, scope, team_of
 from contend.research.evidence import Evidence, EvidencePool, as_passage
 from contend.research.state import ResearchState
+from contend.run_context import ScreeningCall
 from contend.services import Services
 
 MOST_ASKED = 60
@@ -30,8 +34,8 @@ async def screened(
 ) -> tuple[EvidencePool, CallUsage | None]:
     """The pool with a word on each new passage, and what asking cost. A source that speaks to AI systems does so whole.
 
-    A model is asked once about all passages with a signal that code is not certain of; a small one is not, and where
-    the call fails, code's word stands.
+    A model is asked once in a run about the same passages with a signal that code is not certain of; a small one is
+    not, and where the call fails, code's word stands.
     """
     new = [each for each in pool["passages"] if "speaks_to_ai" not in each]
     texts = await services.documents.get_many(each["id"] for each in new)
@@ -58,18 +62,37 @@ def _screen(new: Sequence[Evidence], texts: dict[str, str]) -> _Screened:
 async def _asked(
     services: Services, state: ResearchState, doubtful: Sequence[tuple[Evidence, str]]
 ) -> tuple[set[str], CallUsage | None]:
+    """The passages that speak to AI systems, by id. What the call cost is told to the team that came first."""
     if not doubtful or profile(state, "reviewer").compact:
         return set(), None
-    excerpts = [Excerpt(number=number, text=excerpt) for number, (_, excerpt) in enumerate(doubtful, start=1)]
-    as_passages = [as_passage(each) for each, _ in doubtful]
-    made = len([each for each in state.get("calls", []) if "/checks/injection/" in each["call_key"]])
+    # In the order of ids, so that teams that found the same in another order share the call.
+    ordered = sorted(doubtful, key=lambda each: each[0]["id"])
+    prompt = InjectionPrompt(excerpts=[Excerpt(number=place, text=text) for place, (_, text) in enumerate(ordered, 1)])
+    asked, model = _scope(state, [each for each, _ in ordered]), await agent(services, state, "reviewer")
+    calls, key = (await services.run(state)).screened, asked.call_key(prompt.prompt_name)
+    first = key not in calls
+    if first:
+        calls[key] = asyncio.ensure_future(model.structured(prompt, InjectionReply, scope=asked))
+        calls[key].add_done_callback(lambda call: _forget_failed(calls, key, call))
     try:
-        answer = await (await agent(services, state, "reviewer")).structured(
-            InjectionPrompt(excerpts=excerpts),
-            InjectionReply,
-            scope=scope(state, "reviewer", step=str(made + 1), passages=as_passages),
-        )
+        # Shielded: a team that is cancelled while it waits does not take the answer from the others.
+        answer = await asyncio.shield(calls[key])
     except ModelError:
         return set(), None
-    numbers = {number for number in answer.value.speaking if 1 <= number <= len(doubtful)}
-    return {doubtful[number - 1][0]["id"] for number in numbers}, answer.usage
+    numbers = {number for number in answer.value.speaking if 1 <= number <= len(ordered)}
+    return {ordered[number - 1][0]["id"] for number in numbers}, answer.usage if first else None
+
+
+def _scope(state: ResearchState, passages: Sequence[Evidence]) -> Scope:
+    """The same for the same passages: the run's, since which team comes first is chance and a replay finds it anyway.
+
+    A team with a reviewer of its own asks that one.
+    """
+    step = sha256("\n".join(each["id"] for each in passages).encode()).hexdigest()[:16]
+    own = scope(state, "reviewer", step=step, passages=[as_passage(each) for each in passages])
+    return own if "reviewer" in team_of(state).models else replace(own, team_id="", round_number=0, lessons=())
+
+
+def _forget_failed(calls: dict[str, ScreeningCall], key: str, call: ScreeningCall) -> None:
+    if call.cancelled() or call.exception() is not None:
+        calls.pop(key, None)
