@@ -22,7 +22,8 @@ from contend.contest.state import input_options
 from contend.demo import demo_settings
 from contend.errors import InputError, StoreError, UnknownThread
 from contend.langgraph_compat import as_subclass
-from contend.models.options import RunOptions
+from contend.models.options import run_options
+from contend.models.record import Record
 from contend.run_guard import check_resumable, is_finished, note_going_on, note_stopped, note_waiting, run_guard
 from contend.services import Services
 from contend.settings import checked, load_settings
@@ -102,8 +103,8 @@ class ServedGraph(Compiled):
             InputError: a key is unknown, or a value not usable.
         """
         own = {name: value for name, value in (context or {}).items() if not _is_servers(name)}
-        if self.context_schema is RunOptions:
-            checked(RunOptions, own, "context")
+        if self.context_schema is not None:
+            checked(self.context_schema, own, "context")
         elif own:
             raise InputError(f"context: {', '.join(sorted(own))} may not be given: this graph takes no options")
 
@@ -119,17 +120,17 @@ class ServedGraph(Compiled):
         finally:
             await self._note(str(config["configurable"]["thread_id"]))
 
-    def _options(self, context: Mapping[str, Any] | None) -> RunOptions | None:
-        return checked(RunOptions, context, "context") if context and self.context_schema is RunOptions else None
+    def _options(self, context: Mapping[str, Any] | None) -> Record | None:
+        return checked(self.context_schema, context, "context") if context and self.context_schema else None
 
     @property
     def _is_contest(self) -> bool:
         return "run_options" in self.channels
 
-    def _completed(self, asked: Any, options: RunOptions | None, config: RunnableConfig) -> Any:  # noqa: ANN401 - any input
+    def _completed(self, asked: Any, options: Record | None, config: RunnableConfig) -> Any:  # noqa: ANN401 - any input
         """With what a client cannot give: a contest's options, and under which id lessons are learned but once."""
         if isinstance(asked, Mapping) and self._is_contest:
-            return {**asked, "run_options": input_options(options)}
+            return {**asked, "run_options": input_options(run_options(options))}
         if isinstance(asked, Mapping) and "reflection" in self.channels:
             return {**asked, "execution_id": str(config.get("metadata", {}).get("run_id") or uuid4())}
         return asked

@@ -12,8 +12,8 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from contend.errors import InputError
 from contend.llm.budget import require_price
 from contend.models.evaluation import CODE_METRIC_NAMES
-from contend.models.options import DEPTHS, EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig
-from contend.models.record import QUESTION_CHARACTERS
+from contend.models.options import DEPTHS, EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig, run_options
+from contend.models.record import QUESTION_CHARACTERS, Record
 from contend.readiness import NotReady, check_ready, models_used
 from contend.services import Services
 from contend.settings import Resolved, resolve_options
@@ -74,7 +74,7 @@ def is_alone(state: Mapping[str, Any]) -> bool:
     return "options" not in state or "asked" in state
 
 
-async def open_asked(services: Services, state: Mapping[str, Any], context: RunOptions | None) -> Opening:
+async def open_asked(services: Services, state: Mapping[str, Any], context: Record | None) -> Opening:
     """`check_run` with what is new in a graph's state, unless an entry point has checked it.
 
     On a thread that goes on, the theme in the state may be the last run's.
@@ -83,11 +83,11 @@ async def open_asked(services: Services, state: Mapping[str, Any], context: RunO
         InputError: as `check_run`.
         StoreError: as `check_run`.
     """
-    theme, messages = _asked_theme(state), state.get("messages", [])
+    theme, messages, given = _asked_theme(state), state.get("messages", []), run_options(context)
     checked = _CHECKED.get()
-    if checked and (checked.theme, checked.given) == (settled_theme(theme, messages), context or RunOptions()):
+    if checked and (checked.theme, checked.given) == (settled_theme(theme, messages), given):
         return checked
-    return await check_run(services, theme, messages, context)
+    return await check_run(services, theme, messages, given)
 
 
 @contextmanager

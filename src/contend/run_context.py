@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid4
 
 from langgraph.runtime import Runtime
@@ -18,7 +19,7 @@ from contend.errors import StoreError
 from contend.llm.budget import Ledger, Limits
 from contend.llm.context import ContextProfile, role_profile
 from contend.llm.model import Answer, Model
-from contend.models.options import ResolvedOptions, Role, RunOptions, TeamConfig
+from contend.models.options import ResolvedOptions, Role, TeamConfig
 from contend.models.replies import CitationWord, InjectionReply
 from contend.models.round import Round
 from contend.models.rows import ExecutionRow
@@ -178,7 +179,7 @@ def options_fingerprint(options: ResolvedOptions) -> str:
     return sha256(json.dumps(options.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()[:8]
 
 
-def thread_of(runtime: Runtime[RunOptions]) -> str | None:
+def thread_of(runtime: Runtime[Any]) -> str | None:
     """The run's thread, as it runs: never from state, which may have been written by others. None without one.
 
     Raises:
@@ -188,7 +189,7 @@ def thread_of(runtime: Runtime[RunOptions]) -> str | None:
     return None if here is None or here.thread_id is None else checked_thread(here.thread_id)
 
 
-def identity(runtime: Runtime[RunOptions]) -> tuple[str, str]:
+def identity(runtime: Runtime[Any]) -> tuple[str, str]:
     """Execution id and thread id; without a checkpointer a run is its own thread.
 
     The execution id is a UUID4 drawn from the node's own task: a crash inside this node opens no second execution.

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from langgraph_sdk.errors import ConflictError
 
+from contend.models.options import RunOptions
 from contend.services import Services
 from contend.settings import load_settings
 from contend.stores.leases import lease
@@ -31,10 +32,20 @@ def test_the_server_knows_the_schemas_of_every_graph(server: Server) -> None:
     assert [set(shown[graph]) for graph in ("contend", "team", "research")] == [{"theme", "messages"}] * 3
     assert "dataset" in shown["learn"]
     assert all(field["description"] for fields in shown.values() for field in fields.values())
-    for graph in ("contend", "team", "research"):
-        options = schemas[graph]["context_schema"]["properties"]
-        assert "min_rounds" in options
-        assert all(option["description"] for option in options.values())
+
+
+def test_a_graphs_form_shows_the_options_that_it_uses_and_no_others(server: Server) -> None:
+    forms = {graph: server.client.assistants.get_schemas(server.assistant(graph))["context_schema"] for graph in GRAPHS}
+    contest, team, research = (forms[graph]["properties"] for graph in ("contend", "team", "research"))
+
+    assert not forms["learn"]
+    assert set(contest) == set(RunOptions.model_fields)
+    assert set(contest) - set(team) == {"synthesis", "learn", "playbook", "lesson_tokens", "dataset"}
+    of_rounds = {"depth", "teams", "min_rounds", "max_rounds", "target_score"}
+    assert set(team) - set(research) == of_rounds
+    assert {"instructions", "length", "documents", "sources", "model", "max_usd", "approve"} <= set(research)
+    assert all(shown == contest[name] for form in (team, research) for name, shown in form.items())
+    assert all(option["description"] for option in contest.values())
 
 
 def test_a_contest_is_drawn_with_its_teams_and_their_research(server: Server) -> None:
@@ -267,9 +278,15 @@ def test_a_reason_without_an_id_while_two_plans_wait_is_refused_in_a_front_ends_
 @pytest.mark.parametrize("graph", ["contend", "team", "research"])
 def test_a_misspelt_option_is_refused_where_the_server_would_drop_it(server: Server, graph: str) -> None:
     with pytest.raises(Exception, match="InputError: context: unknown key 'max_dollars'; remove it or mend its spell"):
-        server.run(graph, {"theme": THEME}, context={"max_dollars": 0.5, "max_rounds": 1})
+        server.run(graph, {"theme": THEME}, context={"max_dollars": 0.5, "max_iterations": 1})
     with pytest.raises(Exception, match="InputError: context: unknown key 'max_dollars'"):
         server.run(graph, {"theme": THEME}, config={"configurable": {"max_dollars": 0.5}})
+
+
+@pytest.mark.parametrize(("graph", "option"), [("team", "synthesis"), ("research", "max_rounds")])
+def test_an_option_that_a_graph_does_not_use_is_refused_by_its_name(server: Server, graph: str, option: str) -> None:
+    with pytest.raises(Exception, match=f"InputError: context: unknown key '{option}'"):
+        server.run(graph, {"theme": THEME}, context={"max_usd": 0.5, option: 1})
 
 
 def test_a_misspelt_option_of_an_assistant_is_refused(server: Server) -> None:

@@ -12,7 +12,8 @@ from contend.contest.outcomes import TeamOutcome, kept_rounds
 from contend.contest.state import ContestUpdate
 from contend.errors import BudgetExhausted, ContendError
 from contend.models.events import TeamDone, TeamStarted
-from contend.models.options import RunOptions, TeamConfig
+from contend.models.options import TeamConfig
+from contend.models.record import Record
 from contend.models.round import ExitReason
 from contend.models.rows import RoundStatusRow
 from contend.models.task import RunUsage, TeamStage, TeamStatus
@@ -23,7 +24,7 @@ from contend.team.rounds import lean
 from contend.team.state import TeamInput, TeamState
 
 _LOG = logging.getLogger(__name__)
-TeamRunner = CompiledStateGraph[TeamState, RunOptions, TeamInput, TeamState]
+TeamRunner = CompiledStateGraph[TeamState, Record, TeamInput, TeamState]
 
 
 @dataclass(frozen=True)

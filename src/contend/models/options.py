@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from datetime import date
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, create_model, model_validator
 
 from contend.models.evaluation import CODE_METRIC_NAMES
 from contend.models.record import FunctionName, Identifier, Language, Record, Score
@@ -104,6 +104,29 @@ class RunOptions(Record):
     learn: bool | None = Field(None, description="Write lessons into the playbook at the end. Left out: yes.")
     playbook: bool | None = Field(None, description="Start from the lessons of the playbook.")
     lesson_tokens: int | None = Field(None, ge=0, le=8000, description="Tokens of lessons that a run starts with.")
+
+
+def _options_without(name: str, about: str, unused: frozenset[str]) -> type[Record]:
+    """`RunOptions` without some of its fields; the others are its own."""
+    fields: dict[str, Any] = {
+        key: (field.annotation, field) for key, field in RunOptions.model_fields.items() if key not in unused
+    }
+    return create_model(name, __base__=Record, __doc__=about, **fields)
+
+
+_OF_CONTESTS = frozenset(["dataset", "learn", "lesson_tokens", "playbook", "synthesis"])
+_OF_ROUNDS = frozenset(["depth", "max_rounds", "min_rounds", "target_score", "teams"])
+TeamOptions = _options_without("TeamOptions", "Options of a team on its own.", _OF_CONTESTS)
+ResearchOptions = _options_without(
+    "ResearchOptions", "Options of one round's research on its own.", _OF_CONTESTS | _OF_ROUNDS
+)
+
+
+def run_options(given: Record | None) -> RunOptions:
+    """The options that a graph was given as its context, which may be some of a run's."""
+    if isinstance(given, RunOptions):
+        return given
+    return RunOptions.model_validate(given.model_dump(exclude_unset=True)) if given else RunOptions()
 
 
 class JudgmentConfig(Record):

@@ -11,6 +11,7 @@ from langgraph.types import Command
 
 from contend.errors import ContendError, InputError, StoreError
 from contend.models.options import DEPTHS, ResolvedOptions, RunOptions, TeamConfig
+from contend.models.record import Record
 from contend.preflight import asked_of, is_alone, open_asked, question_in_chat
 from contend.research.state import FRESH, ResearchState, ResearchUpdate
 from contend.services import Services
@@ -23,7 +24,7 @@ class ResearchAlone:
 
     services: Services
 
-    async def open_run(self, state: ResearchState, runtime: Runtime[RunOptions]) -> ResearchUpdate:
+    async def open_run(self, state: ResearchState, runtime: Runtime[Record]) -> ResearchUpdate:
         """Theme, options and a plain team."""
         opened = await open_asked(self.services, state, runtime.context)
         loops = _loops(opened.given, opened.options)

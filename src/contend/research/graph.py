@@ -8,7 +8,8 @@
 from langgraph.graph import END, START, StateGraph
 
 from contend.langgraph_compat import fails_to
-from contend.models.options import RunOptions
+from contend.models.options import ResearchOptions
+from contend.models.record import Record
 from contend.research.alone import ResearchAlone
 from contend.research.nodes import ResearchNodes
 from contend.research.quoting import QuotesNode
@@ -17,7 +18,7 @@ from contend.research.state import PageTask, ResearchInput, ResearchOutput, Rese
 from contend.research.writing import WritingNodes
 from contend.services import Services
 
-ResearchGraph = StateGraph[ResearchState, RunOptions, ResearchInput, ResearchOutput]
+ResearchGraph = StateGraph[ResearchState, Record, ResearchInput, ResearchOutput]
 
 
 class ResearchTeam:
@@ -34,7 +35,7 @@ def build_research_graph(services: Services) -> ResearchGraph:
     """One round's research, not compiled: its parent or its server brings the checkpointer."""
     nodes, writing, alone = ResearchNodes(services), WritingNodes(services), ResearchAlone(services)
     graph: ResearchGraph = StateGraph(
-        ResearchState, context_schema=RunOptions, input_schema=ResearchInput, output_schema=ResearchOutput
+        ResearchState, context_schema=ResearchOptions, input_schema=ResearchInput, output_schema=ResearchOutput
     )
     graph.add_node("open_run", alone.open_run, error_handler=alone.refuse, destinations=fails_to("open_run"))
     graph.add_node("quote", QuotesNode(services).quote, error_handler=alone.fail, destinations=fails_to("quote"))

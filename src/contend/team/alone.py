@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from contend.errors import ContendError, InputError, StoreError
-from contend.models.options import RunOptions
+from contend.models.record import Record
 from contend.models.round import best_round
 from contend.preflight import asked_of, is_alone, open_asked, question_in_chat
 from contend.run_context import identity
@@ -41,7 +41,7 @@ class TeamAlone:
 
     services: Services
 
-    async def open_run(self, state: TeamState, runtime: Runtime[RunOptions]) -> TeamUpdate:
+    async def open_run(self, state: TeamState, runtime: Runtime[Record]) -> TeamUpdate:
         """Theme, options and the first team that may enter."""
         opened = await open_asked(self.services, state, runtime.context)
         question, team = question_in_chat(state), opened.teams[0]

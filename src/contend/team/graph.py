@@ -7,20 +7,21 @@
 from langgraph.graph import END, START, StateGraph
 
 from contend.langgraph_compat import fails_to
-from contend.models.options import RunOptions
+from contend.models.options import TeamOptions
+from contend.models.record import Record
 from contend.services import Services
 from contend.team.alone import TeamAlone, route_at_start
 from contend.team.nodes import TeamNodes, route_after_evaluate, route_to_kind
 from contend.team.state import MetricTask, TeamInput, TeamState
 from contend.team_kinds import kind_names, team_kind
 
-TeamGraph = StateGraph[TeamState, RunOptions, TeamInput, TeamState]
+TeamGraph = StateGraph[TeamState, Record, TeamInput, TeamState]
 
 
 def build_team_graph(services: Services) -> TeamGraph:
     """One team, not compiled: its parent or its server brings the checkpointer."""
     nodes = TeamNodes(services)
-    graph: TeamGraph = StateGraph(TeamState, context_schema=RunOptions, input_schema=TeamInput)
+    graph: TeamGraph = StateGraph(TeamState, context_schema=TeamOptions, input_schema=TeamInput)
     alone = TeamAlone(services)
     graph.add_node("open_run", alone.open_run, error_handler=alone.refuse, destinations=fails_to("open_run"))
     graph.add_node("set_criteria", alone.set_criteria)
