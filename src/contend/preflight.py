@@ -250,14 +250,13 @@ async def _checked_sources(services: Services, resolved: Resolved) -> tuple[list
     reasons = dict(zip(asked, await asyncio.gather(*(source.check() for source in sources)), strict=True))
     off = {name: reason for name, reason in reasons.items() if reason is not None}
     on = [name for name in asked if name not in off]
+    field = "`documents`" if services.served else "`documents` (--docs)"
     if not on and not resolved.options.models:
         why = off.get("local", "it is not among the run's sources")
-        raise InputError(
-            f"{QUOTES_NEED} ({why}): give some as `documents` (--docs), or set OPENAI_API_KEY or OPENAI_BASE_URL"
-        )
+        raise InputError(f"{QUOTES_NEED} ({why}): give some as {field}, or set OPENAI_API_KEY or OPENAI_BASE_URL")
     if not on:
         why = "; ".join(f"{name}: {reason}" for name, reason in off.items()) or "no team uses one of them"
-        raise InputError(f"sources: none is on ({why}); give `documents` (--docs), or see `contend doctor`")
+        raise InputError(f"sources: none is on ({why}); give {field}, or see `contend doctor`")
     return on, off
 
 

@@ -47,6 +47,7 @@ class Services:
         """
         folder = settings.folder
         self.settings = settings
+        self.served = served
         self.folder = folder
         self.config: Config = load_config(folder)
         self.templates = PromptBuilderSettings.load(folder)

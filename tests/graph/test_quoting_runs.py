@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage
 
+from contend.contest.graph import build_contest_graph
 from contend.errors import InputError
 from contend.models.events import RoundScored, WinnerPicked
 from contend.research.graph import build_research_graph
@@ -91,6 +92,18 @@ async def test_a_run_is_the_same_twice(quoting: Contest) -> None:
 async def test_a_run_without_documents_or_a_language_model_names_both(quoting: Contest) -> None:
     with pytest.raises(InputError, match=r"quotes from documents of your own.*--docs\), or set OPENAI_API_KEY"):
         await quoting.run(QUESTION, documents=[])
+
+
+async def test_a_chat_without_documents_or_a_key_is_told_the_field_and_the_variables_and_no_flag(
+    workspace: Path,
+) -> None:
+    services = Services(load_settings(workspace=workspace), served=True)
+    ended = await build_contest_graph(services).compile().ainvoke({"messages": [HumanMessage(QUESTION)]})
+    await services.aclose()
+
+    said = ended["messages"][-1].text
+    assert "give some as `documents`, or set OPENAI_API_KEY or OPENAI_BASE_URL" in said
+    assert "--" not in said
 
 
 async def test_a_team_that_needs_a_language_model_is_refused_without_one(quoting: Contest) -> None:
