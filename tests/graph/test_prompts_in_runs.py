@@ -41,6 +41,15 @@ async def test_the_judge_is_asked_with_all_finished_rounds_and_the_number_of_the
         assert re.match(rf"<question-(\w+)>{re.escape(THEME)}</question-\1> next 2 past 1\.\n", call.user)
 
 
+async def test_the_judge_reads_the_reports_title_and_summary_whole(contest: Contest, vendors: Vendors) -> None:
+    await contest.run(THEME, max_rounds=2, learn=False)
+
+    judged = asked(vendors, "judge/judge")
+    assert judged
+    assert all(f"{THEME}\n\n" in call.user.partition("Handed in:")[2] for call in judged)
+    assert not any("[…]" in call.user for call in judged)
+
+
 @pytest.mark.parametrize("theme", [THEME, "強制終了した後、再開はどのように動きますか？"], ids=["en", "ja"])
 async def test_a_template_of_the_workspaces_file_is_what_models_read_in_every_language(
     contest: Contest, vendors: Vendors, theme: str

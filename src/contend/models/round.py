@@ -31,10 +31,11 @@ A run that is stopped from outside has none: it is interrupted, and its teams go
 
 
 class RoundState(Record):
-    """A finished round as its team's prompts show it."""
+    """A finished round as its team's prompts show it. `summary`: shown whole in place of a cut submission."""
 
     round_number: int = Field(ge=1)
     submission_content: Text
+    summary: str = ""
     evaluation_score: Score | None = None
     score_details: dict[str, Any] = Field(default_factory=dict)
 

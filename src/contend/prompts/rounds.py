@@ -208,7 +208,8 @@ class Past:
     def _item(self, past: RoundState, chosen: Chosen) -> ShownRound:
         number, characters = past.round_number, self.config.submission_preview_chars
         handed_in = self.texts and Piece("content", number) in chosen
-        content = preview(past.submission_content, characters) if handed_in else ""
+        shown = clean(past.summary).strip() or preview(past.submission_content, characters)
+        content = shown if handed_in else ""
         shows_feedback = self.texts and (past is self._shown[-1] or Piece("feedback", number) in chosen)
         feedback = clean(past.feedback).strip() if shows_feedback else ""
         details = past.score_details if Piece("metrics", number) in chosen else {}

@@ -163,7 +163,7 @@ class TeamNodes:
     async def judge(self, state: TeamState) -> JudgeCommand:
         """Ask whether another round is worth it."""
         view = await TeamView.of(self.services, state)
-        context = await prompt_context(self.services, view, len(view.rounds) + 1)
+        context = await prompt_context(self.services, view, len(view.rounds) + 1, for_judge=True)
         model = view.run.model("judge")
         answer = await model.structured(
             JudgePrompt(

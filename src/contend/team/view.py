@@ -62,20 +62,27 @@ class TeamView(NamedTuple):
         )
 
 
-async def prompt_context(services: Services, view: TeamView, round_number: int) -> RoundPromptContext:
-    """What the prompt builder needs for a round: own rounds before it, with their texts."""
-    texts = [(await services.require_submission(past.submission)).content for past in view.rounds]
+async def prompt_context(
+    services: Services, view: TeamView, round_number: int, *, for_judge: bool = False
+) -> RoundPromptContext:
+    """What the prompt builder needs for a round: own rounds before it, with their texts.
+
+    For the judge with titles and summaries whole, and the points that are not answered.
+    """
+    handed_in = [await services.require_submission(past.submission) for past in view.rounds]
     history = [
         RoundState(
             round_number=past.round_number,
-            submission_content=text,
+            submission_content=submission.content,
+            summary=f"{submission.report.theme}\n\n{submission.report.executive_summary}" if for_judge else "",
             evaluation_score=past.score,
             score_details={
                 "feedback": past.feedback,
                 "metrics": {metric.name: metric.score for metric in past.metrics},
+                **({"uncovered": past.uncovered} if for_judge else {}),
             },
         )
-        for past, text in zip(view.rounds, texts, strict=True)
+        for past, submission in zip(view.rounds, handed_in, strict=True)
     ]
     return RoundPromptContext(
         user_prompt=view.theme,
