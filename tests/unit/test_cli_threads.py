@@ -117,7 +117,8 @@ def test_contend_runs_as_a_module_under_its_own_name() -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_shell_gets_its_completion(shell: str) -> None:
-    said = said_by(CONTEND, "--show-completion", shell)
+    # Asked of contend itself: `--show-completion` looks for the shell that it was started from.
+    said = said_by(CONTEND, _CONTEND_COMPLETE=f"source_{shell}")
 
     assert (said.code, said.err) == (0, "")
     assert "_CONTEND_COMPLETE" in said.out
@@ -133,7 +134,7 @@ def completed(line: str, **environment: str) -> list[str]:
 def test_commands_options_and_threads_are_completed(terminal: Terminal) -> None:
     where = {"CONTEND_WORKSPACE": str(terminal.workspace)}
 
-    assert completed("contend le") == ["leaderboard"]
+    assert completed("contend lead") == ["leaderboard"]
     assert completed("contend run --max-u") == ["--max-usd"]
     assert completed("contend status bri", **where) == ["bridges-again", "bridges"]
     assert completed("contend status lat", **where) == ["latest"]

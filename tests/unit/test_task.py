@@ -15,7 +15,7 @@ from contend.models.task import (
     OrchestratorTask,
     RoundResult,
     RunUsage,
-    TeamState,
+    TeamStage,
     TeamStatus,
 )
 
@@ -32,7 +32,7 @@ RESULT: dict[str, Any] = {
 }
 
 
-def status(team_id: str, state: TeamState) -> TeamStatus:
+def status(team_id: str, state: TeamStage) -> TeamStatus:
     return TeamStatus(team_id=team_id, team_name=team_id.upper(), status=state)
 
 
@@ -86,14 +86,14 @@ def test_a_team_waits_then_runs_then_ends_and_its_times_are_kept() -> None:
     assert failed.error_message == "no draft"
 
 
-STATES = get_args(TeamState)
+STATES = get_args(TeamStage)
 ALLOWED = {("pending", "running"), *(("running", end) for end in ("completed", "failed", "timeout"))}
 
 
 @pytest.mark.parametrize("before", STATES)
 @pytest.mark.parametrize("after", STATES)
 def test_only_the_named_transitions_are_allowed_and_the_same_changes_nothing(
-    before: TeamState, after: TeamState
+    before: TeamStage, after: TeamStage
 ) -> None:
     team = status("a", before)
     if before == after:

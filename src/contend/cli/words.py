@@ -35,6 +35,7 @@ JAPANESE = {
     "the judge sees no gain in another round": "次のラウンドでの向上は見込めないと判定された",
     "quotes are found in one round": "引用は1ラウンドで終わる",
     # Counted things
+    "{count} question": "質問{count}件",
     "{count} team": "{count}チーム",
     "{count} source": "資料{count}件",
     "{count} document": "文書{count}件",

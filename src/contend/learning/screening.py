@@ -32,7 +32,7 @@ _ORDER = re.compile(
 _SECRET = re.compile(
     r"\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|hf|tvly|AKIA|ASIA|AIza|npm|pypi)[-_]?[A-Za-z0-9_-]{12,}"
     r"|\beyJ[\w-]{8,}\.[\w-]{8,}|-----BEGIN|\b[0-9a-f]{32,}\b"
-    r"|(?=[A-Za-z0-9+/_-]{20,})(?=[A-Za-z+/_-]*\d)(?=[^A-Z]{0,60}[A-Z])(?=[^a-z]{0,60}[a-z])[A-Za-z0-9+/_-]{20,}"
+    r"|(?<![A-Za-z0-9+/_-])(?=[A-Za-z+/_-]*\d)(?=[^A-Z]{0,60}[A-Z])(?=[^a-z]{0,60}[a-z])[A-Za-z0-9+/_-]{20,}"
     r"|\b(?:password|passphrase|passwd|pin code|(?:api|secret|access|private)[ _-]?key"
     r"|(?:access|bearer|auth)[ _-]?token)s?\b"
     r"\s*(?:is|are|was|[:=])\s*\S"
