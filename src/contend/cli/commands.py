@@ -67,6 +67,77 @@ DATASET = Annotated[str, typer.Argument(metavar="DATASET", help="The playbook's 
 _LIMITS = "Limits"
 _MODELS = "Models and learning"
 
+DOCS = Annotated[
+    list[Path] | None,
+    typer.Option("--docs", metavar="PATH", help="A file or folder of your own documents; may be repeated."),
+]
+INSTRUCTIONS = Annotated[
+    Path | None, typer.Option("--instructions", metavar="FILE", help="A text file with further instructions.")
+]
+TEAMS = Annotated[
+    list[str] | None,
+    typer.Option("--team", metavar="NAME", help="A team to enter; may be repeated. Default: as --depth says."),
+]
+SOURCES = Annotated[
+    list[str] | None,
+    typer.Option("--source", metavar="NAME", help="A source to use; may be repeated. Default: all that are on."),
+]
+DEPTH = Annotated[
+    Literal["quick", "standard", "deep"] | None,
+    typer.Option(
+        "--depth", help="One team and round, three teams and up to two rounds (default), or all and up to three."
+    ),
+]
+LENGTH = Annotated[
+    Literal["brief", "standard", "long"] | None,
+    typer.Option("--length", help="About 500, 1,500 or 3,500 words. Default: standard, long for deep."),
+]
+ROUNDS = Annotated[
+    str | None, typer.Option("--rounds", metavar="MIN:MAX", help="Rounds per team, 1 to 10; `2` for exactly two.")
+]
+LEARN_INTO = Annotated[
+    str | None, typer.Option("--dataset", metavar="NAME", help="The playbook to start from and to learn into.")
+]
+LANGUAGE = Annotated[
+    Literal["auto", "en", "ja"] | None, typer.Option("--language", help="Language of prompts and report.")
+]
+MODEL = Annotated[
+    str | None,
+    typer.Option("--model", metavar="NAME", rich_help_panel=_MODELS, help="Model of every role."),
+]
+NO_SYNTHESIS = Annotated[
+    bool,
+    typer.Option("--no-synthesis", help="Publish the winner's report; no editor merges the best parts."),
+]
+NO_LEARN = Annotated[bool, typer.Option("--no-learn", rich_help_panel=_MODELS, help="Write nothing into the playbook.")]
+NO_PLAYBOOK = Annotated[
+    bool, typer.Option("--no-playbook", rich_help_panel=_MODELS, help="Start without the playbook's lessons.")
+]
+MAX_TOKENS = Annotated[
+    int | None, typer.Option("--max-tokens", metavar="N", rich_help_panel=_LIMITS, help="Tokens of the whole run.")
+]
+MAX_USD = Annotated[
+    float | None,
+    typer.Option("--max-usd", metavar="N", rich_help_panel=_LIMITS, help="Money of the whole run; needs prices."),
+]
+MAX_MINUTES = Annotated[
+    float | None,
+    typer.Option("--max-minutes", metavar="N", rich_help_panel=_LIMITS, help="Active minutes of the whole run."),
+]
+MAX_CALLS = Annotated[
+    int | None,
+    typer.Option("--max-calls", metavar="N", rich_help_panel=_LIMITS, help="Model calls of the whole run."),
+]
+REPLAY = Annotated[
+    Path | None,
+    typer.Option(
+        "--replay",
+        metavar="FILE",
+        rich_help_panel=_MODELS,
+        help="Play recorded model replies; no model is asked (env CONTEND_REPLAY).",
+    ),
+]
+
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
@@ -84,87 +155,33 @@ def _uncollected() -> Iterator[None]:
 def run(
     theme: Annotated[str, typer.Argument(metavar="THEME", help="The question, 1 to 8,000 characters.")],
     *,
-    docs: Annotated[
-        list[Path] | None,
-        typer.Option("--docs", metavar="PATH", help="A file or folder of your own documents; may be repeated."),
-    ] = None,
-    instructions: Annotated[
-        Path | None, typer.Option("--instructions", metavar="FILE", help="A text file with further instructions.")
-    ] = None,
-    team: Annotated[
-        list[str] | None,
-        typer.Option("--team", metavar="NAME", help="A team to enter; may be repeated. Default: as --depth says."),
-    ] = None,
-    source: Annotated[
-        list[str] | None,
-        typer.Option("--source", metavar="NAME", help="A source to use; may be repeated. Default: all that are on."),
-    ] = None,
-    depth: Annotated[
-        Literal["quick", "standard", "deep"] | None,
-        typer.Option(
-            "--depth", help="One team and round, three teams and up to two rounds (default), or all and up to three."
-        ),
-    ] = None,
-    length: Annotated[
-        Literal["brief", "standard", "long"] | None,
-        typer.Option("--length", help="About 500, 1,500 or 3,500 words. Default: standard, long for deep."),
-    ] = None,
-    rounds: Annotated[
-        str | None, typer.Option("--rounds", metavar="MIN:MAX", help="Rounds per team, 1 to 10; `2` for exactly two.")
-    ] = None,
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", metavar="NAME", help="The playbook to start from and to learn into.")
-    ] = None,
+    docs: DOCS = None,
+    instructions: INSTRUCTIONS = None,
+    team: TEAMS = None,
+    source: SOURCES = None,
+    depth: DEPTH = None,
+    length: LENGTH = None,
+    rounds: ROUNDS = None,
+    dataset: LEARN_INTO = None,
     thread: Annotated[
         str | None, typer.Option("--thread", metavar="ID", help="The run's thread. Default: a new one.")
     ] = None,
-    language: Annotated[
-        Literal["auto", "en", "ja"] | None, typer.Option("--language", help="Language of prompts and report.")
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option("--model", metavar="NAME", rich_help_panel=_MODELS, help="Model of every role."),
-    ] = None,
+    language: LANGUAGE = None,
+    model: MODEL = None,
     approve: Annotated[
         list[str] | None,
         typer.Option(
             "--approve", metavar="WHAT", help="Wait for a person before it: plan, report, playbook; may be repeated."
         ),
     ] = None,
-    no_synthesis: Annotated[
-        bool,
-        typer.Option("--no-synthesis", help="Publish the winner's report; no editor merges the best parts."),
-    ] = False,
-    no_learn: Annotated[
-        bool, typer.Option("--no-learn", rich_help_panel=_MODELS, help="Write nothing into the playbook.")
-    ] = False,
-    no_playbook: Annotated[
-        bool, typer.Option("--no-playbook", rich_help_panel=_MODELS, help="Start without the playbook's lessons.")
-    ] = False,
-    max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", metavar="N", rich_help_panel=_LIMITS, help="Tokens of the whole run.")
-    ] = None,
-    max_usd: Annotated[
-        float | None,
-        typer.Option("--max-usd", metavar="N", rich_help_panel=_LIMITS, help="Money of the whole run; needs prices."),
-    ] = None,
-    max_minutes: Annotated[
-        float | None,
-        typer.Option("--max-minutes", metavar="N", rich_help_panel=_LIMITS, help="Active minutes of the whole run."),
-    ] = None,
-    max_calls: Annotated[
-        int | None,
-        typer.Option("--max-calls", metavar="N", rich_help_panel=_LIMITS, help="Model calls of the whole run."),
-    ] = None,
-    replay: Annotated[
-        Path | None,
-        typer.Option(
-            "--replay",
-            metavar="FILE",
-            rich_help_panel=_MODELS,
-            help="Play recorded model replies; no model is asked (env CONTEND_REPLAY).",
-        ),
-    ] = None,
+    no_synthesis: NO_SYNTHESIS = False,
+    no_learn: NO_LEARN = False,
+    no_playbook: NO_PLAYBOOK = False,
+    max_tokens: MAX_TOKENS = None,
+    max_usd: MAX_USD = None,
+    max_minutes: MAX_MINUTES = None,
+    max_calls: MAX_CALLS = None,
+    replay: REPLAY = None,
     out: OUT = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would happen and might cost; spend and write nothing.")
@@ -207,6 +224,73 @@ def run(
         return
     raise typer.Exit(
         run_theme(theme, options, thread=thread, workspace=workspace, replay=replay, as_json=as_json, out=out)
+    )
+
+
+def batch(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE.jsonl", help="A JSON object with `theme`, or a question in quotes, on each line."),
+    ],
+    *,
+    results: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Where result lines go. Default: FILE.results.jsonl beside FILE."),
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, max=64, metavar="N", help="Runs at the same time.")] = 2,
+    docs: DOCS = None,
+    instructions: INSTRUCTIONS = None,
+    team: TEAMS = None,
+    source: SOURCES = None,
+    depth: DEPTH = None,
+    length: LENGTH = None,
+    rounds: ROUNDS = None,
+    dataset: LEARN_INTO = None,
+    language: LANGUAGE = None,
+    model: MODEL = None,
+    no_synthesis: NO_SYNTHESIS = False,
+    no_learn: NO_LEARN = False,
+    no_playbook: NO_PLAYBOOK = False,
+    max_tokens: MAX_TOKENS = None,
+    max_usd: MAX_USD = None,
+    max_minutes: MAX_MINUTES = None,
+    max_calls: MAX_CALLS = None,
+    replay: REPLAY = None,
+    as_json: JSON_LINES = False,
+    workspace: WORKSPACE = None,
+) -> None:
+    """Answer each question of FILE.jsonl by a run of its own; the same command again goes on where it stopped.
+
+    Limits hold for each run. Exit codes: 0 all done, 1 some partial or failed,
+    2 no report or bad input, 3 one waits for a person, 130 stopped.
+    """
+    speak(language=language)
+    with _uncollected():
+        from contend.cli.batch import run_batch
+        from contend.cli.options import run_options
+
+    options = run_options(
+        docs=docs,
+        instructions=instructions,
+        rounds=rounds,
+        teams=team,
+        sources=source,
+        approve=None,
+        dataset=dataset,
+        language=language,
+        model=model,
+        max_tokens=max_tokens,
+        max_usd=max_usd,
+        max_minutes=max_minutes,
+        max_calls=max_calls,
+        depth=depth,
+        length=length,
+        synthesis=False if no_synthesis else None,
+        learn=False if no_learn else None,
+        playbook=False if no_playbook else None,
+    )
+    raise typer.Exit(
+        run_batch(file, options, out=results, jobs=jobs, workspace=workspace, replay=replay, as_json=as_json)
     )
 
 

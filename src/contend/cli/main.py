@@ -40,6 +40,7 @@ for command in (
     commands.init,
     commands.doctor,
     commands.run,
+    commands.batch,
     commands.resume,
     commands.status,
     commands.runs,

@@ -157,6 +157,11 @@ JAPANESE = {
     "stopped; go on with `{command}`": "停止しました。続けるには `{command}`",
     "stopped before the run began": "実行が始まる前に停止しました",
     "{reason}; then go on with `{command}`": "{reason}。その後 `{command}` で続けられます",
+    # A batch
+    "{completed} of {all} completed, {partial} partial; results in {file}": (
+        "{all}件中{completed}件が完了、{partial}件が一部のみ完了。結果は {file}"
+    ),
+    "{reason}; the same command goes on": "{reason}。同じコマンドで続けられます",
     # A dry run
     "Dry run: nothing was spent or written.": "試し実行: 何も費やさず、何も書き込んでいません。",
     "the same command without --dry-run": "--dry-run を外した同じコマンド",
@@ -317,6 +322,25 @@ JAPANESE = {
     ),
     "{file}: cannot be read: {why}": "{file}: 読めません: {why}",
     "{file}: not UTF-8 text: save it as UTF-8": "{file}: UTF-8 のテキストではありません。UTF-8 で保存してください",
+    "{file}: holds no question: give one on each line": "{file}: 質問がありません。1行に一つ書いてください",
+    "{where}: no JSON ({why}): give an object with `theme`": (
+        "{where}: JSON ではありません（{why}）。`theme` のあるオブジェクトを書いてください"
+    ),
+    "{where}: neither object nor text: give an object with `theme`": (
+        "{where}: オブジェクトでも文字列でもありません。`theme` のあるオブジェクトを書いてください"
+    ),
+    "{where}: instructions stand there twice: leave out options.instructions": (
+        "{where}: instructions が二つあります。options.instructions を外してください"
+    ),
+    "{where}: id = {id}: {first} has it too: give each its own": (
+        "{where}: id = {id}: {first} と同じです。それぞれ別の id を付けてください"
+    ),
+    "{where}: the same as {first}: leave it out, or give it an `id`": (
+        "{where}: {first} と同じです。この行を外すか、`id` を付けてください"
+    ),
+    "--out {file}: it holds other lines than results: name another file": (
+        "--out {file}: 結果ではない行があります。別のファイルを指定してください"
+    ),
     "--rounds {given}: give MIN:MAX, such as 1:3, or one number": (
         "--rounds {given}: 1:3 のような MIN:MAX か、一つの数を指定してください"
     ),

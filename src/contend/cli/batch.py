@@ -1,0 +1,355 @@
+"""`contend batch`: a run for each line of a file, a result line each; the same command again goes on."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from contend import app
+from contend.cli.board import Board
+from contend.cli.run import STOPPED, until_stopped
+from contend.cli.screen import note, plain_table, say, say_json, screen
+from contend.cli.text import STATUS, plain, score_text, system_fault
+from contend.cli.words import tr
+from contend.errors import ContendError, InputError, UnknownThread
+from contend.models.events import AnyEvent, Detail
+from contend.models.options import Instructions, RunOptions
+from contend.models.record import QuestionText, Record
+from contend.preflight import check_run
+from contend.readiness import NotReady, check_folder
+from contend.run_guard import TERMINAL
+from contend.services import Services
+from contend.settings import Settings, checked, load_settings
+from contend.stores.files import write_file, writing
+from contend.stores.leases import lease
+from contend.theme import checked_theme
+
+_BEGINNING = b'{"id": '
+"""Of each result line: what is left of one that was cut off is told from another file's text."""
+
+
+class Line(Record):
+    """What a line of the file may hold."""
+
+    theme: QuestionText
+    id: str | None = Field(None, min_length=1, max_length=200)
+    options: RunOptions = Field(default_factory=RunOptions)
+    instructions: Instructions | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A line with the options of its run. The same question with the same options has the same thread."""
+
+    where: str
+    id: str | None
+    theme: str
+    options: RunOptions
+
+    @property
+    def thread(self) -> str:
+        asked = [self.id, self.theme, self.options.model_dump(mode="json", exclude_none=True)]
+        return f"batch-{sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]}"
+
+    @property
+    def name(self) -> str:
+        return plain(self.id or self.theme)
+
+
+def run_batch(
+    file: Path,
+    options: RunOptions,
+    *,
+    out: Path | None,
+    jobs: int,
+    workspace: Path | None,
+    replay: Path | None,
+    as_json: bool,
+) -> int:
+    """Run each question of the file that has no result yet; the exit code. A line's own options win over `options`.
+
+    Raises:
+        InputError: the file, a line, or the file of results is not usable; nothing was spent.
+        ContendError: a result could not be written.
+    """
+    settings = load_settings(workspace=workspace, replay=replay)
+    questions = read_questions(file, options)
+    results = Results((out or file.with_name(f"{file.stem}.results.jsonl")).expanduser().absolute())
+    check_folder(results.path.parent, "--out")
+    batch = Batch(questions, results, settings, as_json=as_json)
+    with batch.view() as view:
+        work = until_stopped(batch.run(jobs), on_stop=batch.stopping, at_once=view.stop if view else lambda: None)
+        done = asyncio.run(work)
+    code = STOPPED if done is None else exit_code([batch.statuses.get(each.thread, "") for each in questions])
+    batch.tell_end(code)
+    return code
+
+
+def read_questions(file: Path, shared: RunOptions) -> list[Question]:
+    """The questions of a JSONL file, in order.
+
+    Raises:
+        InputError: the file or a line is not usable; names the line.
+    """
+    try:
+        lines = file.expanduser().read_text("utf-8").split("\n")
+    except OSError as error:
+        raise InputError(tr("{file}: cannot be read: {why}", file=file, why=error.strerror)) from error
+    except UnicodeDecodeError as error:
+        raise InputError(tr("{file}: not UTF-8 text: save it as UTF-8", file=file)) from error
+    questions = [
+        _question(line, f"{file}:{number}", shared) for number, line in enumerate(lines, start=1) if line.strip()
+    ]
+    if not questions:
+        raise InputError(tr("{file}: holds no question: give one on each line", file=file))
+    _check_distinct(questions)
+    return questions
+
+
+def _question(text: str, where: str, shared: RunOptions) -> Question:
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(tr("{where}: no JSON ({why}): give an object with `theme`", where=where, why=error)) from error
+    values = {"theme": given} if isinstance(given, str) else given
+    if not isinstance(values, Mapping):
+        raise InputError(tr("{where}: neither object nor text: give an object with `theme`", where=where))
+    line = checked(Line, values, where)
+    own = line.options.model_dump(exclude_none=True)
+    if line.instructions is not None:
+        if "instructions" in own:
+            raise InputError(tr("{where}: instructions stand there twice: leave out options.instructions", where=where))
+        own["instructions"] = line.instructions
+    options = checked(RunOptions, {**shared.model_dump(exclude_none=True), **own}, where)
+    try:
+        return Question(where, line.id, checked_theme(line.theme), options)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+
+
+def _check_distinct(questions: Sequence[Question]) -> None:
+    """Whether each result can be told from the others."""
+    ids: dict[str, str] = {}
+    for each in questions:
+        first = ids.setdefault(each.id or each.thread, each.where)
+        if first == each.where:
+            continue
+        if each.id:
+            raise InputError(
+                tr("{where}: id = {id}: {first} has it too: give each its own",
+                   where=each.where, id=repr(each.id), first=first)
+            )  # fmt: skip
+        raise InputError(tr("{where}: the same as {first}: leave it out, or give it an `id`",
+                            where=each.where, first=first))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Results:
+    """The file of result lines, one for each thread."""
+
+    path: Path
+
+    def statuses(self) -> dict[str, str]:
+        """How the runs ended that have a line, by thread. A last line that was cut off counts as none.
+
+        Raises:
+            InputError: the file holds something else.
+        """
+        whole, _ = self._parts()
+        try:
+            lines = [json.loads(line) for line in whole.splitlines()]
+            return {str(line["thread"]): str(line["status"]) for line in lines}
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._foreign() from error
+
+    def drop_cut_off(self) -> None:
+        """A line that a full disk cut off goes; its run is on record."""
+        whole, cut_off = self._parts()
+        if cut_off:
+            write_file(self.path, whole)
+
+    def add(self, result: Mapping[str, Any]) -> None:
+        """Append a line by one write."""
+        line = json.dumps(result, ensure_ascii=False)
+        with writing(self.path), self.path.open("ab", buffering=0) as file:
+            file.write(f"{line}\n".encode())
+
+    def _parts(self) -> tuple[bytes, bytes]:
+        """The whole lines, and what stands behind them."""
+        held = b""
+        with writing(self.path), suppress(FileNotFoundError):
+            held = self.path.read_bytes()
+        at = held.rfind(b"\n") + 1
+        if held[at : at + len(_BEGINNING)] != _BEGINNING[: len(held) - at]:
+            raise self._foreign()
+        return held[:at], held[at:]
+
+    def _foreign(self) -> InputError:
+        return InputError(tr("--out {file}: it holds other lines than results: name another file", file=self.path))
+
+
+@dataclass
+class Batch:
+    """The questions, how their runs ended by thread, and the boards of those that go."""
+
+    questions: Sequence[Question]
+    results: Results
+    settings: Settings
+    as_json: bool
+    statuses: dict[str, str] = field(default_factory=dict)
+    boards: dict[Question, Board] = field(default_factory=dict)
+    stage: str = ""
+    console: Console = field(default_factory=screen)
+
+    async def run(self, jobs: int) -> bool:
+        """Run what has no result yet, at most `jobs` at a time.
+
+        Raises:
+            InputError: a line would be refused; nothing was spent.
+            ContendError: a result could not be written.
+        """
+        services = await asyncio.to_thread(lambda: Services(self.settings))
+        try:
+            done = self.results.statuses()
+            await _check(services, [each for each in self.questions if each.thread not in done])
+            batch = f"batch-{sha256(str(self.results.path).encode()).hexdigest()[:16]}"
+            async with lease(self.settings, batch):
+                self.results.drop_cut_off()
+                self.statuses |= self.results.statuses()
+                left = iter([each for each in self.questions if each.thread not in self.statuses])
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(jobs):
+                        group.create_task(self._work(services, left))
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from errors
+        finally:
+            await services.aclose()
+        return True
+
+    async def _work(self, services: Services, left: Iterator[Question]) -> None:
+        for question in left:
+            self.boards[question] = Board(theme=question.theme)
+            try:
+                outcome = await _outcome(services, question, partial(self._show, question))
+            except (ContendError, OSError) as error:
+                reason = system_fault(error) if isinstance(error, OSError) else str(error)
+                self._ended(question, {"status": "not run", "message": reason})
+                continue
+            finally:
+                del self.boards[question]
+            result = _result(question, outcome)
+            if outcome.status in TERMINAL and not outcome.questions:
+                self.results.add(result)
+            self._ended(question, result, waits=bool(outcome.questions))
+
+    def _show(self, question: Question, event: AnyEvent) -> None:
+        if not isinstance(event, Detail):
+            self.boards[question].apply(event)
+        if self.as_json:
+            say_json(event.model_dump(mode="json"), indent=None)
+            sys.stdout.flush()
+
+    def _ended(self, question: Question, result: Mapping[str, Any], *, waits: bool = False) -> None:
+        self.statuses[question.thread] = "waiting" if waits else result["status"]
+        if self.as_json:
+            say_json({"type": "result", "id": question.id, "thread": question.thread, **result}, indent=None)
+            sys.stdout.flush()
+            return
+        status = result["status"]
+        said = tr("Waiting") if waits else tr(STATUS.get(status, "Failed"))
+        best = "" if result.get("best_score") is None else f" {score_text(result['best_score'])}"
+        why = result.get("report") if status == "completed" else result["message"]
+        line = f"{self._counted()}  {question.name}: {said}{best}  {plain(tr(why)) if why else ''}"
+        self.console.print(line, soft_wrap=True)
+
+    def _counted(self) -> str:
+        return f"{len(self.statuses)}/{len(self.questions)}"
+
+    def stopping(self) -> None:
+        self.stage = tr("Stopping; Ctrl-C again ends at once")
+        if not self.console.is_terminal:
+            note(tr("stopping; once more ends at once"))
+
+    def view(self) -> AbstractContextManager[Live | None]:
+        """On a terminal a line for each run that goes."""
+        if self.as_json or not self.console.is_terminal:
+            return nullcontext()
+        return Live(get_renderable=self._table, console=self.console, refresh_per_second=4, transient=True)
+
+    def _table(self) -> Table:
+        table = plain_table(self._counted(), "Theme", "Best", "Now", right={"Best"})
+        for question, board in list(self.boards.items()):
+            best = next((row.best for row in board.rows() if row.rank), None)
+            table.add_row("", question.name, score_text(best) if best is not None else "–", self.stage or board.stage)
+        return table
+
+    def tell_end(self, code: int) -> None:
+        """How many came to which end, and where the results are."""
+        ended = list(self.statuses.values())
+        completed, partial = ended.count("completed"), ended.count("partial")
+        message = tr("{completed} of {all} completed, {partial} partial; results in {file}",
+                     completed=completed, all=len(self.questions), partial=partial, file=self.results.path)  # fmt: skip
+        if code == STOPPED:
+            message = tr("{reason}; the same command goes on", reason=message)
+        if self.as_json:
+            say_json({"type": "outcome", "exit_code": code, "message": message}, indent=None)
+        else:
+            say(message)
+
+
+async def _check(services: Services, questions: Sequence[Question]) -> None:
+    """All that can be refused of a run, once for those with the same options."""
+    for each in {str(each.options): each for each in reversed(questions)}.values():
+        try:
+            await check_run(services, each.theme, [], each.options)
+        except NotReady:
+            raise
+        except InputError as error:
+            raise InputError(f"{each.where}: {error}") from error
+
+
+async def _outcome(services: Services, question: Question, on_event: app.OnEvent) -> app.RunOutcome:
+    """A run's end: of one that ended before, of one that goes on, or of a new one."""
+    try:
+        return await app.resume(question.thread, services=services, on_event=on_event)
+    except UnknownThread:
+        return await app.run(
+            question.theme,
+            thread_id=question.thread,
+            options=question.options,
+            services=services,
+            on_event=on_event,
+        )
+
+
+def _result(question: Question, outcome: app.RunOutcome) -> dict[str, Any]:
+    return {
+        "id": question.id,
+        "thread": question.thread,
+        "theme": question.theme,
+        "status": outcome.status,
+        "message": outcome.message,
+        "best_score": outcome.summary.best_score if outcome.summary else None,
+        "report": outcome.files[0] if outcome.files else None,
+        "usage": outcome.usage.model_dump(mode="json"),
+    }
+
+
+def exit_code(statuses: Sequence[str]) -> int:
+    """0 where all completed, 3 where one waits for a person, 1 where there is a report, else 2."""
+    if set(statuses) == {"completed"}:
+        return 0
+    if "waiting" in statuses:
+        return app.WAITING
+    return 1 if {"completed", "partial"}.intersection(statuses) else 2
