@@ -229,7 +229,7 @@ function roundPart(team, round, id, isLast) {
     el("summary", {}, t("round_n", { n: round.number }), score && ` · ${score}`),
     el("ul.steps", {},
       round.steps.map((step) => stepLine(step, round, id, loops)),
-      round.document && stepRow("submitted", [t("characters", { n: number(round.characters) }), " ", draftPart(id, round.document)]),
+      round.document && stepRow("submitted", [t("characters", { n: number(round.characters) }), " ", draftPart(id, round.document, `${team.id}/${round.number}/submitted`)]),
       round.scored && stepRow("scored", el("span", {}, round.metrics.filter((metric) => metric.applies && metric.weight).map((metric) => `${shownName(metric.name)} ${percent(metric.score)}`).join(" · "))),
       round.judged && stepRow("judged", [el("strong", {}, t(round.judged.exit_reason ? "stops" : "another_round")), " ", round.judged.reasoning])));
 }
@@ -241,7 +241,7 @@ function stepLine(step, round, id, loops) {
   const content = [step.detail];
   if (step.step === "plan" && step.plan) content.splice(0, 1, planPart(step));
   if (step.step === "search") content.push(searchPart(round));
-  if (step.step === "write" && step.document) content.push(" ", draftPart(id, step.document));
+  if (step.step === "write" && step.document) content.push(" ", draftPart(id, step.document, `${step.team_id}/${round.number}/${step.iteration}`));
   if (step.step === "review" && step.feedback) content.splice(0, 1, el("pre", {}, step.feedback));
   return stepRow(key, content);
 }
@@ -259,10 +259,10 @@ function searchPart(round) {
       el("ul.small.quiet", {}, search.hits.slice(0, 5).map((hit) => el("li", {}, hit.title, hit.published_date && ` (${hit.published_date})`)))))));
 }
 
-/** A draft's text, fetched when somebody opens it. */
-function draftPart(id, document) {
+/** A draft's text, fetched when somebody opens it; `place` tells two of the same text apart. */
+function draftPart(id, document, place) {
   const text = el("article.small");
-  const part = el("details", { "data-key": `draft/${document}` }, el("summary", {}, t("read_draft")), text);
+  const part = el("details", { "data-key": `draft/${place}` }, el("summary", {}, t("read_draft")), text);
   part.addEventListener("toggle", async () => {
     if (!part.open || text.childNodes.length) return;
     try {
