@@ -36,6 +36,7 @@ def reader_folder(folder: Path) -> Path:
     (folder / "plan.toml").write_text('search_queries = ["bridge wind vortices"]\n', "utf-8")
     for labels in ("train.jsonl", "validation.jsonl"):
         (folder / labels).write_text(LABELS, "utf-8")
+    (folder / "questions.jsonl").write_text(QUESTIONS, "utf-8")
     (activated / "activate").write_text(":\n", "utf-8")
     # What installs, builds or serves is run by tests of its own.
     for name in ("make", "pip", "python3", "curl"):
@@ -46,6 +47,9 @@ def reader_folder(folder: Path) -> Path:
     return folder
 
 
+QUESTIONS = """{"theme": "Why do bridges hum in the wind?", "options": {"documents": ["papers"], "sources": ["local"]}}
+{"theme": "Whom does the hum of a bridge harm?", "options": {"documents": ["papers"], "sources": ["local"]}}
+"""
 LABELS = """{"question": "What is 2 plus 3?", "answer": "5"}
 {"question": "What is 7 minus 4?", "answer": "3"}
 """
