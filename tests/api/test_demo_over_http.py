@@ -35,6 +35,11 @@ def test_the_recorded_demo_plays_without_a_key(keyless: Api) -> None:
         each["type"] for each in told
     }
     assert keyless.http.get(f"/research/{research}/report").text.startswith("# ")
+    # A comparison is of what reports rest on, as at the terminal; this one lists a source that it read only.
+    compared = keyless.get(f"/research/{research}/compare/{research}")["first"]["sources"]
+    listed = keyless.get(f"/research/{research}/report?format=json")["sources"]
+    assert compared == listed[: len(compared)]
+    assert len(compared) == len(listed) - 1
 
 
 def test_without_a_key_and_documents_a_research_is_refused_with_what_to_give(keyless: Api) -> None:

@@ -28,7 +28,7 @@ def test_a_run_is_asked_approved_watched_and_read_and_a_refresh_loses_nothing(pa
     expect(page.locator("article h1")).to_be_visible()
     page.locator("button.cite").first.click()
     evidence = page.get_by_role("complementary", name="Evidence")
-    expect(evidence.locator("blockquote").first).not_to_be_empty()
+    expect(evidence.locator("blockquote").first).to_contain_text("checkpoint")
     page.keyboard.press("Escape")
     expect(evidence).to_contain_text("Choose a citation")
 
@@ -36,7 +36,7 @@ def test_a_run_is_asked_approved_watched_and_read_and_a_refresh_loses_nothing(pa
     expect(page.get_by_role("row", name="Alpha").first).to_contain_text("done")
     expect(page.get_by_text("Plan", exact=True).first).to_be_visible()
     page.locator("summary", has_text="Read the draft").first.click()
-    expect(page.locator(".round article").first).not_to_be_empty()
+    expect(page.locator(".round article").first).to_contain_text("checkpoint")
 
     page.get_by_role("link", name="Judges").click()
     expect(page.get_by_role("heading", name="Criteria")).to_be_visible()
@@ -78,13 +78,15 @@ def test_bad_input_is_refused_in_the_apis_words_and_nothing_starts(page: Page) -
     expect(page.get_by_label("Your question")).to_have_value(THEME)
 
 
-def test_what_a_model_writes_stays_text(page: Page, endpoint: Vendors) -> None:
-    picture = "<img src=x onerror=alert(1)> checkpoint"
-    endpoint.malform(lambda reply: reply.replace("checkpoint", picture), prompt="research/write")
+def test_markup_in_a_report_is_shown_and_not_read(page: Page) -> None:
+    """The server renders none; the page does not rely on that."""
+    hostile = "# Bridges\n\n<img src=x onerror=alert(1)> [a link](javascript:alert(1)) <b>loud</b>"
+    page.route("**/report?format=md", lambda route: route.fulfill(body=hostile, content_type="text/markdown"))
     ask(page)
 
-    expect(page.locator("article h1")).to_be_visible()
-    assert page.locator("article img").count() == 0
+    article = page.locator("article").first
+    expect(article).to_contain_text("<img src=x onerror=alert(1)> a link <b>loud</b>")
+    assert article.locator("img, b, [href^=javascript]").count() == 0
 
 
 def test_without_a_key_the_recorded_demo_plays_and_says_that_it_is_recorded(page: Page, plain_server: Server) -> None:

@@ -6,7 +6,7 @@ from contend.api.results import report, statistics
 
 
 async def compared(researches: Researches, first: str, second: str) -> ResearchComparison:
-    """What each came to, and which sources both rest on.
+    """What each came to, and which of the sources that they cite are the same.
 
     Raises:
         UnknownThread: one of them is not there.
@@ -25,11 +25,11 @@ async def compared(researches: Researches, first: str, second: str) -> ResearchC
 
 async def _side(researches: Researches, research_id: str) -> Side:
     details = await researches.details(research_id)
-    found = await report(researches, details.research_id) if details.has_report else None
+    written = await report(researches, details.research_id) if details.has_report else None
     return Side(
         research=details,
         statistics=await statistics(researches, research_id),
-        sources=found.sources if found else [],
-        executive_summary=found.executive_summary if found else "",
-        key_findings=found.key_findings if found else [],
+        sources=written.cited_sources() if written else [],
+        executive_summary=written.executive_summary if written else "",
+        key_findings=written.key_findings if written else [],
     )

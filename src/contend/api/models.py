@@ -300,7 +300,7 @@ class Side(Record):
 
 
 class ResearchComparison(Record):
-    """Two researches side by side. Sources are told apart by their addresses."""
+    """Two researches side by side. Sources are those that the reports cite, told apart by their addresses."""
 
     same_question: bool
     first: Side

@@ -87,7 +87,7 @@ def compare_runs(one: str, other: str, *, workspace: Path | None, as_json: bool)
 def _side(thread: str, workspace: Path | None) -> Side:
     run = stored_run(thread, workspace)
     report = report_of(load_settings(workspace=workspace), run.execution.thread_id, run.execution)
-    return Side(run, _criteria(run), None if report is None else report.sources[: report.cited_count()])
+    return Side(run, _criteria(run), None if report is None else report.cited_sources())
 
 
 def _criteria(run: StoredRun) -> Criteria | None:

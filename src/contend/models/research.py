@@ -291,6 +291,10 @@ class ResearchReport(Record):
         numbers = {int(number) for text in texts for number in MARK.findall(without_code(text))}
         return max((number for number in numbers if number <= len(self.sources)), default=len(self.sources))
 
+    def cited_sources(self) -> list[SearchResult]:
+        """Those that the texts cite; the sources after them were read only."""
+        return self.sources[: self.cited_count()]
+
     def to_markdown(self, language: Language = "en", *, folders: Sequence[Path] = ()) -> str:
         """The report as Markdown, in the layout that readers of the format match on.
 

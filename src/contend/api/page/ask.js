@@ -38,11 +38,11 @@ export function problem(error) {
  * @returns `node`, and `offer` to show what the server has: its teams, the recorded demo.
  */
 export function askForm({ theme = "", thread = "", compact = false }) {
-  const said = el("div");
+  const notice = el("div");
   const teams = el("fieldset", { hidden: true });
-  const demo = el("button", { type: "button", hidden: true, title: t("demo_hint"), onclick: () => begin(api.demo, form, said) }, t("demo"));
+  const demo = el("button", { type: "button", hidden: true, title: t("demo_hint"), onclick: () => begin(api.demo, form, notice) }, t("demo"));
   const input = (name, attributes = {}) => el("input", { name, ...attributes });
-  const form = el("form.card.stack", { onsubmit: (event) => start(event, form, said, thread) },
+  const form = el("form.card.stack", { onsubmit: (event) => start(event, form, notice, thread) },
     field(t(thread ? "again" : "question"), el("textarea", { name: "theme", required: true, maxlength: 8000, rows: compact ? 2 : 4 }, theme), compact ? "" : t("question_hint")),
     el("div.grid", {},
       field(t("depth"), options(el("select", { name: "depth" }), ["quick", "standard", "deep"].map((each) => [each, t(`depth_${each}`)]), thread ? "quick" : "standard")),
@@ -59,10 +59,10 @@ export function askForm({ theme = "", thread = "", compact = false }) {
       teams,
       field(t("dataset"), input("dataset", { placeholder: "default", pattern: "[^\\/\\\\]+" }), t("dataset_hint")),
       el("div.row", {}, check("learn", "on", t("learn"), true), check("synthesis", "on", t("synthesis"), true)))),
-    said,
+    notice,
     el("div.row.actions", {},
       el("button.main", { type: "submit" }, t("start")),
-      el("button", { type: "button", onclick: () => estimate(form, said) }, t("estimate")),
+      el("button", { type: "button", onclick: () => showEstimate(form, notice) }, t("estimate")),
       demo));
   const offer = (found) => {
     demo.hidden = !found.demo;
@@ -78,26 +78,26 @@ const check = (name, value, text, checked = false) =>
 
 /** The request that the form stands for; what is left open is left out, so that the server's defaults hold. */
 function requestOf(form) {
-  const given = new FormData(form);
-  const text = (name) => (given.get(name) ?? "").trim();
+  const formData = new FormData(form);
+  const text = (name) => (formData.get(name) ?? "").trim();
   const chosen = {};
   for (const name of ["depth", "length", "language", "instructions", "dataset"]) if (text(name)) chosen[name] = text(name);
   for (const name of ["max_usd", "max_tokens", "max_minutes"]) if (text(name)) chosen[name] = Number(text(name));
   const documents = text("documents").split("\n").map((line) => line.trim()).filter(Boolean);
   if (documents.length) chosen.documents = documents;
-  for (const name of ["approve", "teams"]) if (given.getAll(name).length) chosen[name] = given.getAll(name);
-  for (const name of ["learn", "synthesis"]) if (!given.has(name)) chosen[name] = false;
+  for (const name of ["approve", "teams"]) if (formData.getAll(name).length) chosen[name] = formData.getAll(name);
+  for (const name of ["learn", "synthesis"]) if (!formData.has(name)) chosen[name] = false;
   return { theme: text("theme"), options: chosen };
 }
 
-function start(event, form, said, thread) {
+function start(event, form, notice, thread) {
   event.preventDefault();
   const request = requestOf(form);
-  begin(() => (thread ? api.followUp(thread, request) : api.start(request)), form, said);
+  begin(() => (thread ? api.followUp(thread, request) : api.start(request)), form, notice);
 }
 
-async function begin(ask, form, said) {
-  refill(said, el("p.quiet", { role: "status" }, t("starting")));
+async function begin(ask, form, notice) {
+  refill(notice, el("p.quiet", { role: "status" }, t("starting")));
   for (const button of form.querySelectorAll("button")) button.disabled = true;
   try {
     const { research_id } = await ask();
@@ -105,26 +105,26 @@ async function begin(ask, form, said) {
     if (location.hash.startsWith(target)) dispatchEvent(new HashChangeEvent("hashchange"));
     location.hash = target;
   } catch (error) {
-    refill(said, problem(error));
+    refill(notice, problem(error));
   } finally {
     for (const button of form.querySelectorAll("button")) button.disabled = false;
   }
 }
 
-async function estimate(form, said) {
+async function showEstimate(form, notice) {
   if (!form.reportValidity()) return;
-  refill(said, el("p.quiet", { role: "status" }, t("estimating")));
+  refill(notice, el("p.quiet", { role: "status" }, t("estimating")));
   try {
-    const found = await api.dryRun(requestOf(form));
-    refill(said, el("p.notice", { role: "status" }, estimateLine(found)));
+    const estimate = await api.dryRun(requestOf(form));
+    refill(notice, el("p.notice", { role: "status" }, estimateLine(estimate)));
   } catch (error) {
-    refill(said, problem(error));
+    refill(notice, problem(error));
   }
 }
 
-function estimateLine(found) {
+function estimateLine(estimate) {
   const range = (low, high) => ({ low: number(low), high: number(high) });
-  const line = [t("calls", range(...found.calls)), t("tokens", range(...found.tokens))];
-  line.push(found.usd ? t("usd", { low: found.usd[0].toFixed(2), high: found.usd[1].toFixed(2) }) : t("no_price"));
-  return add(el("span"), [`${found.teams.join(", ")} · ${found.sources.join(", ")}`, el("br"), line.join(" · ")]);
+  const line = [t("calls", range(...estimate.calls)), t("tokens", range(...estimate.tokens))];
+  line.push(estimate.usd ? t("usd", { low: estimate.usd[0].toFixed(2), high: estimate.usd[1].toFixed(2) }) : t("no_price"));
+  return add(el("span"), [`${estimate.teams.join(", ")} · ${estimate.sources.join(", ")}`, el("br"), line.join(" · ")]);
 }

@@ -7,20 +7,20 @@ import { shownName, t } from "./words.js";
 
 /** @param send gives the answers by question id to the run; it resolves when they are taken. */
 export function questionCards(run, questions, send) {
-  const said = el("div");
+  const notice = el("div");
   const answer = async (answers) => {
     try {
-      refill(said);
+      refill(notice);
       await send(answers);
     } catch (error) {
-      refill(said, problem(error));
+      refill(notice, problem(error));
     }
   };
   const all = () => answer(Object.fromEntries(questions.map((each) => [each.id, { type: "approve" }])));
   return el("section.notice.question.stack", { "aria-label": t("decide") },
     el("div.row.spread", {}, el("strong", {}, questions.length > 1 ? t("decide_n", { n: questions.length }) : t("decide")),
       questions.length > 1 && el("button.main", { type: "button", onclick: all }, t("approve_all"))),
-    questions.map((question) => questionCard(run, question, answer)), said);
+    questions.map((question) => questionCard(run, question, answer)), notice);
 }
 
 function questionCard(run, question, answer) {

@@ -33,8 +33,8 @@ async function onePlaybook(dataset, version) {
 /** How a version came about: what was added, changed, deleted. */
 function changes(version) {
   const counts = Object.groupBy(version.delta_items, (item) => item.operation);
-  const told = Object.entries(counts).map(([operation, items]) => `${operation} ${items.length}`);
-  return [version.reason, ...told].filter(Boolean).join(" · ");
+  const operations = Object.entries(counts).map(([operation, items]) => `${operation} ${items.length}`);
+  return [version.reason, ...operations].filter(Boolean).join(" · ");
 }
 
 function lessons(bullets) {

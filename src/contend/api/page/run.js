@@ -22,13 +22,13 @@ class RunView {
     this.id = id;
     this.tab = TABS.includes(tab) ? tab : "";
     this.run = newRun();
-    this.known = null;
+    this.details = null;
     this.head = el("header.stack");
-    this.asked = el("div.stack");
+    this.questionArea = el("div.stack");
     this.tabs = el("div.tabs", { role: "navigation" });
     this.body = el("div");
     this.report = el("div");
-    refill(main, this.head, this.asked, this.tabs, this.body);
+    refill(main, this.head, this.questionArea, this.tabs, this.body);
   }
 
   open() {
@@ -46,7 +46,7 @@ class RunView {
   /** What the events do not say: status, questions that wait, an estimated end. */
   async load() {
     try {
-      this.known = await api.get(this.id);
+      this.details = await api.get(this.id);
       this.progress = await api.progress(this.id).catch(() => null);
     } catch (error) {
       refill(this.body, problem(error));
@@ -74,29 +74,29 @@ class RunView {
   }
 
   status() {
-    if (this.known?.questions.length) return "waiting";
-    return this.known?.outcome === "partial" ? "partial" : this.known?.status ?? "started";
+    if (this.details?.questions.length) return "waiting";
+    return this.details?.outcome === "partial" ? "partial" : this.details?.status ?? "started";
   }
 
   draw() {
     this.drawHead();
     this.drawQuestions();
-    const shown = this.tab || (this.known?.has_report ? "read" : "watch");
+    const shown = this.tab || (this.details?.has_report ? "read" : "watch");
     refill(this.tabs, TABS.map((tab) => el("a", { href: `#/run/${this.id}/${tab}`, "aria-current": tab === shown ? "page" : null }, t(tab))));
     if (shown === "read") this.drawReport();
     else refill(this.body, shown === "watch" ? watchView(this.run, this.id) : judgesView(this.run));
   }
 
   drawHead() {
-    const { run, known } = this;
-    const theme = run.theme || known?.theme || "";
+    const { run, details } = this;
+    const theme = run.theme || details?.theme || "";
     document.title = `${theme.slice(0, 60)} · contend`;
     refill(this.head,
       el(theme.length > 120 ? "h1.long" : "h1", {}, theme),
       el("div.row", {}, statusPill(this.status()), el("span.small.quiet.number", {}, this.facts().join(" · ")),
         el("span.row.actions", {}, this.actions())),
       this.connection && el("p.notice.warn", {}, this.connection),
-      known?.message && !this.isLive() && el("p.small.quiet", {}, known.message),
+      details?.message && !this.isLive() && el("p.small.quiet", {}, details.message),
       run.recorded && el("p.notice", {}, `${t("recorded")} (${run.recorded})`),
       run.warnings.map((text) => el("p.notice.warn", {}, text)));
   }
@@ -108,7 +108,7 @@ class RunView {
       const end = this.isLive() ? Date.now() : Date.parse(run.lastAt);
       facts.push(t("elapsed", { time: duration((end - Date.parse(run.startedAt)) / 1000) }));
     }
-    const spent = run.done?.usage ?? run.spent ?? this.known?.usage;
+    const spent = run.done?.usage ?? run.spent ?? this.details?.usage;
     if (spent?.requests) {
       facts.push(t("calls_used", { n: number(spent.requests) }), t("tokens_used", { n: number(spent.input_tokens + spent.output_tokens) }));
       if (spent.cost_usd !== null) facts.push(t("cost", { n: spent.cost_usd.toFixed(2) }));
@@ -139,15 +139,15 @@ class RunView {
   }
 
   drawQuestions() {
-    const questions = this.known?.questions ?? [];
+    const questions = this.details?.questions ?? [];
     const shown = questions.map((each) => `${each.id} ${nameOf(this.run, each.team_id)}`).join();
     if (this.status() !== "waiting") {
-      this.shownQuestions = "";
-      refill(this.asked);
-    } else if (shown !== this.shownQuestions) {
+      this.drawnQuestions = "";
+      refill(this.questionArea);
+    } else if (shown !== this.drawnQuestions) {
       // Drawn once: an event that comes meanwhile takes nothing from what somebody types.
-      this.shownQuestions = shown;
-      refill(this.asked, questionCards(this.run, questions, (answers) => this.answer(answers)));
+      this.drawnQuestions = shown;
+      refill(this.questionArea, questionCards(this.run, questions, (answers) => this.answer(answers)));
     }
   }
 
@@ -157,12 +157,12 @@ class RunView {
   }
 
   drawReport() {
-    if (!this.known?.has_report) {
+    if (!this.details?.has_report) {
       refill(this.body, el("p.quiet", {}, t("no_report")));
       return;
     }
-    if (this.shownReport !== this.known.execution_id) {
-      this.shownReport = this.known.execution_id;
+    if (this.drawnReport !== this.details.execution_id) {
+      this.drawnReport = this.details.execution_id;
       refill(this.report, el("p.quiet", {}, t("loading")));
       reportView(this.id).then((shown) => refill(this.report, shown, this.askAgain())).catch((error) => refill(this.report, problem(error)));
     }
