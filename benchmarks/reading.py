@@ -22,6 +22,7 @@ from contend.sources.local.documents import LocalDocuments
 from contend.text import estimate_tokens
 
 SIZES = (8_000, 12_000, 20_000, 32_000, 40_000)
+BEFORE_GAPS_TOKENS = 30_000
 CHOSEN_TOKENS = 8_000
 
 
@@ -90,7 +91,13 @@ async def main() -> None:
     for size in SIZES:
         shown = [hits[each["id"]] for each in offered(pool, pinned=[], tokens=size)]
         print(f"{size:7,}  {len(known(facts, shown)) / len(facts):6.1%}   {len(shown):8}", flush=True)
+    first = offered(pool, pinned=[], tokens=BEFORE_GAPS_TOKENS)
     pool, hits = await searched(source, [key["question"], *key["queries"], *key["gaps"]])
+    both = [hits[each["id"]] for each in offered(pool, pinned=[each["id"] for each in first], tokens=SIZES[-1])]
+    print(
+        f"{SIZES[-1]:,} in all, the last {SIZES[-1] - BEFORE_GAPS_TOKENS:,} after searches for gaps: "
+        f"{len(known(facts, both)) / len(facts):.1%}"
+    )
     again = [hits[each["id"]] for each in offered(pool, pinned=[], tokens=SIZES[-1])]
     new = [hit for hit in again if hit not in shown]
     more = sum(estimate_tokens(hit.text) for hit in new)
