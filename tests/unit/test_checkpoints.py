@@ -39,16 +39,3 @@ def test_what_was_kept_unpacked_can_be_read() -> None:
     state = {"draft": PROSE}
 
     assert PackedSerializer().loads_typed(PlainSerializer().dumps_typed(state)) == state
-
-
-def test_what_an_earlier_release_packed_with_its_dictionary_is_read() -> None:
-    packed = bytes.fromhex(
-        "28b52ffd60db004d0300340487886a61b5e6a98be381afe381aae3819ce9b3b4e3828be3818b03cb3fe733da01084974206875"
-        "6d7320696e207468652077696e642061626f76652039206d2f732e200a00241345bf07d86e7d21a6777080fab38209c0edc210"
-        "3c4d5270c0314d4e6c9c370b01"
-    )
-
-    state = PackedSerializer().loads_typed(("msgpack+zstd", packed))
-
-    assert (state["theme"], state["score"], state["options"]["language"]) == ("橋はなぜ鳴るか", 0.725, "ja")
-    assert state["text"] == "It hums in the wind above 9 m/s. " * 8

@@ -9,7 +9,7 @@ from uuid import UUID
 from langchain_core.messages import AIMessage
 from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
-from langgraph.types import Command, Overwrite, Send
+from langgraph.types import Command, Send
 
 from contend.contest.state import ContestState, ContestUpdate
 from contend.errors import InputError
@@ -22,6 +22,7 @@ from contend.models.options import RunOptions
 from contend.models.research import ResearchReport
 from contend.models.task import OrchestratorTask
 from contend.preflight import Opening, asked_of, open_asked, question_in_chat
+from contend.research.state import EMPTIED
 from contend.run_context import identity
 from contend.services import Services
 from contend.team.criteria import made_criteria
@@ -43,9 +44,9 @@ EMPTY: ContestUpdate = {
     "criteria": [],
     "criteria_call": None,
     "criteria_failure": "",
-    "outcomes": Overwrite([]),
+    "outcomes": EMPTIED,
     "near_ties": [],
-    "comparisons": Overwrite([]),
+    "comparisons": EMPTIED,
     "pairwise": {},
     "winner": None,
     "submission": None,

@@ -3,7 +3,6 @@
 import operator
 from typing import Annotated, Any
 
-from langchain_core.messages import AnyMessage
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
@@ -73,44 +72,8 @@ class ContestState(ContestInput, ContestOutput, total=False):
     lessons: dict[str, Any] | None
 
 
-class ContestUpdate(TypedDict, total=False):
-    """A node's partial update."""
-
-    theme: str
-    messages: list[AnyMessage]
-    run_options: dict[str, Any] | None
-    status: RunStatus
-    message: str
-    report: dict[str, Any] | None
-    summary: dict[str, Any] | None
-    files: list[str]
-    asked: dict[str, str]
-    earlier: str
-    given: dict[str, Any]
-    options: dict[str, Any]
-    task: dict[str, Any]
-    execution_id: str
-    fingerprint: dict[str, str]
-    teams: list[dict[str, Any]]
-    sources_off: dict[str, str]
-    warnings: list[str]
-    bullets: list[dict[str, Any]]
-    withheld: dict[str, Any] | None
-    criteria: list[dict[str, Any]]
-    criteria_call: dict[str, Any] | None
-    criteria_failure: str
-    outcomes: object
-    near_ties: list[str]
-    comparisons: object
-    pairwise: dict[str, float]
-    winner: str | None
-    submission: str | None
-    editing: dict[str, Any] | None
-    merged_scores: object
-    merged_comparisons: object
-    problem: str
-    notes: list[str]
-    lessons: dict[str, Any] | None
+ContestUpdate = ContestState
+"""A node's partial update: any of the state's keys."""
 
 
 def input_options(options: RunOptions | None) -> dict[str, Any]:

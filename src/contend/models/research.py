@@ -179,15 +179,6 @@ class Draft(Record):
     bullets_used: list[str] = Field(default_factory=list)
     withheld: list[str] = Field(default_factory=list)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _from_flat(cls, data: object) -> object:
-        """Drafts of the first release had one flat `analysis`."""
-        if isinstance(data, dict) and "analysis" in data:
-            data = dict(data)
-            data["sections"] = [flat_section(data.pop("analysis"))]
-        return data
-
     def placed(self) -> list[PlacedSentence]:
         """Every sentence, item and row in reading order, with its place."""
         placed = [PlacedSentence(f"summary {number}", each) for number, each in enumerate(self.summary, start=1)]

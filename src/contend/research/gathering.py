@@ -25,11 +25,10 @@ async def pool_of(services: Services, state: ResearchState) -> EvidencePool:
     Raises:
         StoreError: it cannot be read.
     """
-    pool = state.get("pool")
-    if isinstance(pool, str):
-        kept: EvidencePool = json.loads(await (await services.run(state)).documents.get(pool))
-        return kept
-    return pool or EMPTY  # runs that an earlier release began have it in their state
+    if not (document := state.get("pool")):
+        return EMPTY
+    pool: EvidencePool = json.loads(await (await services.run(state)).documents.get(document))
+    return pool
 
 
 async def keep_pool(services: Services, state: ResearchState, pool: EvidencePool) -> str:

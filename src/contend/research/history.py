@@ -18,12 +18,9 @@ async def keep_round(run: RunContext, played: Round) -> dict[str, Any]:
 
 
 async def rounds_of(run: RunContext, references: Sequence[Any]) -> list[Round]:
-    """The records. Runs that an earlier release began have them in their state.
+    """The records.
 
     Raises:
         StoreError: one cannot be read.
     """
-    return [
-        await run.rounds.get(each["document"]) if "document" in each else Round.model_validate(each)
-        for each in references
-    ]
+    return [await run.rounds.get(each["document"]) for each in references]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from langgraph.errors import NodeError
-from langgraph.types import Command, Overwrite, interrupt
+from langgraph.types import Command, interrupt
 
 from contend.approval import Rejected, Unusable, apply_answer, question
 from contend.errors import SourceError
@@ -46,7 +46,7 @@ from contend.research.gathering import (
 )
 from contend.research.reading import nearest_passages, pages_to_read, unread_pages
 from contend.research.screening import screened
-from contend.research.state import BEGUN, PageTask, ResearchState, ResearchUpdate, SearchTask
+from contend.research.state import BEGUN, EMPTIED, PageTask, ResearchState, ResearchUpdate, SearchTask
 from contend.research.submitting import submission_of
 from contend.services import Services
 from contend.text import estimate_tokens
@@ -69,7 +69,7 @@ class ResearchNodes:
         if not state.get("task_plan"):
             # A team's round begins with an empty state; each key that is written is a row of every store.
             begun = {} if "next_action" in state else BEGUN
-            known: ResearchState = {**state, **begun}  # type: ignore[typeddict-item]  # an update of the same keys
+            known: ResearchState = {**state, **begun}
             best = await self.services.submission(state.get("best_submission"))
             revision = await self._without_plan(known, best) if best else None
             return {**begun, **(revision or await self._plan(known, best))}
@@ -355,7 +355,7 @@ def unsearched(state: ResearchState, pool: EvidencePool) -> list[str]:
 
 def _emptied(state: ResearchState) -> ResearchUpdate:
     """What grew up to this reading list, where it did: each key that is written is a row of every store."""
-    empty = {key: Overwrite([]) for key in ("found", "failed", "read") if state.get(key)}
+    empty = {key: EMPTIED for key in ("found", "failed", "read") if state.get(key)}
     return cast("ResearchUpdate", empty)
 
 

@@ -12,7 +12,6 @@ from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
 from contend.clock import Reading
-from contend.research.evidence import EvidencePool
 
 NextAction = Literal["research", "write", "review", "end"]
 
@@ -24,6 +23,9 @@ Chat = Annotated[
     Field(description="Instead of a theme: a chat. Its last human message is the question."),
     add_messages,
 ]
+
+EMPTIED: Any = Overwrite([])
+"""Empties a key that parallel branches add to."""
 
 
 class ResearchInput(TypedDict, total=False):
@@ -42,7 +44,7 @@ class ResearchInput(TypedDict, total=False):
     bullets: SkipJsonSchema[list[dict[str, Any]]]
     history: SkipJsonSchema[list[dict[str, Any]]]
     best_submission: SkipJsonSchema[str | None]
-    pool: SkipJsonSchema[EvidencePool | str | None]
+    pool: str | None
     sources_off: SkipJsonSchema[dict[str, str]]
     clock: SkipJsonSchema[Reading | None]
 
@@ -56,7 +58,7 @@ class ResearchOutput(TypedDict, total=False):
 
     submission: str | None
     calls: list[dict[str, Any]]
-    pool: EvidencePool | str | None
+    pool: str | None
     sources_off: dict[str, str]
     clock: Reading | None
     report: dict[str, Any] | None
@@ -138,50 +140,8 @@ class SectionTask(TypedDict):
     research: "ResearchState"
 
 
-class ResearchUpdate(TypedDict, total=False):
-    """A node's partial update."""
-
-    options: dict[str, Any]
-    team: dict[str, Any]
-    execution_id: str
-    theme: str
-    round_number: int
-    brief: str
-    bullets: list[dict[str, Any]]
-    history: list[dict[str, Any]]
-    messages: list[AnyMessage]
-    task_plan: dict[str, Any] | None
-    research_data: list[dict[str, Any]]
-    current_draft: str | None
-    draft_report: dict[str, Any] | None
-    feedback: str | None
-    iteration_count: int
-    next_action: NextAction
-    human_input_required: bool
-    human_input: str | None
-    problem: str
-    asked: dict[str, str]
-    best_submission: str | None
-    found: object
-    failed: object
-    read: object
-    pool: EvidencePool | str | None
-    unread: dict[str, str]
-    passages: list[dict[str, Any]]
-    to_choose: list[str]
-    written_from: list[str]
-    written_sections: object
-    marks: list[dict[str, str]]
-    more_queries: list[str]
-    gaps_searched: bool
-    open_searched: bool
-    nothing_new: bool
-    accepted: bool
-    sources_off: dict[str, str]
-    calls: list[dict[str, Any]]
-    clock: Reading | None
-    submission: str | None
-    report: dict[str, Any] | None
+ResearchUpdate = ResearchState
+"""A node's partial update: any of the state's keys."""
 
 
 BEGUN: ResearchUpdate = {
@@ -201,15 +161,15 @@ BEGUN: ResearchUpdate = {
 FRESH: ResearchUpdate = {
     **BEGUN,
     "problem": "",
-    "found": Overwrite([]),
-    "failed": Overwrite([]),
-    "read": Overwrite([]),
+    "found": EMPTIED,
+    "failed": EMPTIED,
+    "read": EMPTIED,
     "pool": None,
     "unread": {},
     "passages": [],
     "to_choose": [],
     "written_from": [],
-    "written_sections": Overwrite([]),
+    "written_sections": EMPTIED,
     "marks": [],
     "more_queries": [],
     "gaps_searched": False,

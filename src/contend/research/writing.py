@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from langgraph.errors import NodeError
-from langgraph.types import Command, Overwrite
+from langgraph.types import Command
 
 from contend.errors import BudgetExhausted, ContendError, DraftError
 from contend.models.replies import FixesReply, ReviewReply
@@ -25,7 +25,7 @@ from contend.research.ask import (
 from contend.research.checking import marks_of
 from contend.research.feedback import without_instructions
 from contend.research.planting import without_planted
-from contend.research.state import ResearchState, ResearchUpdate, SectionTask, WrittenSection
+from contend.research.state import EMPTIED, ResearchState, ResearchUpdate, SectionTask, WrittenSection
 from contend.services import Services
 from contend.text import shorten
 
@@ -79,7 +79,7 @@ class WritingNodes:
         known: ResearchState = {**state, "calls": [*state.get("calls", []), *calls]}
         return {
             **await self._written(state, draft, offered, marks=[*missing, *await marks_of(draft, offered)]),
-            "written_sections": Overwrite([]),
+            "written_sections": EMPTIED,
             **await spent(self.services, known, usage),
         }
 

@@ -4,12 +4,9 @@ import json
 import zlib
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
-from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
-import ormsgpack
-import zstandard
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
@@ -20,7 +17,7 @@ from contend.errors import StoreError
 from contend.settings import Settings
 
 FAILURE = "failure"
-_PACKED, _PACKED_BEFORE = "+zlib", "+zstd"
+_PACKED = "+zlib"
 _PACKED_FROM = 200
 
 
@@ -47,13 +44,6 @@ class PlainSerializer(JsonPlusSerializer):
         return self
 
 
-@cache
-def _dictionary() -> zstandard.ZstdCompressionDict:
-    """What an earlier release packed checkpoints with: its runs go on. Goes with the release after this one."""
-    shape = json.loads(Path(__file__).with_name("state_shape.json").read_text("utf-8"))
-    return zstandard.ZstdCompressionDict(ormsgpack.packb(shape), dict_type=zstandard.DICT_TYPE_RAWCONTENT)
-
-
 class PackedSerializer(PlainSerializer):
     """Packs all but short values: state is mostly text, and each checkpoint holds the whole of it."""
 
@@ -67,9 +57,6 @@ class PackedSerializer(PlainSerializer):
         kind, stored = data
         if kind.endswith(_PACKED):
             return super().loads_typed((kind.removesuffix(_PACKED), zlib.decompress(stored)))
-        if kind.endswith(_PACKED_BEFORE):
-            plain = zstandard.ZstdDecompressor(dict_data=_dictionary()).decompress(stored)
-            return super().loads_typed((kind.removesuffix(_PACKED_BEFORE), plain))
         return super().loads_typed(data)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from langgraph.errors import NodeError
-from langgraph.types import Command, Overwrite, Send
+from langgraph.types import Command, Send
 
 from contend.errors import BudgetExhausted, ContendError
 from contend.models.evaluation import MetricScore
@@ -16,6 +16,7 @@ from contend.models.task import CallUsage
 from contend.preflight import is_alone
 from contend.prompts.judging import JudgePrompt
 from contend.research.history import keep_round
+from contend.research.state import EMPTIED
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.alone import TeamAlone
@@ -70,7 +71,7 @@ class TeamNodes:
             "best_submission": best.submission if best else None,
             "submission": None,
             "calls": [],
-            "scores": Overwrite([]),
+            "scores": EMPTIED,
         }
 
     async def research_failed(self, state: TeamState, error: NodeError) -> Command[Literal["brief", "finish_run"]]:

@@ -3,13 +3,11 @@
 import operator
 from typing import Annotated, Any, Literal
 
-from langchain_core.messages import AnyMessage
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
 from contend.clock import Reading
 from contend.llm.model import Scope
-from contend.research.evidence import EvidencePool
 from contend.research.state import AskedTheme, Chat
 from contend.run_context import RunContext
 
@@ -47,7 +45,7 @@ class TeamState(TeamInput, total=False):
     rounds: list[dict[str, Any]]
     history: list[dict[str, Any]]
     best_submission: str | None
-    pool: EvidencePool | str | None
+    pool: str | None
     leaderboard_seen: list[dict[str, Any]]
     brief: str
     submission: str | None
@@ -59,33 +57,8 @@ class TeamState(TeamInput, total=False):
     problem: str
 
 
-class TeamUpdate(TypedDict, total=False):
-    """A node's partial update."""
-
-    theme: str
-    messages: list[AnyMessage]
-    asked: dict[str, str]
-    options: dict[str, Any]
-    team: dict[str, Any]
-    execution_id: str
-    bullets: list[dict[str, Any]]
-    sources_off: dict[str, str]
-    criteria: list[dict[str, Any]]
-    round_number: int
-    round_started: str
-    rounds: list[dict[str, Any]]
-    history: list[dict[str, Any]]
-    best_submission: str | None
-    pool: None
-    leaderboard_seen: list[dict[str, Any]]
-    brief: str
-    submission: str | None
-    calls: list[dict[str, Any]]
-    scores: object
-    decision: dict[str, Any]
-    clock: Reading | None
-    retries: int
-    problem: str
+TeamUpdate = TeamState
+"""A node's partial update: any of the state's keys."""
 
 
 class MetricTask(TypedDict):
