@@ -6,13 +6,13 @@ Each node, what it does, and what comes next: → one of these, ⇒ one for each
     open_run        settles options, refuses bad input  → set_criteria
     set_criteria    what a very good report has         ⇒ team
     team            a team's rounds: team.py            → find_near_ties
-    find_near_ties  whose best scores are nearly equal  ⇒ compare_pair, or → pick_winner
-    compare_pair    two reports, in one order           → pick_winner
-    pick_winner     the first of the ranking            → synthesize, approve_report, publish, finish_run
+    find_near_ties  whose best scores are nearly equal  → synthesize, ⇒ compare_pair, or → pick_winner
     synthesize      an editor merges the best parts     ⇒ score_merged, compare_merged, or → choose_report
     score_merged    one metric of the merged report     → choose_report
-    compare_merged  with the winner's, in one order     → choose_report
-    choose_report   the merged one, unless it is worse  → approve_report, publish
+    compare_merged  with the best team's, in one order  → choose_report
+    choose_report   the merged one, unless it is worse  ⇒ compare_pair, or → pick_winner
+    compare_pair    two reports, in one order           → pick_winner
+    pick_winner     the first of the ranking            → approve_report, publish, finish_run
     approve_report  a person looks at it                → approve_report, publish, finish_run
     publish         citations, references, files        → learn, finish_run
     learn           the run's lessons: learning.py      → finish_run

@@ -19,7 +19,7 @@ from contend.settings import ModelsConfig
 from contend.text import estimate_tokens
 
 MOST_COMPARED = 4
-"""Of more teams within a near tie, the first of the ranking are compared: every pair costs two calls."""
+"""Of more teams within a near tie, the first of the ranking are compared: each with the best costs two calls."""
 
 
 class Span(NamedTuple):
@@ -120,7 +120,7 @@ class _Plan:
         if options.synthesis and len(teams) > 1 and not self._compact(options.models["writer"]):
             yield from self._editing(len(teams))
         pairs = min(MOST_COMPARED, len(teams))
-        yield self._pair(Span(0, pairs * (pairs - 1)))
+        yield self._pair(Span(0, 2 * (pairs - 1)))
         if options.learn:
             yield _Step(options.models["reflector"], replies.ReflectionReply, Span(1, 1), _LESSONS, self._draft)
             yield _Step(options.models["curator"], replies.CurationReply, Span(1, 2), _LESSONS)

@@ -89,6 +89,20 @@ async def test_a_merged_report_that_judges_like_less_is_not_published(contest: C
     assert "the merged report was not better" in (outcome.markdown or "")
 
 
+@pytest.mark.parametrize(("merged", "pairs"), [(True, 0), (False, 2)], ids=["published", "left"])
+async def test_a_near_tie_is_compared_only_where_a_teams_report_is_published(
+    contest: Contest, vendors: Vendors, *, merged: bool, pairs: int
+) -> None:
+    config = contest.workspace / "config" / "evaluator.toml"
+    config.write_text("[evaluator]\nnear_tie = 1.0\n", "utf-8")
+    merging(vendors)
+    preferring(vendors, merged=merged)
+
+    await ran(contest)
+
+    assert vendors.prompts().count("pairwise/compare") == 2 + pairs
+
+
 async def test_the_editor_sees_every_report_its_passages_and_what_judges_found(
     contest: Contest, vendors: Vendors
 ) -> None:

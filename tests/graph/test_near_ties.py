@@ -160,15 +160,28 @@ async def test_after_a_budget_has_ended_nobody_is_compared(contest: Contest, ven
     assert "pairwise/compare" not in vendors.prompts()
 
 
-async def test_at_most_four_teams_are_compared(workspace: Path, documents: Path, vendors: Vendors) -> None:
+async def test_the_best_of_at_most_four_teams_is_compared_with_each_other_one(
+    workspace: Path, documents: Path, vendors: Vendors
+) -> None:
     names = ("alpha", "beta", "delta", "epsilon", "gamma")
     contest = contest_of(workspace, documents, vendors, dict(zip(names, (80, 80, 79, 78, 79), strict=True)))
     prefer(vendors, "epsilon")
 
     await played(contest)
 
-    assert vendors.prompts().count("pairwise/compare") == 12
+    assert vendors.prompts().count("pairwise/compare") == 6
     assert order_of(contest)[-1] == "epsilon"
+
+
+async def test_a_team_that_beats_the_best_wins_among_four(workspace: Path, documents: Path, vendors: Vendors) -> None:
+    names = ("alpha", "beta", "delta", "gamma")
+    contest = contest_of(workspace, documents, vendors, dict(zip(names, (80, 79, 79, 79), strict=True)))
+    prefer(vendors, "alpha")
+    prefer(vendors, "gamma")
+
+    await played(contest)
+
+    assert order_of(contest)[:2] == ["gamma", "alpha"]
 
 
 def test_the_commands_that_show_a_ranking_follow(
@@ -336,6 +349,12 @@ def test_keys_are_shares_that_sum_to_half_of_all_pairs(choices: list[str]) -> No
 
     assert all(0 <= key <= 1 for key in keys.values())
     assert not keys or sum(keys.values()) == pytest.approx(2)
+
+
+def test_a_team_that_was_compared_once_and_won_stands_above_whom_it_beat() -> None:
+    wins = [("a", rival, "first") for rival in "cd"] + [(rival, "a", "second") for rival in "cd"]
+
+    assert compared(("a", "b", "second"), ("b", "a", "first"), *wins) == {"a": 2 / 3, "b": 1.0, "c": 0.0, "d": 0.0}
 
 
 # ---- the ranking

@@ -71,7 +71,7 @@ def test_each_team_has_a_node_and_the_one_heard_of_last_is_shown() -> None:
     assert progress.current_node == "researcher"
     assert progress.nodes_completed == ["open_run", "set_criteria", "brief", "supervisor"]
     assert "learn" not in progress.nodes_remaining
-    assert progress.nodes_remaining[-3:] == ["synthesize", "publish", "finish_run"]
+    assert progress.nodes_remaining[-4:] == ["synthesize", "pick_winner", "publish", "finish_run"]
 
 
 def test_a_rejected_draft_goes_back_and_an_accepted_one_is_handed_in() -> None:
@@ -106,8 +106,9 @@ def test_while_a_person_is_asked_there_is_no_end_and_the_wait_does_not_slow_the_
 def test_after_the_teams_come_the_editor_and_the_report() -> None:
     ended = [TeamDone(**_at(6, 12), team_id=team, status="completed") for team in ("a", "b")]
 
-    progress = progress_of([*_begun(), *ended, WinnerPicked(**_at(7, 12), team_id="a", score=0.8, leaderboard=[])])
+    editing = progress_of([*_begun(), *ended])
+    picked = progress_of([*_begun(), *ended, WinnerPicked(**_at(7, 12), team_id="a", score=0.8, leaderboard=[])])
 
-    assert progress.current_node == "synthesize"
-    assert progress.nodes_completed == ["open_run", "set_criteria", "team", "pick_winner"]
-    assert {team.status for team in progress.teams} == {"completed"}
+    assert (editing.current_node, picked.current_node) == ("synthesize", "publish")
+    assert editing.nodes_completed == ["open_run", "set_criteria", "team"]
+    assert {team.status for team in editing.teams} == {"completed"}

@@ -31,8 +31,8 @@ OF_RUN: tuple[ShownNode, ...] = (
     "open_run",
     "set_criteria",
     "team",
-    "pick_winner",
     "synthesize",
+    "pick_winner",
     "publish",
     "learn",
     "finish_run",
@@ -49,6 +49,8 @@ OF_ROUND: tuple[ShownNode, ...] = (
     "judge",
 )
 """In the order in which they come; a round's loops go back from the reviewer to the supervisor."""
+
+_ENDED = frozenset({"completed", "failed", "timeout"})
 
 _AFTER_STEP: dict[str, ShownNode] = {
     "plan": "researcher",
@@ -119,6 +121,8 @@ class _Run:
         if team and not isinstance(event, WinnerPicked | ReportPublished):
             team.follow(event)
             self.last_team = team.team_id
+            if {each.status for each in self.teams.values()} <= _ENDED:
+                self.node = "synthesize"
 
     def _wait(self, event: AnyEvent) -> None:
         if isinstance(event, QuestionAsked):
@@ -133,9 +137,9 @@ def _node_after(event: AnyEvent) -> ShownNode | None:  # noqa: PLR0911 - a line 
         case CriteriaSet():
             return "team"
         case WinnerPicked():
-            return "synthesize" if event.team_id else "finish_run"
+            return "publish" if event.team_id else "finish_run"
         case ReportMerged():
-            return "publish"
+            return "pick_winner"
         case ReportPublished():
             return "learn"
         case Learned() | RunDone():

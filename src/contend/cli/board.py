@@ -81,7 +81,7 @@ class Board:
                 )
             case WinnerPicked():
                 self.rank(event.leaderboard)
-                self.stage = tr("Making the report of the best")
+                self.stage = tr("Publishing the report")
             case ReportMerged() | ReportPublished():
                 done = isinstance(event, ReportPublished)
                 self.stage = tr("Learning from the run") if done else tr("Publishing the report")
@@ -121,6 +121,8 @@ class Board:
                 self.rank(event.leaderboard)
             case TeamDone():
                 row.state = event.status
+                if not any(each.state in {"pending", "running"} for each in self.teams.values()):
+                    self.stage = tr("Making the report of the best")
 
 
 def doing_after(  # noqa: PLR0911 - a line for each event

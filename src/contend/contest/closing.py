@@ -7,11 +7,11 @@ from typing import Any, Literal
 from langchain_core.messages import AIMessage
 from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Send, interrupt
 
 from contend.approval import Approved, Rejected, Unusable, apply_answer, question
 from contend.checks import check_validity
-from contend.contest.comparing import comparisons_of, pairwise_keys
+from contend.contest.comparing import comparisons_of, pairwise_keys, route_to_pairs
 from contend.contest.editing import editing_of, wants_editor
 from contend.contest.failures import dropped_quotes, failure_notes
 from contend.contest.outcomes import BUDGETS, TeamOutcome, outcomes_of, standings, status_of, summary_of, winner_of
@@ -54,7 +54,7 @@ class ClosingNodes:
     services: Services
 
     async def pick_winner(self, state: ContestState) -> ContestUpdate:
-        """The first in the one ranking; none if no team delivered."""
+        """The first in the one ranking; none if no team delivered. Its report is published, or the editor's."""
         keys = await self._kept_keys(state)
         outcomes = outcomes_of({**state, "pairwise": keys})
         winner = winner_of(outcomes)
@@ -66,7 +66,7 @@ class ClosingNodes:
             for outcome in outcomes
             if outcome.best is not None
         }
-        best = winner.best if winner else None
+        best, editing = winner.best if winner else None, editing_of(state)
         if any(outcome.may_win for outcome in outcomes):
             self.services.tell(
                 WinnerPicked(
@@ -79,7 +79,7 @@ class ClosingNodes:
         return {
             "pairwise": keys,
             "winner": winner.team.team_id if winner else None,
-            "submission": best.submission if best else None,
+            "submission": editing.document if editing.published else best.submission if best else None,
             "notes": notes,
             "message": "; ".join(notes),
             "status": "running" if winner else status,
@@ -189,12 +189,9 @@ class ClosingNodes:
             return {"status": status, "message": message}
         return {"status": status, "message": message, "messages": [_answer(state, message)]}
 
-    async def route_after_pick(
-        self, state: ContestState
-    ) -> Literal["synthesize", "approve_report", "publish", "finish_run"]:
-        if state["winner"] is None:
-            return "finish_run"
-        return "synthesize" if wants_editor(await self.services.run(state), state) else await route_to_publishing(state)
+    async def route_after_near_ties(self, state: ContestState) -> list[Send] | Literal["synthesize", "pick_winner"]:
+        """To the editor first: where its report is published, nothing that is read hangs on a near tie."""
+        return "synthesize" if wants_editor(await self.services.run(state), state) else await route_to_pairs(state)
 
     async def _edited(self, state: ContestState, submission: Submission, report: ResearchReport) -> str:
         """The id of the submission with a person's report."""
@@ -290,7 +287,14 @@ def _answer(state: ContestState, text: str) -> AIMessage:
     return AIMessage(text, id=f"answer-{state['execution_id']}")
 
 
-async def route_to_publishing(state: ContestState) -> Literal["approve_report", "publish"]:
+async def route_after_choice(state: ContestState) -> list[Send] | Literal["pick_winner"]:
+    """A team's report is published after all: which one is decided now."""
+    return "pick_winner" if editing_of(state).published else await route_to_pairs(state)
+
+
+async def route_after_pick(state: ContestState) -> Literal["approve_report", "publish", "finish_run"]:
+    if state["winner"] is None:
+        return "finish_run"
     return "approve_report" if "report" in state["options"]["approve"] else "publish"
 
 

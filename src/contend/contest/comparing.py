@@ -1,4 +1,4 @@
-"""A near tie for the win: the teams at the top are compared in pairs by a model, each pair in both orders."""
+"""A near tie for the win: the team with the best score is compared with each one near it, in both orders."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -123,18 +123,17 @@ def near_ties(outcomes: Sequence[TeamOutcome], options: ResolvedOptions) -> list
 
 
 def pairwise_keys(comparisons: Sequence[Comparison]) -> dict[str, float]:
-    """Each team's share of the pairs it won, 0.0 to 1.0; {} where no pair was decided.
+    """Each team's share of its pairs that it won, 0.0 to 1.0; {} where no pair was decided.
 
     A team wins a pair if it was chosen in both orders; anything else is a tie and counts half for both.
     """
     better = {(each.first, each.second): each.better for each in comparisons}
-    teams = sorted({team for pair in better for team in pair})
-    decided = {(a, b): _winner(better.get((a, b)), better.get((b, a))) for a, b in permutations(teams, 2)}
+    ordered = [order for pair in better for order in permutations(pair)]
+    decided = {(a, b): _winner(better.get((a, b)), better.get((b, a))) for a, b in ordered}
     if not any(decided.values()):
         return {}
-    rivals = max(1, len(teams) - 1)
-    points = {a: [_points(decided[a, b], a) for b in teams if b != a] for a in teams}
-    return {team: sum(own) / rivals for team, own in points.items()}
+    points = {team: [_points(won, team) for (a, _), won in decided.items() if a == team] for team, _ in decided}
+    return {team: sum(own) / len(own) for team, own in sorted(points.items())}
 
 
 def _winner(one: str | None, other: str | None) -> str | None:
@@ -146,7 +145,10 @@ def _points(winner: str | None, team: str) -> float:
 
 
 async def route_to_pairs(state: ContestState) -> list[Send] | Literal["pick_winner"]:
-    """Every pair in both orders, all at the same time."""
+    """The team with the best score and each one near it, in both orders, all at the same time.
+
+    Who of the others is better than whom decides no win.
+    """
     best = {outcome.team.team_id: outcome.best for outcome in outcomes_of(state)}
     sends = [
         Send(
@@ -160,7 +162,8 @@ async def route_to_pairs(state: ContestState) -> list[Send] | Literal["pick_winn
                 execution_id=state["execution_id"],
             ),
         )
-        for first, second in permutations(state["near_ties"], 2)
+        for rival in state["near_ties"][1:]
+        for first, second in permutations((state["near_ties"][0], rival))
     ]
     # A router that returns no Send at all ends the graph silently.
     return sends or "pick_winner"

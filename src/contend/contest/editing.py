@@ -141,9 +141,9 @@ class EditingNodes:
         scores = [MetricScore.model_validate(item["score"]) for item in state.get("merged_scores", [])]
         result = evaluation_of(scores, language=options.language) if scores else None
         comparisons = [Comparison.model_validate(each) for each in state.get("merged_comparisons", [])]
-        winner = next(outcome for outcome in outcomes_of(state) if outcome.team.team_id == state["winner"])
+        best = mergeable(outcomes_of(state))[0].score
         score = result.overall if result else None
-        published = bool(editing.document) and not is_worse(score, winner.score, comparisons)
+        published = bool(editing.document) and not is_worse(score, best, comparisons)
         calls = [
             *editing.calls,
             *(CallUsage.model_validate(item["usage"]) for item in state.get("merged_scores", []) if item["usage"]),
@@ -159,18 +159,18 @@ class EditingNodes:
                 published=published,
                 reports=editing.reports,
                 taken=editing.taken,
-                best_score=winner.score,
+                best_score=best,
                 preferred=[_PREFERRED.get(each.better or "", "tie") for each in comparisons],
                 failure=editing.failure,
             )
         )
-        update: ContestUpdate = {"editing": _kept(done)}
-        return {**update, "submission": editing.document} if published else update
+        return {"editing": _kept(done)}
 
     async def route_to_judges(self, state: ContestState) -> list[Send] | Literal["choose_report"]:
         """The merged report to all metrics, and beside the best team's in both orders, at the same time."""
         document = editing_of(state).document
-        if document is None or state["submission"] is None:
+        best = _document(mergeable(outcomes_of(state))[0])
+        if document is None or best is None:
             return "choose_report"
         criteria = state.get("criteria", [])
         # In a process that goes on with the run, what judges said of the teams' citations is known from here alone.
@@ -187,7 +187,7 @@ class EditingNodes:
             round_number=1,
             criteria=criteria,
         )
-        documents = {EDITOR: document, BEST: state["submission"]}
+        documents = {EDITOR: document, BEST: best}
         pairs = [
             CompareTask(
                 first=first,

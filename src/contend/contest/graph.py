@@ -1,14 +1,20 @@
 """The contest graph.
 
-open_run → set_criteria → Send × teams → team → find_near_ties → Send × pairs → compare_pair → pick_winner →
-(synthesize → Send × metrics → score_merged, Send × orders → compare_merged → choose_report) → (approve_report) →
-publish → learn → finish_run.
+open_run → set_criteria → Send × teams → team → find_near_ties →
+(synthesize → Send × metrics → score_merged, Send × orders → compare_merged → choose_report) →
+(Send × pairs → compare_pair) → pick_winner → (approve_report) → publish → learn → finish_run.
 """
 
 from langgraph.graph import END, START, StateGraph
 
-from contend.contest.closing import ClosingNodes, route_after_approval, route_after_publish, route_to_publishing
-from contend.contest.comparing import CompareTask, ComparingNodes, route_to_pairs
+from contend.contest.closing import (
+    ClosingNodes,
+    route_after_approval,
+    route_after_choice,
+    route_after_pick,
+    route_after_publish,
+)
+from contend.contest.comparing import CompareTask, ComparingNodes
 from contend.contest.editing import EditingNodes
 from contend.contest.learning import LearnNode
 from contend.contest.opening import OpeningNode, route_to_teams
@@ -86,17 +92,17 @@ def build_contest_graph(services: Services) -> ContestGraph:
     graph.add_edge("open_run", "set_criteria")
     graph.add_conditional_edges("set_criteria", route_to_teams, ["team"])
     graph.add_edge("team", "find_near_ties")
-    graph.add_conditional_edges("find_near_ties", route_to_pairs, ["compare_pair", "pick_winner"])
-    graph.add_edge("compare_pair", "pick_winner")
     graph.add_conditional_edges(
-        "pick_winner", closing.route_after_pick, ["synthesize", "approve_report", "publish", "finish_run"]
+        "find_near_ties", closing.route_after_near_ties, ["synthesize", "compare_pair", "pick_winner"]
     )
     graph.add_conditional_edges(
         "synthesize", editing.route_to_judges, ["score_merged", "compare_merged", "choose_report"]
     )
     graph.add_edge("score_merged", "choose_report")
     graph.add_edge("compare_merged", "choose_report")
-    graph.add_conditional_edges("choose_report", route_to_publishing, ["approve_report", "publish"])
+    graph.add_conditional_edges("choose_report", route_after_choice, ["compare_pair", "pick_winner"])
+    graph.add_edge("compare_pair", "pick_winner")
+    graph.add_conditional_edges("pick_winner", route_after_pick, ["approve_report", "publish", "finish_run"])
     graph.add_conditional_edges("approve_report", route_after_approval, ["approve_report", "publish", "finish_run"])
     graph.add_conditional_edges("publish", route_after_publish, ["learn", "finish_run"])
     graph.add_edge("learn", "finish_run")
