@@ -9,6 +9,7 @@ from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
+from contend.agent_server import note_rollbacks
 from contend.settings import load_settings
 from contend.stores.checkpoints import open_checkpointer
 
@@ -35,4 +36,5 @@ _settle_runs_at_once()
 async def checkpointer() -> AsyncIterator[BaseCheckpointSaver[Any]]:
     """Redis where `CONTEND_REDIS_URL` is set, else SQLite, unless the settings name another."""
     async with open_checkpointer(await asyncio.to_thread(load_settings)) as saver:
+        note_rollbacks(saver)
         yield saver

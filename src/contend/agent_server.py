@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any, Self, cast
@@ -24,10 +24,18 @@ from contend.errors import InputError, StoreError, UnknownThread
 from contend.langgraph_compat import as_subclass
 from contend.models.options import run_options
 from contend.models.record import Record
-from contend.run_guard import check_resumable, is_finished, note_going_on, note_stopped, note_waiting, run_guard
+from contend.run_guard import (
+    check_resumable,
+    is_finished,
+    note_going_on,
+    note_rolled_back,
+    note_stopped,
+    note_waiting,
+    run_guard,
+)
 from contend.services import Services
 from contend.settings import checked, load_settings
-from contend.stores.checkpoints import keep_latest_run
+from contend.stores.checkpoints import ReportsRollbacks, keep_latest_run
 from contend.stores.leases import Lease
 
 _LOG = logging.getLogger(__name__)
@@ -254,6 +262,27 @@ DEMO = {"contend": "demo"}
 async def server_services(*, demo: bool = False) -> Services:
     """The container of this server's process, or the demo's: its graphs and its HTTP API share them."""
     return await _PROCESS.services(demo=demo)
+
+
+def note_rollbacks(saver: BaseCheckpointSaver[Any]) -> None:
+    """Let the record know of runs whose checkpoints the server's saver deletes: they cannot go on."""
+    going: set[asyncio.Task[None]] = set()
+
+    async def note(threads: Iterable[str]) -> None:
+        services = await server_services()
+        for thread_id in threads:
+            kept = await saver.aget_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
+            values = kept.checkpoint["channel_values"] if kept else {}
+            await note_rolled_back(services, thread_id, values.get("execution_id", ""))
+
+    def begin(threads: Iterable[str]) -> None:
+        # Not awaited: the server deletes a run twice at once, and answers 404 where the first takes its time.
+        task = asyncio.create_task(note(threads))
+        going.add(task)
+        task.add_done_callback(going.discard)
+
+    if isinstance(saver, ReportsRollbacks):
+        saver.on_rollback = begin
 
 
 @asynccontextmanager

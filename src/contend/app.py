@@ -197,10 +197,32 @@ async def status(thread_id: str, *, services: Services | None = None, settings: 
     """
     thread = checked_thread(thread_id)
     async with _services(services, settings) as live:
-        if not has_checkpoints(live.settings):
-            raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
-        async with _graph(live) as graph:
-            snapshot = await _Run(live, graph, thread).snapshot()
+        return await _where_it_stands(live, thread, await _snapshot(live, thread))
+
+
+async def check_goes_on(thread_id: str, *, services: Services) -> RunOutcome:
+    """Where a thread's unfinished run stands, once it is sure that it may go on.
+
+    Raises:
+        UnknownThread: no run is known under this thread.
+        RunChanged: config or prompts changed since it began.
+        CheckpointError: its checkpoints are gone.
+    """
+    thread = checked_thread(thread_id)
+    snapshot = await _snapshot(services, thread)
+    if not is_finished(snapshot):
+        await check_resumable(services, thread, snapshot)
+    return await _where_it_stands(services, thread, snapshot)
+
+
+async def _snapshot(live: Services, thread: str) -> StateSnapshot:
+    if not has_checkpoints(live.settings):
+        raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
+    async with _graph(live) as graph:
+        return await _Run(live, graph, thread).snapshot()
+
+
+async def _where_it_stands(live: Services, thread: str, snapshot: StateSnapshot) -> RunOutcome:
     if is_unopened(snapshot):
         return _unopened(thread, snapshot)
     check_contest(thread, snapshot)

@@ -259,10 +259,13 @@ def question_event(question: Question) -> QuestionAsked:
     )
 
 
+WAITING = "waiting for a person: "
+"""So begins what a run says of itself while it waits, and only then."""
+
+
 def waiting_line(questions: Sequence[Question]) -> str:
     """What a run says of itself while it waits."""
-    about = ", ".join(f"{question.asked} of {question.team_id or 'the run'}" for question in questions)
-    return f"waiting for a person: {about}"
+    return WAITING + ", ".join(f"{question.asked} of {question.team_id or 'the run'}" for question in questions)
 
 
 def _found(questions: Sequence[Question], name: str) -> str:

@@ -17,6 +17,7 @@ from contend.stores.checkpoints import checkpoints_place
 from contend.stores.leases import Lease, checked_thread, lease
 
 TERMINAL = frozenset({"completed", "partial", "failed"})
+_ROLLED_BACK = "rolled back by whoever had started it: nothing is left to go on with; ask the question anew"
 
 
 @asynccontextmanager
@@ -123,6 +124,18 @@ async def note_stopped(services: Services, thread_id: str, *, going_on: str = ""
         message = f"stopped; go on with {going_on or f'`contend resume {thread_id}`'}"
         services.record.save_event(RunStopped(execution_id=latest.execution_id, message=message))
         await services.record.set_execution_status(latest.execution_id, "interrupted", message)
+        services.close_run(latest.execution_id)
+
+
+async def note_rolled_back(services: Services, thread_id: str, kept: str) -> None:
+    """A run whose checkpoints its caller had deleted is on record as failed, with what it cost.
+
+    `kept` is the execution that the thread's checkpoints hold now, "" where they hold none.
+    """
+    latest = await services.record.latest_execution(thread_id)
+    if latest is not None and latest.status not in TERMINAL and latest.execution_id != kept:
+        services.record.save_event(RunStopped(execution_id=latest.execution_id, message=_ROLLED_BACK))
+        await services.record.set_execution_status(latest.execution_id, "failed", _ROLLED_BACK)
         services.close_run(latest.execution_id)
 
 

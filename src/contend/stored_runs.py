@@ -1,5 +1,6 @@
 """Runs as the record has them, for whoever shows them: where one stands, how far it came, its report."""
 
+from contend.approval import WAITING
 from contend.errors import InputError, UnknownThread
 from contend.models.record import Record
 from contend.models.research import ResearchReport
@@ -56,6 +57,11 @@ async def status_of(settings: Settings, execution: ExecutionRow) -> RunStatus:
 def message_of(execution: ExecutionRow, status: RunStatus) -> str:
     """What a run says of itself, or why it can't."""
     return execution.message if status == execution.status else "nobody works on it: the process ended"
+
+
+def is_waiting(execution: ExecutionRow) -> bool:
+    """Whether a person is asked; another run that is interrupted was stopped."""
+    return execution.status == "interrupted" and execution.message.startswith(WAITING)
 
 
 def report_of(settings: Settings, thread: str, execution: ExecutionRow | None) -> ResearchReport | None:

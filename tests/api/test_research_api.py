@@ -2,11 +2,13 @@
 
 import time
 from itertools import islice
+from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
 
 from fakes.api_client import Api
+from fakes.contests import Contest
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash?"
@@ -98,6 +100,9 @@ def test_a_client_that_lost_its_connection_goes_on_where_it_was(api: Api) -> Non
 def test_plans_of_two_teams_are_edited_and_approved_one_after_the_other(api: Api) -> None:
     research = api.start(THEME, enable_human_intervention=True, options={"learn": False})
     api.until(research, "status", status="interrupted")
+    listed = next(each for each in api.get("/research")["items"] if each["research_id"] == research)
+    assert (listed["status"], listed["waiting"]) == ("interrupted", True)
+    assert api.get(f"/research/{research}/progress")["estimated_completion_time"] is None
     questions = {each["team_id"]: each for each in api.get(f"/research/{research}/questions")["questions"]}
     assert set(questions) == {"alpha", "beta"}
     for team_id, question in questions.items():
@@ -137,6 +142,7 @@ def test_a_cancelled_research_stops_says_so_and_goes_on(api: Api, endpoint: Vend
     cancelled = api.http.delete(f"/research/{research}")
     endpoint.heal()
     again = api.http.delete(f"/research/{research}")
+    stopped = api.get(f"/research/{research}/progress")
     resumed = api.http.post(f"/research/{research}/resume")
     ended = api.until(research, "run_done")
 
@@ -147,10 +153,72 @@ def test_a_cancelled_research_stops_says_so_and_goes_on(api: Api, endpoint: Vend
     assert (cancelled.status_code, cancelled.json()["status"]) == (200, "interrupted")
     assert "contend resume" in cancelled.json()["message"]
     assert (again.status_code, again.json()["status"]) == (200, "interrupted")
+    assert (stopped["estimated_completion_time"], stopped["teams"][0]["status"]) == (None, "interrupted")
     assert resumed.status_code == 202
     assert ended["status"] == "completed"
     assert [event["type"] for event in api.events(research)].count("run_stopped") == 1
     assert api.http.delete(f"/research/{research}").status_code == 409
+
+
+def test_a_research_that_is_cancelled_in_the_queue_says_so_and_goes_on_as_it_was_asked(
+    api: Api, endpoint: Vendors
+) -> None:
+    endpoint.hang(prompt="supervisor/plan")
+    options = {"teams": ["alpha"], "learn": False}
+    working = [api.start(THEME, options=options) for _ in range(4)]
+    while len(endpoint.hung) < len(working):
+        time.sleep(0.02)
+    queued = api.start(THEME, options={**options, "dataset": "of-the-queue"})
+    before = api.get(f"/research/{queued}")["status"]
+
+    cancelled = api.http.delete(f"/research/{queued}").json()
+    listed = {each["research_id"]: each for each in api.get("/research")["items"]}
+    for research in working:
+        api.http.delete(f"/research/{research}")
+    endpoint.heal()
+    resumed = api.http.post(f"/research/{queued}/resume")
+    ended = api.until(queued, "run_done")
+
+    assert (before, cancelled["status"]) == ("started", "interrupted")
+    assert cancelled["message"] == "stopped before it began: nothing is spent, and it can go on"
+    assert (listed[queued]["status"], listed[queued]["outcome"]) == ("interrupted", None)
+    assert {listed[each]["status"] for each in working} == {"processing"}
+    assert all(listed[each]["progress"]["teams"][0]["current_node"] == "supervisor" for each in working)
+    assert (resumed.status_code, ended["status"]) == (202, "completed")
+    assert api.get(f"/research/{queued}")["dataset"] == "of-the-queue"
+
+
+async def test_a_research_that_began_with_another_config_is_refused_with_the_difference(
+    api: Api, endpoint: Vendors, shared_documents: Path
+) -> None:
+    contest = Contest(api.server.workspace, shared_documents, endpoint.base_url)
+    team = api.server.workspace / "config" / "teams" / "alpha.toml"
+    kept, research = team.read_text("utf-8"), str(uuid4())
+    team.write_text(f"{kept}# of another time\n", "utf-8")
+    await contest.run(THEME, thread_id=research, teams=["alpha"], approve=["plan"], learn=False)
+    team.write_text(kept, "utf-8")
+
+    answered = api.http.post(f"/research/{research}/answers", json={"decision": "approve"})
+
+    assert answered.status_code == 409
+    assert "changed since the run began: config/teams/alpha.toml" in answered.json()["detail"]
+    details = api.get(f"/research/{research}")
+    assert (details["status"], details["waiting"], len(details["questions"])) == ("interrupted", True, 1)
+
+
+def test_a_deleted_research_is_gone_and_one_at_work_is_not_deleted(api: Api, endpoint: Vendors, finished: str) -> None:
+    endpoint.hang(prompt="supervisor/plan")
+    working = api.start(THEME, options={"teams": ["alpha"], "learn": False})
+    while not endpoint.hung:
+        time.sleep(0.02)
+
+    refused = api.http.delete(f"/research/{working}/data")
+    deleted = api.http.delete(f"/research/{finished}/data")
+    api.http.delete(f"/research/{working}")
+
+    assert (refused.status_code, deleted.status_code) == (409, 204)
+    assert api.http.get(f"/research/{finished}").status_code == 404
+    assert finished not in [each["research_id"] for each in api.get("/research?limit=200")["items"]]
 
 
 def test_a_further_question_is_a_run_of_its_own_on_the_thread(api: Api, finished: str) -> None:

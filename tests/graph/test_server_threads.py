@@ -1,5 +1,6 @@
 """What befalls a thread on a real Agent Server: cancelled, rolled back, asked twice, copied. It stays usable."""
 
+import asyncio
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -7,6 +8,9 @@ from typing import Any
 import pytest
 from langgraph_sdk.schema import MultitaskStrategy
 
+from contend.models.rows import ExecutionRow
+from contend.services import Services
+from contend.settings import load_settings
 from fakes.servers import Server
 from fakes.vendors import Vendors
 
@@ -45,6 +49,14 @@ def joined(server: Server, thread: str, run: Mapping[str, Any]) -> dict[str, Any
 
 def runs_in_history(server: Server, thread: str) -> set[str]:
     return {str(state["metadata"]["run_id"]) for state in server.client.threads.get_history(thread, limit=1000)}
+
+
+async def on_record(server: Server, thread: str) -> ExecutionRow:
+    services = Services(load_settings(workspace=server.workspace))
+    row = await services.record.latest_execution(thread)
+    await services.aclose()
+    assert row is not None
+    return row
 
 
 @pytest.mark.parametrize("strategy", ["rollback", "interrupt"])
@@ -93,6 +105,10 @@ def test_a_run_that_is_rolled_back_leaves_the_thread_at_its_last_report(
 
     state = server.client.threads.get_state(thread)
     assert (state["checkpoint"], state["values"]) == (before["checkpoint"], before["values"])
+    # The record follows the checkpoints.
+    while (row := asyncio.run(on_record(server, thread))).status != "failed":
+        time.sleep(0.02)
+    assert (row.theme, row.status, row.message.partition(" by ")[0]) == (THEME, "failed", "rolled back")
     ended = server.run("contend", {"theme": THEME}, thread_id=thread, context=OPTIONS)
     assert ended["report"]["theme"] == THEME
     assert server.client.threads.get(thread)["status"] == "idle"

@@ -93,14 +93,22 @@ def test_the_end_is_estimated_at_the_pace_of_the_calls_made() -> None:
 
 def test_while_a_person_is_asked_there_is_no_end_and_the_wait_does_not_slow_the_pace() -> None:
     asked = QuestionAsked(**_at(2, 5), question_id="q", asked="plan", team_id="a", description="Plan of team A")
-    waiting = progress_of([*_begun(), asked])
-    resumed = RunResumed(execution_id=RUN, at=BEGAN + timedelta(minutes=62))
+    waiting = progress_of([*_begun(), asked], is_going=False)
+    resumed = RunResumed(execution_id=RUN, at=BEGAN + timedelta(minutes=62), answers={"q": {"type": "approve"}})
 
     progress = progress_of([*_begun(), asked, resumed, _step("a", "write", 65, 10)])
 
-    assert (waiting.estimated_completion_time, waiting.teams[0].status) == (None, "waiting")
+    assert waiting.estimated_completion_time is None
+    assert [team.status for team in waiting.teams] == ["waiting", "interrupted"]
     assert progress.estimated_completion_time is not None
     assert progress.estimated_completion_time - utc_now() < timedelta(minutes=11)
+
+
+def test_a_team_whose_plan_was_answered_is_at_work_at_once() -> None:
+    asked = QuestionAsked(**_at(2, 5), question_id="q", asked="plan", team_id="a", description="Plan of team A")
+    resumed = RunResumed(execution_id=RUN, at=BEGAN + timedelta(minutes=62), answers={"q": {"type": "approve"}})
+
+    assert [team.status for team in progress_of([*_begun(), asked, resumed]).teams] == ["running", "running"]
 
 
 def test_after_the_teams_come_the_editor_and_the_report() -> None:

@@ -123,10 +123,10 @@ class ResearchResponse(Record):
 
 
 class TeamProgress(Record):
-    """Where one team is. `status` is pending until it has begun."""
+    """Where one team is. `status` is pending until it has begun, interrupted where the research has stopped."""
 
     team_id: Identifier
-    status: Literal["pending", "running", "waiting", "completed", "failed", "timeout"]
+    status: Literal["pending", "running", "waiting", "interrupted", "completed", "failed", "timeout"]
     round_number: _WHOLE
     max_rounds: int = Field(ge=1)
     current_iteration: _WHOLE
@@ -180,7 +180,11 @@ def shown_node(node: str) -> str:
 
 
 class ResearchItem(ResearchResponse):
-    """A research in the history. `outcome` tells a partial run from a completed one; null before it has begun."""
+    """A research in the history. `outcome` tells a partial run from a completed one; null before it has begun.
+
+    Of those that are interrupted, a person is asked where `waiting` is true; the others go on by …/resume. `progress`
+    is told while the teams are at work.
+    """
 
     model_config = _example(
         research_id="0b9f3c6e-4f43-4b2c-9a3a-0f6f2f1f7a55",
@@ -189,6 +193,8 @@ class ResearchItem(ResearchResponse):
         created_at="2026-01-15T10:00:00Z",
         theme="Why do long bridges hum in the wind?",
         outcome="completed",
+        waiting=False,
+        progress=None,
         finished_at="2026-01-15T10:04:00Z",
         winner_team_id="scholar",
         best_score=0.874,
@@ -197,6 +203,8 @@ class ResearchItem(ResearchResponse):
 
     theme: str
     outcome: RunStatus | None = None
+    waiting: bool = False
+    progress: ProgressInfo | None = None
     finished_at: UtcDatetime | None = None
     winner_team_id: Identifier | None = None
     best_score: Score | None = None

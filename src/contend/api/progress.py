@@ -70,6 +70,7 @@ class _Team:
     round_number: int = 0
     iteration: int = 0
     node: ShownNode = "brief"
+    question_id: str = ""
 
     def follow(self, event: AnyEvent) -> None:
         match event:
@@ -89,7 +90,7 @@ class _Team:
             case RoundJudged():
                 self.node = "brief" if event.exit_reason is None else "judge"
             case QuestionAsked():
-                self.status, self.node = "waiting", "supervisor"
+                self.status, self.node, self.question_id = "waiting", "supervisor", event.question_id
             case TeamDone():
                 self.status = event.status
 
@@ -105,16 +106,16 @@ class _Run:
     last_team: str = ""
     spent: RunUsage = field(default_factory=RunUsage)
     last_at: datetime | None = None
-    waited: timedelta = field(default_factory=timedelta)
-    waits_since: datetime | None = None
+    idle: timedelta = field(default_factory=timedelta)
 
     def follow(self, event: AnyEvent) -> None:
+        if isinstance(event, RunResumed):
+            self._go_on(event)
         self.spent, self.last_at = event.spent or self.spent, event.at
         if isinstance(event, RunStarted):
             # A further question on the thread is a run of its own.
             self.__init__(started=event, node="set_criteria", last_at=event.at)  # type: ignore[misc]  # begins anew
             self.teams = {team_id: _Team(team_id) for team_id in event.teams}
-        self._wait(event)
         self.node = _node_after(event) or self.node
         self.done = self.done or isinstance(event, RunDone)
         team = self.teams.get(getattr(event, "team_id", None) or "")
@@ -124,11 +125,12 @@ class _Run:
             if {each.status for each in self.teams.values()} <= _ENDED:
                 self.node = "synthesize"
 
-    def _wait(self, event: AnyEvent) -> None:
-        if isinstance(event, QuestionAsked):
-            self.waits_since = self.waits_since or event.at
-        elif isinstance(event, RunResumed) and self.waits_since:
-            self.waited, self.waits_since = self.waited + (event.at - self.waits_since), None
+    def _go_on(self, event: RunResumed) -> None:
+        # Whether it waited, was stopped or its process ended: nobody worked since the event before.
+        self.idle += event.at - (self.last_at or event.at)
+        for team in self.teams.values():
+            if team.question_id in event.answers:
+                team.status = "running"
 
 
 def _node_after(event: AnyEvent) -> ShownNode | None:  # noqa: PLR0911 - a line for each event
@@ -151,8 +153,8 @@ def _node_after(event: AnyEvent) -> ShownNode | None:  # noqa: PLR0911 - a line 
     return None
 
 
-def progress_of(events: Iterable[AnyEvent]) -> ProgressInfo:
-    """How far a run is, from all that it told so far."""
+def progress_of(events: Iterable[AnyEvent], *, is_going: bool = True) -> ProgressInfo:
+    """How far a run is, from all that it told so far. One that waits or has stopped has no end in sight."""
     run = _Run()
     for event in events:
         run.follow(event)
@@ -166,17 +168,17 @@ def progress_of(events: Iterable[AnyEvent]) -> ProgressInfo:
         current_node=team.node if playing and team else run.node,
         nodes_completed=completed,
         nodes_remaining=remaining,
-        teams=[_told(each, options) for each in run.teams.values()],
+        teams=[_told(each, options, is_going=is_going) for each in run.teams.values()],
         spent=run.spent,
-        estimated_completion_time=_end(run),
+        estimated_completion_time=_end(run) if is_going else None,
     )
 
 
-def _told(team: _Team, options: dict[str, int]) -> TeamProgress:
+def _told(team: _Team, options: dict[str, int], *, is_going: bool) -> TeamProgress:
     return TeamProgress.model_validate(
         {
             "team_id": team.team_id,
-            "status": team.status,
+            "status": "interrupted" if team.status == "running" and not is_going else team.status,
             "round_number": team.round_number,
             "max_rounds": max(options.get("max_rounds", 1), team.round_number),
             "current_iteration": team.iteration,
@@ -200,11 +202,11 @@ def _around(run: _Run, team: _Team | None, options: dict[str, int]) -> tuple[lis
 
 
 def _end(run: _Run) -> datetime | None:
-    """When the run may end: the calls to come at the pace of those made; None before the first, and while it waits."""
-    if run.done or run.waits_since or run.started is None or run.last_at is None or not run.spent.requests:
+    """When the run may end: the calls to come at the pace of those made; None before the first."""
+    if run.done or run.started is None or run.last_at is None or not run.spent.requests:
         return None
     expected = sum(run.started.calls) / 2
     expected = expected if run.spent.requests < expected else run.started.calls[1]
-    worked = run.last_at - run.started.at - run.waited
+    worked = run.last_at - run.started.at - run.idle
     left = max(0.0, expected - run.spent.requests) / run.spent.requests * worked
     return utc_now() + left

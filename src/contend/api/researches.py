@@ -11,14 +11,16 @@ from uuid import UUID, uuid4
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEntityError
 
-from contend import app
+from contend import app, deletion
 from contend.agent_server import DEMO, server_services
 from contend.api.models import (
+    ProgressInfo,
     ResearchDetails,
     ResearchItem,
     ResearchPage,
     ResearchRequest,
     ResearchResponse,
+    ResearchStatus,
 )
 from contend.api.progress import progress_of
 from contend.app import DryRun, RunOutcome
@@ -26,18 +28,23 @@ from contend.approval import Question, chosen_answers
 from contend.contest.state import input_options
 from contend.demo import demo_options, demo_question, has_demo
 from contend.errors import InputError, ThreadBusy, UnknownThread
-from contend.models.options import RunOptions
 from contend.models.rows import ExecutionRow, KeptEvent
 from contend.models.task import RunStatus
 from contend.services import Services
-from contend.stored_runs import message_of, read_run, status_of
+from contend.stored_runs import is_waiting, message_of, read_run, status_of
 from contend.stores.leases import checked_thread, is_leased
 
 GRAPH = "contend"
 _QUEUED = "waits for a place in the queue"
 _OPENING = "is checked and opened"
 _AT_WORK = "the teams are at work"
-_AT_WORK_STATES = {"pending": _QUEUED, "running": _OPENING}
+_BEFORE_BEGIN: Mapping[str, tuple[ResearchStatus, str]] = {
+    "pending": ("started", _QUEUED),
+    "running": ("processing", _OPENING),
+    "interrupted": ("interrupted", "stopped before it began: nothing is spent, and it can go on"),
+}
+"""A research that is not on record yet, by the state of its run at the server."""
+_MOST_UNOPENED = 100
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,7 @@ class Researches:
         """
         await self.dry_run(request)
         thread = str(uuid4()) if research_id is None else (await self._finished(research_id)).research_id
-        await self._run(thread, request.theme, request.run_options(), input={"theme": request.theme})
+        await self._run(thread, request.theme, input_options(request.run_options()), input={"theme": request.theme})
         return ResearchResponse(research_id=thread, status="started", message=_QUEUED)
 
     async def start_demo(self) -> ResearchResponse:
@@ -79,7 +86,7 @@ class Researches:
         theme, options = await asyncio.to_thread(demo_question), demo_options()
         await app.dry_run(theme, options=options, services=await server_services(demo=True))
         thread = str(uuid4())
-        await self._run(thread, theme, options, demo=True, input={"theme": theme})
+        await self._run(thread, theme, input_options(options), demo=True, input={"theme": theme})
         return ResearchResponse(research_id=thread, status="started", message=_QUEUED)
 
     async def details(self, research_id: str) -> ResearchDetails:
@@ -94,28 +101,47 @@ class Researches:
         if row is None:
             return _of_server(thread, at_server)
         run = await read_run(self.services.record, self.services.settings, thread)
-        item = _item(row, run.status, at_server)
-        progress = progress_of([each.event for each in await self.all_events(thread)])
-        is_going = item.status == "processing"
+        item = await self._with_progress(_item(row, run.status, at_server))
         return ResearchDetails(
-            **item.model_dump(exclude={"estimated_completion_time"}),
-            estimated_completion_time=progress.estimated_completion_time if is_going else None,
+            **item.model_dump(),
             execution_id=row.execution_id,
             models=row.models,
             teams=run.teams,
             leaderboard=run.leaderboard,
             exit_reasons=run.exit_reasons,
             usage=run.usage,
-            questions=await self._questions(thread) if run.status == "interrupted" else [],
+            questions=await self._questions(thread) if item.waiting else [],
             has_report=run.status in {"completed", "partial"},
         )
 
     async def page(self, *, search: str, limit: int, offset: int) -> ResearchPage:
         """The history, the newest first; researches that have not begun stand at its head."""
         rows, total = await self.services.record.history(search=search, limit=limit, offset=offset)
-        items = [_item(row, await status_of(self.services.settings, row), None) for row in rows]
-        waiting = [] if offset else await self._queued(search)
-        return ResearchPage(total=total + len(waiting), items=[*waiting, *items])
+        busy = await self._threads(status="busy")
+        items = [
+            await self._with_progress(
+                _item(
+                    row,
+                    await status_of(self.services.settings, row),
+                    await self._at_server(row.thread_id) if row.thread_id in busy else None,
+                )
+            )
+            for row in rows
+        ]
+        unopened = await self._unopened(search, busy)
+        return ResearchPage(total=total + len(unopened), items=items if offset else [*unopened, *items])
+
+    async def progress(self, research_id: str) -> ProgressInfo:
+        """How far the newest run of a research is.
+
+        Raises:
+            UnknownThread: there is none.
+        """
+        details = await self.details(research_id)
+        if details.progress is not None:
+            return details.progress
+        events = await self.all_events(details.research_id)
+        return progress_of([each.event for each in events], is_going=False)
 
     async def outcome(self, research_id: str) -> RunOutcome:
         """The state of a research's run, from its checkpoint.
@@ -134,7 +160,7 @@ class Researches:
             InputError: an answer is not usable, or its question is not open.
             ThreadBusy: somebody else has answered meanwhile.
         """
-        outcome = await self._standing(research_id)
+        outcome = await self._goes_on(research_id)
         given = chosen_answers(outcome.questions, decision, answers)
         if not given:
             raise InputError("answers: none is given: give `decision`, or `answers` by question id or team")
@@ -148,13 +174,16 @@ class Researches:
             InputError: it is finished, or waits for an answer.
             ThreadBusy: somebody works on it.
         """
-        outcome = await self._standing(research_id)
-        if outcome.questions:
-            raise InputError(f"research {research_id}: {outcome.message}: answer at …/answers")
-        if outcome.status not in {"interrupted", "running"}:
-            raise ThreadBusy(f"research {research_id} is {outcome.status}: ask a further question instead")
-        await self._run(outcome.thread_id, outcome.theme, None, input=None)
-        return await self.response(outcome.thread_id)
+        details = await self.details(research_id)
+        if details.waiting:
+            raise InputError(f"research {research_id}: {details.message}: answer at …/answers")
+        if details.status in {"completed", "failed"}:
+            raise ThreadBusy(f"research {research_id} is {details.outcome}: ask a further question instead")
+        asked = await self._never_begun(details)
+        if not asked:
+            await self._goes_on(research_id)
+        await self._run(details.research_id, details.theme, asked.get("context"), input=asked.get("input"))
+        return await self.response(details.research_id)
 
     async def cancel(self, research_id: str) -> ResearchResponse:
         """Stop a research where it is; it can go on later. One that is stopped or waits stays as it is.
@@ -164,7 +193,7 @@ class Researches:
         """
         details = await self.details(research_id)
         run = await self._latest_run(details.research_id)
-        if run and run["status"] in _AT_WORK_STATES:
+        if run and run["status"] in {"pending", "running"}:
             with suppress(NotFoundError, ConflictError):  # it ended meanwhile
                 await self.client.runs.cancel(details.research_id, run["run_id"], wait=True)
         elif details.status in {"completed", "failed"}:
@@ -172,6 +201,21 @@ class Researches:
         elif await is_leased(self.services.settings, details.research_id):
             raise ThreadBusy(f"research {research_id} is worked on by another process: stop it there, by Ctrl-C")
         return await self.response(details.research_id)
+
+    async def delete(self, research_id: str) -> None:
+        """Delete all that is kept of a research but the lessons in the playbook.
+
+        Raises:
+            UnknownThread: there is none.
+            ThreadBusy: it is in the queue or at work.
+        """
+        details = await self.details(research_id)
+        if details.status in {"started", "processing"}:
+            raise ThreadBusy(f"research {research_id} is at work: cancel it first")
+        if details.outcome is not None:
+            await deletion.delete(details.research_id, services=self.services)
+        with suppress(ValueError, NotFoundError):  # a run of the command line: the server has no thread
+            await self.client.threads.delete(str(UUID(details.research_id)))
 
     async def all_events(self, research_id: str) -> list[KeptEvent]:
         """All that the runs of its thread told."""
@@ -205,18 +249,26 @@ class Researches:
             raise ThreadBusy(f"research {research_id} is {details.status}: wait for its end, or cancel it")
         return details
 
-    async def _standing(self, research_id: str) -> RunOutcome:
-        """Where a research stands that nobody works on."""
+    async def _goes_on(self, research_id: str) -> RunOutcome:
+        """Where a research stands that nobody works on, once it is sure that it can go on."""
         details = await self.details(research_id)
         if details.status in {"started", "processing"}:
-            raise ThreadBusy(f"research {research_id} is at work: no question is open")
-        return await self.outcome(details.research_id)
+            raise ThreadBusy(f"research {research_id} is at work: wait for its end, or cancel it")
+        return await app.check_goes_on(details.research_id, services=self.services)
+
+    async def _never_begun(self, details: ResearchDetails) -> Mapping[str, Any]:
+        """What a run was asked that was taken out of the queue: it stands nowhere else, for no step of it is saved."""
+        with suppress(UnknownThread):
+            await self.outcome(details.research_id)
+            return {}
+        run = await self._latest_run(details.research_id) if details.outcome is None else None
+        return (run or {}).get("kwargs") or {}
 
     async def _run(
         self,
         thread: str,
         theme: str,
-        options: RunOptions | None,
+        context: dict[str, Any] | None,
         *,
         demo: bool = False,
         **asked: Any,  # noqa: ANN401 - the SDK's
@@ -238,7 +290,7 @@ class Researches:
                 thread,
                 GRAPH,
                 **asked,
-                context=input_options(options) if options else None,
+                context=context,
                 metadata=DEMO if demo else None,
                 durability="sync",
                 multitask_strategy="reject",
@@ -262,21 +314,29 @@ class Researches:
             return runs[0] if runs else None
         return None
 
-    async def _queued(self, search: str) -> list[ResearchItem]:
-        """Researches that the server has and the record not yet."""
-        busy = await self.client.threads.search(status="busy", limit=50)
-        ours = [thread["thread_id"] for thread in busy if "contend" in (thread.get("metadata") or {})]
-        found = [await self._at_server(thread) for thread in ours]
-        items = [
-            _of_server(known["thread"]["thread_id"], known)
-            for known in found
-            if known and await self.services.record.latest_execution(known["thread"]["thread_id"]) is None
-        ]
+    async def _threads(self, **of: Any) -> dict[str, Mapping[str, Any]]:  # noqa: ANN401 - the SDK's
+        """Researches that the server has, the newest first, by id."""
+        found = await self.client.threads.search(limit=_MOST_UNOPENED, sort_by="created_at", sort_order="desc", **of)
+        return {thread["thread_id"]: thread for thread in found if "contend" in (thread.get("metadata") or {})}
+
+    async def _unopened(self, search: str, busy: Mapping[str, Mapping[str, Any]]) -> list[ResearchItem]:
+        """Researches that the server has and the record not: in the queue, or stopped there."""
+        on_record = set(await self.services.record.threads())
+        known = {**busy} | await self._threads(metadata={"contend": "research"})
+        found = [await self._at_server(thread) for thread in known if thread not in on_record]
+        items = [_of_server(each["thread"]["thread_id"], each) for each in found if each]
         return [
             ResearchItem.model_validate(item.model_dump(include=set(ResearchItem.model_fields)))
             for item in items
             if search.casefold() in item.theme.casefold()
         ]
+
+    async def _with_progress(self, item: ResearchItem) -> ResearchItem:
+        if item.status != "processing":
+            return item
+        progress = progress_of([each.event for each in await self.all_events(item.research_id)])
+        end = progress.estimated_completion_time
+        return item.model_copy(update={"progress": progress, "estimated_completion_time": end})
 
     def _check_checkpointer(self, request: ResearchRequest) -> None:
         ours = self.services.settings.checkpointer
@@ -300,27 +360,28 @@ def _item(row: ExecutionRow, status: RunStatus, at_server: Mapping[str, Any] | N
                 row.thread_id, status, message_of(row, status) or _AT_WORK, created_at=row.created_at
             ).model_dump(),
             "outcome": status,
+            "waiting": is_waiting(row),
         }
     )
     if queued == "pending":
-        return item.model_copy(update={"status": "started", "message": _QUEUED})
+        return item.model_copy(update={"status": "started", "message": _QUEUED, "waiting": False})
     if queued == "running" and status != "running":
-        return item.model_copy(update={"status": "processing", "message": _AT_WORK})
+        return item.model_copy(update={"status": "processing", "message": _AT_WORK, "waiting": False})
     return item
 
 
 def _of_server(thread: str, at_server: Mapping[str, Any]) -> ResearchDetails:
-    """A research that has not begun, or was refused when it was to."""
+    """A research that has not begun, was stopped before, or was refused when it was to begin."""
     if not at_server:
         raise UnknownThread(f"research {thread!r}: there is none; see GET /research")
     known, run = at_server["thread"], at_server["run"] or {}
-    values = known.get("values") or {}
-    status = {"pending": "started", "running": "processing"}.get(run.get("status", ""), "failed")
-    said = values.get("message") or f"its run ended before it began ({run.get('status', 'never asked')})"
+    values, queued = known.get("values") or {}, run.get("status", "")
+    refused = values.get("message") or f"its run ended before it began ({queued or 'never asked'})"
+    status, message = _BEFORE_BEGIN.get(queued, ("failed", refused))
     return ResearchDetails(
         research_id=thread,
         status=status,
-        message=_AT_WORK_STATES.get(run.get("status", ""), said),
+        message=message,
         created_at=known["created_at"],
         theme=(known.get("metadata") or {}).get("theme") or values.get("theme") or "",
         outcome="failed" if status == "failed" else None,

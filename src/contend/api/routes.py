@@ -13,7 +13,6 @@ from contend.agent_server import server_services
 from contend.api import models, results
 from contend.api.comparison import compared
 from contend.api.live_page import LivePage
-from contend.api.progress import progress_of
 from contend.api.requests import AllowedOrigins, RequestGuard
 from contend.api.researches import Researches
 from contend.api.results import ReportFormat
@@ -125,6 +124,12 @@ async def cancel_research(research_id: ResearchId, live: Live) -> models.Researc
     return await live.cancel(research_id)
 
 
+@router.delete("/research/{research_id}/data", status_code=204, tags=["research"], responses=_UNKNOWN | _BUSY)
+async def delete_research(research_id: ResearchId, live: Live) -> None:
+    """Delete all that is kept of a research: its state, its rows in the record, its texts, its report."""
+    await live.delete(research_id)
+
+
 @router.post("/research/{research_id}/resume", status_code=202, tags=["research"], responses=_UNKNOWN | _BUSY)
 async def resume_research(research_id: ResearchId, live: Live) -> models.ResearchResponse:
     """Go on with a research that was cancelled, or whose process ended. Finished calls are not paid again."""
@@ -140,8 +145,7 @@ async def ask_again(research_id: ResearchId, request: models.ResearchRequest, li
 @router.get("/research/{research_id}/progress", tags=["research"], responses=_UNKNOWN)
 async def get_progress(research_id: ResearchId, live: Live) -> models.ProgressInfo:
     """Round, loop and node of each team, what is done and to come, the cost so far, and when it may end."""
-    await live.details(research_id)
-    return progress_of([each.event for each in await live.all_events(research_id)])
+    return await live.progress(research_id)
 
 
 @router.get(

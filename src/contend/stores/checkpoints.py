@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
@@ -110,6 +110,12 @@ async def open_checkpointer(settings: Settings) -> AsyncIterator[BaseCheckpointS
 
         async with open_sqlite_saver(checkpoint_file(settings.folder), PackedSerializer()) as saver:
             yield saver
+
+
+class ReportsRollbacks:
+    """A saver of the Agent Server: `on_rollback` is called with the threads of runs whose checkpoints it deleted."""
+
+    on_rollback: Callable[[Iterable[str]], None] | None = None
 
 
 def run_of(config: RunnableConfig, metadata: Mapping[str, Any] | None = None) -> str:

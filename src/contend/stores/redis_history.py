@@ -29,14 +29,18 @@ class _Place(NamedTuple):
 class RedisHistory(AsyncRedisSaver):
     """Checkpoints deleted and copied by themselves, each with its writes and what points to it."""
 
-    async def delete_runs(self, run_ids: Sequence[str]) -> None:
+    async def delete_runs(self, run_ids: Sequence[str]) -> set[str]:
+        """The threads that they were on."""
+        places: list[_Place] = []
         for run in run_ids:
             # A run that answers a question leaves its answer with a checkpoint of the run that asked.
             made = await self._redis.hgetall(_writes_of(run))
             for write, registry in made.items():
                 await self._redis.zrem(registry, write)
             await self._redis.unlink(_writes_of(run), *made)
-            await self._remove(await self._places(Tag("run_id") == to_storage_safe_id(run)))
+            places += await self._places(Tag("run_id") == to_storage_safe_id(run))
+        await self._remove(places)
+        return {place.thread for place in places}
 
     async def keep_latest(self, thread_id: str) -> None:
         """Keep the latest checkpoint of each namespace."""

@@ -23,7 +23,7 @@ from redisvl.query.filter import Tag
 
 from contend.errors import CheckpointError
 from contend.settings import Settings
-from contend.stores.checkpoints import FAILURE, failure_json, failure_of, run_of
+from contend.stores.checkpoints import FAILURE, ReportsRollbacks, failure_json, failure_of, run_of
 from contend.stores.redis_history import RedisHistory
 from contend.stores.redis_server import check_redis, is_away, open_redis, redis_errors
 
@@ -69,7 +69,7 @@ def _may_revive(name: object) -> bool:
     return tuple(name) == _SET or any(tuple(name[: len(known)]) == known for known in _REVIVED)
 
 
-class RedisSaver(RedisHistory):
+class RedisSaver(ReportsRollbacks, RedisHistory):
     """Each operation is bounded in time and fails with a CheckpointError."""
 
     def __init__(self, client: Redis, settings: Settings) -> None:
@@ -157,7 +157,9 @@ class RedisSaver(RedisHistory):
         """Delete what runs of the Agent Server saved, and whatever they may still save."""
         self._rolled_back.update(map(str, run_ids))
         with self._told(None):
-            await self.delete_runs([str(run) for run in run_ids])
+            threads = await self.delete_runs([str(run) for run in run_ids])
+        if self.on_rollback is not None:
+            self.on_rollback(threads)
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         with self._told(None):

@@ -15,7 +15,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from contend.errors import CheckpointError
-from contend.stores.checkpoints import run_of
+from contend.stores.checkpoints import ReportsRollbacks, run_of
 from contend.stores.files import writing
 
 _T = TypeVar("_T")
@@ -61,7 +61,7 @@ _COPY = (
 )
 
 
-class ThreadedSqliteSaver(SqliteSaver):
+class ThreadedSqliteSaver(ReportsRollbacks, SqliteSaver):
     """LangGraph's saver for SQLite, called in a thread of its own.
 
     Its asynchronous twin makes four trips to a thread for each save (cursor, statement, commit, close), and contests
@@ -140,7 +140,9 @@ class ThreadedSqliteSaver(SqliteSaver):
         await self._there(self.delete_thread, thread_id)
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        await self._there(self.delete_for_runs, run_ids)
+        threads = await self._there(self._roll_back, run_ids)
+        if self.on_rollback is not None:
+            self.on_rollback(threads)
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         await self._there(self.copy_thread, source_thread_id, target_thread_id)
@@ -154,8 +156,16 @@ class ThreadedSqliteSaver(SqliteSaver):
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete what runs of the Agent Server saved, and whatever they may still save."""
+        self._roll_back(run_ids)
+
+    def _roll_back(self, run_ids: Sequence[str]) -> set[str]:
+        """The threads that they were on."""
+        runs = [{"run": str(run)} for run in run_ids]
         self._rolled_back.update(map(str, run_ids))
-        self._change(_ROLL_BACK, [{"run": str(run)} for run in run_ids])
+        with self.cursor() as cursor:
+            threads = {row[0] for run in runs for row in cursor.execute(_OF_RUN, run)}
+        self._change(_ROLL_BACK, runs)
+        return threads
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         self._change(_COPY, [{"source": source_thread_id, "target": target_thread_id}])
