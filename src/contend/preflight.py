@@ -14,13 +14,13 @@ from contend.llm.budget import require_price
 from contend.models.evaluation import CODE_METRIC_NAMES
 from contend.models.options import DEPTHS, EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig, run_options
 from contend.models.record import QUESTION_CHARACTERS, Record
+from contend.models.task import checked_theme
 from contend.readiness import NotReady, check_ready, models_used
 from contend.services import Services
 from contend.settings import Resolved, resolve_options
 from contend.stores.checkpoints import check_checkpointer
 from contend.team_kinds import team_kind
 from contend.text import clean, shorten
-from contend.theme import checked_theme
 
 QUOTES = TeamConfig(team_id="quotes", name="Quotes", kind="quotes", sources=["local"])
 """The team of a run without a language model, where the workspace has none of its kind."""

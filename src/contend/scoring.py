@@ -11,7 +11,7 @@ from contend.models.evaluation import EvaluationResult
 from contend.models.options import RunOptions
 from contend.models.research import CitedSentence, Draft, ResearchReport, SearchResult, Section, flat_section
 from contend.models.submission import Submission
-from contend.models.task import RunUsage
+from contend.models.task import RunUsage, checked_theme, title_of
 from contend.readiness import models_used
 from contend.report import Reference, ReferencedText, read_references
 from contend.report.plain import plain_title
@@ -21,7 +21,6 @@ from contend.team.evaluation import evaluation_of
 from contend.team.metrics import Measured, measure, metric_tasks, unscored
 from contend.team.state import MetricTask
 from contend.text import ADDRESS, clean, shorten, split_sentences, without_tail
-from contend.theme import checked_theme, title_of
 
 MOST_CHARACTERS = 100_000
 MOST_FINDINGS = 20

@@ -2,7 +2,7 @@
 
 import pytest
 
-from contend.research.feedback import without_instructions
+from contend.research.writing import without_instructions
 
 TOLD = "The second finding lacks the year in which the bridge was built."
 JAPANESE = "二番目の発見には橋が建てられた年が書かれていない。"

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contend.errors import InputError
-from contend.learning.credit import credited
 from contend.learning.nearness import Nearest, Nearness
+from contend.learning.nodes import credited
 from contend.learning.screening import Sources, refusal
 from contend.learning.sections import SectionFile
 from contend.learning.selection import Withheld, select_bullets, withheld

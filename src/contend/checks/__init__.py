@@ -1,11 +1,19 @@
 """Checks by code of what a report says: was what it cites retrieved, does it say so? Rules mark and delete nothing."""
 
 from contend.checks.arithmetic import calculate
-from contend.checks.checking import NEAR, SUPPORTED, check_claim, level_of
-from contend.checks.claims import Calibration, Claim, ClaimCheck, Level, Mark, PassageText
-from contend.checks.drafts import DraftClaim, claims_of, passage_text
+from contend.checks.checking import NEAR, SUPPORTED, Validity, check_claim, check_validity, citation_numbers, level_of
+from contend.checks.claims import (
+    Calibration,
+    Claim,
+    ClaimCheck,
+    DraftClaim,
+    Level,
+    Mark,
+    PassageText,
+    claims_of,
+    passage_text,
+)
 from contend.checks.rules import RULES
-from contend.checks.validity import Validity, check_validity, citation_numbers
 
 __all__ = [
     "NEAR",

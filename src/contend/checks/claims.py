@@ -1,12 +1,13 @@
-"""What is checked and what a check says."""
+"""What is checked, what a draft claims, and what a check says."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from pydantic import Field
 
 from contend.models.record import Record, Score, Text
-from contend.models.research import ClaimKind
+from contend.models.research import ClaimKind, Draft, Passage
 
 Level = Literal["supported", "near", "unsupported", "not_needed"]
 
@@ -78,3 +79,34 @@ class Calibration(NamedTuple):
     data: str
     chosen: str
     false_alarms: float
+
+
+class DraftClaim(NamedTuple):
+    """A statement of a draft with the passages that it names. `limit`: it stands among the limits."""
+
+    claim: Claim
+    passages: tuple[PassageText, ...]
+    limit: bool
+
+
+def claims_of(draft: Draft, passages: Sequence[Passage]) -> list[DraftClaim]:
+    """The draft's statements in reading order; `passages` carry their texts."""
+    texts = {passage.id: passage_text(passage) for passage in passages}
+    cells = {place: "; ".join(filter(None, row.cells)) for place, row in draft.rows().items()}
+    return [
+        DraftClaim(
+            Claim(
+                text=each.text,
+                kind=each.kind,
+                expression=each.basis if each.kind == "derived" else "",
+                cells=cells.get(place, ""),
+            ),
+            tuple(texts[name] for name in dict.fromkeys(each.passages) if name in texts),
+            place.startswith("limit "),
+        )
+        for place, each in draft.placed()
+    ]
+
+
+def passage_text(passage: Passage) -> PassageText:
+    return PassageText(passage.id, passage.title, passage.text, passage.speaks_to_ai)

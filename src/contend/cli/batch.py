@@ -26,6 +26,7 @@ from contend.errors import ContendError, InputError, UnknownThread
 from contend.models.events import AnyEvent, Detail
 from contend.models.options import Instructions, RunOptions
 from contend.models.record import QuestionText, Record
+from contend.models.task import checked_theme
 from contend.preflight import check_run
 from contend.readiness import NotReady, check_folder
 from contend.run_guard import TERMINAL
@@ -33,7 +34,6 @@ from contend.services import Services
 from contend.settings import Settings, checked, load_settings
 from contend.stores.files import write_file, writing
 from contend.stores.leases import lease
-from contend.theme import checked_theme
 
 _BEGINNING = b'{"id": '
 """Of each result line: what is left of one that was cut off is told from another file's text."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any, Literal, Protocol
 from uuid import uuid4
 
@@ -9,17 +10,16 @@ from langgraph.types import interrupt
 from pydantic import BaseModel, Field
 
 from contend.approval import Approved, Rejected, Unusable, apply_answer, question
-from contend.learning.credit import credited
 from contend.learning.curator import CuratorAgent
 from contend.learning.reflector import PlayedRound, ReflectorAgent, with_drafts
 from contend.learning.selection import Withheld
 from contend.learning.state import ApplyUpdate, ApproveUpdate, CurateUpdate, LearningState, ReflectUpdate
-from contend.models.playbook import DeltaContextItem, ReflectionResult, Skipped
+from contend.models.playbook import Bullet, BulletEvaluation, DeltaContextItem, Observation, ReflectionResult, Skipped
 from contend.models.record import Identifier, Language, Record
 from contend.models.submission import Submission
+from contend.models.task import checked_theme
 from contend.settings import checked
 from contend.stores.playbooks import PlaybookStore
-from contend.theme import checked_theme
 
 DEFAULT_DATASET = "default"
 
@@ -173,3 +173,51 @@ def _dataset(state: LearningState) -> str:
 
 def _plain(record: BaseModel) -> dict[str, Any]:
     return record.model_dump(mode="json")
+
+
+MARGIN = 0.02
+"""A smaller difference of scores is none."""
+
+
+def credited(
+    reflection: ReflectionResult,
+    bullets: Sequence[Bullet],
+    scores: Mapping[str, float | None],
+    withheld: Withheld | None,
+) -> ReflectionResult:
+    """The reflection with an observation of each bullet that the run had, and votes that evidence stands behind.
+
+    `scores`: each team's best, 0.0 to 1.0. Where no difference tells, the reflector's opinion does, unless earlier runs
+    showed the contrary.
+    """
+    difference = _difference(scores, withheld)
+    without = frozenset(withheld.bullets if withheld and difference is not None else [])
+    observations = [
+        Observation(bullet_id=bullet.id, difference=difference if bullet.id in without else None) for bullet in bullets
+    ]
+    opinions = {evaluation.bullet_id: evaluation.tag for evaluation in reflection.bullet_evaluations}
+    votes = [
+        BulletEvaluation(bullet_id=bullet.id, tag=vote)
+        for bullet in bullets
+        if (vote := _vote(bullet, difference if bullet.id in without else None, opinions.get(bullet.id, "")))
+    ]
+    known = {bullet.id for bullet in bullets}
+    votes += [evaluation for evaluation in reflection.bullet_evaluations if evaluation.bullet_id not in known]
+    return reflection.model_copy(update={"observations": observations, "bullet_evaluations": votes})
+
+
+def _difference(scores: Mapping[str, float | None], withheld: Withheld | None) -> float | None:
+    if withheld is None:
+        return None
+    without = scores.get(withheld.team_id)
+    others = [score for team, score in scores.items() if team != withheld.team_id and score is not None]
+    return None if without is None or not others else fmean(others) - without
+
+
+def _vote(bullet: Bullet, difference: float | None, opinion: str) -> str:
+    """The vote; "" for none."""
+    if difference is not None and abs(difference) >= MARGIN:
+        return "helpful" if difference > 0 else "harmful"
+    shown = bullet.trial.difference or 0.0
+    contrary = {"helpful": shown <= -MARGIN, "harmful": shown >= MARGIN}
+    return "neutral" if contrary.get(opinion) else opinion

@@ -1,4 +1,4 @@
-"""One execution: its task, where each team stands, what each round cost and gave."""
+"""One execution: its question, its task, where each team stands, what each round cost and gave."""
 
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -6,7 +6,20 @@ from uuid import UUID, uuid4
 
 from pydantic import UUID4, Field, computed_field
 
-from contend.models.record import ComputingRecord, Identifier, QuestionText, Record, Score, Text, UtcDatetime, utc_now
+from contend.errors import InputError
+from contend.models.record import (
+    QUESTION_CHARACTERS,
+    TITLE_CHARACTERS,
+    ComputingRecord,
+    Identifier,
+    QuestionText,
+    Record,
+    Score,
+    Text,
+    UtcDatetime,
+    utc_now,
+)
+from contend.text import clean, shorten
 
 TeamStage = Literal["pending", "running", "completed", "failed", "timeout"]
 RunStatus = Literal["running", "completed", "partial", "failed", "interrupted"]
@@ -153,3 +166,35 @@ class ExecutionSummary(ComputingRecord):
     @property
     def failed_teams(self) -> int:
         return self.total_teams - self.completed_teams
+
+
+_SHOWN = 60
+
+
+def checked_theme(theme: object) -> str:
+    """The question, cleaned and stripped.
+
+    Raises:
+        InputError: no text, empty, or over 8,000 characters.
+    """
+    if not isinstance(theme, str):
+        raise InputError(f"theme = {shorten(repr(theme), _SHOWN)} is no text: give the question in quotes")
+    # Its length is looked at before it is cleaned, which takes long for long texts, and after: some characters unfold.
+    cleaned = clean(_bounded(theme.strip())).strip()
+    if not cleaned:
+        raise InputError(f"theme is empty: give the question to research, 1 to {QUESTION_CHARACTERS:,} characters")
+    return _bounded(cleaned)
+
+
+def title_of(question: str) -> str:
+    """What heads a plan and a report where no other title is given: the question on one line, cut to 500 characters."""
+    return shorten(clean(question, single_line=True), TITLE_CHARACTERS)
+
+
+def _bounded(theme: str) -> str:
+    if len(theme) > QUESTION_CHARACTERS:
+        raise InputError(
+            f"theme has {len(theme):,} characters, at most {QUESTION_CHARACTERS:,} are allowed: ask the question "
+            "shortly and put the rest into instructions (--instructions FILE)"
+        )
+    return theme

@@ -3,8 +3,7 @@
 Pure and deterministic: the peer of `llm/` that needs no key.
 """
 
-from contend.quotes.answering import CALIBRATION, Answer, answers_of
-from contend.quotes.parts import parts_of
+from contend.quotes.answering import CALIBRATION, Answer, answers_of, parts_of
 from contend.quotes.reporting import quoted_report
 from contend.quotes.units import SourceText, Unit, said_by, units_of
 

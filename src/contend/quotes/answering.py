@@ -10,13 +10,13 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from contend.checks.claims import Calibration
-from contend.quotes.parts import parts_of
 from contend.quotes.units import Unit, said_by
 from contend.retrieval import HybridIndex, StaticEmbedder, default_embedder
 from contend.text import normalized, terms
 
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
+from contend.text import clean, without_item_mark
 
 MOST_QUOTES, MOST_OF_A_LIST, MOST_NEAREST = 5, 10, 3
 _CANDIDATES = 200
@@ -254,3 +254,19 @@ def _with_lists(asked: _Asked, places: Sequence[int]) -> list[int]:
         whole = unit.kind == "item" and not asked.weights.keys().isdisjoint(terms(unit.lead))
         kept += asked.corpus.list_of(place)[:MOST_OF_A_LIST] if whole else [place]
     return [*dict.fromkeys(kept)]
+
+
+_QUESTION_END = re.compile(r"(?<=[?？])(?![?？])[\s\u3000]*")
+
+
+def parts_of(question: str) -> list[str]:
+    """The questions that a question holds: sub-questions by their marks, list items, lines. One where none is apart.
+
+    A line that only leads in, as in `Tell me:`, is no part.
+    """
+    lines = [line for line in clean(question).splitlines() if line.strip()]
+    found = [part for line in lines for part in _QUESTION_END.split(without_item_mark(line.strip()))]
+    parts = [part.strip() for part in found if terms(part) and not part.rstrip().endswith((":", "："))]
+    asked = [part for part in parts if part.endswith(("?", "？"))]
+    # Where some parts ask and others only tell, what tells is background.
+    return list(dict.fromkeys(asked or parts)) or [" ".join(clean(question).split())]

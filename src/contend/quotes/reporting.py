@@ -7,11 +7,11 @@ from urllib.parse import unquote, urlsplit
 
 from contend.models.record import Language
 from contend.models.research import ResearchReport, SearchResult
+from contend.models.task import title_of
 from contend.quotes.answering import Answer, Quote, words_of
 from contend.quotes.units import Unit, cells_of, said_by
 from contend.report.plain import plain_title
 from contend.text import WORDS, clean, shorten, split_code, without_item_mark
-from contend.theme import title_of
 
 _MARK_UP = re.compile(r"\*\*|__|(?<!!)\[([^\[\]]*)\]\([^()\s]*\)")
 _LIVE = re.compile(r"[\\`*_\[\]<>|~&#]")

@@ -11,10 +11,10 @@ from contend.checks.injection import Planted
 from contend.errors import DraftError
 from contend.models.record import Language, utc_now
 from contend.models.research import CitedSentence, Draft, Passage, ResearchReport, SearchResult
+from contend.models.task import title_of
 from contend.report.body import body_markdown, joined, row_markdown
 from contend.report.plain import plain_sentence, plain_title
 from contend.text import SENTENCE_STOPS, addresses, detect_language, without_sentences
-from contend.theme import title_of
 
 
 class PublishedLine(NamedTuple):

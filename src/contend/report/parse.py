@@ -10,9 +10,9 @@ from pydantic import ValidationError
 
 from contend.models.record import utc_now
 from contend.models.research import ResearchReport, SearchResult
+from contend.models.task import title_of
 from contend.report.plain import plain_title, without_html
 from contend.text import WORDS, Headings
-from contend.theme import title_of
 
 _FIELDS = {
     getattr(words.headings, field).casefold(): field for words in WORDS.values() for field in Headings._fields

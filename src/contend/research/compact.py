@@ -7,7 +7,7 @@ from contend.errors import DraftError
 from contend.models.replies import DraftReply, PlanReply, ReviewReply, SentenceReply, draft_reply
 from contend.models.research import CitedSentence, Draft, Passage, ResearchPlan, flat_section
 from contend.models.round import Round
-from contend.models.task import CallUsage
+from contend.models.task import CallUsage, title_of
 from contend.prompts.research import (
     NumberedLesson,
     PassageAtHand,
@@ -32,7 +32,6 @@ from contend.research.planting import Guard
 from contend.research.state import ResearchState
 from contend.services import Services
 from contend.text import clean, shorten
-from contend.theme import title_of
 
 AT_HAND = 4
 AT_HAND_CHARACTERS = 240

@@ -47,7 +47,7 @@ from contend.research.gathering import (
 from contend.research.reading import nearest_passages, pages_to_read, unread_pages
 from contend.research.screening import screened
 from contend.research.state import BEGUN, EMPTIED, PageTask, ResearchState, ResearchUpdate, SearchTask
-from contend.research.submitting import submission_of
+from contend.research.writing import submission_of
 from contend.services import Services
 from contend.text import estimate_tokens
 

@@ -19,6 +19,7 @@ from contend.models.research import (
     Section,
 )
 from contend.models.submission import Submission
+from contend.models.task import title_of
 from contend.preflight import is_alone
 from contend.quotes import (
     Answer,
@@ -35,7 +36,6 @@ from contend.research.ask import team_of
 from contend.research.state import BEGUN, ResearchInput, ResearchOutput, ResearchState, ResearchUpdate
 from contend.services import Services
 from contend.text import WORDS, shorten
-from contend.theme import title_of
 
 WHOLE_TOKENS = 200_000
 """Documents of so many tokens are looked through whole; of more, the sections that a search finds."""

@@ -1,15 +1,20 @@
-"""The nodes that write: a draft, a long report's sections and what stands around them, and the review."""
+"""The nodes that write and review, what a check by code finds in a draft, and the submission made of it."""
 
-from collections.abc import Sequence
+import asyncio
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from langgraph.errors import NodeError
 from langgraph.types import Command
 
+from contend.checks import Claim, PassageText, check_claim
 from contend.errors import BudgetExhausted, ContendError, DraftError
 from contend.models.replies import FixesReply, ReviewReply
-from contend.models.research import Draft, Passage
+from contend.models.research import Draft, Passage, PlacedSentence, ResearchPlan, SearchResult
+from contend.models.submission import Submission
 from contend.report import state_to_report
 from contend.research import compact, full
 from contend.research.ask import (
@@ -22,12 +27,11 @@ from contend.research.ask import (
     tell_step,
     whole_results,
 )
-from contend.research.checking import marks_of
-from contend.research.feedback import without_instructions
+from contend.research.evidence import EvidencePool
 from contend.research.planting import without_planted
 from contend.research.state import EMPTIED, ResearchState, ResearchUpdate, SectionTask, WrittenSection
 from contend.services import Services
-from contend.text import shorten
+from contend.text import SENTENCE_STOPS, shorten, squeezed, terms, without_item_mark, without_sentences
 
 
 @dataclass(frozen=True)
@@ -133,3 +137,99 @@ class WritingNodes:
 def _with_fixes(reply: FixesReply) -> ResearchUpdate:
     accepted = reply.accept and not reply.fixes
     return {"accepted": accepted, "feedback": full.fixes_text(reply), "more_queries": reply.gaps}
+
+
+_LEAST_TERMS = 2
+
+
+def without_instructions(feedback: str, instructions: str) -> str:
+    """A reviewer's feedback without sentences of its own instructions: small models repeat them as their verdict."""
+    given = squeezed(instructions)
+
+    def echoed(sentence: str) -> bool:
+        plain = without_item_mark(sentence)
+        return _key(plain) in given and len(set(terms(plain))) >= _LEAST_TERMS
+
+    lines = (without_sentences(line, echoed) for line in feedback.splitlines())
+    return "\n".join(line for line in lines if line.strip())
+
+
+def _key(sentence: str) -> str:
+    return squeezed(sentence).rstrip(SENTENCE_STOPS)
+
+
+_SURE = frozenset({"year", "figure"})
+"""Rules whose marks are shown: of those that compare words, most alarms on a strong model's sentences are false."""
+
+_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+async def marks_of(draft: Draft, passages: Sequence[Passage]) -> list[dict[str, str]]:
+    """Stated sentences with a year or a figure that stands in no passage at all, by place. In a thread."""
+    return await asyncio.to_thread(lambda: list(_marks(draft, passages)))
+
+
+def _marks(draft: Draft, passages: Sequence[Passage]) -> Iterator[dict[str, str]]:
+    texts = {each.id: PassageText(each.id, each.title, each.text) for each in passages}
+    figures = {number for each in passages for number in _DIGITS.findall(f"{each.title}\n{each.heading}\n{each.text}")}
+    for placed in draft.placed():
+        if placed.sentence.kind == "stated" and (told := "; ".join(_told(placed, texts, figures))):
+            yield {"place": placed.place, "text": told}
+
+
+def _told(placed: PlacedSentence, texts: dict[str, PassageText], figures: set[str]) -> Iterator[str]:
+    named = [texts[each] for each in placed.sentence.passages if each in texts]
+    for mark in check_claim(Claim(text=placed.sentence.text), named).marks:
+        digits = _DIGITS.findall(mark.detail)
+        if mark.rule in _SURE and digits and figures.isdisjoint(digits):
+            yield mark.line
+
+
+def submission_of(
+    state: ResearchState,
+    results: Sequence[SearchResult],
+    passages: Sequence[Passage],
+    pool: EvidencePool,
+    *,
+    folders: Sequence[Path],
+) -> Submission:
+    """What the team hands in; `results` are the state's, whole, and `passages` those offered, with their texts.
+
+    `folders`: those of the local documents.
+
+    Raises:
+        DraftError: there is no draft, or too little text in it.
+    """
+    report = state_to_report(state, results=results, passages=passages)
+    plan = ResearchPlan.model_validate(state["task_plan"])
+    return Submission(
+        content=report.to_markdown(state["options"]["language"], folders=folders),
+        report=report,
+        draft=Draft.model_validate(state["draft_report"]),
+        passages=[Passage.model_validate(passage) for passage in state["passages"]],
+        results=list(results),
+        points=plan.investigation_points,
+        queries=plan.search_queries,
+        feedback=state.get("feedback") or "",
+        unread=state.get("unread", {}),
+        speaking=_speaking(pool),
+        found_by=_found_by(state, pool),
+    )
+
+
+def _found_by(state: ResearchState, pool: EvidencePool) -> dict[str, str]:
+    """The search that found each cited passage best."""
+    placed = Draft.model_validate(state["draft_report"]).placed()
+    cited = {passage for each in placed for passage in each.sentence.passages}
+    found = [each for each in pool["passages"] if each["id"] in cited and each["queries"]]
+    return {each["id"]: min(each["queries"], key=lambda query: each["queries"][query]) for each in found}
+
+
+def _speaking(pool: EvidencePool) -> dict[str, list[str]]:
+    """By the address of each document that speaks to AI systems, the signals by which it is known."""
+    found: dict[str, list[str]] = {}
+    for each in pool["passages"]:
+        if each.get("speaks_to_ai"):
+            known = found.setdefault(each["url"], [])
+            known += [name for name in each.get("signals", []) if name not in known]
+    return found

@@ -3,7 +3,6 @@
 A value comes from the caller, else the environment, else the workspace's TOML, else the shipped defaults.
 """
 
-from contend.settings.checking import checked
 from contend.settings.files import (
     CONFIG_FILES,
     Config,
@@ -13,6 +12,7 @@ from contend.settings.files import (
     ProviderConfig,
     SourceConfig,
     TeamReference,
+    checked,
     config_file,
     load_config,
 )

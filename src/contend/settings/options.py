@@ -9,8 +9,7 @@ from dotenv import dotenv_values
 
 from contend.errors import InputError
 from contend.models.options import DEPTHS, Depth, DepthDefaults, ResolvedOptions, Role, RunOptions, TeamConfig
-from contend.settings.checking import checked
-from contend.settings.files import Config, OrchestratorSettings
+from contend.settings.files import Config, OrchestratorSettings, checked
 from contend.text import detect_language
 
 ROLES: tuple[Role, ...] = ("supervisor", "writer", "reviewer", "evaluator", "judge", "reflector", "curator")

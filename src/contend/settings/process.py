@@ -12,7 +12,7 @@ from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_valid
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from contend.errors import InputError
-from contend.settings.checking import first_fault
+from contend.settings.files import first_fault
 
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{16,}")
 """What a bearer token is made of (RFC 6750), too long to be tried out."""

@@ -1,17 +1,100 @@
 """The sources that config/sources.toml names: each by its kind, or by a function of the user's own."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from contend.errors import InputError
-from contend.registry import Function, Registry
+from contend.errors import InputError, SourceError
+from contend.models.research import Found
+from contend.registry import Function, FunctionFailed, Registry, start_function
 from contend.settings import Settings, SourceConfig
 from contend.sources.arxiv import ArxivSource
-from contend.sources.by_function import FunctionSource
 from contend.sources.local.documents import LocalDocuments
-from contend.sources.source import Source
+from contend.sources.source import Source, as_day, as_found, as_score
 from contend.sources.tavily import TavilySource
+from contend.sources.throttle import Line, SharedAnswers, TransientError
+from contend.text import clean, shorten
+
+_logger = logging.getLogger(__name__)
+
+
+class FunctionSource:
+    """Asks `function(query, limit)`, plain or async, for a list of `{"title", "text", "url", "published_date", …}`.
+
+    One call at a time, `interval_seconds` apart; `deadline_seconds` holds for a search and its repeats. A function that
+    raises an OSError, such as a ConnectionError, is asked again. `summarizes`: the pages behind the best results are
+    read in full.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: Function,
+        *,
+        interval_seconds: float = 0.0,
+        deadline_seconds: float = 30.0,
+        summarizes: bool = False,
+    ) -> None:
+        self.name = name
+        self.summarizes = summarizes
+        self._function = function
+        self._interval = interval_seconds
+        self._deadline = deadline_seconds
+        self._line = Line(name)
+        self._answers: SharedAnswers[list[Found]] = SharedAnswers()
+
+    async def check(self) -> None:
+        """None: the function was found, and only a search tells more."""
+
+    async def search(self, query: str, *, limit: int) -> list[Found]:
+        """At most `limit` results, in the function's order.
+
+        Raises:
+            SourceError: it raised, was not done in time, or gave no list.
+        """
+        asked = clean(query, single_line=True).strip()
+        if not asked or limit < 1:
+            return []
+        return [*await self._answers.get((asked, limit), partial(self._ask, asked, limit))]
+
+    async def _ask(self, query: str, limit: int) -> list[Found]:
+        items = await self._line.call(
+            partial(self._call, query, limit), interval_seconds=self._interval, deadline_seconds=self._deadline
+        )
+        if not isinstance(items, list):
+            shown = shorten(repr(items), 80)
+            raise SourceError(f"the function of source {self.name} gave {shown}: return a list of results")
+        usable = [each for item in items if isinstance(item, Mapping) and (each := self._as_found(item))]
+        if len(items) > len(usable):
+            lost = len(items) - len(usable)
+            _logger.info("%s: %d of %d results had no text or address", self.name, lost, len(items))
+        return usable[:limit]
+
+    def _call(self, query: str, limit: int, seconds: float) -> object:
+        who = f"the function of source {self.name}"
+        try:
+            return start_function(self._function, query, limit).result(seconds)
+        except FunctionFailed as error:
+            raise (TransientError if error.passing else SourceError)(f"{who} {error}") from error
+        except TimeoutError as error:
+            raise SourceError(f"{who} was not done within {self._deadline:g} s") from error
+
+    def _as_found(self, item: Mapping[str, object]) -> Found | None:
+        title, text, url = (
+            value if isinstance(value := item.get(key), str) else "" for key in ("title", "text", "url")
+        )
+        authors = item.get("authors")
+        return as_found(
+            self.name,
+            title=title,
+            text=text,
+            url=url,
+            published_date=as_day(item.get("published_date")),
+            authors=[name for name in authors if isinstance(name, str)] if isinstance(authors, list) else (),
+            relevance_score=as_score(item.get("score")),
+        )
+
 
 SourceFactory = Callable[[Sequence[Path]], Source]
 """Makes a source for a run with these documents."""

@@ -5,21 +5,21 @@ Pure, no heavy imports. `en.py` and `ja.py` hold the languages as data.
 
 from contend.text.addresses import ADDRESS, address_key, addresses, file_name, shown_address, without_tail
 from contend.text.cleaning import clean, normalized, shorten
-from contend.text.code_spans import split_code, without_code
 from contend.text.en import Headings, Words
 from contend.text.sentences import (
     SENTENCE_STOPS,
     is_pair,
     split_blocks,
+    split_code,
     split_sentences,
     squeezed,
     without_anchor,
+    without_code,
     without_item_mark,
     without_marks,
     without_sentences,
 )
-from contend.text.terms import detect_language, shared_content, terms
-from contend.text.tokens import estimate_tokens
+from contend.text.terms import detect_language, estimate_tokens, shared_content, terms
 from contend.text.words import WORDS, shown_score
 
 __all__ = [

@@ -1,21 +1,65 @@
 """The metrics of one submission: refused by code, measured by code or a function, or judged by a model."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
-from contend.errors import ContendError
-from contend.models.evaluation import Measurement, MetricScore
+from contend.errors import ContendError, MetricError
+from contend.models.evaluation import Measurement, MetricInput, MetricScore
 from contend.models.options import MetricConfig, ResolvedOptions
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
+from contend.registry import FunctionFailed, call_function
 from contend.services import Services
 from contend.team.criteria import judged_by_criteria, reads_whole_reports
-from contend.team.metrics.by_code import CODE_METRICS
-from contend.team.metrics.by_function import judged_by_function
 from contend.team.metrics.by_model import judged_by_model, judged_together
+from contend.team.metrics.plan_points import names_something, uncovered_points
 from contend.team.metrics.rejection import refusal
-from contend.team.metrics.support import supported, weighed
+from contend.team.metrics.support import checked_validity, citation_support, supported, weighed
 from contend.team.state import MetricTask
+from contend.text import WORDS, clean, shorten
+
+_SHOWN_CHARACTERS = 160
+
+
+CodeMetric = Callable[[Services, MetricTask, Submission], Awaitable[Measurement]]
+
+
+async def citation_validity(services: Services, task: MetricTask, submission: Submission) -> Measurement:
+    """The share of citations whose source was retrieved; 0.0 where nothing is cited."""
+    language = (await services.run(task)).options.language
+    validity = await checked_validity(services, submission)
+    if not validity.total:
+        return Measurement(0.0, WORDS[language].feedback.uncited)
+    return _share(validity.valid, validity.total, WORDS[language].feedback.citations_retrieved)
+
+
+async def point_coverage(services: Services, task: MetricTask, submission: Submission) -> Measurement:
+    """The share of the plan's points that the report answers; None without a plan."""
+    language = (await services.run(task)).options.language
+    points = [point for point in submission.points if names_something(point)]
+    if not points:
+        return Measurement(None, WORDS[language].feedback.no_plan)
+    missing = uncovered_points(points, submission.content)
+    finding = _share(len(points) - len(missing), len(points), WORDS[language].feedback.points_answered)
+    if not missing:
+        return finding
+    shown = "; ".join(shorten(point, _SHOWN_CHARACTERS) for point in missing)
+    return finding._replace(reason=finding.reason + WORDS[language].feedback.points_missing.format(text=shown))
+
+
+def _share(good: int, total: int, line: str) -> Measurement:
+    return Measurement(good / total, line.format(good=good, all=total))
+
+
+CODE_METRICS: Mapping[str, CodeMetric] = {
+    "citation_validity": citation_validity,
+    "citation_support": citation_support,
+    "point_coverage": point_coverage,
+}
+"""By the names that `config/evaluator.toml` gives them; `contend.models.evaluation` lists them too."""
+
 
 WITH_CITATIONS = "citation_support"
 """The metric by code whose doubtful citations a judge decides on that has the passages at hand."""
@@ -136,3 +180,38 @@ async def _found(services: Services, task: MetricTask, config: MetricConfig, sub
     if config.kind == "python":
         return await judged_by_function(services, config, submission, theme=task["theme"])
     return await CODE_METRICS[config.name](services, task, submission)
+
+
+async def judged_by_function(
+    services: Services, config: MetricConfig, submission: Submission, *, theme: str
+) -> Measurement:
+    """What the function says: a score from 0 to 1, or a score and its reason.
+
+    Raises:
+        MetricError: it raised, was not done in time, or gave no score.
+    """
+    given = MetricInput(
+        query=theme,
+        submission=submission.content,
+        sources=[source.model_dump(mode="json") for source in submission.report.sources],
+        points=list(submission.points),
+    )
+    function = services.function(config.function or "")
+    try:
+        return finding_of(await call_function(function, given, seconds=config.timeout_seconds))
+    except FunctionFailed as error:
+        raise MetricError(f"the metric's function {error}") from error
+
+
+def finding_of(result: object) -> Measurement:
+    """A function's result as a finding.
+
+    Raises:
+        MetricError: it is neither a score from 0 to 1 nor a score and a text.
+    """
+    score, reason = result if isinstance(result, tuple) and len(result) == 2 else (result, "")  # noqa: PLR2004 - score and reason
+    number = float(score) if isinstance(score, Real) and not isinstance(score, bool) else math.nan
+    if not 0 <= number <= 1 or not isinstance(reason, str):
+        shown = shorten(repr(result), 80)
+        raise MetricError(f"the metric's function gave {shown}: give a score from 0 to 1, or (score, reason)")
+    return Measurement(number, clean(reason))
