@@ -1,19 +1,19 @@
 """The record of executions in DuckDB: a projection of the runs' checkpoints, for ranking and history."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from duckdb import DuckDBPyConnection
 from pydantic_core import PydanticSerializationError
 
 from contend.errors import StoreError
 from contend.models.events import Event
 from contend.models.record import utc_now
-from contend.models.round import ExitReason, LeaderboardEntry, RoundState
-from contend.models.rows import EvaluationRow, ExecutionRow, KeptEvent, RoundRow, RoundStatusRow, SubmissionRow
+from contend.models.rows import EvaluationRow, ExecutionRow, RoundStatusRow, SubmissionRow
 from contend.models.task import CallUsage, RunStatus, RunUsage, TeamStatus
 from contend.stores import record_queries as queries
 from contend.stores import record_schema as writes
@@ -31,7 +31,24 @@ from contend.stores.record_schema import (
 from contend.stores.record_thread import Job, RecordThread, Work
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
 _GOES_ON: frozenset[RunStatus] = frozenset({"running", "interrupted"})
+
+
+def _answer(
+    query: Callable[Concatenate[DuckDBPyConnection, _P], _T], missing: Callable[[], _T]
+) -> Callable[Concatenate["RecordStore", _P], Coroutine[Any, Any, _T]]:
+    """A query as a method of the store: what it gives, or what `missing` does where there is no file."""
+
+    async def answer(self: "RecordStore", /, *values: _P.args, **named: _P.kwargs) -> _T:
+        work: Work[_T] = lambda connection: query(connection, *values, **named)  # noqa: E731 - a query of no arguments
+        return await self._done("what was asked", work, missing=missing(), reads=True)
+
+    return answer
+
+
+def _none() -> None:
+    return None
 
 
 class RecordStore:
@@ -42,6 +59,26 @@ class RecordStore:
     without a database file they are empty and make none. Every method that waits raises `StoreLocked` when another
     process holds the file for longer than `lock_seconds`, and `StoreError` when it cannot be read or written.
     """
+
+    # What it answers, by the functions of `record_queries`; without a file, as if it held nothing.
+    active_seconds = _answer(queries.active_seconds, float)
+    calls = _answer(queries.calls, list)
+    draft_documents = _answer(queries.draft_documents, set)
+    evaluations = _answer(queries.evaluations, list)
+    events = _answer(queries.events, list)
+    execution = _answer(queries.execution, _none)
+    executions = _answer(queries.executions, list)
+    exit_reasons = _answer(queries.exit_reasons, dict)
+    history = _answer(queries.history, lambda: ([], 0))
+    latest_execution = _answer(queries.latest_execution, _none)
+    leaderboard = _answer(queries.leaderboard, list)
+    rounds = _answer(queries.rounds, list)
+    rounds_before = _answer(queries.rounds_before, list)
+    submission_documents = _answer(queries.submission_documents, dict)
+    submissions = _answer(queries.submissions, list)
+    team_statuses = _answer(queries.team_statuses, list)
+    threads = _answer(queries.threads, list)
+    told_document = _answer(queries.told_document, _none)
 
     def __init__(self, path: Path, *, lock_seconds: float = 10.0) -> None:
         self._path = path
@@ -92,100 +129,17 @@ class RecordStore:
         row = {"execution_id": event.execution_id, "event_key": event.key, "told": event.model_dump(mode="json")}
         self._queue(EVENT, [row], what=f"an event of execution {event.execution_id}")
 
-    async def events(self, thread_id: str, *, after: int = 0, limit: int = 500) -> list[KeptEvent]:
-        """A thread's events with a number above `after`, in the order in which they were told."""
-        work = partial(queries.events, thread_id=thread_id, after=after, limit=limit)
-        none: list[KeptEvent] = []
-        return await self._read(work, missing=none)
-
     async def set_pairwise(self, execution_id: str, keys: Mapping[str, float]) -> None:
         """The ranking's second key by team id, higher first; teams left out lose theirs."""
         work = partial(writes.set_pairwise, execution_id, dict(keys))
         self._thread.submit(Job(what="pairwise outcomes", work=work, writes=True, creates=True))
 
-    async def submission_documents(self) -> dict[str, list[str]]:
-        """The document ids of all submissions, by thread."""
-        return await self._read(queries.submission_documents, missing={})
-
-    async def told_document(self, thread_id: str, document_id: str) -> str | None:
-        """The type of the event by which a thread's run told of a document; None where none did."""
-        work = partial(queries.told_document, thread_id=thread_id, document_id=document_id)
-        return await self._read(work, missing=None)
-
-    async def draft_documents(self, thread_id: str) -> set[str]:
-        """The document ids of the drafts that a thread's events name."""
-        none: set[str] = set()
-        return await self._read(partial(queries.draft_documents, thread_id=thread_id), missing=none)
-
     async def delete_thread(self, thread_id: str) -> list[str]:
         """Durable. Removes all rows of the thread's executions and returns their ids."""
         return await self._done(f"thread {thread_id}", partial(writes.delete_thread, thread_id), missing=[])
 
-    async def execution(self, execution_id: str) -> ExecutionRow | None:
-        return await self._read(partial(queries.execution, execution_id=execution_id), missing=None)
-
-    async def executions(self, limit: int = 50) -> list[ExecutionRow]:
-        """The newest first."""
-        return await self._read(partial(queries.executions, limit=limit), missing=[])
-
-    async def history(self, *, search: str, limit: int, offset: int) -> tuple[list[ExecutionRow], int]:
-        """Each thread's newest execution whose theme holds the words, the newest first; and how many there are."""
-        work = partial(queries.history, search=search, limit=limit, offset=offset)
-        none: tuple[list[ExecutionRow], int] = ([], 0)
-        return await self._read(work, missing=none)
-
-    async def latest_execution(self, thread_id: str) -> ExecutionRow | None:
-        return await self._read(partial(queries.latest_execution, thread_id=thread_id), missing=None)
-
-    async def threads(self, beginning: str = "") -> list[str]:
-        """The threads with a run whose id begins so, the one with the newest run first."""
-        none: list[str] = []
-        return await self._read(partial(queries.threads, beginning=beginning), missing=none)
-
-    async def team_statuses(self, execution_id: str) -> list[TeamStatus]:
-        """By team id."""
-        return await self._read(partial(queries.team_statuses, execution_id=execution_id), missing=[])
-
-    async def submissions(self, execution_id: str, team_id: str) -> list[SubmissionRow]:
-        """A team's, by round."""
-        work = partial(queries.submissions, execution_id=execution_id, team_id=team_id)
-        return await self._read(work, missing=[])
-
-    async def evaluations(self, execution_id: str, team_id: str) -> list[EvaluationRow]:
-        """A team's, by round."""
-        work = partial(queries.evaluations, execution_id=execution_id, team_id=team_id)
-        return await self._read(work, missing=[])
-
-    async def rounds(self, execution_id: str) -> list[RoundRow]:
-        """All rounds with a submission, by team id and round, with what is known of them."""
-        return await self._read(partial(queries.rounds, execution_id=execution_id), missing=[])
-
-    async def exit_reasons(self, execution_id: str) -> dict[str, ExitReason]:
-        """Why each team stopped that has, by team id; within a round that it did not hand in, too."""
-        none: dict[str, ExitReason] = {}
-        return await self._read(partial(queries.exit_reasons, execution_id=execution_id), missing=none)
-
-    async def rounds_before(self, execution_id: str, team_id: str, round_number: int) -> list[RoundState]:
-        """A team's rounds before `round_number`, whatever else the record holds."""
-        work = partial(queries.rounds_before, execution_id=execution_id, team_id=team_id, round_number=round_number)
-        return await self._read(work, missing=[])
-
-    async def leaderboard(self, execution_id: str, limit: int | None = None) -> list[LeaderboardEntry]:
-        """In rank order, cut to `limit` teams."""
-        none: list[LeaderboardEntry] = []
-        entries = await self._read(partial(queries.leaderboard, execution_id=execution_id), missing=none)
-        return entries[:limit]
-
     async def usage(self, execution_id: str) -> RunUsage:
         return RunUsage.of(await self.calls(execution_id))
-
-    async def calls(self, execution_id: str) -> list[CallUsage]:
-        """The model calls of finished rounds and of the learning loop."""
-        return await self._read(partial(queries.calls, execution_id=execution_id), missing=[])
-
-    async def active_seconds(self, execution_id: str) -> float:
-        """What the finished rounds took; teams play at the same time, so the longest team's time."""
-        return await self._read(partial(queries.active_seconds, execution_id=execution_id), missing=0.0)
 
     async def flush(self) -> None:
         """Durable: returns after the commit of all that was queued."""
@@ -215,9 +169,6 @@ class RecordStore:
             return table.values(row)
         except PydanticSerializationError as error:
             raise StoreError(f"record {self._path} did not take {what}, which is not JSON: {error}") from error
-
-    async def _read(self, work: Work[_T], *, missing: _T) -> _T:
-        return await self._done("what was asked", work, reads=True, missing=missing)
 
     async def _done(self, what: str, work: Work[_T], *, missing: _T, creates: bool = False, reads: bool = False) -> _T:
         done: Future[_T] = Future()

@@ -88,11 +88,15 @@ def execution(connection: "DuckDBPyConnection", execution_id: str) -> ExecutionR
     return ExecutionRow.model_validate(rows[0]) if rows else None
 
 
-def executions(connection: "DuckDBPyConnection", limit: int) -> list[ExecutionRow]:
+def executions(connection: "DuckDBPyConnection", limit: int = 50) -> list[ExecutionRow]:
+    """The newest first."""
     return [ExecutionRow.model_validate(row) for row in fetch(connection, _EXECUTION + _NEWEST, limit)]
 
 
-def history(connection: "DuckDBPyConnection", search: str, limit: int, offset: int) -> tuple[list[ExecutionRow], int]:
+def history(
+    connection: "DuckDBPyConnection", *, search: str, limit: int, offset: int
+) -> tuple[list[ExecutionRow], int]:
+    """Each thread's newest execution whose theme holds the words, the newest first; and how many there are."""
     rows = fetch(connection, _HISTORY, search, limit, offset)
     (count,) = fetch(connection, _HISTORY_COUNT, search)
     return [ExecutionRow.model_validate(row) for row in rows], int(count["count"])
@@ -103,36 +107,44 @@ def latest_execution(connection: "DuckDBPyConnection", thread_id: str) -> Execut
     return ExecutionRow.model_validate(rows[0]) if rows else None
 
 
-def threads(connection: "DuckDBPyConnection", beginning: str) -> list[str]:
+def threads(connection: "DuckDBPyConnection", beginning: str = "") -> list[str]:
+    """The threads with a run whose id begins so, the one with the newest run first."""
     return [row["thread_id"] for row in fetch(connection, _THREADS, beginning)]
 
 
 def team_statuses(connection: "DuckDBPyConnection", execution_id: str) -> list[TeamStatus]:
+    """By team id."""
     return [TeamStatus.model_validate(row) for row in fetch(connection, _TEAM_STATUSES, execution_id)]
 
 
 def submissions(connection: "DuckDBPyConnection", execution_id: str, team_id: str) -> list[SubmissionRow]:
+    """A team's, by round."""
     return [SubmissionRow.model_validate(row) for row in fetch(connection, _SUBMISSIONS, execution_id, team_id)]
 
 
 def evaluations(connection: "DuckDBPyConnection", execution_id: str, team_id: str) -> list[EvaluationRow]:
+    """A team's, by round."""
     return [EvaluationRow.model_validate(row) for row in fetch(connection, _EVALUATIONS, execution_id, team_id)]
 
 
 def rounds(connection: "DuckDBPyConnection", execution_id: str) -> list[RoundRow]:
+    """All rounds with a submission, by team id and round, with what is known of them."""
     return [RoundRow.model_validate(row) for row in fetch(connection, _ROUNDS + _BY_TEAM, execution_id)]
 
 
 def rounds_before(
     connection: "DuckDBPyConnection", execution_id: str, team_id: str, round_number: int
 ) -> list[RoundState]:
+    """A team's rounds before `round_number`, whatever else the record holds."""
     sql = _ROUNDS + "AND team_id = ? AND round_number < ?" + _BY_TEAM
     rows = fetch(connection, sql, execution_id, team_id, round_number)
     return [RoundRow.model_validate(row).state() for row in rows]
 
 
-def leaderboard(connection: "DuckDBPyConnection", execution_id: str) -> list[LeaderboardEntry]:
-    """Ranked by the live leaderboard's own way, so that memory and record cannot differ."""
+def leaderboard(
+    connection: "DuckDBPyConnection", execution_id: str, *, limit: int | None = None
+) -> list[LeaderboardEntry]:
+    """In rank order, cut to `limit` teams: by the live leaderboard's way, so that memory and record cannot differ."""
     live = LiveLeaderboard()
     for row in fetch(connection, _STANDINGS, execution_id):
         live.enter(execution_id, [(row["team_id"], row["team_name"])])
@@ -140,19 +152,22 @@ def leaderboard(connection: "DuckDBPyConnection", execution_id: str) -> list[Lea
     live.enter(execution_id, [(row["team_id"], row["team_name"]) for row in fetch(connection, _NAMES, execution_id)])
     keys = {row["team_id"]: row["pairwise_key"] for row in fetch(connection, _PAIRWISE, execution_id)}
     live.set_pairwise(execution_id, keys)
-    return live.leaderboard(execution_id)
+    return live.leaderboard(execution_id)[:limit]
 
 
 def calls(connection: "DuckDBPyConnection", execution_id: str) -> list[CallUsage]:
+    """The model calls of finished rounds and of the learning loop."""
     return [CallUsage.model_validate(row) for row in fetch(connection, _USAGE, execution_id)]
 
 
-def events(connection: "DuckDBPyConnection", thread_id: str, after: int, limit: int) -> list[KeptEvent]:
+def events(connection: "DuckDBPyConnection", thread_id: str, *, after: int = 0, limit: int = 500) -> list[KeptEvent]:
+    """A thread's events with a number above `after`, in the order in which they were told."""
     rows = fetch(connection, _EVENTS, thread_id, after, limit)
     return [KeptEvent.model_validate({"number": row["number"], "event": row["told"]}) for row in rows]
 
 
 def submission_documents(connection: "DuckDBPyConnection") -> dict[str, list[str]]:
+    """The document ids of all submissions, by thread."""
     found: dict[str, list[str]] = {}
     for thread_id, document in connection.execute(_SUBMISSION_DOCUMENTS).fetchall():
         found.setdefault(thread_id, []).append(document)
@@ -160,18 +175,22 @@ def submission_documents(connection: "DuckDBPyConnection") -> dict[str, list[str
 
 
 def told_document(connection: "DuckDBPyConnection", thread_id: str, document_id: str) -> str | None:
+    """The type of the event by which a thread's run told of a document; None where none did."""
     found = connection.execute(_TOLD_DOCUMENT, [thread_id, document_id]).fetchone()
     return str(found[0]) if found else None
 
 
 def draft_documents(connection: "DuckDBPyConnection", thread_id: str) -> set[str]:
+    """The document ids of the drafts that a thread's events name."""
     return {document for (document,) in connection.execute(_DRAFTS, [thread_id]).fetchall()}
 
 
 def exit_reasons(connection: "DuckDBPyConnection", execution_id: str) -> dict[str, ExitReason]:
+    """Why each team stopped that has, by team id; within a round that it did not hand in, too."""
     return {row["team_id"]: row["exit_reason"] for row in fetch(connection, _EXIT_REASONS, execution_id)}
 
 
 def active_seconds(connection: "DuckDBPyConnection", execution_id: str) -> float:
+    """What the finished rounds took; teams play at the same time, so the longest team's time."""
     (row,) = fetch(connection, _ACTIVE_SECONDS, execution_id)
     return float(row["seconds"])
