@@ -21,18 +21,6 @@ Each node, what it does, and what comes next: → one of these, ⇒ one for each
 `build_contest_graph` adds them; the state is in `contend.contest.state`.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contend.agent_server import served_graph
 
-from langchain_core.runnables import RunnableConfig
-from langgraph_sdk.runtime import ServerRuntime
-
-from contend.agent_server import Compiled, served
-from contend.contest.graph import build_contest_graph
-
-
-@asynccontextmanager
-async def graph(config: RunnableConfig, runtime: ServerRuntime) -> AsyncIterator[Compiled]:
-    """The whole contest."""
-    async with served(build_contest_graph, config, runtime) as compiled:
-        yield compiled
+graph = served_graph("contend")

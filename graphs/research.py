@@ -19,18 +19,6 @@ Each node, what it does, and what comes next: → one of these, ⇒ one for each
 `build_research_graph` adds them; the state is in `contend.research.state`.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contend.agent_server import served_graph
 
-from langchain_core.runnables import RunnableConfig
-from langgraph_sdk.runtime import ServerRuntime
-
-from contend.agent_server import Compiled, served
-from contend.research.graph import build_research_graph
-
-
-@asynccontextmanager
-async def graph(config: RunnableConfig, runtime: ServerRuntime) -> AsyncIterator[Compiled]:
-    """One round's research."""
-    async with served(build_research_graph, config, runtime) as compiled:
-        yield compiled
+graph = served_graph("research")

@@ -17,18 +17,6 @@ Each node, what it does, and what comes next: → one of these, ⇒ one for each
 `build_team_graph` adds them, one for each kind of team; the state is in `contend.team.state`.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contend.agent_server import served_graph
 
-from langchain_core.runnables import RunnableConfig
-from langgraph_sdk.runtime import ServerRuntime
-
-from contend.agent_server import Compiled, served
-from contend.team.graph import build_team_graph
-
-
-@asynccontextmanager
-async def graph(config: RunnableConfig, runtime: ServerRuntime) -> AsyncIterator[Compiled]:
-    """One team and its rounds."""
-    async with served(build_team_graph, config, runtime) as compiled:
-        yield compiled
+graph = served_graph("team")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from contend.app import DryRun, RunOutcome, dry_run, research, resume, run, status
+    from contend.graphs import build_graph
     from contend.models.options import RunOptions
     from contend.services import Services
     from contend.settings import load_settings
@@ -20,6 +21,7 @@ __all__ = [
     "RunOptions",
     "RunOutcome",
     "Services",
+    "build_graph",
     "dry_run",
     "load_settings",
     "research",
@@ -28,7 +30,12 @@ __all__ = [
     "status",
 ]
 
-_HOMES = {"RunOptions": "contend.models.options", "Services": "contend.services", "load_settings": "contend.settings"}
+_HOMES = {
+    "RunOptions": "contend.models.options",
+    "Services": "contend.services",
+    "build_graph": "contend.graphs",
+    "load_settings": "contend.settings",
+}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever is asked for

@@ -2,28 +2,30 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
+from functools import cache
+from threading import Lock
 from typing import Any, Self, cast
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
+from langchain_core.messages import AnyMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import InvalidUpdateError
-from langgraph.graph import StateGraph
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateUpdate
-from langgraph_sdk.runtime import ServerRuntime
 
 from contend.approval import addressed, decision_or_answers, open_questions
 from contend.contest.state import input_options
 from contend.demo import demo_settings
 from contend.errors import InputError, StoreError, UnknownThread
-from contend.langgraph_compat import as_subclass
+from contend.graphs import AsyncGraph, GraphName, build_graph
+from contend.langgraph_compat import EveryKey, as_subclass
 from contend.models.options import run_options
 from contend.models.record import Record
+from contend.preflight import settled_theme
 from contend.run_guard import (
     check_resumable,
     is_finished,
@@ -35,7 +37,7 @@ from contend.run_guard import (
 )
 from contend.services import Services
 from contend.settings import checked, load_settings
-from contend.stores.checkpoints import ReportsRollbacks, keep_latest_run
+from contend.stores.checkpoints import ReportsRollbacks, keep_latest_run, run_of
 from contend.stores.leases import Lease
 
 _LOG = logging.getLogger(__name__)
@@ -52,30 +54,34 @@ _OF_SERVER = frozenset(
         "user_id",
     ]
 )
-Build = Callable[[Services], StateGraph[Any, Any, Any, Any]]
-Compiled = CompiledStateGraph[Any, Any, Any, Any]
 
 
-class ServedGraph(Compiled):
-    """A graph that is checked before it goes on: LangGraph would take a stale answer or changed rules in silence."""
+class ServedGraph(AsyncGraph):
+    """A graph that is guarded while it runs: LangGraph would take a stale answer or changed rules in silence.
+
+    It is a module's own object and no factory, for that is what every kind of Agent Server loads.
+    """
 
     def __init__(
         self,
         *,
         services: Services,
         asked_for: frozenset[str],
-        lease: Lease | None = None,
         **parts: Any,  # noqa: ANN401 - LangGraph's
     ) -> None:
         super().__init__(**parts)
         self.services = services
         self.asked_for = asked_for
-        self.lease = lease
 
     @classmethod
-    def of(cls, graph: Compiled, services: Services) -> Self:
+    def of(cls, graph: AsyncGraph, services: Services) -> Self:
         asked_for = frozenset(graph.get_input_jsonschema()["properties"])
         return as_subclass(cls, graph, services=services, asked_for=asked_for)
+
+    def get_context_jsonschema(self) -> dict[str, Any] | None:
+        """As LangGraph's; a server that drops from a run's context what is not in it drops nothing."""
+        schema = super().get_context_jsonschema()
+        return schema and {**schema, "properties": EveryKey(schema["properties"])}
 
     async def astream(  # type: ignore[override]  # it names what it looks at, and passes on the rest
         self,
@@ -93,43 +99,58 @@ class ServedGraph(Compiled):
             RunChanged: config or prompts changed since the run began.
             CheckpointError: checkpoints can't be read, or are gone.
         """
+        if (graph := await self._of_run(config)) is not self:
+            async for part in graph.astream(input, config, context=context, **how):
+                yield part
+            return
         self._refuse_state(input)
         options = self._options(context)
-        given = self._completed(input, options, config)
-        if isinstance(input, Mapping) and await self._had_begun(config):
-            given = None
-        async with self._guarded(given, config) as addressed_to:
-            stream = cast("AsyncGenerator[Any]", super().astream(addressed_to, config, context=options, **how))
+        async with self._guarded(self._completed(input, options, config), config) as given:
+            stream = cast("AsyncGenerator[Any]", super().astream(given, config, context=options, **how))
             async with aclosing(stream):
                 async for part in stream:
                     yield part
 
-    def check_context(self, context: Mapping[str, Any] | None) -> None:
-        """Refuse options that the graph does not know, of which its server would tell nobody: a limit would be none.
-
-        Raises:
-            InputError: a key is unknown, or a value not usable.
-        """
-        own = {name: value for name, value in (context or {}).items() if not _is_servers(name)}
-        if self.context_schema is not None:
-            checked(self.context_schema, own, "context")
-        elif own:
-            raise InputError(f"context: {', '.join(sorted(own))} may not be given: this graph takes no options")
+    async def _of_run(self, config: RunnableConfig) -> "ServedGraph":
+        """This graph, or for a run that plays the demo the one on its recording."""
+        if not DEMO.items() <= config.get("metadata", {}).items():
+            return self
+        graph = await asyncio.to_thread(served_graph, cast("GraphName", self.name), demo=True)
+        if graph.services is self.services:
+            return self
+        return graph.copy({"checkpointer": self.checkpointer, "store": self.store})
 
     @asynccontextmanager
     async def _guarded(self, asked: object, config: RunnableConfig) -> AsyncIterator[object]:
-        """What is asked, checked before, on record after. A run without a thread keeps nothing to go on with."""
-        if not self.checkpointer:
+        """The thread held, what is asked checked before, on record after.
+
+        A run without checkpoints keeps nothing to go on with, and one without a thread is nobody else's.
+        """
+        thread_id = config.get("configurable", {}).get("thread_id")
+        if thread_id is None:
             yield asked
             return
-        checked_input = await self._checked(asked, config)
-        try:
-            yield checked_input
-        finally:
-            await self._note(str(config["configurable"]["thread_id"]))
+        async with _PROCESS.turn(str(thread_id)), run_guard(self.services, str(thread_id)) as lease:
+            if not self.checkpointer:
+                yield asked
+            else:
+                goes_on = isinstance(asked, Mapping) and await self._had_begun(asked, config)
+                checked_input = await self._checked(None if goes_on else asked, config)
+                try:
+                    yield checked_input
+                finally:
+                    await self._note(str(thread_id), lease)
+        for notice in lease.notices:
+            _LOG.warning(notice)
 
     def _options(self, context: Mapping[str, Any] | None) -> Record | None:
-        return checked(self.context_schema, context, "context") if context and self.context_schema else None
+        """The options in a run's context, beside which stands what its server puts there."""
+        own = {name: value for name, value in (context or {}).items() if not _is_servers(name)}
+        if self.context_schema is not None:
+            return checked(self.context_schema, own, "context") if own else None
+        if own:
+            raise InputError(f"context: {', '.join(sorted(own))} may not be given: this graph takes no options")
+        return None
 
     @property
     def _is_contest(self) -> bool:
@@ -165,13 +186,15 @@ class ServedGraph(Compiled):
             raise InvalidUpdateError("state: it is not written from outside; ask a new question by a run's input")
         return await super().abulk_update_state(config, supersteps)
 
-    async def _had_begun(self, config: RunnableConfig) -> bool:
+    async def _had_begun(self, asked: Mapping[str, Any], config: RunnableConfig) -> bool:
         """Whether a killed server runs a run again. If another entry point went on with it, LangGraph begins anew."""
-        if not isinstance(self.checkpointer, BaseCheckpointSaver):
-            return False
         thread: RunnableConfig = {"configurable": {"thread_id": config["configurable"]["thread_id"]}}
-        of_run = {"run_id": config.get("metadata", {}).get("run_id")}
-        return bool([kept async for kept in self.checkpointer.alist(thread, filter=of_run, limit=1)])
+        if (run_id := run_of(config)) and isinstance(self.checkpointer, BaseCheckpointSaver):
+            of_run = {"run_id": run_id}
+            return bool([kept async for kept in self.checkpointer.alist(thread, filter=of_run, limit=1)])
+        # Not every server names its runs: there, a thread that stopped in the middle is asked the same again.
+        snapshot = await self.aget_state(thread)
+        return bool(snapshot.tasks) and not snapshot.interrupts and _theme_of(asked) == snapshot.values.get("theme")
 
     async def _checked(self, asked: object, config: RunnableConfig) -> object:
         """What is asked; answers with their questions' ids: LangGraph takes one without an id for one question only."""
@@ -192,9 +215,9 @@ class ServedGraph(Compiled):
             await note_going_on(self.services, snapshot, resume if isinstance(resume, dict) else None)
         return asked
 
-    async def _note(self, thread_id: str) -> None:
+    async def _note(self, thread_id: str, lease: Lease) -> None:
         """The record says how the thread stands; whoever took it over says so otherwise. Nothing stays in memory."""
-        if self.lease is not None and self.lease.taken_by is not None:
+        if lease.taken_by is not None:
             return
         with suppress(StoreError):  # where it can't be read, nobody works on the run any more
             snapshot = await self.aget_state({"configurable": {"thread_id": thread_id}})
@@ -214,33 +237,34 @@ def _is_servers(name: str) -> bool:
     return name in _OF_SERVER or name.startswith(("__", "langgraph_", "x-"))
 
 
+def _theme_of(asked: Mapping[str, Any]) -> str | None:
+    messages = cast("list[AnyMessage]", convert_to_messages(asked.get("messages", [])))
+    with suppress(InputError):
+        return settled_theme(asked.get("theme"), messages)
+    return None
+
+
 class _Process:
-    """What an Agent Server's process keeps: a container, one for the demo, and each graph compiled once for each."""
+    """What an Agent Server's process keeps: a container, and another for the demo."""
 
     def __init__(self) -> None:
-        self._opening = asyncio.Lock()
+        self._opening = Lock()
         self._live: Services | None = None
         self._demo: Services | None = None
-        self._graphs: dict[tuple[Build, bool], ServedGraph] = {}
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def services(self, *, demo: bool = False) -> Services:
-        async with self._opening:
+    def services(self, *, demo: bool = False) -> Services:
+        """Blocking."""
+        with self._opening:
             if self._live is None:
-                self._live = await asyncio.to_thread(lambda: Services(load_settings(), served=True))
+                self._live = Services(load_settings(), served=True)
             if demo and self._demo is None:
-                self._demo = await asyncio.to_thread(_demo_services, self._live)
+                self._demo = _demo_services(self._live)
         return self._demo if demo and self._demo else self._live
 
     def turn(self, thread_id: str) -> asyncio.Lock:
         """One run on a thread: the server begins a run before the one whose place it takes has ended."""
         return self._turns.setdefault(thread_id, asyncio.Lock())
-
-    async def graph(self, build: Build, *, demo: bool) -> ServedGraph:
-        services, key = await self.services(demo=demo), (build, demo)
-        if key not in self._graphs:
-            self._graphs[key] = await asyncio.to_thread(lambda: ServedGraph.of(build(services).compile(), services))
-        return self._graphs[key]
 
 
 def _demo_services(live: Services) -> Services:
@@ -261,7 +285,7 @@ DEMO = {"contend": "demo"}
 
 async def server_services(*, demo: bool = False) -> Services:
     """The container of this server's process, or the demo's: its graphs and its HTTP API share them."""
-    return await _PROCESS.services(demo=demo)
+    return await asyncio.to_thread(_PROCESS.services, demo=demo)
 
 
 def note_rollbacks(saver: BaseCheckpointSaver[Any]) -> None:
@@ -285,22 +309,12 @@ def note_rollbacks(saver: BaseCheckpointSaver[Any]) -> None:
         saver.on_rollback = begin
 
 
-@asynccontextmanager
-async def served(build: Build, config: RunnableConfig, runtime: ServerRuntime[Any]) -> AsyncIterator[Compiled]:
-    """A graph for the Agent Server, which brings the checkpointer: guarded while it runs, bare for schema reads.
+@cache
+def served_graph(name: GraphName, *, demo: bool = False) -> ServedGraph:
+    """A graph for an Agent Server, which brings the checkpointer. Blocking.
 
     Raises:
-        InputError: an option is unknown or not usable.
-        ThreadBusy: somebody else works on the run's thread.
+        InputError: a config file, prompt or setting is not usable.
     """
-    plays_demo = DEMO.items() <= config.get("metadata", {}).items()
-    graph = await _PROCESS.graph(build, demo=plays_demo)
-    thread_id = config.get("configurable", {}).get("thread_id")
-    if runtime.execution_runtime is None or thread_id is None:
-        yield graph
-        return
-    graph.check_context(runtime.execution_runtime.context)
-    async with _PROCESS.turn(str(thread_id)), run_guard(graph.services, str(thread_id)) as lease:
-        yield graph.copy({"lease": lease})
-    for notice in lease.notices:
-        _LOG.warning(notice)
+    services = _PROCESS.services(demo=demo)
+    return ServedGraph.of(build_graph(name, services), services)

@@ -33,6 +33,17 @@ def as_subclass(kind: type[G], graph: CompiledStateGraph[Any, Any, Any, Any], **
     return kind(**own, **parts)
 
 
+class EveryKey(dict[str, Any]):
+    """The options in a graph's schema. Any key is said to be among them.
+
+    The Agent Server asks so, drops what it takes for unknown from a run's context and tells nobody: a misspelt limit
+    would be none. It would have to refuse the run.
+    """
+
+    def __contains__(self, key: object) -> bool:
+        return True
+
+
 class CheckpointLost(CheckpointError, GraphBubbleUp):  # noqa: N818 - named by what becomes of the run
     """What a run did could not be kept on disk: it stops as a whole, and goes on with a resume.
 

@@ -7,27 +7,18 @@ from pathlib import Path
 import pytest
 from langgraph.graph import END, START
 
-from contend.agent_server import Build
-from contend.contest.graph import build_contest_graph
-from contend.learning.graph import build_learn_graph
-from contend.research.graph import build_research_graph
+from contend.graphs import BUILDERS, GraphName
 from contend.services import Services
 from contend.settings import load_settings
-from contend.team.graph import build_team_graph
 
 _GRAPHS = Path(__file__).parents[2] / "graphs"
 _LINE = re.compile(r"^    (\w+)  .*?([→⇒].+)$", re.MULTILINE)
 _ENDS = {START: "start", END: "end"}
-_BUILDS: dict[str, Build] = {
-    "contest": build_contest_graph,
-    "team": build_team_graph,
-    "research": build_research_graph,
-    "learning": lambda services: build_learn_graph(services.learn_nodes),
-}
+_FILES: dict[str, GraphName] = {"contest": "contend", "team": "team", "research": "research", "learning": "learn"}
 
 
-def _edges(build: Build, workspace: Path) -> set[tuple[str, str]]:
-    graph = build(Services(load_settings(workspace=workspace)))
+def _edges(name: GraphName, workspace: Path) -> set[tuple[str, str]]:
+    graph = BUILDERS[name](Services(load_settings(workspace=workspace)))
     drawn = {(edge.source, edge.target) for edge in graph.compile().get_graph().edges}
     # LangGraph leaves a node's edge to the end out of its drawing where the node has an error handler.
     edges = drawn | {(source, target) for source, target in graph.edges if target == END}
@@ -38,11 +29,11 @@ def _edges(build: Build, workspace: Path) -> set[tuple[str, str]]:
     }
 
 
-@pytest.mark.parametrize("name", _BUILDS)
+@pytest.mark.parametrize("name", _FILES)
 def test_the_file_of_a_graph_draws_its_nodes_and_edges(name: str, workspace: Path) -> None:
     text = ast.get_docstring(ast.parse((_GRAPHS / f"{name}.py").read_text("utf-8")), clean=False) or ""
 
     lines = _LINE.findall(text)
     shown = {(node, name) for node, following in lines for name in re.findall(r"\w+", following) if name != "or"}
 
-    assert shown == _edges(_BUILDS[name], workspace)
+    assert shown == _edges(_FILES[name], workspace)

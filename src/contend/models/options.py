@@ -122,11 +122,16 @@ ResearchOptions = _options_without(
 )
 
 
-def run_options(given: Record | None) -> RunOptions:
-    """The options that a graph was given as its context, which may be some of a run's."""
+def run_options(given: object) -> RunOptions:
+    """The options that a graph was given as its context, which may be some of a run's.
+
+    In somebody else's graph the context is its parent's, and another one is no concern of ours.
+    """
     if isinstance(given, RunOptions):
         return given
-    return RunOptions.model_validate(given.model_dump(exclude_unset=True)) if given else RunOptions()
+    return (
+        RunOptions.model_validate(given.model_dump(exclude_unset=True)) if isinstance(given, Record) else RunOptions()
+    )
 
 
 class JudgmentConfig(Record):
