@@ -9,6 +9,7 @@ import pytest
 
 from fakes.api_client import Api
 from fakes.contests import Contest
+from fakes.printing import require_pdf
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash?"
@@ -75,9 +76,15 @@ def test_a_finished_research_is_told_in_full_in_every_form(api: Api, finished: s
         ("html", "text/html", "<!doctype html>"),
         ("json", "application/json", "{"),
         ("bibtex", "application/x-bibtex", "@misc{"),
+        ("csv", "text/csv", "\ufeffrank,team_id,team,round,score"),
+        ("pdf", "application/pdf", "%PDF"),
+        ("docx", "application/vnd.openxmlformats", "PK"),
     ],
 )
 def test_the_report_comes_in_each_format(api: Api, finished: str, kind: str, media: str, begin: str) -> None:
+    if kind == "pdf":
+        require_pdf()
+
     report = api.http.get(f"/research/{finished}/report?format={kind}")
 
     assert report.headers["content-type"].startswith(media)

@@ -43,9 +43,13 @@ def test_a_run_is_asked_approved_watched_and_read_and_a_refresh_loses_nothing(pa
     expect(page.get_by_text("✓").first).to_be_visible()
 
 
-def test_a_finished_report_is_asked_further_and_history_finds_both(page: Page) -> None:
+def test_a_finished_report_is_saved_as_a_word_document_and_asked_further_and_history_finds_both(page: Page) -> None:
     ask(page)
     expect(page.locator("article h1")).to_be_visible()
+
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="docx").click()
+    assert saved.value.path().read_bytes().startswith(b"PK")
 
     page.get_by_label("Ask again").fill("What is a team?")
     page.get_by_role("button", name="Start").click()

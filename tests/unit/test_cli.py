@@ -18,6 +18,7 @@ from contend.models.research import ResearchReport
 from contend.prompts import PromptLibrary
 from contend.settings import is_loopback
 from fakes.contests import write_workspace
+from fakes.printing import require_pdf
 from fakes.terminal import Terminal, child_of, started
 from fakes.vendors import Vendors
 
@@ -320,6 +321,18 @@ def test_a_report_comes_in_each_format(answered: Terminal) -> None:
     assert answered("report", "first", "--format", "html").out.startswith("<!")
     report = ResearchReport.model_validate_json(answered("report", "first", "--format", "json").out)
     assert answered("report", "first", "--format", "bibtex").out.count("@misc{") == len(report.sources)
+
+
+@pytest.mark.parametrize(("kind", "begin"), [("pdf", b"%PDF"), ("docx", b"PK"), ("csv", b"\xef\xbb\xbfrank,team_id")])
+def test_a_report_is_saved_as_pdf_word_document_or_table_of_scores(
+    answered: Terminal, tmp_path: Path, kind: str, begin: bytes
+) -> None:
+    if kind == "pdf":
+        require_pdf()
+    file = tmp_path / f"report.{kind}"
+
+    assert answered("report", "first", "--format", kind, "--out", file).out == f"Wrote {file}.\n"
+    assert file.read_bytes().startswith(begin)
 
 
 def test_a_report_goes_into_a_file_that_is_named(answered: Terminal, tmp_path: Path) -> None:

@@ -1,18 +1,16 @@
 """What a research came to, of the API's and of all others: report, evidence, drafts, ranking, statistics."""
 
 import asyncio
-from typing import Literal
 
 from contend.api.models import Leaderboard, ResearchStatistics, RoundScore
 from contend.api.researches import Researches
 from contend.errors import UnknownThread
+from contend.exports import ReportFormat, report_file, scores_csv
 from contend.models.events import SearchDone, StepDone
 from contend.models.research import ResearchReport
-from contend.report import EVIDENCE_FILE, ReportEvidence, to_bibtex
+from contend.report import EVIDENCE_FILE, ReportEvidence
 from contend.stored_runs import read_run, report_of
 from contend.stores.leases import checked_thread
-
-ReportFormat = Literal["md", "html", "json", "bibtex"]
 
 
 async def report(researches: Researches, research_id: str) -> ResearchReport:
@@ -30,24 +28,28 @@ async def report(researches: Researches, research_id: str) -> ResearchReport:
     return found
 
 
-async def report_text(researches: Researches, research_id: str, kind: ReportFormat) -> str:
-    """The report in a format. Raises: as `report`."""
-    found = await report(researches, research_id)
-    return to_bibtex(found) if kind == "bibtex" else await _file(researches, research_id, f"report.{kind}")
+async def report_as(researches: Researches, research_id: str, kind: ReportFormat) -> bytes:
+    """The report in a format; as `csv` the scores, also of a run without a report.
+
+    Raises:
+        UnknownThread: there is none.
+        InputError: the server cannot make that format.
+    """
+    settings = researches.services.settings
+    if kind == "csv":
+        return scores_csv(await read_run(researches.services.record, settings, checked_thread(research_id)))
+    stored = await report(researches, research_id)
+    return await asyncio.to_thread(report_file, settings, research_id, stored, kind)
 
 
 async def evidence(researches: Researches, research_id: str) -> ReportEvidence:
     """What the report's citations rest on. Raises: as `report`."""
     await report(researches, research_id)
-    return ReportEvidence.model_validate_json(await _file(researches, research_id, EVIDENCE_FILE))
-
-
-async def _file(researches: Researches, research_id: str, name: str) -> str:
-    path = researches.services.folder / "results" / checked_thread(research_id) / name
+    path = researches.services.folder / "results" / checked_thread(research_id) / EVIDENCE_FILE
     try:
-        return await asyncio.to_thread(path.read_text, "utf-8")
+        return ReportEvidence.model_validate_json(await asyncio.to_thread(path.read_text, "utf-8"))
     except FileNotFoundError as error:
-        raise UnknownThread(f"research {research_id!r} has no {name}: it is of an earlier version") from error
+        raise UnknownThread(f"research {research_id!r} has no {path.name}: it is of an earlier version") from error
 
 
 async def document(researches: Researches, research_id: str, document_id: str) -> str:

@@ -15,10 +15,10 @@ from contend.api.comparison import compared
 from contend.api.live_page import LivePage
 from contend.api.requests import AllowedOrigins, RequestGuard
 from contend.api.researches import Researches
-from contend.api.results import ReportFormat
 from contend.api.stream import event_stream
 from contend.demo import has_demo
 from contend.errors import ContendError, InputError, RunChanged, StoreError, ThreadBusy, UnknownThread
+from contend.exports import MEDIA, ReportFormat
 from contend.models.playbook import Playbook
 from contend.models.record import IDENTIFIER_RULE
 from contend.report import ReportEvidence
@@ -31,12 +31,6 @@ _STATUS: dict[type[ContendError], int] = {
     InputError: 422,
     StoreError: 503,
     ContendError: 500,
-}
-_MEDIA: dict[ReportFormat, str] = {
-    "md": "text/markdown",
-    "html": "text/html",
-    "json": "application/json",
-    "bibtex": "application/x-bibtex",
 }
 _NUMBER = r"^[0-9]{1,18}$"
 
@@ -66,6 +60,9 @@ _UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"model": models.Problem, "des
 _BUSY: dict[int | str, dict[str, Any]] = {
     409: {"model": models.Problem, "description": "Its state does not allow it: it is at work, or at its end."},
     415: {"model": models.Problem, "description": "The body is not sent as application/json."},
+}
+_REPORTS: dict[str, Any] = {media.partition(";")[0]: {"schema": {"type": "string"}} for media in MEDIA.values()} | {
+    "application/json": {"schema": {"$ref": "#/components/schemas/ResearchReport"}}
 }
 _SENT: dict[int | str, dict[str, Any]] = {415: _BUSY[415]}
 
@@ -195,19 +192,19 @@ async def get_document(
     "/research/{research_id}/report",
     tags=["research"],
     response_class=Response,
-    responses=_UNKNOWN
-    | {200: {"content": {media: {"schema": {"type": "string"}} for media in _MEDIA.values() if "json" not in media}
-             | {"application/json": {"schema": {"$ref": "#/components/schemas/ResearchReport"}}}}},
-)  # fmt: skip
+    responses=_UNKNOWN | {200: {"content": _REPORTS}},
+)
 async def get_report(
     research_id: ResearchId,
     live: Live,
-    kind: Annotated[ReportFormat, Query(alias="format", description="md, html, json or bibtex.")] = "md",
+    kind: Annotated[
+        ReportFormat, Query(alias="format", description="md, html, json, bibtex, csv (the scores), pdf or docx.")
+    ] = "md",
 ) -> Response:
-    """The report, with the facts of the run in Markdown and HTML."""
-    text = await results.report_text(live, research_id, kind)
+    """The report, with the facts of the run but in JSON and BibTeX; `pdf` and `docx` need the extra `export`."""
+    content = await results.report_as(live, research_id, kind)
     headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"} if kind == "html" else None
-    return Response(text, media_type=f"{_MEDIA[kind]}; charset=utf-8", headers=headers)
+    return Response(content, media_type=MEDIA[kind], headers=headers)
 
 
 @router.get("/research/{research_id}/evidence", tags=["research"], responses=_UNKNOWN)

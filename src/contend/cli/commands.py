@@ -374,7 +374,10 @@ def compare(
 def report(
     thread: THREAD,
     *,
-    kind: Annotated[Literal["md", "html", "json", "bibtex"], typer.Option("--format", help="What to write.")] = "md",
+    kind: Annotated[
+        Literal["md", "html", "json", "bibtex", "csv", "pdf", "docx"],
+        typer.Option("--format", help="What to write; `csv` holds the scores."),
+    ] = "md",
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write it there instead of to standard output.")
     ] = None,

@@ -2,10 +2,10 @@
 
 import asyncio
 import re
+import sys
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
@@ -24,7 +24,9 @@ from contend.stores.files import write_file
 from contend.stores.record import RecordStore
 from contend.text import shorten
 
-Format = Literal["md", "html", "json", "bibtex"]
+if TYPE_CHECKING:
+    from contend.exports import ReportFormat
+
 _THEME_SHOWN = 200
 _SHOWN_ID = 8
 _DRAWN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -83,20 +85,24 @@ def show_leaderboard(thread: str, *, workspace: Path | None, as_json: bool) -> N
     _advise(run)
 
 
-def export_report(thread: str, *, kind: Format, out: Path | None, workspace: Path | None) -> None:
-    """Print or write the report of a thread's latest run.
+def export_report(thread: str, *, kind: "ReportFormat", out: Path | None, workspace: Path | None) -> None:
+    """Print or write the report of a thread's latest run, or as `csv` its scores.
 
     Raises:
         UnknownThread: there is no such thread.
-        InputError: its latest run has no report, or the file can't be written.
+        InputError: its latest run has no report, the format cannot be made here, or the file can't be written.
+        ContendError: making the file failed.
     """
-    settings = load_settings(workspace=workspace)
-    text = _report_text(settings, from_record(settings, lambda record: named_thread(record, thread)), kind)
+    if out is None and kind in {"pdf", "docx"} and sys.stdout.isatty():
+        raise InputError(tr("--format {kind} is no text: give --out FILE", kind=kind))
+    content = _report(thread, kind, workspace)
     if out is None:
-        typer.echo(text, nl=not text.endswith("\n"))
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.flush()
         return
     try:
-        write_file(out.expanduser(), text)
+        write_file(out.expanduser(), content)
     except OSError as error:
         raise InputError(tr("--out {file}: cannot be written: {why}", file=out, why=error.strerror)) from error
     say(tr("Wrote {file}.", file=out))
@@ -210,13 +216,15 @@ def _missing(thread: str, execution: ExecutionRow | None, settings: Settings) ->
     )  # fmt: skip
 
 
-def _report_text(settings: Settings, thread: str, kind: Format) -> str:
+def _report(name: str, kind: "ReportFormat", workspace: Path | None) -> bytes:
+    from contend.exports import report_file, scores_csv
+
+    if kind == "csv":
+        return scores_csv(stored_run(name, workspace))
+    settings = load_settings(workspace=workspace)
+    thread = from_record(settings, lambda record: named_thread(record, name))
     execution = from_record(settings, lambda record: record.latest_execution(thread))
     report = report_of(settings, thread, execution)
     if report is None:
         raise _missing(thread, execution, settings)
-    if kind != "bibtex":
-        return (settings.folder / "results" / thread / f"report.{kind}").read_text("utf-8")
-    from contend.report import to_bibtex
-
-    return to_bibtex(report)
+    return report_file(settings, thread, report, kind)

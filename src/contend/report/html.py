@@ -27,6 +27,7 @@ _HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 _TABLES = {"table", "tbody", "td", "th", "thead", "tr"}
 _ATTRIBUTES = {
     "a": {"href", "title", "class", "id"},
+    "h2": {"id"},
     "li": {"id"},
     "ol": {"start"},
     "p": {"class"},
@@ -35,6 +36,7 @@ _ATTRIBUTES = {
     "header": {"class"},
 }
 _SPACE_BEFORE_MARK = re.compile(rf" (?={MARK.pattern})")
+_ABOUT = "#about-run"
 _TOOLTIP_MOST = 800
 _SUMMARY_MOST = 80
 _PASSAGE_MOST = 3000
@@ -61,15 +63,16 @@ def to_html(
     links = _CitationLinks(report.sources, passages)
     body = links.render(text)
     references = _references(report, passages, cited=links.cited, language=language, folders=folders)
-    run = _run(head, links, language)
     files = {source.url for source in report.sources if source.source == "local"}
-    return _page(report.theme, run, f"{body}{references}{links.render(generated)}", language, files)
+    body = f"{body}{references}{links.render(generated)}{_about_run(head, links, language)}"
+    return _page(report.theme, _glance(head, language), body, language, files)
 
 
 def markdown_to_html(markdown: str, head: ReportHead, *, theme: str, language: Language) -> str:
     """Markdown that is no report of ours as such a page, as it is but for HTML, images and unsafe links."""
     links = _CitationLinks([], PassagesBehind((), numbers=()))
-    return _page(theme, _run(head, links, language), links.render(clean(markdown)), language, set())
+    body = f"{links.render(clean(markdown))}{_about_run(head, links, language)}"
+    return _page(theme, _glance(head, language), body, language, set())
 
 
 class _CitationLinks:
@@ -171,15 +174,15 @@ def _is_web(url: str) -> bool:
     return parts.scheme in {"http", "https"} and bool(parts.netloc)
 
 
-def _page(theme: str, run: str, body: str, language: Language, files: Collection[str]) -> str:
+def _page(theme: str, glance: str, body: str, language: Language, files: Collection[str]) -> str:
     """The page; of local files it leads to those in `files`."""
 
     def safe_attribute(_tag: str, name: str, value: str) -> str | None:
-        led = value.startswith(("#source-", "#cite-")) or value in files or _is_web(value)
+        led = value.startswith(("#source-", "#cite-")) or value == _ABOUT or value in files or _is_web(value)
         return None if name == "href" and not led else value
 
     safe = nh3.clean(
-        f'{run}<h1>{escape(theme)}</h1><section class="report">{body}</section>',
+        f'<h1>{escape(theme)}</h1>{glance}<section class="report">{body}</section>',
         tags=_PHRASES | _BLOCKS | _HEADINGS | _TABLES,
         attributes=_ATTRIBUTES,
         attribute_filter=safe_attribute,
@@ -191,8 +194,8 @@ def _page(theme: str, run: str, body: str, language: Language, files: Collection
     )
 
 
-def _run(head: ReportHead, links: _CitationLinks, language: Language) -> str:
-    """What kind of run it was: at a glance, then what to beware of, then everything on request."""
+def _glance(head: ReportHead, language: Language) -> str:
+    """What kind of run it was, what to beware of, and the way to all the rest."""
     words = WORDS[language]
     glance = f'<span class="status {head.status}">{escape(words.statuses[head.status])}</span>'
     if outcome := shown_outcome(head, language):
@@ -200,9 +203,15 @@ def _run(head: ReportHead, links: _CitationLinks, language: Language) -> str:
     off = [f"{words.sources_off}{words.colon}{name} ({reason})" for name, reason in head.sources_off.items()]
     beware = [*filter(None, [shown_recorded(head, language)]), *head.notes, *head.warnings, *off]
     cautions = "".join(f'<p class="caution">{escape(clean(text, single_line=True))}</p>' for text in beware)
-    facts = links.render(head_markdown(head, language).split("\n", 1)[1])
-    details = f"<details><summary>{escape(words.about_run)}</summary>{facts}</details>"
-    return f'<header class="run"><p class="glance">{glance}</p>{cautions}{details}</header>'
+    more = f'<p><a class="more" href="{_ABOUT}">{escape(words.about_run)}</a></p>'
+    return f'<header class="run"><p class="glance">{glance}</p>{cautions}{more}</header>'
+
+
+def _about_run(head: ReportHead, links: _CitationLinks, language: Language) -> str:
+    """Every fact of the run, open to print."""
+    heading, facts = head_markdown(head, language).split("\n", 1)
+    title = escape(heading.removeprefix("## "))
+    return f'<section class="about-run"><h2 id="{_ABOUT[1:]}">{title}</h2>{links.render(facts)}</section>'
 
 
 @cache

@@ -18,14 +18,19 @@ export const token = {
 
 const authorization = () => (token.get() ? { authorization: `Bearer ${token.get()}` } : {});
 
-async function ask(method, path, body) {
+async function send(method, path, body) {
   const response = await fetch(ROOT + path, {
     method,
     headers: { ...authorization(), ...(body === undefined ? {} : { "content-type": "application/json" }) },
     body: body === undefined ? undefined : JSON.stringify(body),
   });
+  if (!response.ok) throw new ApiError(refusal(await response.text()) || `${response.status} ${response.statusText}`, response.status);
+  return response;
+}
+
+async function ask(method, path, body) {
+  const response = await send(method, path, body);
   const text = await response.text();
-  if (!response.ok) throw new ApiError(refusal(text) || `${response.status} ${response.statusText}`, response.status);
   return (response.headers.get("content-type") ?? "").includes("json") ? JSON.parse(text) : text;
 }
 
@@ -55,6 +60,7 @@ export const api = {
   resume: (run) => ask("POST", `research/${id(run)}/resume`),
   answer: (run, answers) => ask("POST", `research/${id(run)}/answers`, { answers }),
   report: (run, format) => ask("GET", `research/${id(run)}/report?format=${format}`),
+  reportFile: async (run, format) => (await send("GET", `research/${id(run)}/report?format=${format}`)).blob(),
   evidence: (run) => ask("GET", `research/${id(run)}/evidence`),
   document: (run, document) => ask("GET", `research/${id(run)}/documents/${id(document)}`),
   compare: (one, other) => ask("GET", `research/${id(one)}/compare/${id(other)}`),

@@ -32,17 +32,23 @@ export async function reportView(run) {
   return el("div", {}, exports(run), el("div.reader", {}, outline(article), article, aside));
 }
 
+const FORMATS = ["md", "html", "pdf", "docx", "json", "bibtex", "csv"];
+
 function exports(run) {
+  const refused = el("span.small", { role: "alert" });
   const save = async (format) => {
-    const content = await api.report(run, format);
-    const text = typeof content === "string" ? content : JSON.stringify(content, null, 2);
-    const href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-    el("a", { href, download: `report.${format === "bibtex" ? "bib" : format}` }).click();
-    URL.revokeObjectURL(href);
+    refill(refused);
+    try {
+      const href = URL.createObjectURL(await api.reportFile(run, format));
+      el("a", { href, download: `report.${format === "bibtex" ? "bib" : format}` }).click();
+      URL.revokeObjectURL(href);
+    } catch (error) {
+      refill(refused, error.message);
+    }
   };
   return el("p.row.actions.small", {}, el("span.quiet", {}, t("export")),
-    ["md", "html", "json", "bibtex"].map((format) => el("button.plain", { type: "button", onclick: () => save(format) }, format)),
-    el("button.plain", { type: "button", onclick: () => print() }, t("print")));
+    FORMATS.map((format) => el("button.plain", { type: "button", onclick: () => save(format) }, format)),
+    el("button.plain", { type: "button", onclick: () => print() }, t("print")), refused);
 }
 
 function outline(article) {

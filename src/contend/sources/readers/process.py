@@ -26,7 +26,7 @@ MOST_SECONDS = 75.0
 """For one document; a reader that minds the time itself stops after four fifths, and gives what it has read by then."""
 
 _MAIN = "from contend.sources.readers.child import serve; serve()"
-_KEPT_VARIABLES = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR")
+KEPT_VARIABLES = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR")
 """No key reaches a process that reads what anybody wrote."""
 
 _MOST_PROCESSES = 2
@@ -96,7 +96,7 @@ class _Child:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ},
+            env={name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ},
         )
         self._end = weakref.finalize(self, _ended, self._process)
 

@@ -1,0 +1,96 @@
+"""A report's page as PDF by WeasyPrint and as Word document by pandoc, each in a process of its own.
+
+Both get the page that nh3 has cleaned, may fetch nothing and see no key: in a report stands what anybody may have
+written on the web. A process can be ended where a thread cannot.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+import nh3
+
+from contend.errors import ContendError, InputError
+from contend.sources.readers.process import KEPT_VARIABLES
+
+_MOST_SECONDS = 120.0
+_PDF = ("-P", "-m", "weasyprint", "--presentational-hints", "--allowed-protocols", "none", "-", "-")
+# The page's h1 is the document's title, which pandoc takes from its head.
+_DOCX = ("--sandbox", "--from=html", "--to=docx", "--shift-heading-level-by=-1", "--output=-")
+_LEFT_OUT = {"details", "h1"}
+"""Of the page in a Word document: the passages behind each source, which open on a screen; the title's second place."""
+_BEFORE_MARK = (b"&nbsp;<a ", b"<wbr> <a ")
+"""Where a mark and the full stop behind it no longer fit in a line, WeasyPrint 70 breaks the text before a no-break
+space at some early word; after a `wbr` it breaks before the mark."""
+_NO_GLYPH = re.compile(r'^WARNING: \.notdef glyph rendered .*?: "(.+?)"', re.MULTILINE)
+
+
+def to_pdf(page: bytes) -> bytes:
+    """A report's page as PDF, by its own print styles.
+
+    Raises:
+        InputError: WeasyPrint, Pango or a font for the report's script is missing.
+        ContendError: it failed, or took more than two minutes.
+    """
+    _require("weasyprint", "pdf")
+    done = _run([sys.executable, *_PDF], page.replace(*_BEFORE_MARK), "pdf")
+    said = done.stderr.decode(errors="replace")
+    if "cannot load library" in said:
+        raise InputError("format pdf: WeasyPrint finds no Pango here: install it (Debian: libpango-1.0-0, "
+                         "libpangoft2-1.0-0, libharfbuzz-subset0; macOS: brew install pango), or use docx")  # fmt: skip
+    missing = "".join(dict.fromkeys(filter(str.isalpha, "".join(_NO_GLYPH.findall(said)))))
+    if missing:
+        raise InputError(f"format pdf: no font here has {missing[:10]!r}: install one (Debian: fonts-noto-cjk for "
+                         "Japanese), or use docx")  # fmt: skip
+    return _checked(done, "pdf")
+
+
+def to_docx(page: bytes) -> bytes:
+    """A report's page as Word document.
+
+    Raises:
+        InputError: pandoc is missing.
+        ContendError: it failed, or took more than two minutes.
+    """
+    _require("pypandoc", "docx")
+    from pypandoc import get_pandoc_path  # noqa: PLC0415 - of the extra `export`
+
+    head, body = re.split(r"(?<=<body>)", page.decode(), maxsplit=1)
+    kept = nh3.clean(
+        body,
+        tags=nh3.ALLOWED_TAGS - {"img"} - _LEFT_OUT,
+        clean_content_tags=_LEFT_OUT | {"script", "style"},
+        attributes={"a": {"href", "id"}, "li": {"id"}, "h2": {"id"}, "ol": {"start"}},
+        url_schemes={"http", "https", "file"},
+        link_rel=None,
+    )
+    done = _run([get_pandoc_path(), *_DOCX], f"{head}{kept}</body></html>".encode(), "docx")
+    return _checked(done, "docx")
+
+
+def _require(module: str, kind: str) -> None:
+    if find_spec(module) is None:
+        raise InputError(f"format {kind}: {module} is not installed: pip install 'contend[export]'")
+
+
+def _run(command: Sequence[str], page: bytes, kind: str) -> "subprocess.CompletedProcess[bytes]":
+    kept = (*KEPT_VARIABLES, "FONTCONFIG_FILE", "FONTCONFIG_PATH", "XDG_CACHE_HOME", "HOME")
+    environment = {name: os.environ[name] for name in kept if name in os.environ}
+    try:
+        return subprocess.run(  # noqa: S603 - fixed words; the page goes in by a pipe
+            command, input=page, capture_output=True, timeout=_MOST_SECONDS, env=environment, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ContendError(f"format {kind}: not done within {_MOST_SECONDS:g} s: use html") from error
+    except OSError as error:
+        raise InputError(f"format {kind}: {command[0]} cannot be started: {error.strerror}") from error
+
+
+def _checked(done: "subprocess.CompletedProcess[bytes]", kind: str) -> bytes:
+    if done.returncode or not done.stdout:
+        last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        raise ContendError(f"format {kind}: it could not be made: {last or f'exit {done.returncode}'}: use html")
+    return done.stdout
