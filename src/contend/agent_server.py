@@ -15,9 +15,10 @@ from langchain_core.messages import AnyMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import InvalidUpdateError
-from langgraph.types import Command, StateUpdate
+from langgraph.types import Command, StateSnapshot, StateUpdate
 
 from contend.approval import addressed, decision_or_answers, open_questions
+from contend.combined_question import asked_once, with_one_question
 from contend.contest.state import input_options
 from contend.demo import demo_settings
 from contend.errors import InputError, StoreError, UnknownThread
@@ -108,7 +109,7 @@ class ServedGraph(AsyncGraph):
         async with self._guarded(self._completed(input, options, config), config) as given:
             stream = cast("AsyncGenerator[Any]", super().astream(given, config, context=options, **how))
             async with aclosing(stream):
-                async for part in stream:
+                async for part in asked_once(stream):
                     yield part
 
     async def _of_run(self, config: RunnableConfig) -> "ServedGraph":
@@ -119,6 +120,22 @@ class ServedGraph(AsyncGraph):
         if graph.services is self.services:
             return self
         return graph.copy({"checkpointer": self.checkpointer, "store": self.store})
+
+    async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
+        """As LangGraph's, with all open questions as one."""
+        return with_one_question(await super().aget_state(config, subgraphs=subgraphs))
+
+    async def aget_state_history(
+        self,
+        config: RunnableConfig,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 - LangGraph's
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[StateSnapshot]:
+        """As LangGraph's, with all open questions as one."""
+        async for snapshot in super().aget_state_history(config, filter=filter, before=before, limit=limit):
+            yield with_one_question(snapshot)
 
     @asynccontextmanager
     async def _guarded(self, asked: object, config: RunnableConfig) -> AsyncIterator[object]:
@@ -200,7 +217,7 @@ class ServedGraph(AsyncGraph):
         """What is asked; answers with their questions' ids: LangGraph takes one without an id for one question only."""
         if not (asked is None or isinstance(asked, Command)):
             return asked
-        snapshot = await self.aget_state(config)
+        snapshot = await super().aget_state(config)
         thread_id = str(config["configurable"]["thread_id"])
         goes_on = not is_finished(snapshot) if self._is_contest else bool(snapshot.tasks)
         if self._is_contest and goes_on:
@@ -220,7 +237,7 @@ class ServedGraph(AsyncGraph):
         if lease.taken_by is not None:
             return
         with suppress(StoreError):  # where it can't be read, nobody works on the run any more
-            snapshot = await self.aget_state({"configurable": {"thread_id": thread_id}})
+            snapshot = await super().aget_state({"configurable": {"thread_id": thread_id}})
             self.services.close_run(snapshot.values.get("execution_id", ""))
             if is_finished(snapshot) if self._is_contest else not snapshot.next:
                 await keep_latest_run(self.checkpointer, thread_id)

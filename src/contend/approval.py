@@ -8,7 +8,8 @@ agent-chat-ui draws `action_requests` with `args` and answers `{"decisions": [{"
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from hashlib import sha256
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from langgraph.types import Interrupt
@@ -185,8 +186,13 @@ def _reason(answer: object) -> str:
     return said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
 
 
+def in_order(interrupts: Iterable[Interrupt]) -> list[Interrupt]:
+    """By team, as questions are shown and answers are given in turn; they come as teams are done."""
+    return sorted(interrupts, key=lambda interrupt: (interrupt.value["team_id"], interrupt.id))
+
+
 def open_questions(interrupts: Sequence[Interrupt]) -> list[Question]:
-    return [_question_of(interrupt.id, interrupt.value) for interrupt in interrupts]
+    return [_question_of(interrupt.id, interrupt.value) for interrupt in in_order(interrupts)]
 
 
 def _question_of(interrupt_id: str, value: Mapping[str, Any]) -> Question:
@@ -238,8 +244,15 @@ def addressed(
     return given
 
 
+def combined_id(question_ids: Iterable[str]) -> str:
+    """The id under which front ends are asked several questions as one: as long as theirs, and none of them."""
+    return sha256(" ".join(sorted(question_ids)).encode()).hexdigest()[:32]
+
+
 def decision_or_answers(questions: Sequence[Question], resume: object) -> tuple[object, dict[str, object] | None]:
-    """What a front end resumes with: one decision without a name, or answers by question."""
+    """What a front end resumes with: one decision for all that it was shown as one question, or answers by question."""
+    if isinstance(resume, dict) and resume.keys() == {combined_id([question.id for question in questions])}:
+        return next(iter(resume.values())), None
     teams = {question.team_id for question in questions if question.team_id}
     if isinstance(resume, dict) and resume and all(_ID.fullmatch(str(name)) or name in teams for name in resume):
         return None, resume

@@ -61,9 +61,14 @@ class Server:
         return ended
 
     def asked(self, thread: str) -> dict[str, str]:
-        """The open questions' ids, by team."""
-        waiting = self.client.threads.get_state(thread)["interrupts"]
-        return {question["value"]["team_id"]: question["id"] for question in waiting}
+        """The open questions' ids, by team; where several are open, they are one interrupt."""
+        (question,) = self.client.threads.get_state(thread)["interrupts"]
+        value = question["value"]
+        return (
+            {value["team_id"]: question["id"]}
+            if value["team_id"]
+            else {request["team_id"]: request["question_id"] for request in value["action_requests"]}
+        )
 
     def kill(self) -> None:
         """SIGKILL."""

@@ -255,6 +255,35 @@ def test_an_approval_without_an_id_as_chat_front_ends_send_it_goes_to_all_plans(
     assert (ended["status"], ended["message"]) == ("completed", "all teams delivered")
 
 
+@pytest.mark.parametrize("named", [False, True], ids=["without an id", "by the question's id"])
+def test_plans_that_wait_together_are_asked_as_one_question_and_answered_once_in_its_order(
+    server: Server, endpoint: Vendors, named: bool
+) -> None:
+    thread = server.thread()
+    told = [*server.client.runs.stream(thread, "contend", input={"theme": THEME}, context=TWO_PLANS)]
+    asked = [part.data["__interrupt__"] for part in told if "__interrupt__" in part.data]
+
+    state, known = server.client.threads.get_state(thread), server.client.threads.get(thread)
+
+    ((question,),) = asked
+    of_tasks = [each for task in state["tasks"] for each in task["interrupts"]]
+    of_thread = [each for task in known["interrupts"].values() for each in task]
+    for shown in (state["interrupts"], of_tasks, of_thread):
+        assert [(each["id"], each["value"]) for each in shown] == [(question["id"], question["value"])]
+    requests = question["value"]["action_requests"]
+    assert {request["team_id"] for request in requests} == {"alpha", "beta"}
+    assert all(request["args"]["search_queries"] and "Plan of team" in request["description"] for request in requests)
+    assert [config["action_name"] for config in question["value"]["review_configs"]] == ["approve_plan"]
+
+    edited = {"name": "approve_plan", "args": {"investigation_points": ["Which calls are repeated after a kill?"]}}
+    each = {"alpha": {"type": "approve"}, "beta": {"type": "edit", "edited_action": edited}}
+    answer = {"decisions": [each[request["team_id"]] for request in requests]}
+    resume = {question["id"]: answer} if named else answer
+    assert server.run("contend", None, thread_id=thread, command={"resume": resume})["status"] == "completed"
+    drafts = [call.user for call in endpoint.calls if call.prompt == "writer/write"]
+    assert len([draft for draft in drafts if "repeated after a kill" in draft]) == len(drafts) // 2 > 0
+
+
 @pytest.mark.parametrize(
     "answer",
     [{"decisions": [{"type": "reject", "message": "too broad"}]}, [{"type": "response", "args": "too broad"}]],
