@@ -48,7 +48,7 @@ from contend.research.drafts import (
 from contend.research.evidence import Evidence, EvidencePool, numbers_of
 from contend.research.gathering import pool_of
 from contend.research.history import rounds_of
-from contend.research.state import ResearchState, SectionTask, WrittenSection
+from contend.research.state import ResearchState, WrittenSection
 from contend.services import Services
 from contend.sources.local.library import CatalogueEntry
 from contend.text import estimate_tokens, file_name
@@ -133,9 +133,10 @@ async def write(
     return revised(before, changed.value, offered, bullets), changed.usage
 
 
-async def write_section(services: Services, task: SectionTask, offered: Sequence[Passage]) -> WrittenSection:
+async def write_section(
+    services: Services, state: ResearchState, number: int, offered: Sequence[Passage]
+) -> WrittenSection:
     """One section of a long report, at the same time as the others."""
-    state, number = task["research"], task["number"]
     outline, guard = outline_of(state), guard_of(state, offered)
     bullets = state.get("bullets", [])
     length = length_values(state["options"]["length"])

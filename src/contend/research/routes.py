@@ -1,7 +1,8 @@
 """Where the research goes next: the supervisor's word, a person's answer, each query and source, each page to read."""
 
+import json
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
 from langgraph.types import Send
 
@@ -22,7 +23,7 @@ _OF_A_SECTION = (
     "theme", "options", "team", "execution_id", "round_number", "brief", "bullets", "task_plan", "passages",
     "iteration_count", "calls", "clock",
 )  # fmt: skip
-"""What a section's writer needs of the state: each writer's part is kept in a checkpoint of its own."""
+"""What a section's writer needs of the state."""
 
 
 @dataclass(frozen=True)
@@ -67,25 +68,27 @@ class ResearchRoutes:
         if state.get("to_choose"):
             return "choose"
         done = state.get("accepted") or state.get("feedback") is None
-        return "supervise" if state.get("nothing_new") and done else self._writers(state)
+        return "supervise" if state.get("nothing_new") and done else await self._writers(state)
 
     async def route_after_choose(self, state: ResearchState) -> list[Send] | Literal["write"]:
         """What no passage answers is searched for at once, and what comes of it chosen among."""
         searches = await self._searches(state) if state.get("more_queries") else []
-        return searches or self._writers(state)
+        return searches or await self._writers(state)
 
     async def route_after_write(self, state: ResearchState) -> Literal["review", "supervise"]:
         """The last draft is handed in whatever a reviewer says of it: nobody is asked."""
         last = state.get("open_searched") or state["iteration_count"] >= max_iterations(state)
         return "supervise" if last else "review"
 
-    def _writers(self, state: ResearchState) -> list[Send] | Literal["write"]:
+    async def _writers(self, state: ResearchState) -> list[Send] | Literal["write"]:
         """One writer, or one for each section of a long report that is begun."""
         if profile(state).compact or not writes_by_section(state):
             return "write"
         sections = range(1, len(outline_of(state)) + 1)
-        part = cast("ResearchState", {key: state[key] for key in _OF_A_SECTION if key in state})  # type: ignore[literal-required]  # its keys
-        return [Send("write_section", SectionTask(number=number, research=part)) for number in sections]
+        part = {key: value for key, value in state.items() if key in _OF_A_SECTION}
+        document = await (await self.services.run(state)).documents.put(json.dumps(part, ensure_ascii=False))
+        task = SectionTask(number=0, execution_id=state["execution_id"], research=document)
+        return [Send("write_section", {**task, "number": number}) for number in sections]
 
     async def _searches(self, state: ResearchState) -> list[Send]:
         off = (await self.services.run(state)).sources_off | state.get("sources_off", {})

@@ -134,10 +134,15 @@ class PageTask(TypedDict):
 
 
 class SectionTask(TypedDict):
-    """One section of a long report: what `write_section` is sent. `research` is the part of the state it rests on."""
+    """One section of a long report: what `write_section` is sent.
+
+    `research`: the id of the part of the state that it rests on, among the run's documents; a checkpoint keeps what
+    each writer is sent.
+    """
 
     number: int
-    research: "ResearchState"
+    execution_id: str
+    research: str
 
 
 ResearchUpdate = ResearchState

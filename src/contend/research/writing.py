@@ -1,6 +1,7 @@
 """The nodes that write and review, what a check by code finds in a draft, and the submission made of it."""
 
 import asyncio
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -53,8 +54,10 @@ class WritingNodes:
 
     async def write_section(self, task: SectionTask) -> ResearchUpdate:
         """One section of a long report."""
-        offered = await passages_at_work(self.services, task["research"])
-        return {"written_sections": [await full.write_section(self.services, task, offered)]}
+        kept = await (await self.services.run(task)).documents.get(task["research"])
+        state: ResearchState = json.loads(kept)
+        offered = await passages_at_work(self.services, state)
+        return {"written_sections": [await full.write_section(self.services, state, task["number"], offered)]}
 
     async def leave_unwritten(self, task: SectionTask, error: NodeError) -> Command[Literal["summarize"]]:
         """A section that could not be written is named to the reviewer; the others go on."""

@@ -157,6 +157,7 @@ class TeamNodes:
             await record_decision(self.services, view, decision, asked_judge=False, seconds=done.seconds)
         return {
             "rounds": [*_before(state), await keep_round(view.run, done)],
+            "scores": EMPTIED,  # the round's record has them
             "decision": decision.model_dump(mode="json"),
             **times,
         }
