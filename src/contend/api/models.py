@@ -13,9 +13,9 @@ from contend.models.record import Identifier, QuestionText, Record, Score, UtcDa
 from contend.models.research import SearchResult
 from contend.models.round import ExitReason, LeaderboardEntry
 from contend.models.task import RunStatus, RunUsage, TeamStatus
+from contend.settings.process import CheckpointerType
 
 ResearchStatus = Literal["started", "processing", "completed", "failed", "interrupted"]
-CheckpointerType = Literal["memory", "sqlite", "redis"]
 ShownNode = Literal[
     "supervisor",
     "researcher",

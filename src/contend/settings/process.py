@@ -17,6 +17,8 @@ from contend.settings.files import first_fault
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{16,}")
 """What a bearer token is made of (RFC 6750), too long to be tried out."""
 
+CheckpointerType = Literal["memory", "sqlite", "redis"]
+
 
 class Settings(BaseSettings):
     """The process's settings, from the environment or a `.env` file in the working directory."""
@@ -40,7 +42,7 @@ class Settings(BaseSettings):
     arxiv_base_url: str | None = None
     fetch_allow: Annotated[list[IPv4Network | IPv6Network], NoDecode] = []
     """Networks of the user's own from which pages may be read, beside the public web."""
-    checkpointer: Literal["memory", "sqlite", "redis"] = "sqlite"
+    checkpointer: CheckpointerType = "sqlite"
     """Redis, where its address is set and no other is named."""
     redis_url: SecretStr | None = None
     checkpoint_ttl_minutes: Annotated[int, Field(ge=60)] | None = None
