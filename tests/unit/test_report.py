@@ -11,7 +11,7 @@ from markdown_it.token import Token
 
 from contend.checks import citation_numbers
 from contend.errors import DraftError
-from contend.models.research import CitedSentence, Draft
+from contend.models.research import CitedSentence
 from contend.report import (
     build_report,
     state_to_report,
@@ -352,7 +352,7 @@ def test_every_mark_is_an_entry_of_the_sources(
 ) -> None:
     shipped = draft()
     report = build(
-        Draft(
+        draft(
             summary=[*summary, *shipped.summary],
             findings=[*findings, *shipped.findings],
             analysis=[*analysis, *shipped.sections[0].statements()],
