@@ -12,6 +12,7 @@
     + ReplyError          (it answered, not in the agreed shape, also after one repair)
     + BudgetExhausted     (a hard budget would be exceeded by the call)
   + MetricError           (a metric's own function failed, hung or gave no score)
+  + GraphError            (the graph that a team brought failed, waits for a person or gave no report)
   + DraftError            (there is no draft to make a report of, or too little text in it)
   + StoreError            (a store could not be read or written)
     + CheckpointError     (checkpoints could not be saved or read; the run stands at its last saved step)
@@ -91,6 +92,10 @@ class BudgetExhausted(ModelError):  # noqa: N818 - named by what the caller meet
 
 class MetricError(ContendError):
     """A metric's own function failed, was not done in time, or gave no score."""
+
+
+class GraphError(ContendError):
+    """The graph that a team brought raised, waits for a person, went on for too long or gave no report."""
 
 
 class DraftError(ContendError):

@@ -132,6 +132,12 @@ class _Plan:
             return team.models.get(role, self._options.models[role])
 
         rounds, loops = self._rounds, team.max_iterations or self._options.max_iterations
+        if team.kind == "graph":  # what its own calls cost, nobody can say before
+            yield from self._scoring(rounds)
+            yield _Step(
+                self._options.models["judge"], replies.JudgmentReply, Span(0, rounds.most), _JUDGMENT, self._draft
+            )
+            return
         writer, reviewer, brief = model("writer"), model("reviewer"), Span(0, 500)
         compact, at_work = self._compact(writer), self._at_work(writer)
         if compact:

@@ -131,6 +131,7 @@ async def check_run(
     teams = _teams_with_sources(resolved.teams, on, named=given.teams is not None)
     if not resolved.teams_named:
         teams = _entering(teams, on, resolved.options)
+    uncounted = await checked_graphs(services, teams)
     contexts = await services.models.contexts(models_used(resolved.options, teams))
     options = resolved.options.model_copy(
         update={
@@ -147,7 +148,11 @@ async def check_run(
         teams=teams,
         sources=on,
         sources_off=off,
-        warnings=[*filter(None, [None if options.recorded else judges_warning(options, teams)]), *store_warnings],
+        warnings=[
+            *filter(None, [None if options.recorded else judges_warning(options, teams)]),
+            *uncounted,
+            *store_warnings,
+        ],
         fingerprint=config_fingerprint(services, options),
         left_out=await services.sources.left_out(options.documents, read=False) if "local" in on else [],
         unsure=unsure,
@@ -254,7 +259,7 @@ async def _checked_sources(services: Services, resolved: Resolved) -> tuple[list
     if not on and not resolved.options.models:
         why = off.get("local", "it is not among the run's sources")
         raise InputError(f"{QUOTES_NEED} ({why}): give some as {field}, or set OPENAI_API_KEY or OPENAI_BASE_URL")
-    if not on:
+    if not on and all(team.sources for team in resolved.teams):
         why = "; ".join(f"{name}: {reason}" for name, reason in off.items()) or "no team uses one of them"
         raise InputError(f"sources: none is on ({why}); give {field}, or see `contend doctor`")
     return on, off
@@ -285,15 +290,34 @@ def _entering(teams: Sequence[TeamConfig], on: Sequence[str], options: ResolvedO
 
 
 def _has_source(team: TeamConfig, on: Sequence[str], *, named: bool) -> bool:
+    if not team.sources:  # a graph that searches by itself
+        return True
     needed = team.sources if named or not team.needs else team.needs
     return any(name in on for name in needed)
+
+
+async def checked_graphs(services: Services, teams: Sequence[TeamConfig]) -> list[str]:
+    """Whether the graphs that teams bring can be loaded or asked; a line for each whose cost nobody is told.
+
+    Raises:
+        InputError: one cannot; names the team, the value and the remedy.
+    """
+    brought = [team for team in teams if team.kind == "graph"]
+    for team in brought:
+        services.graphs.forget(team)
+    graphs = await asyncio.gather(*(services.graphs.get(team) for team in brought))
+    return [
+        f"team {team.team_id} runs on {team.url}: what its model calls cost is not known, and no budget holds them"
+        for team, graph in zip(brought, graphs, strict=True)
+        if not graph.counts
+    ]
 
 
 def judges_warning(options: ResolvedOptions, teams: Sequence[TeamConfig]) -> str | None:
     """What to say where a language model judges what it wrote itself; None where none does."""
     if not options.models:
         return None
-    writers = {team.models.get("writer", options.models["writer"]) for team in teams}
+    writers = {team.models.get("writer", options.models["writer"]) for team in teams if team.kind != "graph"}
     asked = [metric for metric in options.evaluator.metrics if metric.kind == "model"]
     judges = {metric.model or options.models["evaluator"] for metric in asked}
     if len(teams) > 1:

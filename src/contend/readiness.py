@@ -21,6 +21,9 @@ LEAST_FREE_BYTES = 20_000_000
 """Several times what a run of five teams writes."""
 
 _TEAM_ROLES: frozenset[Role] = frozenset({"supervisor", "writer", "reviewer", "judge"})
+_ROLES_BESIDE_GRAPH: frozenset[Role] = frozenset({"reviewer", "judge"})
+"""A graph of somebody else's plans and writes itself."""
+
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _MODELS_SHOWN = 5
 
@@ -93,7 +96,8 @@ def models_used(options: ResolvedOptions, teams: Sequence[TeamConfig]) -> list[s
     used = {metric.model for metric in options.evaluator.metrics if metric.model}
     used |= {name for role, name in options.models.items() if role not in _TEAM_ROLES}
     for team in teams:
-        used |= {team.models.get(role, options.models[role]) for role in _TEAM_ROLES}
+        roles = _ROLES_BESIDE_GRAPH if team.kind == "graph" else _TEAM_ROLES
+        used |= {team.models.get(role, options.models[role]) for role in roles}
     return sorted(used)
 
 

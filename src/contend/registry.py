@@ -6,6 +6,7 @@ harm to it.
 
 import asyncio
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -58,16 +59,21 @@ def load_function(folder: Path, name: str) -> Function:
     Raises:
         InputError: it cannot be imported, or is no function.
     """
-    module, _, attribute = name.partition(":")
     try:
-        found = getattr(_module(folder, module), attribute)
+        found = load_attribute(folder, name)
     except _BROKEN as error:
         raise InputError(
-            f"function {name!r} cannot be loaded: {_said(error)}; write it into a file of {folder}"
+            f"function {name!r} cannot be loaded: {said_of(error)}; write it into a file of {folder}"
         ) from error
     if not callable(found):
         raise InputError(f"function {name!r} is a {type(found).__name__}, not a function")
-    return found  # type: ignore[no-any-return]  # any callable
+    return found
+
+
+def load_attribute(folder: Path, name: str) -> object:
+    """What `module:attribute` names in a Python file of the folder; raises whatever the file does."""
+    module, _, attribute = name.partition(":")
+    return getattr(_module(folder, module), attribute)
 
 
 async def call_function(function: Function, *arguments: object, seconds: float) -> object:
@@ -97,7 +103,7 @@ def _work(function: Function, arguments: tuple[object, ...], done: "Future[objec
         if inspect.isawaitable(result):
             result = asyncio.run(_awaited(result))
     except BaseException as error:  # noqa: BLE001 - the user's own code: whatever it raises belongs to who waits
-        done.set_exception(FunctionFailed(f"raised {_said(error)}", passing=isinstance(error, OSError)))
+        done.set_exception(FunctionFailed(f"raised {said_of(error)}", passing=isinstance(error, OSError)))
     else:
         done.set_result(result)
 
@@ -114,9 +120,12 @@ def _module(folder: Path, name: str) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is no Python file")
     module = module_from_spec(spec)
+    # Annotations that stand as text are looked up in their class's module by its name.
+    sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
 
 
-def _said(error: BaseException) -> str:
+def said_of(error: BaseException) -> str:
+    """What others' code raised, on one line."""
     return shorten(clean(f"{type(error).__name__}: {error}", single_line=True), 300)

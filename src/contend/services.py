@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from contend.errors import DraftError, StoreError
+from contend.graph_teams import TeamGraphs
 from contend.learning.curator import CuratorAgent
 from contend.learning.nodes import LearnNodes
 from contend.learning.reflector import ReflectorAgent
@@ -65,6 +66,7 @@ class Services:
             ledger_of=self._ledger,
             context_of=self._context,
         )
+        self.graphs = TeamGraphs(folder)
         self.run_folder = folder / "documents" / "runs"
         self.runs: dict[str, RunContext] = {}
         """The executions that run in this process, by id."""
@@ -218,5 +220,6 @@ class Services:
 
     async def aclose(self) -> None:
         """Close stores and connections; queued rows are written first."""
+        self.graphs.close()
         await self.record.close()
         await self.models.providers.aclose()

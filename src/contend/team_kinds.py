@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 _KINDS = {
     "research": "contend.research.graph:ResearchTeam",
     "quotes": "contend.research.quoting:QuotesTeam",
+    "graph": "contend.research.graph_team:GraphTeam",
 }
 
 

@@ -19,6 +19,9 @@ from contend.stores.leaderboard import LiveLeaderboard
 
 # What a schema does not tell of a field: None leaves it out.
 KNOWN = {"url": "https://a.example/b", "published_date": "2026-01-02", "weight": 1.0, "function": None}
+OF_GRAPHS = ("graph", "url", "assistant", "api_key_env")
+OWN: dict[str, dict[str, Any]] = {"TeamConfig": {**dict.fromkeys(OF_GRAPHS), "sources": ["local"]}}
+"""The same for fields of one model."""
 
 
 def kinds() -> list[type[BaseModel]]:
@@ -48,8 +51,10 @@ def sample(schema: dict[str, Any], shapes: dict[str, Any], *, full: bool) -> Any
         case {"type": "object"}:
             asked, required = schema.get("properties", {}), schema.get("required", ())
             wanted = [name for name in asked if full or name in required or "const" in asked[name]]
-            names = [name for name in wanted if KNOWN.get(name, 0) is not None]
-            return {name: KNOWN.get(name) or sample(asked[name], shapes, full=full) for name in names}
+            own = OWN.get(schema.get("title", ""), {})
+            known = KNOWN | own
+            names = [name for name in dict.fromkeys([*wanted, *own]) if known.get(name, 0) is not None]
+            return {name: known.get(name) or sample(asked[name], shapes, full=full) for name in names}
         case {"type": "array", "prefixItems": items}:
             return [sample(item, shapes, full=full) for item in items]
         case {"type": "array", "items": items}:

@@ -51,6 +51,9 @@ ShownNode = Literal[
 _ROLES: dict[str, ShownNode] = {
     "quotes": "research",
     "quote": "writer",
+    "graph": "research",
+    "ask": "researcher",
+    "check": "reviewer",
     "supervise": "supervisor",
     "approve_plan": "supervisor",
     "search": "researcher",

@@ -58,6 +58,7 @@ _AFTER_STEP: dict[str, ShownNode] = {
     "choose": "writer",
     "write": "reviewer",
     "review": "supervisor",
+    "graph": "researcher",
 }
 
 

@@ -153,6 +153,7 @@ _STEPS = {
     "choose": "writes ({detail})",
     "write": "reviews its draft ({detail})",
     "review": "reviewed: {detail}",
+    "graph": "runs its graph ({detail})",
 }
 
 

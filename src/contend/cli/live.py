@@ -54,6 +54,7 @@ _STEPS = {
     "choose": "chose {detail}",
     "write": "wrote {detail}",
     "review": "reviewed: {detail}",
+    "graph": "ran {detail}",
 }
 
 

@@ -130,6 +130,7 @@ class ClosingNodes:
             sources_off=off,
             left_out=await self._left_out(options),
             unread=submission.unread,
+            missing=submission.missing,
             doubtful=doubtful,
             places=places_of(lines),
             speaking=speaking_sources(submission, options.language),

@@ -111,7 +111,7 @@ class SearchDone(Detail):
 
 
 class StepDone(Event):
-    """A step of the research in a round: planned, searched, chose passages, wrote, reviewed.
+    """A step of the research in a round: planned, searched, chose passages, wrote, reviewed; or one of a graph's own.
 
     `iteration` counts the round's loops from 1. `plan` is what was planned; `document` the id of the draft's text that
     was written; `feedback` the reviewer's word, "" where the draft was accepted.
@@ -120,7 +120,7 @@ class StepDone(Event):
     type: Literal["step_done"] = "step_done"
     team_id: str
     round_number: int
-    step: Literal["plan", "search", "choose", "write", "review"]
+    step: Literal["plan", "search", "choose", "write", "review", "graph"]
     detail: str = ""
     iteration: int = 0
     plan: ResearchPlan | None = None

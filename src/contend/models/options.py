@@ -223,17 +223,39 @@ class EvaluatorConfig(Record):
 
 
 class TeamConfig(Record):
-    """One team. `sources` in order of preference; it is entered if one of `needs` is on (or any of `sources`)."""
+    """One team. `sources` in order of preference; it is entered if one of `needs` is on (or any of `sources`).
+
+    Of kind `graph`: `graph` is `module:attribute` in a Python file of the workspace, or `url` and `assistant` name a
+    graph of an Agent Server, whose key the variable `api_key_env` holds. It needs no sources.
+    """
 
     team_id: Identifier
     name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64)]
-    kind: Literal["research", "quotes"] = "research"
+    kind: Literal["research", "quotes", "graph"] = "research"
+    graph: FunctionName | None = None
+    url: str | None = None
+    assistant: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)] | None = None
+    api_key_env: str | None = None
     stance: str = Field("", max_length=2000)
-    sources: list[str] = Field(min_length=1)
+    sources: list[str] = Field(default_factory=list)
     needs: list[str] = Field(default_factory=list)
     query_hints: list[Annotated[str, Field(max_length=40)]] = Field(default_factory=list, max_length=10)
     max_iterations: Rounds | None = None
     models: dict[Role, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _fits_its_kind(self) -> "TeamConfig":
+        named = [name for name in ("graph", "url", "assistant", "api_key_env") if getattr(self, name)]
+        if self.kind != "graph":
+            if named:
+                raise ValueError(f'{named[0]}: belongs to kind = "graph"')
+            if not self.sources:
+                raise ValueError("sources: name one at least")
+        elif bool(self.graph) == bool(self.url) or bool(self.url) != bool(self.assistant):
+            raise ValueError('kind = "graph": give `graph` as module:attribute, or `url` and `assistant`')
+        elif self.api_key_env and not self.url:
+            raise ValueError("api_key_env: belongs to `url`")
+        return self
 
 
 class ResolvedOptions(Record):

@@ -11,6 +11,7 @@ class Submission(Record):
 
     `unread`: the reason by address for each page of which only the summary was read. `speaking`: the address of each
     document found that holds text addressed to AI systems, with the signals by which it is known.
+    `missing`: the reason by reference for each that a graph of somebody else's cites and that was not retrieved.
     `found_by`: the search that found a cited passage best, by the passage's id.
     """
 
@@ -24,4 +25,5 @@ class Submission(Record):
     feedback: str = ""
     unread: dict[str, str] = Field(default_factory=dict)
     speaking: dict[str, list[str]] = Field(default_factory=dict)
+    missing: dict[str, str] = Field(default_factory=dict)
     found_by: dict[str, str] = Field(default_factory=dict)

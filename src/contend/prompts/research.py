@@ -14,6 +14,7 @@ from contend.prompts.values import (
     PromptPart,
     PromptValues,
     Query,
+    SubmissionText,
     Text,
     Title,
     outside,
@@ -92,6 +93,18 @@ class PassageAtHand(PromptPart):
 
     title: Title
     text: PassageText
+
+
+class GraphPrompt(PromptValues, prompt="graph/ask"):
+    """All that a graph of somebody else's is asked for a round. `brief`: the round's, rendered."""
+
+    brief: str
+    stance: str = ""
+    documents: list[Annotated[str, outside("file")]] = []
+    best_report: SubmissionText = ""
+    fixes: Feedback = ""
+    words: int
+    characters: int
 
 
 class PlanPrompt(PromptValues, prompt="supervisor/plan"):

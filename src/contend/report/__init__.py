@@ -5,12 +5,14 @@ from contend.report.evidence import EVIDENCE_FILE, ReportEvidence, planted_in
 from contend.report.exports import to_bibtex, to_json
 from contend.report.head import ReportHead, head_markdown
 from contend.report.html import markdown_to_html, to_html
+from contend.report.markdown_draft import ReadDraft, read_draft, with_passages
 from contend.report.parse import parse_report
 from contend.report.references import Reference, ReferencedText, read_references
 
 __all__ = [
     "EVIDENCE_FILE",
     "PublishedLine",
+    "ReadDraft",
     "Reference",
     "ReferencedText",
     "ReportEvidence",
@@ -21,9 +23,11 @@ __all__ = [
     "parse_report",
     "planted_in",
     "published_lines",
+    "read_draft",
     "read_references",
     "state_to_report",
     "to_bibtex",
     "to_html",
     "to_json",
+    "with_passages",
 ]

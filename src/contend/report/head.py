@@ -21,7 +21,8 @@ class ReportHead(Record):
     those whose orders a sentence repeated that was left out.
     `places`: for each cited source its mark and where its cited passages stand: pages or headings.
     `sources_off` gives the reason by source, `models` the model by role, `seconds` the run's active time; `left_out`
-    are lines on documents that were not searched, `unread` the reason for each page of which only a summary was read.
+    are lines on documents that were not searched, `unread` the reason for each page of which only a summary was read,
+    `missing` the one for each reference that was not retrieved.
     """
 
     status: RunStatus
@@ -32,6 +33,7 @@ class ReportHead(Record):
     sources_off: dict[str, str] = Field(default_factory=dict)
     left_out: list[str] = Field(default_factory=list)
     unread: dict[str, str] = Field(default_factory=dict)
+    missing: dict[str, str] = Field(default_factory=dict)
     warnings: list[str] = Field(default_factory=list)
     models: dict[str, str] = Field(default_factory=dict)
     recorded: RecordedReplies | None = None
@@ -107,6 +109,8 @@ def _facts(head: ReportHead, language: Language) -> Iterator[str]:
         yield fact(words.left_out, line)
     for url, reason in head.unread.items():
         yield fact(words.unread, f"{url} ({reason})")
+    for name, reason in head.missing.items():
+        yield fact(words.missing, f"{name} ({reason})")
     lists = (
         (words.speaking, head.speaking),
         (words.withheld, head.withheld),

@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"\d+[.)]")
 _AROUND_HEADING = " \t*_:："
 _ITEM = re.compile(r"^(?:\d+[.)]|\[\d+\]:?|[-*+•])\s+")
 _URL = re.compile(r"(?:https?|file)://[^\s<>\"')\]、。）]+")
-_GENERATED = re.compile(r"^\*Generated at: (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC\*$", re.MULTILINE)
+GENERATED = re.compile(r"^\*Generated at: (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC\*$", re.MULTILINE)
 
 
 class _Section(NamedTuple):
@@ -38,7 +38,7 @@ def parse_report(markdown: str, *, theme: str, sources: Sequence[SearchResult] =
     Sections under other headings become part of the analysis; HTML is taken out.
     """
     text = without_html(markdown)
-    parts = _by_field(_sections(_GENERATED.sub("", text)))
+    parts = _by_field(_sections(GENERATED.sub("", text)))
     listed = [_source(entry, sources) for part in ("references", "also_read") for entry in _items(parts.pop(part))]
     if None in listed:
         return None
@@ -67,7 +67,7 @@ def _sections(markdown: str) -> Iterator[_Section]:
         for place, token in enumerate(tokens)
         if token.type == "heading_open" and token.map and token.level == 0
     ]
-    heads = [head for head in heads if head[1] <= _TOP_LEVEL or _plain_heading(head[2]) in _FIELDS]
+    heads = [head for head in heads if head[1] <= _TOP_LEVEL or part_of(head[2])]
     ends = [*(span[0] for span, _, _ in heads[1:]), len(lines)]
     for (span, _, heading), end in zip(heads, ends, strict=False):
         yield _Section(heading, "\n".join(lines[span[1] : end]).strip())
@@ -77,13 +77,17 @@ def _by_field(sections: Iterator[_Section]) -> dict[str, str]:
     """The text of each part of a report; foreign sections go to the analysis, under a smaller heading."""
     parts: dict[str, list[str]] = {field: [] for field in Headings._fields}
     for section in sections:
-        name = _plain_heading(section.heading)
-        field = _FIELDS.get(name)
+        field = part_of(section.heading)
         if field:
             parts[field].append(section.text)
-        elif section.text and name not in _APPENDICES:
+        elif section.text and _plain_heading(section.heading) not in _APPENDICES:
             parts["analysis"].append(f"### {section.heading}\n\n{section.text}")
     return {field: "\n\n".join(filter(None, texts)) for field, texts in parts.items()}
+
+
+def part_of(heading: str) -> str | None:
+    """Which part of a report stands under a heading, as a field of `Headings`; None for one of its author's own."""
+    return _FIELDS.get(_plain_heading(heading))
 
 
 def _plain_heading(heading: str) -> str:
@@ -140,5 +144,5 @@ def _labelled(entry: str, label: str) -> str | None:
 
 
 def _generated_at(text: str) -> datetime:
-    found = _GENERATED.search(text)
+    found = GENERATED.search(text)
     return datetime.strptime(found[1], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC) if found else utc_now()

@@ -27,6 +27,8 @@ class ResearchAlone:
     async def open_run(self, state: ResearchState, runtime: Runtime[Record]) -> ResearchUpdate:
         """Theme, options and a plain team."""
         opened = await open_asked(self.services, state, runtime.context)
+        if not opened.sources:
+            raise InputError("sources: none is on; give documents, or see `contend doctor`")
         loops = _loops(opened.given, opened.options)
         team = TeamConfig(team_id="research", name="Research", sources=opened.sources, max_iterations=loops)
         if not team_kind(opened.teams[0].kind).may_win:

@@ -215,7 +215,7 @@ def submission_of(
         queries=plan.search_queries,
         feedback=state.get("feedback") or "",
         unread=state.get("unread", {}),
-        speaking=_speaking(pool),
+        speaking=speaking_of(pool),
         found_by=_found_by(state, pool),
     )
 
@@ -228,7 +228,7 @@ def _found_by(state: ResearchState, pool: EvidencePool) -> dict[str, str]:
     return {each["id"]: min(each["queries"], key=lambda query: each["queries"][query]) for each in found}
 
 
-def _speaking(pool: EvidencePool) -> dict[str, list[str]]:
+def speaking_of(pool: EvidencePool) -> dict[str, list[str]]:
     """By the address of each document that speaks to AI systems, the signals by which it is known."""
     found: dict[str, list[str]] = {}
     for each in pool["passages"]:

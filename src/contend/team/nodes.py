@@ -65,7 +65,7 @@ class TeamNodes:
                 instructions=view.options.instructions,
                 earlier=state.get("earlier", ""),
                 # Who reads whole reports gets the best one to mend, with what judges said of it.
-                texts=view.run.profile("writer", team=view.team).compact,
+                texts=view.team.kind != "graph" and view.run.profile("writer", team=view.team).compact,
             ),
             "history": list(state.get("rounds", [])),
             "best_submission": best.submission if best else None,

@@ -70,7 +70,7 @@ const STEPS = {
   run_done: (run, event) => { run.done = event; },
 };
 
-const NEXT = { plan: "search", search: "write", choose: "write", write: "review", review: "submitted" };
+const NEXT = { plan: "search", search: "write", choose: "write", write: "review", review: "submitted", graph: "graph" };
 const STATUS = { completed: "done", failed: "forfeited", running: "working", pending: "queued" };
 
 function teamOf(run, id) {

@@ -22,7 +22,7 @@ const EN = {
   working: "working", done: "done", forfeited: "forfeited", queued: "in the queue",
   leaderboard: "Leaderboard", rank: "#", team: "Team", best: "Best", round_n: "Round {n}", now: "Now", no_scores: "no score yet", unscored: "unscored",
  
-  plan: "Plan", search: "Search", choose: "Choice", write: "Draft", review: "Review", revise: "Revision", submitted: "Handed in", scored: "Score", judged: "Decision",
+  plan: "Plan", search: "Search", choose: "Choice", write: "Draft", review: "Review", graph: "Graph", revise: "Revision", submitted: "Handed in", scored: "Score", judged: "Decision",
   editor: "Editor", editor_published: "The merged report is published: {score}.", editor_kept: "The merged report was not better ({score}): the best team's is published.",
   taken: "Taken from {team}: {what}", points: "Points", queries: "Searches", sources: "Sources", read_draft: "Read the draft", characters: "{n} characters",
   source_off: "{source} is off: {reason}", documents_read: "{read} of {files} documents read", learned: "Learned", winner: "Winner", criteria: "Criteria", criterion: "Criterion", met: "met", partly: "partly met", unmet: "not met",
@@ -64,7 +64,7 @@ const JA = {
   working: "作業中", done: "完了", forfeited: "棄権", queued: "待機中",
   leaderboard: "順位表", rank: "順位", team: "チーム", best: "最高", round_n: "ラウンド{n}", now: "現在", no_scores: "採点前", unscored: "採点なし",
  
-  plan: "計画", search: "検索", choose: "選択", write: "下書き", review: "査読", revise: "改稿", submitted: "提出", scored: "得点", judged: "判断",
+  plan: "計画", search: "検索", choose: "選択", write: "下書き", review: "査読", graph: "グラフ", revise: "改稿", submitted: "提出", scored: "得点", judged: "判断",
   editor: "編集者", editor_published: "統合したレポートを公開しました（{score}）。", editor_kept: "統合したレポートは上回らなかったため（{score}）、最良のチームのものを公開しました。",
   taken: "{team}から採用: {what}", points: "論点", queries: "検索語", sources: "情報源", read_draft: "下書きを読む", characters: "{n}文字",
   source_off: "{source}は使えません: {reason}", documents_read: "文書 {files}件中{read}件を読み込み", learned: "学習", winner: "勝者", criteria: "評価基準", criterion: "基準", met: "達成", partly: "一部達成", unmet: "未達成",

@@ -29,10 +29,15 @@ CodeMetric = Callable[[Services, MetricTask, Submission], Awaitable[Measurement]
 async def citation_validity(services: Services, task: MetricTask, submission: Submission) -> Measurement:
     """The share of citations whose source was retrieved; 0.0 where nothing is cited."""
     language = (await services.run(task)).options.language
-    validity = await checked_validity(services, submission)
-    if not validity.total:
-        return Measurement(0.0, WORDS[language].feedback.uncited)
-    return _share(validity.valid, validity.total, WORDS[language].feedback.citations_retrieved)
+    validity, words = await checked_validity(services, submission), WORDS[language].feedback
+    total = validity.total + len(submission.missing)
+    if not total:
+        return Measurement(0.0, words.uncited)
+    finding = _share(validity.valid, total, words.citations_retrieved)
+    if not submission.missing:
+        return finding
+    shown = "; ".join(f"{shorten(name, _SHOWN_CHARACTERS)} ({why})" for name, why in submission.missing.items())
+    return finding._replace(reason=finding.reason + words.citations_missing.format(text=shown))
 
 
 async def point_coverage(services: Services, task: MetricTask, submission: Submission) -> Measurement:

@@ -1,0 +1,241 @@
+"""The graphs that teams bring: from a Python file of the workspace, or of an Agent Server elsewhere."""
+
+import asyncio
+import inspect
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from contextvars import Context
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+from uuid import uuid4
+
+from dotenv import dotenv_values
+from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphRecursionError
+from langgraph.graph import StateGraph
+from langgraph.pregel import Pregel
+from langgraph.pregel.protocol import PregelProtocol
+
+from contend.errors import ContendError, GraphError, InputError
+from contend.graph_teams.loop import GraphLoop, GraphRaised
+from contend.graph_teams.meter import ModelMeter
+from contend.models.options import TeamConfig
+from contend.registry import load_attribute, said_of
+
+Part = tuple[str, Any]
+Search = Callable[[str, int], Awaitable[str]]
+_INTERRUPT = "__interrupt__"
+_ASKED = frozenset({"messages", "theme", "question"})
+_MOST_STEPS = 100
+_LOADING_SECONDS = 60.0
+_SERVER_SECONDS = 10.0
+
+
+class Asked(NamedTuple):
+    """What a graph is asked for a round: `message` is all of it, `question` the run's question alone."""
+
+    message: str
+    question: str
+
+
+class TeamGraph(Protocol):
+    """A team's graph. `takes`: the keys of its input, none where it does not tell; `counts`: whether calls are told."""
+
+    @property
+    def takes(self) -> frozenset[str]: ...
+
+    @property
+    def counts(self) -> bool: ...
+
+    def stream(self, asked: Asked, meter: ModelMeter) -> AsyncGenerator[Part]:
+        """Its run on a thread of its own: `("updates", …)` after each step and `("values", …)` with its state.
+
+        Raises:
+            GraphError: it failed, or waits for a person.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class LocalGraph:
+    """A graph of this process: apart from contend's own in loop, context and config, and without a checkpointer."""
+
+    takes: frozenset[str]
+    graph: PregelProtocol[Any, Any, Any, Any]
+    loop: GraphLoop
+    counts: bool = True
+
+    async def stream(self, asked: Asked, meter: ModelMeter) -> AsyncGenerator[Part]:
+        limit = (getattr(self.graph, "config", None) or {}).get("recursion_limit", _MOST_STEPS)
+        config: RunnableConfig = {
+            "configurable": {"thread_id": str(uuid4())},
+            "recursion_limit": limit,
+            "callbacks": [meter],
+        }
+        given = _given(self.takes, asked, [HumanMessage(asked.message)])
+
+        def parts() -> AsyncIterator[Part]:
+            return self.graph.astream(given, config, stream_mode=["updates", "values"])  # type: ignore[return-value]  # two modes give pairs
+
+        try:
+            async with aclosing(self.loop.stream(parts, Context())) as stream:
+                async for part in stream:
+                    yield _without_person(part)
+        except GraphRaised as raised:
+            raise meter.refused or _said(raised.error, limit) from raised.error
+
+
+@dataclass(frozen=True)
+class RemoteTeamGraph:
+    """A graph of an Agent Server. What its model calls cost is not told."""
+
+    takes: frozenset[str]
+    team: TeamConfig
+    key: str | None
+    counts: bool = False
+
+    async def stream(self, asked: Asked, meter: ModelMeter) -> AsyncGenerator[Part]:  # noqa: ARG002 - it counts nothing
+        from langgraph.pregel.remote import RemoteException, RemoteGraph  # noqa: PLC0415 - heavy
+
+        given = _given(self.takes, asked, [{"role": "user", "content": asked.message}])
+        async with _client(self.team, self.key) as client:
+            graph = RemoteGraph(str(self.team.assistant), client=client)
+            config: RunnableConfig = {"configurable": {"thread_id": str(uuid4())}}
+            parts = graph.astream(given, config, stream_mode=["updates", "values"], on_disconnect="cancel")
+            try:
+                async with aclosing(parts) as stream:  # type: ignore[type-var]  # it is a generator
+                    async for mode, data, *_ in stream:
+                        yield _without_person((mode, data))
+            except RemoteException as error:
+                raise GraphError(f"its graph failed on {self.team.url}: {said_of(error)}") from error
+            except _server_errors() as error:
+                raise GraphError(f"its server {self.team.url} failed: {said_of(error)}") from error
+
+
+class TeamGraphs:
+    """The graphs of a workspace's teams, each loaded once."""
+
+    def __init__(self, folder: Path) -> None:
+        """`folder`: whose Python files `graph` names. Blocking: it reads the `.env` file."""
+        self._folder = folder
+        self._environment = {**dotenv_values(".env"), **os.environ}
+        self._loop = GraphLoop()
+        self._graphs: dict[str, TeamGraph] = {}
+
+    async def get(self, team: TeamConfig) -> TeamGraph:
+        """The graph of a team, as it is configured in the workspace.
+
+        Raises:
+            InputError: it cannot be loaded or asked, or takes neither messages nor a question; names the remedy.
+        """
+        if team.team_id not in self._graphs:
+            graph = await (self._local(team, team.graph) if team.graph else self._remote(team))
+            if graph.takes and not graph.takes & _ASKED:
+                raise InputError(
+                    f"team {team.team_id}: its graph takes {', '.join(sorted(graph.takes))}: it has to take "
+                    "`messages`, `question` or `theme`"
+                )
+            self._graphs[team.team_id] = graph
+        return self._graphs[team.team_id]
+
+    def forget(self, team: TeamConfig) -> None:
+        """A server is asked anew: it may have gone since."""
+        if team.url:
+            self._graphs.pop(team.team_id, None)
+
+    def close(self) -> None:
+        self._loop.close()
+
+    async def _local(self, team: TeamConfig, name: str) -> TeamGraph:
+        where = f"team {team.team_id}: graph = {name!r}"
+        try:
+            loading = self._loop.call(lambda: _loaded(self._folder, name, where))
+            graph, takes = await asyncio.wait_for(loading, _LOADING_SECONDS)
+        except TimeoutError as error:
+            raise InputError(f"{where} was not loaded within {_LOADING_SECONDS:g} s") from error
+        except GraphRaised as raised:
+            if isinstance(raised.error, ContendError):
+                raise raised.error from raised
+            remedy = f"write module:attribute of a Python file of {self._folder}"
+            raise InputError(f"{where} cannot be loaded: {said_of(raised.error)}; {remedy}") from raised.error
+        return LocalGraph(takes, graph, self._loop)
+
+    async def _remote(self, team: TeamConfig) -> TeamGraph:
+        where = f"team {team.team_id}: url = {team.url!r}"
+        key = self._environment.get(team.api_key_env) if team.api_key_env else None
+        if team.api_key_env and not key:
+            raise InputError(f"{where}: {team.api_key_env} is not set, the key of its server")
+        try:
+            async with asyncio.timeout(_SERVER_SECONDS), _client(team, key) as client:
+                schemas = await client.assistants.get_schemas(str(team.assistant))
+        except TimeoutError as error:
+            raise InputError(
+                f"{where} did not answer within {_SERVER_SECONDS:g} s: start it, or mend the address"
+            ) from error
+        except _server_errors() as error:
+            raise InputError(
+                f"{where}, assistant = {team.assistant!r}: {said_of(error)}; start the server, or mend address, name "
+                "or key"
+            ) from error
+        return RemoteTeamGraph(_keys(schemas.get("input_schema") or {}), team, key)
+
+
+async def _loaded(folder: Path, name: str, where: str) -> tuple[PregelProtocol[Any, Any, Any, Any], frozenset[str]]:
+    found = await asyncio.to_thread(load_attribute, folder, name)
+    if callable(found) and not isinstance(found, PregelProtocol | StateGraph):
+        found = found()
+        found = await found if inspect.isawaitable(found) else found
+    graph = found.compile() if isinstance(found, StateGraph) else found
+    if not isinstance(graph, PregelProtocol):
+        kind = type(graph).__name__
+        raise InputError(f"{where} is a {kind}: name a LangGraph graph, or a function without arguments that makes one")
+    if not isinstance(graph, Pregel):
+        return graph, frozenset()
+    # A JSON schema would do, but on Python 3.11 pydantic makes none of a `typing.TypedDict`.
+    builder = getattr(graph, "builder", None)
+    takes = frozenset(builder.schemas[builder.input_schema]) if isinstance(builder, StateGraph) else frozenset()
+    # Each round is a run of its own: nothing is kept for another, and a saver that knows no async would refuse.
+    return graph.copy({"checkpointer": None}), takes
+
+
+def _keys(schema: Mapping[str, Any]) -> frozenset[str]:
+    """The properties of a JSON schema, behind its reference where it is one."""
+    _, _, name = str(schema.get("$ref", "")).rpartition("/")
+    shape = schema.get("$defs", {}).get(name, schema) if name else schema
+    return frozenset(shape.get("properties") or ())
+
+
+def _given(takes: frozenset[str], asked: Asked, messages: list[Any]) -> dict[str, Any]:
+    values = {"messages": messages, "theme": asked.question, "question": asked.question}
+    return {name: value for name, value in values.items() if name in (takes or {"messages"})}
+
+
+def _without_person(part: Part) -> Part:
+    mode, data = part
+    if isinstance(data, Mapping) and _INTERRUPT in data:
+        raise GraphError("its graph waits for a person, and nobody answers it in a contest: leave its interrupts out")
+    return mode, data
+
+
+def _said(error: BaseException, limit: int) -> ContendError:
+    if isinstance(error, ContendError):
+        return error
+    if isinstance(error, GraphRecursionError):
+        return GraphError(f"its graph took over {limit} steps: `with_config(recursion_limit=…)` allows more")
+    return GraphError(f"its graph raised {said_of(error)}")
+
+
+def _client(team: TeamConfig, key: str | None) -> Any:  # noqa: ANN401 - the SDK's client
+    from langgraph_sdk import get_client  # noqa: PLC0415 - heavy
+
+    return get_client(url=team.url, api_key=key)
+
+
+def _server_errors() -> tuple[type[Exception], ...]:
+    import httpx  # noqa: PLC0415 - heavy
+    from langgraph_sdk.errors import LangGraphError  # noqa: PLC0415 - the same
+
+    return (httpx.HTTPError, httpx.InvalidURL, LangGraphError, ValueError)

@@ -1,0 +1,135 @@
+"""An event loop in a thread of its own, for code that others wrote: what blocks it, or ends it, stops no run."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from contextvars import Context
+from threading import Thread
+from typing import Any, NamedTuple, TypeVar
+
+T = TypeVar("T")
+_LOG = logging.getLogger(__name__)
+_ANSWER_SECONDS = 5.0
+
+
+class GraphRaised(Exception):  # noqa: N818 - said of the graph, and caught where it was run
+    """What others' code raised there, also what would end the process here."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(repr(error))
+        self.error = error
+
+
+class _End(NamedTuple):
+    error: BaseException | None
+
+
+class GraphLoop:
+    """One loop for all graphs, since LangChain's clients are shared by a process and belong to the loop they met first.
+
+    Where a graph blocks it, the graphs that come later get another one.
+    """
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def stream(self, parts: Callable[[], AsyncIterator[T]], context: Context) -> AsyncGenerator[T]:
+        """What the iterator gives there, given here; nothing of the caller's context reaches it but `context`.
+
+        It is cancelled when nobody asks for more. Code that blocks its thread goes on unheard until it returns.
+
+        Raises:
+            GraphRaised: whatever the iterator raises.
+        """
+        there, here = await self._answering(), asyncio.get_running_loop()
+        heard: asyncio.Queue[T | _End] = asyncio.Queue()
+
+        def tell(part: T | _End) -> None:
+            with suppress(RuntimeError):  # nobody listens any more: the caller's loop is closed
+                here.call_soon_threadsafe(heard.put_nowait, part)
+
+        task: Future[asyncio.Task[None]] = Future()
+        there.call_soon_threadsafe(lambda: task.set_result(there.create_task(_pumped(parts, tell), context=context)))
+        try:
+            while not isinstance(part := await heard.get(), _End):
+                yield part
+            if part.error is not None:
+                raise GraphRaised(part.error) from part.error
+        finally:
+            task.add_done_callback(lambda made: there.call_soon_threadsafe(made.result().cancel))
+
+    async def call(self, work: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever the work gives
+        """What an async function gives there.
+
+        Raises:
+            GraphRaised: whatever it raises.
+        """
+
+        async def once() -> AsyncIterator[Any]:
+            yield await work()
+
+        (given,) = [given async for given in self.stream(once, Context())]
+        return given
+
+    def close(self) -> None:
+        """Let go of the loop; what still runs there ends with the process."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(_end, self._loop)
+            self._loop = None
+
+    async def _answering(self) -> asyncio.AbstractEventLoop:
+        """The loop, or a new one in place of one that is blocked."""
+        if self._loop is not None:
+            here, heard = asyncio.get_running_loop(), asyncio.Event()
+            self._loop.call_soon_threadsafe(here.call_soon_threadsafe, heard.set)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(heard.wait(), _ANSWER_SECONDS)
+                return self._loop
+            _LOG.warning("a team's graph blocks its event loop: the next graph gets another one")
+        self._loop = asyncio.new_event_loop()
+        self._loop.set_default_executor(_DaemonThreads())
+        Thread(target=_run, args=(self._loop,), name="contend-graphs", daemon=True).start()
+        return self._loop
+
+
+class _DaemonThreads(ThreadPoolExecutor):
+    """A thread a call, which keeps no process from ending: a pool's would be waited for, also where they hang."""
+
+    def submit(self, fn: Callable[..., T], /, *args: object, **kwargs: object) -> "Future[T]":
+        done: Future[T] = Future()
+        done.set_running_or_notify_cancel()
+        Thread(target=_work, args=(done, fn, args, kwargs), daemon=True).start()
+        return done
+
+
+def _work(done: "Future[T]", fn: Callable[..., T], args: tuple[object, ...], kwargs: dict[str, object]) -> None:
+    try:
+        done.set_result(fn(*args, **kwargs))
+    except BaseException as error:  # noqa: BLE001 - others' code: whatever it raises belongs to who waits
+        done.set_exception(error)
+
+
+async def _pumped(parts: Callable[[], AsyncIterator[T]], tell: Callable[[T | _End], None]) -> None:
+    error: BaseException | None = None
+    try:
+        async for part in parts():
+            tell(part)
+    except BaseException as raised:  # noqa: BLE001 - others' code: whatever it raises belongs to who waits
+        error = raised
+    tell(_End(error))
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    """`sys.exit` in a node leaves the loop; the tasks of others go on."""
+    while not loop.is_closed():
+        with suppress(SystemExit, KeyboardInterrupt):
+            loop.run_forever()
+            loop.close()
+
+
+def _end(loop: asyncio.AbstractEventLoop) -> None:
+    for task in asyncio.all_tasks(loop):
+        task.cancel()
+    loop.call_soon(loop.stop)

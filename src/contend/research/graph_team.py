@@ -1,0 +1,234 @@
+"""A team whose rounds a graph of somebody else's plays: asked by one message, its report checked as any other."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from langgraph.graph import END, START, StateGraph
+
+from contend.errors import DraftError, InputError
+from contend.graph_teams import ModelMeter, TeamGraph, reply_of, shown_step
+from contend.graph_teams.graphs import Asked
+from contend.llm.budget import Ledger
+from contend.models.events import StepDone
+from contend.models.options import TeamConfig
+from contend.models.research import CitedSentence, Draft, SearchResult
+from contend.models.submission import Submission
+from contend.models.task import CallUsage
+from contend.prompts.research import GraphPrompt
+from contend.report import build_report, read_draft, with_passages
+from contend.research.ask import folders, guard_of, team_of, with_texts
+from contend.research.cited import Cited, retrieved
+from contend.research.evidence import EMPTY, Evidence, EvidencePool
+from contend.research.full import fixes_for, length_values
+from contend.research.gathering import passages_of
+from contend.research.planting import without_planted
+from contend.research.screening import screened
+from contend.research.state import ResearchInput, ResearchOutput, ResearchState
+from contend.research.writing import speaking_of
+from contend.services import Services
+from contend.text import clean, estimate_tokens, file_name
+
+MOST_CHARACTERS = 100_000
+"""Of a report; longer ones are not read."""
+
+_MOST_STEPS_TOLD = 200
+_MOST_NAMES = 200
+
+
+class _Nearest(NamedTuple):
+    """A passage near a sentence, and the reference behind it."""
+
+    key: str
+    heading: str
+    text: str
+
+
+class GraphState(ResearchState, total=False):
+    """`answer`: the id of what the graph replied."""
+
+    answer: str
+
+
+class GraphTeam:
+    """A team that somebody else's graph plays."""
+
+    may_win = True
+    max_rounds = None
+
+    def build_graph(self, services: Services) -> "StateGraph[Any, Any, Any, Any]":
+        nodes = GraphNodes(services)
+        graph = StateGraph(GraphState, input_schema=ResearchInput, output_schema=ResearchOutput)
+        graph.add_node("ask", nodes.ask)
+        graph.add_node("check", nodes.check)
+        graph.add_edge(START, "ask")
+        graph.add_edge("ask", "check")
+        graph.add_edge("check", END)
+        return graph
+
+
+@dataclass(frozen=True)
+class GraphNodes:
+    """A round: the graph's part, then what its report rests on."""
+
+    services: Services
+
+    async def ask(self, state: GraphState) -> dict[str, Any]:
+        """The graph's run for this round; its report goes to the document store."""
+        team, run = self._own(state), await self.services.run(state)
+        run.clock.go(team.team_id, state.get("clock"))
+        graph, meter = await self.services.graphs.get(team), self._meter(run.ledger, state)
+        asked = Asked(run.render(await self._prompt(state)), state["theme"])
+        try:
+            report = reply_of(await self._last_values(state, graph, asked, meter))
+        finally:
+            meter.close()
+        if len(report) > MOST_CHARACTERS:
+            raise DraftError(f"its report has {len(report):,} characters; at most {MOST_CHARACTERS:,} are read")
+        return {
+            "answer": await self.services.documents.put(clean(report)),
+            "calls": [call.model_dump(mode="json") for call in meter.calls],
+            "clock": run.clock.reading(team.team_id),
+        }
+
+    async def check(self, state: GraphState) -> dict[str, Any]:
+        """What the report cites, retrieved and screened; then the submission."""
+        read = await asyncio.to_thread(read_draft, await self.services.documents.get(state["answer"]))
+        self._tell(state, "search", f"{len(read.references)} references", 1)
+        cited = await retrieved(
+            self.services,
+            read.references,
+            documents=state["options"]["documents"],
+            execution_id=state["execution_id"],
+        )
+        draft, pool = await self._grounded(read.draft, cited)
+        pool, usage = await screened(self.services, state, pool)
+        submission = await self._submission(state, draft, pool, cited)
+        document = await self.services.submissions.put(submission)
+        shown = await self.services.documents.put(submission.content)
+        self._tell(state, "write", f"{len(draft.sentences())} statements", 1, document=shown)
+        calls = [*state.get("calls", []), *([usage.model_dump(mode="json")] if usage else [])]
+        return {"submission": document, "calls": calls}
+
+    def _own(self, state: Mapping[str, Any]) -> TeamConfig:
+        """The team as the workspace has it: what a state says names no code."""
+        team_id = state["team"]["team_id"]
+        team = self.services.config.teams.get(team_id)
+        if team is None or team.kind != "graph":
+            raise InputError(f"team {team_id}: its graph is no longer in the workspace's config/teams")
+        return team
+
+    def _meter(self, ledger: Ledger, state: GraphState) -> ModelMeter:
+        team_id, number = state["team"]["team_id"], state["round_number"]
+        ledger.know(CallUsage.model_validate(call) for call in state.get("calls", []))
+
+        return ModelMeter(ledger, self.services.config.models.prices, key=f"{team_id}/{number}/graph")
+
+    async def _last_values(self, state: GraphState, graph: TeamGraph, asked: Asked, meter: ModelMeter) -> object:
+        values: object = None
+        steps = saved = 0
+        async with aclosing(graph.stream(asked, meter)) as parts:
+            async for mode, data in parts:
+                new, saved = meter.calls[saved:], len(meter.calls)
+                # Of a process that is killed here, what was spent is known all the same.
+                await self.services.record.save_usage(*_round_of(state), new)
+                if mode == "values":
+                    values = data
+                elif mode == "updates" and (shown := shown_step(data)) and steps < _MOST_STEPS_TOLD:
+                    steps += 1
+                    self._tell(state, "graph", shown, steps)
+        return values
+
+    async def _prompt(self, state: GraphState) -> GraphPrompt:
+        documents = state["options"]["documents"]
+        known = await self.services.sources.catalogue(documents, state["execution_id"]) if documents else []
+        best = await self.services.submission(state.get("best_submission"))
+        return GraphPrompt(
+            brief=state["brief"],
+            stance=team_of(state).stance,
+            documents=[file_name(entry.url) for entry in known[:_MOST_NAMES]],
+            best_report=best.content if best else "",
+            fixes=await fixes_for(self.services, state) if best else "",
+            **length_values(state["options"]["length"]),
+        )
+
+    async def _grounded(self, draft: Draft, cited: Cited) -> tuple[Draft, EvidencePool]:
+        """The draft by passages: of each document that a sentence cites those nearest to it."""
+        nearest = await asyncio.to_thread(_nearest, draft, cited)
+        pieces = {(each.key, each.heading, each.text): each for found in nearest.values() for each in found}
+        ids = await self.services.documents.put_many([each.text for each in pieces.values()])
+        by_piece = dict(zip(pieces, ids, strict=True))
+
+        def nearest_to(sentence: CitedSentence) -> list[str]:
+            found = nearest.get((sentence.text, *sentence.passages), [])
+            return list(dict.fromkeys(by_piece[each.key, each.heading, each.text] for each in found))
+
+        evidence = {
+            document: _evidence(document, each, cited.found[each.key].result)
+            for each, document in zip(pieces.values(), ids, strict=True)
+        }
+        return with_passages(draft, nearest_to), {**EMPTY, "passages": list(evidence.values())}
+
+    async def _submission(self, state: GraphState, draft: Draft, pool: EvidencePool, cited: Cited) -> Submission:
+        offered = passages_of(pool, [each["id"] for each in pool["passages"]])
+        whole = await with_texts(self.services, offered)
+        results = list({each.result.url: each.result for each in cited.found.values()}.values())
+        kept = without_planted(draft, guard_of(state, whole))
+        language = state["options"]["language"]
+        report = build_report(kept, whole, results, theme=state["theme"], language=language)
+        return Submission(
+            content=report.to_markdown(language, folders=folders(self.services, state)),
+            report=report,
+            draft=kept,
+            passages=offered,
+            results=results,
+            missing=cited.missing,
+            speaking=speaking_of(pool),
+        )
+
+    def _tell(
+        self, state: GraphState, step: Literal["graph", "search", "write"], detail: str, number: int, document: str = ""
+    ) -> None:
+        self.services.tell(
+            StepDone(
+                execution_id=state["execution_id"],
+                team_id=state["team"]["team_id"],
+                round_number=state["round_number"],
+                step=step,
+                detail=detail,
+                iteration=number,
+                document=document,
+            )
+        )
+
+
+def _round_of(state: GraphState) -> tuple[str, str, int]:
+    return state["execution_id"], state["team"]["team_id"], state["round_number"]
+
+
+def _nearest(draft: Draft, cited: Cited) -> dict[tuple[str, ...], list[_Nearest]]:
+    """By each sentence with its references, the passages nearest to it of every document that it cites."""
+    return {
+        (each.text, *each.passages): [
+            _Nearest(key, piece.heading, piece.text)
+            for key in each.passages
+            if key in cited.found
+            for piece in cited.found[key].nearest(each)
+        ]
+        for each in draft.sentences()
+    }
+
+
+def _evidence(document: str, piece: _Nearest, result: SearchResult) -> Evidence:
+    return {
+        "id": document,
+        "url": result.url,
+        "title": result.title,
+        "heading": piece.heading,
+        "published": result.published_date,
+        "tokens": estimate_tokens(piece.text),
+        "weight": 1.0,
+        "queries": {},
+    }
