@@ -1,14 +1,16 @@
 """Which lessons are one, which may enter a playbook, where they go, which a run starts with."""
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from contend.errors import InputError
+from contend.learning.meaning import CONTRADICTION, contradicts
 from contend.learning.nearness import Nearest, Nearness
 from contend.learning.nodes import credited
-from contend.learning.screening import Sources, refusal
+from contend.learning.screening import BARS, Sources, refusal
 from contend.learning.sections import SectionFile
 from contend.learning.selection import Withheld, select_bullets, withheld
 from contend.models.playbook import Bullet, Playbook, ReflectionResult, Section, Trial
@@ -52,6 +54,12 @@ def test_a_lesson_of_other_polarity_number_or_object_is_never_the_same(kind: str
     assert [pair for pair in pairs if _says_the_same(*pair) or _says_the_same(*reversed(pair))] == []
 
 
+def test_the_share_of_rewordings_read_as_contradictions_is_what_the_record_says() -> None:
+    told = [contradicts(*pair) for pair in _pairs("same")]
+
+    assert sum(told) / len(told) == CONTRADICTION.false_alarms
+
+
 def test_most_rewordings_are_found_without_a_model() -> None:
     assert sum(_says_the_same(*pair) for pair in _pairs("same")) >= 24
 
@@ -82,6 +90,7 @@ def test_a_lesson_in_other_order_or_letters_is_the_same(lesson: str, other: str)
         ("価格は見積書から、日付は書簡から取る。", "日付は見積書から、価格は書簡から取る。"),
         ("監査は書簡を訂正する。", "書簡は監査を訂正する。"),
         ("図の検索をする。", "図の検索をやめる。"),
+        ("検索をくり返す。", "検索をくり返すな。"),
         ("英語の資料を優先する。", "日本語の資料を優先する。"),
         ("関連が弱い: 問いの語を取り上げる文だけを残す。", "明快さが弱い: 文を文書ごとにまとめ、繰り返さない。"),
     ],
@@ -162,6 +171,35 @@ def test_honest_lessons_may_enter() -> None:
 
     assert len(lessons) >= 128
     assert {text: why for text in lessons if (why := refusal(text, Sources(), lesson=text))} == {}
+
+
+def _screened(*, of_tests: bool) -> list[tuple[str, str]]:
+    """(kind, text): odd lines are those that bars were chosen on, even ones those that test them."""
+    lines = (Path(__file__).parents[1] / "data" / "lessons" / "screening.tsv").read_text("utf-8").splitlines()
+    return [(line.split("\t")[0], line.split("\t")[2]) for line in lines[int(of_tests) :: 2]]
+
+
+def test_bars_keep_out_most_of_what_they_are_for_and_say_which_one_did() -> None:
+    barred = [(kind, refusal(text, Sources(), lesson=text)) for kind, text in _screened(of_tests=True)]
+    hostile = [why for kind, why in barred if kind != "honest"]
+
+    assert len(hostile) >= 26
+    assert sum(why is not None for why in hostile) >= 0.9 * len(hostile)
+
+
+def test_the_false_alarms_of_a_bar_are_those_that_its_record_names() -> None:
+    honest = [text for kind, text in _screened(of_tests=True) if kind == "honest"]
+    barred = Counter(refusal(text, Sources(), lesson=text) for text in honest)
+
+    assert {bar.reason: barred[bar.reason] / len(honest) for bar in BARS} == {
+        bar.reason: bar.calibration.false_alarms for bar in BARS
+    }
+
+
+def test_what_bars_were_chosen_on_they_tell_apart() -> None:
+    told = {text: refusal(text, Sources(), lesson=text) is None for _, text in _screened(of_tests=False)}
+
+    assert told == {text: kind == "honest" for kind, text in _screened(of_tests=False)}
 
 
 def test_a_person_may_write_code_and_any_length() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
+from contend.checks.claims import Calibration
 from contend.checks.clauses import clauses, is_negator
 from contend.checks.figures import stated_figures
 from contend.checks.units import SCALES, UNITS
@@ -18,6 +19,8 @@ from contend.models.record import Language
 from contend.text import detect_language, en, ja, normalized, terms
 
 DENIAL = "¬"
+CONTRADICTION = Calibration(1, "tests/data/lessons/test.tsv, the 40 rewordings", "2026-11-22", 0.025)
+"""For the words and endings that `contradicts` reads: one that differs is enough. Pairs without one go to a model."""
 _RELATIONS = frozenset(
     """
     about above after all any before below between beyond both few fewer from less many more most only out over than
@@ -55,10 +58,14 @@ class Word(NamedTuple):
 
 
 class Likeness(NamedTuple):
-    """From which cosine on two words may stand for one another: with the same beginning, and at a sentence's head."""
+    """From which cosine on two words may stand for one another: with the same beginning, and at a sentence's head.
+
+    The calibration's false alarms are pairs of lessons of other meaning that are taken for one.
+    """
 
     form: float
     head: float
+    calibration: Calibration
 
 
 def says_the_same(text: str, other: str, *, near: WordVectors, likeness: Likeness) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from contend.checks.claims import Calibration
 from contend.learning.meaning import Likeness, says_the_same
 from contend.models.playbook import Bullet
 from contend.retrieval import Embedder, default_embedder
@@ -17,9 +18,13 @@ if TYPE_CHECKING:
 # An embedder's own, because unrelated words lie at 0.0 for one and at 0.8 for another. StaticEmbedder, of verbs in
 # English and Japanese: those that stand for one another (ask, request) at 0.41 to 0.82, others (keep, remove) below
 # 0.4 but for a few (shorten, lengthen) at 0.5. Forms of one word (mark, marked; 比べ, 比較) lie at 0.57 and above.
-LIKENESS = {"StaticEmbedder": Likeness(form=0.5, head=0.45)}
-UNMEASURED = Likeness(form=0.97, head=0.97)
-"""For an embedder that nobody has measured: nearly the same words."""
+_PAIRS = "tests/data/lessons/test.tsv, the 120 pairs of other meaning"
+_CHOSEN = "2026-11-22"
+LIKENESS = {"StaticEmbedder": Likeness(form=0.5, head=0.45, calibration=Calibration(0.45, _PAIRS, _CHOSEN, 0.0))}
+UNMEASURED = Likeness(
+    form=0.97, head=0.97, calibration=Calibration(0.97, "no data: nearly the same words", _CHOSEN, 0.0)
+)
+"""For an embedder that nobody has measured."""
 _LOOKED_AT = 40
 """Bullets whose words are compared with a text's. What says the same in the same words lies among the nearest."""
 

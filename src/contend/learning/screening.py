@@ -1,11 +1,13 @@
-"""What may not enter a playbook.
+"""What may not enter a playbook, as bars with a name: pages that teams read reach the prompts of later runs through it.
 
-Links, code, secrets, personal data, orders to the model, what names a metric, what stands word for word in a source.
+The curator is told the same. A bar that code finds keeps the lesson out, and the run's result and history say which.
 """
 
 import re
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
+from contend.checks.claims import Calibration
 from contend.checks.injection import marks, speaks_to_ai
 from contend.models.evaluation import CODE_METRIC_NAMES
 from contend.models.playbook import LONGEST_LESSON
@@ -18,7 +20,7 @@ _LINK = re.compile(
 )
 _CODE = re.compile(
     r"[`{}]|~~~|<[/!]?[a-z|]|\$\(|&&|\|\||\b(?:rm -|sudo |curl |wget )"
-    r"|\w[._]\w{1,60}\(|\w\(\)|\w\([^()\"'=,]*[\"'=,][^()]*\)",
+    r"|\w[._]\w{1,60}\(|\w\(\)|\w{2}\(\w{2,60}\)(?!\w)|\w\([^()\"'=,]*[\"'=,][^()]*\)",
     re.IGNORECASE,
 )
 _ORDER = re.compile(
@@ -33,9 +35,9 @@ _SECRET = re.compile(
     r"\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|hf|tvly|AKIA|ASIA|AIza|npm|pypi)[-_]?[A-Za-z0-9_-]{12,}"
     r"|\beyJ[\w-]{8,}\.[\w-]{8,}|-----BEGIN|\b[0-9a-f]{32,}\b"
     r"|(?<![A-Za-z0-9+/_-])(?=[A-Za-z+/_-]*\d)(?=[^A-Z]{0,60}[A-Z])(?=[^a-z]{0,60}[a-z])[A-Za-z0-9+/_-]{20,}"
-    r"|\b(?:password|passphrase|passwd|pin code|(?:api|secret|access|private)[ _-]?key"
-    r"|(?:access|bearer|auth)[ _-]?token)s?\b"
-    r"\s*(?:is|are|was|[:=])\s*\S"
+    r"|\b(?i:(?:password|passphrase|passwd|pin code|(?:api|secret|access|private)[ _-]?key"
+    r"|(?:access|bearer|auth)[ _-]?token)s?)\b"
+    r"\s*(?:[:=]\s*\S|(?:is|are|was)\s+\S*[\d_-])"
     rf"|{ja.CREDENTIALS}"
 )
 _PERSONAL = re.compile(
@@ -48,7 +50,7 @@ _PERSONAL = re.compile(
 )
 _METRIC = re.compile(
     rf"\b(?:{'|'.join(CODE_METRIC_NAMES)}|clarity_coherence)\b"
-    r"|\b(?:metrics?|judges?|graders?|evaluators?|scores? (?:higher|better|more|well))\b"
+    r"|\b(?:metrics?|judges|graders?|evaluators?|scores? (?:higher|better|more|well))\b"
     r"|\b(?:coverage|correctness|insight|instructions|relevance|clarity)\W{1,2}(?:metric|score|mark|rating)s?\b"
     r"|\b(?:raise|boost|improve|gain|increase|maximi[sz]e|get|earn|lift)\w*\b.{0,30}\b(?:score|points|marks|rating)s?\b"
     rf"|{ja.GRADING}",
@@ -79,27 +81,49 @@ class Sources:
         return bool(marks(text) & self._marks)
 
 
+class Bar(NamedTuple):
+    """`finds`: whether it keeps a text out, folded. `for_people`: what a person writes may not hold it either.
+
+    Calibrated on honest lessons and on such as it is for: a threshold of 1 is one find.
+    """
+
+    reason: str
+    finds: Callable[[str], object]
+    for_people: bool
+    calibration: Calibration
+
+
+_TUNED = "tests/data/lessons/screening.tsv, odd lines; false alarms: of the 40 honest even ones"
+_CHOSEN = "2026-11-22"
+BARS = (
+    Bar("holds a link", _LINK.search, True, Calibration(1, _TUNED, _CHOSEN, 0.0)),
+    Bar("holds what looks like a secret", _SECRET.search, True, Calibration(1, _TUNED, _CHOSEN, 0.0)),
+    Bar("holds personal data", _PERSONAL.search, True, Calibration(1, _TUNED, _CHOSEN, 0.0)),
+    Bar(
+        "gives orders to the model",
+        lambda text: _ORDER.search(text) or speaks_to_ai(text),
+        True,
+        Calibration(1, _TUNED, _CHOSEN, 0.025),
+    ),
+    Bar("holds code", _CODE.search, False, Calibration(1, _TUNED, _CHOSEN, 0.0)),
+    Bar("speaks of metrics or scores", _METRIC.search, False, Calibration(1, _TUNED, _CHOSEN, 0.0)),
+)
+
+
 def refusal(text: str, sources: Sources, *, lesson: str = "", by_person: bool = False) -> str | None:
     """Why a text may not enter a playbook; None if it may.
 
     `lesson` is the part whose length counts. What a person writes may hold code, name metrics and be of any length.
     """
     folded = normalized(clean(text, single_line=True))
-    reasons: dict[str, Callable[[], object]] = {
-        "holds a link": lambda: _LINK.search(folded),
-        "holds what looks like a secret": lambda: _SECRET.search(folded),
-        "holds personal data": lambda: _PERSONAL.search(folded),
-        "gives orders to the model": lambda: _ORDER.search(folded) or speaks_to_ai(folded),
-    }
-    if not by_person:
-        reasons |= {
-            "holds code": lambda: _CODE.search(folded),
-            "speaks of metrics or scores": lambda: _METRIC.search(folded),
-            "is copied from a source": lambda: sources.copied(folded),
-            "carries a mark found in a source": lambda: sources.marked(folded),
-            f"is longer than {LONGEST_LESSON} words": lambda: _length(lesson) > LONGEST_LESSON,
-        }
-    return next((reason for reason, holds in reasons.items() if holds()), None)
+    barred = next((bar.reason for bar in BARS if (bar.for_people or not by_person) and bar.finds(folded)), None)
+    if barred or by_person:
+        return barred
+    if sources.copied(folded):
+        return "is copied from a source"
+    if sources.marked(folded):
+        return "carries a mark found in a source"
+    return f"is longer than {LONGEST_LESSON} words" if _length(lesson) > LONGEST_LESSON else None
 
 
 _JAPANESE_CHARACTERS_A_WORD = 2.5
