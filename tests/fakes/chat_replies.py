@@ -48,6 +48,7 @@ PROMPTS = {
     "CurationReply": "curator/curate",
     "LessonPairsReply": "lessons/same",
     "AnswerReply": "answers/question",
+    "ExpressionReply": "answers/question",
 }
 """The prompt that asks for each shape."""
 
@@ -337,6 +338,12 @@ def _answer(asked: Asked) -> dict[str, Any]:
     return {"reasoning": "added", "answer": str(int(found[1]) + int(found[2])) if found else "nothing"}
 
 
+def _expression(asked: Asked) -> dict[str, Any]:
+    """The sum that a question asks for, not computed."""
+    found = re.search(r"\d+ \+ \d+", asked.blocks("question")[0])
+    return {"expression": found[0] if found else "nothing"}
+
+
 def _lesson_pairs(asked: Asked) -> dict[str, Any]:
     lessons = asked.blocks("lesson")
     pairs = [
@@ -416,6 +423,7 @@ _REPLIES = {
     "CurationReply": _curation,
     "LessonPairsReply": _lesson_pairs,
     "AnswerReply": _answer,
+    "ExpressionReply": _expression,
 }
 
 

@@ -272,6 +272,8 @@ def test_a_row_is_held_against_its_passages_without_the_headings_of_its_columns(
         ("21.4 * 4", "85.6"), ("(1,200 + 300) / 3", "500"), ("2 ** 10", "1024"), ("-5 % 3", "-2"),
         ("max(1, 7, 3)", "7"), ("round(10 / 3, 2)", "3.33"), ("sum([1, 2, 3])", "6"), ("6 × 7 − 2", "40"),
         ("8 ÷ 2", "4"), ("0.1 + 0.2", "0.3"),
+        ("(7% - 1.5%) / 8%", "0.6875"), ("1,200 * 5 %", "60"), ("(1 + 50%) ** 2", "2.25"), ("7 % 4", "3"),
+        ("4%*2", "0.08"),
     ],
 )  # fmt: skip
 def test_arithmetic_is_computed_exactly(expression: str, value: str) -> None:

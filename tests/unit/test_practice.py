@@ -32,6 +32,10 @@ _LESSON = "When a growth rate is asked, divide the change by the first value."
         ("about four", "4", "number", False, "unreadable"),
         ("(1200 - 300) / 450", "2.0", "expression", True, None),
         ("(300 - 1200) / 450", "2.0", "expression", False, "sign"),
+        ("(2.25 / 15) * 100 = 15.00", "15.0", "expression", True, None),
+        ("EBIT / Interest = 300,000 / 50,000 = 6.00", "6.0", "expression", True, None),
+        ("Income = Sales - Costs", "6.0", "expression", False, "unreadable"),
+        ("(7% - 1.5%) / 8%", "0.69", "expression", True, None),
         ("__import__('os').system('true')", "2.0", "expression", False, "unreadable"),
         ("B)", "b", "choice", True, None),
         ("C", "b", "choice", False, "other"),
@@ -110,6 +114,8 @@ class Pupil:
     def _answer(self, prompt: str, question: str) -> dict[str, str]:
         number = int(question.rsplit(maxsplit=1)[-1].rstrip("?"))
         right = _LESSON in prompt or (number % 2 == 0 and "always wrong" not in prompt)
+        if "`expression`" in prompt:
+            return {"expression": "1 / 4" if right else "25"}
         return {"reasoning": "so", "answer": "0.25" if right else "25"}
 
     def _reflect(self) -> dict[str, Any]:
@@ -126,9 +132,9 @@ def _questions(first: int, last: int) -> list[Question]:
     return [Question(question=f"{asked} {number}?", answer="0.25") for number in range(first, last)]
 
 
-def _practice(pupil: Pupil, folder: Path) -> Practice:
+def _practice(pupil: Pupil, folder: Path, form: AnswerForm = "number") -> Practice:
     curator = CuratorAgent(pupil, UserPromptBuilder(PromptBuilderSettings()), PlaybookStore(folder / "playbooks"))
-    return Practice(pupil, pupil, curator, "growth", "number", folder / "learning")
+    return Practice(pupil, pupil, curator, "growth", form, folder / "learning")
 
 
 async def test_lessons_from_errors_stay_where_the_questions_set_aside_fare_better(tmp_path: Path) -> None:
@@ -140,6 +146,14 @@ async def test_lessons_from_errors_stay_where_the_questions_set_aside_fare_bette
     assert learnt.batches[0].endswith("10 → 20, kept")
     assert learnt.batches[1] == "5 of 5 right, nothing to learn"
     assert learnt.tokens > 0
+
+
+async def test_of_an_expression_nothing_but_the_expression_is_asked_for(tmp_path: Path) -> None:
+    [answered] = await _practice(Pupil(), tmp_path, "expression").answered(_questions(2, 3), Playbook(dataset="growth"))
+
+    assert answered.answer == "1 / 4"
+    assert answered.reasoning == ""
+    assert answered.check.right
 
 
 async def test_lessons_that_make_it_worse_do_not_land(tmp_path: Path) -> None:

@@ -13,8 +13,10 @@ from contend.checks.figures import Figure, stated_figures
 
 LONGEST_EXPRESSION = 300
 _MOST_PARTS = 100
-_HIGHEST_POWER = 64
+_HIGHEST_POWER = 366
+"""Interest by the day for a year."""
 _PRECISION = 30
+_PERCENT = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*[%％](?!\s*[\w.(])")
 
 _BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -40,14 +42,17 @@ class CalculationError(ValueError):
 def calculate(expression: str) -> Decimal:
     """The value of numbers, + - * / ** %, parentheses, min, max, sum and round; `×`, `÷`, `^` and `,` are read too.
 
+    A % that no number or parenthesis follows is percent: 4% is 0.04.
+
     Raises:
-        CalculationError: anything else in it, more than 300 characters, a power over 64, a division by zero.
+        CalculationError: anything else in it, more than 300 characters, a power over 366, a division by zero.
     """
     if len(expression) > LONGEST_EXPRESSION:
         raise CalculationError(f"the expression is longer than {LONGEST_EXPRESSION} characters")
     plain = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", expression)
     for written, meant in (("×", "*"), ("÷", "/"), ("−", "-"), ("^", "**")):
         plain = plain.replace(written, meant)
+    plain = _PERCENT.sub(r"(\1/100)", plain)
     try:
         tree = ast.parse(plain.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

@@ -21,12 +21,13 @@ from contend.learning.selection import select_bullets
 from contend.llm.model import Model, Scope
 from contend.models.playbook import Bullet, BulletEvaluation, Insight, Playbook, ReflectionResult
 from contend.models.record import Language
-from contend.models.replies import AnswerReply, ReflectionReply
+from contend.models.replies import AnswerReply, ExpressionReply, ReflectionReply
+from contend.models.task import CallUsage
 from contend.prompts.learning import AnswerPrompt, ErrorsPrompt, ShownBullet, WrongAnswer
 
 BATCH = 25
 """Training questions from whose errors lessons are drawn at once."""
-_AT_ONCE = 8
+_TOLD_EACH = 25
 _MOST_ERRORS = 8
 _HELD_OUT = 5
 """One in so many questions is set aside where no file of them is given."""
@@ -85,7 +86,6 @@ class Practice:
     on_line: Callable[[str], None] = lambda _: None
     tokens: int = field(default=0, init=False)
     _kept: dict[str, dict[str, str]] | None = field(default=None, init=False)
-    _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE), init=False)
 
     async def learn(self, train: Sequence[Question], validation: Sequence[Question]) -> Learnt:
         """Learn from `train` and say how `validation` fares before and after.
@@ -122,16 +122,20 @@ class Practice:
         Raises:
             ModelError: the endpoint failed; what was answered is kept.
         """
-        rounds = [
-            await self.answered(questions, playbook, turn=turn)
-            for turn, playbook in enumerate((off, on, off, on), start=1)
-        ]
+        rounds: list[list[Answered]] = []
+        for turn, playbook in enumerate((off, on, off, on), start=1):
+            rounds.append(await self.answered(questions, playbook, turn=turn))
+            self.on_line(f"turn {turn} of 4, version {playbook.version}: {_told(rounds[-1])}")
         return rounds, Comparison.of(rounds[0], rounds[2])
 
     async def answered(self, questions: Sequence[Question], playbook: Playbook, *, turn: int = 0) -> list[Answered]:
         """Each question answered with the lessons that fit it."""
         if self._kept is None:
             self._kept = await asyncio.to_thread(self._read)
+            if self._kept:
+                self.on_line(
+                    f"{len(self._kept)} answers of earlier tries are kept in {self._file}; delete it to start anew"
+                )
         chosen = await asyncio.to_thread(self._chosen, questions, playbook)
         return list(
             await asyncio.gather(
@@ -145,7 +149,8 @@ class Practice:
         return [select_bullets(playbook, question.question, tokens=tokens, index=index) for question in questions]
 
     async def _answer(self, question: Question, bullets: Sequence[Bullet], turn: int) -> Answered:
-        lessons = [bullet.lesson for bullet in bullets]
+        # What many questions share stands first: endpoints keep what they have read of a prompt's beginning.
+        lessons = [bullet.lesson for bullet in sorted(bullets, key=lambda bullet: (not bullet.always, bullet.id))]
         shown = blake2b("\0".join([self.writer.name, self.form, *lessons]).encode(), digest_size=8).hexdigest()
         key = f"{turn}/{question.key}/{shown}"
         kept = (self._kept or {}).get(key)
@@ -157,13 +162,24 @@ class Practice:
 
     async def _asked(self, question: Question, lessons: list[str], key: str) -> dict[str, str]:
         scope = Scope(f"learn-{self.dataset}", "writer", self.language, step=key)
-        async with self._slots:
-            prompt = AnswerPrompt(question=question.question, lessons=lessons, form=self.form)
-            answer = await self.writer.structured(prompt, AnswerReply, scope=scope)
-        self.tokens += answer.usage.input_tokens + answer.usage.output_tokens
-        kept = {"key": key, **answer.value.model_dump()}
+        prompt = AnswerPrompt(question=question.question, lessons=lessons, form=self.form)
+        kept = {"key": key, **await self._reply(prompt, scope)}
         await asyncio.to_thread(self._keep, kept)
+        if len(self._kept or ()) % _TOLD_EACH == 0:
+            self.on_line(f"{len(self._kept or ())} answers kept")
         return kept
+
+    async def _reply(self, prompt: AnswerPrompt, scope: Scope) -> dict[str, str]:
+        if self.form == "expression":
+            computed = await self.writer.structured(prompt, ExpressionReply, scope=scope)
+            self._count(computed.usage)
+            return {"answer": computed.value.expression, "reasoning": ""}
+        answer = await self.writer.structured(prompt, AnswerReply, scope=scope)
+        self._count(answer.usage)
+        return answer.value.model_dump()
+
+    def _count(self, usage: CallUsage) -> None:
+        self.tokens += usage.input_tokens + usage.output_tokens
 
     async def _batch(
         self, train: Sequence[Question], validation: Sequence[Question], best: list[Answered]
@@ -179,7 +195,8 @@ class Practice:
         batch = "\0".join(question.key for question in train)
         execution = str(uuid5(NAMESPACE_URL, f"{self.dataset}/{playbook.version}/{batch}"))
         proposal = await self.curator.propose(reflection, self.dataset, execution_id=execution, language=self.language)
-        self.tokens += sum(call.input_tokens + call.output_tokens for call in proposal.usage)
+        for call in proposal.usage:
+            self._count(call)
         delta = proposal.delta_items
         candidate = await self.curator.rehearsed(playbook, delta, reflection, execution_id=execution)
         now = await self.answered(validation, candidate)
@@ -202,7 +219,7 @@ class Practice:
             bullets=[ShownBullet.of(bullet) for bullet in shown],
         )
         answer = await self.reflector.structured(prompt, ReflectionReply, scope=scope)
-        self.tokens += answer.usage.input_tokens + answer.usage.output_tokens
+        self._count(answer.usage)
         insights = [Insight(**insight.model_dump()) for insight in answer.value.insights]
         helped = {key for each in tried if each.check.right for key in each.bullets}
         tags = [

@@ -501,6 +501,15 @@ class AnswerReply(TolerantReply):
     answer: str = Field(max_length=1000)
 
 
+class ExpressionReply(TolerantReply):
+    """An answer that code computes: the arithmetic is the working.
+
+    Where the key says `answer`, small models compute it themselves.
+    """
+
+    expression: str = Field(max_length=300)
+
+
 MOST_LESSON_PAIRS = 24
 
 
