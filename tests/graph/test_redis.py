@@ -111,7 +111,7 @@ async def test_sixty_four_teams_at_once_need_no_more_connections_than_there_are(
     contest: Contest, redis: RedisServer
 ) -> None:
     teams = tuple(f"team-{number:02}" for number in range(64))
-    write_workspace(contest.workspace, teams, seconds=120, cap=64)
+    write_workspace(contest.workspace, teams, seconds=3600, cap=64)
 
     outcome = await contest.run(THEME, max_rounds=1, learn=False)
 

@@ -3,8 +3,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator
-from concurrent.futures import Future
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
@@ -204,3 +204,26 @@ def test_sql_reaches_no_other_file_and_cannot_allow_itself_to(path: Path) -> Non
     with pytest.raises(duckdb.InvalidInputException, match="locked"):
         connection.execute("SET enable_external_access = true")
     file.let_go()
+
+
+@pytest.fixture
+def _eager_threads() -> Iterator[None]:
+    """Threads take turns at nearly every step, as on a machine with too much to do."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)
+
+
+@pytest.mark.usefixtures("_eager_threads")
+def test_work_that_comes_when_the_records_thread_is_ending_is_done(path: Path) -> None:
+    # Without a file its thread ends after each job: another comes while it does.
+    thread = RecordThread(RecordFile(path, lock_seconds=1.0))
+
+    def ask(_: int) -> bool:
+        done = Future[bool]()
+        thread.submit(Job(what="a question", work=lambda _: False, done=done, missing=True))
+        return done.result(timeout=30)
+
+    with ThreadPoolExecutor(4) as askers:
+        assert all(askers.map(ask, range(5_000)))

@@ -64,7 +64,6 @@ class RecordThread:
         self._wake = Condition()
         self._queue: list[Job] = []
         self._kept: list[Job] = []
-        self._at_work: list[Job] = []
         self._refusal: StoreError | None = None
         self._thread: Thread | None = None
 
@@ -78,25 +77,28 @@ class RecordThread:
             self._wake.notify()
 
     def _run(self) -> None:
+        jobs: list[Job] = []
         try:
             while True:
-                if self._take():
-                    self._do(self._at_work)
+                jobs = self._take()
+                if jobs:
+                    self._do([job for job in jobs if job.taken()])
                     self._file.take_turns()
                     continue
                 self._file.let_go()
                 if self._ended():
                     return
-        finally:
-            self._abandon()
+        except BaseException:
+            # Only here: once this thread has ended, the queue and the file are the next one's.
+            self._abandon(jobs)
+            raise
 
-    def _take(self) -> bool:
+    def _take(self) -> list[Job]:
         with self._wake:
             moment = _MOMENT_SECONDS if self._queue else self._file.idle_seconds
             self._wake.wait_for(lambda: any(job.done is not None for job in self._queue), timeout=moment)
             taken, self._queue = self._queue, []
-        self._at_work = [job for job in taken if job.taken()]
-        return bool(taken)
+        return taken
 
     def _ended(self) -> bool:
         with self._wake:
@@ -104,12 +106,10 @@ class RecordThread:
                 self._thread = None
             return self._thread is None
 
-    def _abandon(self) -> None:
+    def _abandon(self, jobs: list[Job]) -> None:
         """After a defect of ours nobody is left waiting for ever."""
         with self._wake:
-            if self._thread is None:
-                return
-            left, self._queue, self._thread = [*self._at_work, *self._queue], [], None
+            left, self._queue, self._thread = [*jobs, *self._queue], [], None
         self._file.let_go()
         for job in left:
             if job.done is None or not job.done.done():
