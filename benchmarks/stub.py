@@ -47,7 +47,7 @@ _EMPTY = frozenset(
 )
 """Lists that a model leaves empty where it has nothing to say."""
 
-_METRIC = re.compile(r"^## (\w+)$", re.MULTILINE)
+_METRIC = re.compile(r"^## ([a-z_]+)$", re.MULTILINE)
 """A metric's heading in a judge's prompt."""
 
 _CRITERIA = 8
@@ -55,7 +55,7 @@ _CRITERIA = 8
 
 _MOST_ITEMS = 6
 _CHOSEN = 12
-_COUNTS = {"sections": 4, "blocks": 2, "sentences": 3, "summary": 3, "citations": 12}
+_COUNTS = {"sections": 4, "blocks": 2, "sentences": 3, "summary": 3, "citations": 12, "missing": 2}
 """A report of about 800 words, of which a judge doubts a dozen sentences."""
 
 _WANTED = ("tie", "stated")

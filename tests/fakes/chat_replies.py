@@ -78,7 +78,12 @@ class Asked(NamedTuple):
     @property
     def passages(self) -> list[int]:
         """The numbers of the passages shown."""
-        return [int(number) for number in re.findall(r"^## (?:Passage |抜粋)(\d+): ", self.user, re.MULTILINE)]
+        return [int(number) for number in re.findall(r"^## P(\d+)$", self.user, re.MULTILINE)]
+
+    @property
+    def passage_texts(self) -> list[str]:
+        """The texts of the passages shown, below the line that says where each stands."""
+        return [text.partition("\n\n")[2] for text in self.blocks("passage")]
 
     @property
     def lessons(self) -> list[int]:
@@ -190,7 +195,7 @@ def _quotes(asked: Asked) -> list[dict[str, Any]]:
     """Sentences of the passages, those nearest to the question first."""
     quotes = [
         _statement(sentence, [number])
-        for number, passage in zip(asked.passages, asked.blocks("passage"), strict=False)
+        for number, passage in zip(asked.passages, asked.passage_texts, strict=False)
         for sentence in _quotable(passage)[:3]
     ]
     wanted = set(_words(asked.theme + " ".join(asked.blocks("fixes"))))

@@ -109,8 +109,8 @@ async def test_a_judge_sees_places_passages_and_instructions_and_no_names(contes
     await contest.run(THEME, max_rounds=1, learn=False, instructions=WISH)
 
     for call in calls_of(vendors, "evaluator/verdicts"):
-        assert re.search(r"^1\.1\.1: .+ \[\d+\]$", call.user, re.MULTILINE)
-        assert re.search(r"^## Passage 1: ", call.user, re.MULTILINE)
+        assert re.search(r"^1\.1\.1: .+ \[P\d+\]$", call.user, re.MULTILINE)
+        assert re.search(r"^## P1$", call.user, re.MULTILINE)
         assert WISH in call.user
         assert not re.search(r"\b(?:alpha|beta)\b", call.system + call.user, re.IGNORECASE)
 
@@ -136,8 +136,27 @@ async def test_coverage_is_the_weighted_share_of_the_criteria_and_the_unmet_are_
     assert coverage.score == pytest.approx((0.5 * 5 + 6) / 16)
     assert coverage.reason == "6 of 8 criteria met, 1 partly, 1 not"
     (feedback,) = await feedback_of(contest, outcome.execution_id, "alpha")
-    assert feedback.startswith(f"- section 2: {fix['what']} (not met: {wanted.strip()})\n")
-    assert "- section 2: Say more. (only partly met: It says what resume does)\n" in feedback
+    of_section = f"{fix['what']} (not met: {wanted.strip()}) Say more. (only partly met: It says what resume does)"
+    assert feedback.startswith(f"- section 2: {of_section}\n")
+
+
+async def test_what_a_report_lacks_of_its_passages_is_feedback_though_all_criteria_are_met(
+    contest: Contest, vendors: Vendors
+) -> None:
+    lacking = {"where": "section 1", "what": "Say how long the warranty runs."}
+
+    def met(reply: str) -> str:
+        verdicts = json.loads(reply)
+        criteria = [{**each, "verdict": "met", "fix": None} for each in verdicts["criteria"]]
+        return json.dumps({**verdicts, "criteria": criteria, "missing": [lacking]})
+
+    vendors.malform(met, prompt="evaluator/verdicts")
+
+    outcome = await contest.run(THEME, teams=["alpha"], max_rounds=1, learn=False)
+
+    (feedback,) = await feedback_of(contest, outcome.execution_id, "alpha")
+    assert metrics_of(rounds_of(contest)[0])["coverage"].score == 1
+    assert feedback.startswith("- section 1: Say how long the warranty runs.\n")
 
 
 async def test_fixes_arrive_whole_at_the_teams_next_draft(contest: Contest, vendors: Vendors) -> None:
@@ -292,8 +311,7 @@ async def test_a_doubtful_citation_is_asked_about_once_in_a_run(contest: Contest
     await contest.run(THEME, teams=["alpha"], min_rounds=2, max_rounds=2, max_iterations=1, learn=False)
 
     first, second = (
-        re.findall(r"^\d+\. (.+), by passage", call.user, re.MULTILINE)
-        for call in calls_of(vendors, "evaluator/verdicts")
+        re.findall(r"^\d+\. (.+), by P", call.user, re.MULTILINE) for call in calls_of(vendors, "evaluator/verdicts")
     )
     assert "finding 1" in first
     assert "finding 1" not in second

@@ -84,7 +84,7 @@ async def test_a_revision_sees_the_type_of_each_block_and_both_lengths(
     assert re.search(r"^1\.1 paragraph\n1\.1\.1: ", asked, re.MULTILINE)
     assert re.search(r"^2\.1 list\n2\.1\.1: ", asked, re.MULTILINE)
     assert re.search(r"^2\.2 table: Statement \| No\.\n2\.2\.1: .* \| \d", asked, re.MULTILINE)
-    assert re.search(r"The draft has \d+ words; about 1500 are wanted", asked)
+    assert re.search(r"The draft has \d+ words, headings not counted; about 1500 are wanted", asked)
 
 
 async def test_planner_and_writer_see_the_file_and_the_day_of_each_of_the_own_documents(
@@ -96,8 +96,9 @@ async def test_planner_and_writer_see_the_file_and_the_day_of_each_of_the_own_do
 
     (planned,), (written,) = prompts_of(vendors, "research/plan"), prompts_of(vendors, "research/write")
     assert "- What a team is now (teams-v2.md, 2026-05-12, " in planned
-    head = next(line for line in written.split("\n") if line.startswith("## Passage") and "What a team is now" in line)
-    assert re.search(r"\(<file-(\w+)>teams-v2.md</file-\1>, 2026-05-12\)$", head)
+    assert re.search(
+        r"^## P\d\n\n<passage-\w+>\nWhat a team is now \(teams-v2.md, 2026-05-12\)$", written, re.MULTILINE
+    )
 
 
 async def test_the_reviewers_fixes_arrive_whole_with_the_draft_they_speak_of(
@@ -170,7 +171,7 @@ async def test_more_than_later_calls_can_hold_is_chosen_from_once(
     state = await researched(services, contest, max_iterations=2)
 
     (asked,) = prompts_of(vendors, "research/choose")
-    assert asked.count("## Passage ") > len(state["passages"])
+    assert asked.count("\n## P") > len(state["passages"])
     sizes = {each["id"]: each["tokens"] for each in (await pool_of(services, state))["passages"]}
     assert sum(sizes[each["id"]] for each in state["passages"]) <= 8_000
 

@@ -254,11 +254,11 @@ async def test_judges_of_a_pair_see_the_passages_behind_what_only_one_report(
     for prompt in asked:
         head, reports = prompt.split("# First report")
         for model, number in (("alpha", 2), ("beta", 3)):
-            shown = offered[model].split(f"## Passage {number}: ")[1].split("</passage-")[0]
+            shown = offered[model].split(f"## P{number}\n")[1].split("</passage-")[0]
             assert re.sub(r".*<passage-\w+>", "", shown, flags=re.DOTALL).strip() in head
-        assert len(set(re.findall(r"^finding 1: .+ words.* (\[\d\])$", reports, re.MULTILINE))) == 2
+        assert len(set(re.findall(r"^finding 1: .+ words.* (\[P\d\])$", reports, re.MULTILINE))) == 2
         assert re.search(
-            r"^- \[\d\] .*title-\w+>How resume works<", head.split("# Other passages that they cite")[1], re.MULTILINE
+            r"^- P\d: .*title-\w+>How resume works<", head.split("# Other passages that they cite")[1], re.MULTILINE
         )
         assert "Be brief." in head
 
@@ -283,7 +283,7 @@ async def test_a_source_that_nobody_retrieved_is_shown_as_such_to_the_judges_of_
     prompt = view.prompt(user_query=THEME, instructions="", criteria="")
     shown = services.library.show(prompt, language="en", mark="1a2b3c4d")
     first, second = shown.split("# First report")[1].split("# Second report")
-    assert "summary 1: Bridges hum. [1]" in first
+    assert "summary 1: Bridges hum. [P1]" in first
     assert "summary 1: Bridges hum. [?]" in second
     assert "[?] is a source that nobody retrieved" in second
     assert text in shown

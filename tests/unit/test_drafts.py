@@ -78,11 +78,11 @@ def test_a_draft_names_passages_by_id_and_used_lessons() -> None:
 
 def test_a_draft_is_shown_with_places_passages_kinds_and_what_they_rest_on() -> None:
     assert shown_draft(draft(), {"p1": 1, "p2": 5, "p3": 7}) == (
-        "Title: Humming bridges\n\n## Summary\nsummary 1: Bridges hum in the wind. [1]\n\n## Findings\n"
-        "finding 1: Dampers quieten most of them. [5]\n\n## Section 1: Causes\n1.1 paragraph\n"
-        "1.1.1: Vortices are shed. [1][5]\n"
-        "1.2 table: Bridge | Hertz\n1.2.1: West | 0.2 [1]\n1.2.2: East | 0.9 [7]\n\n## Section 2: Costs\n2.1 list\n"
-        "2.1.1: Twelve dampers cost 240. [7] (derived, 12 * 20)\n\n## Limits\n"
+        "Title: Humming bridges\n\n## Summary\nsummary 1: Bridges hum in the wind. [P1]\n\n## Findings\n"
+        "finding 1: Dampers quieten most of them. [P5]\n\n## Section 1: Causes\n1.1 paragraph\n"
+        "1.1.1: Vortices are shed. [P1][P5]\n"
+        "1.2 table: Bridge | Hertz\n1.2.1: West | 0.2 [P1]\n1.2.2: East | 0.9 [P7]\n\n## Section 2: Costs\n2.1 list\n"
+        "2.1.1: Twelve dampers cost 240. [P7] (derived, 12 * 20)\n\n## Limits\n"
         "limit 1: Prices of 2026 are not known. (open, damper price 2026)"
     )
 
@@ -115,7 +115,8 @@ def test_a_revision_that_takes_every_section_away_leaves_them() -> None:
 @pytest.mark.parametrize(
     ("statement", "fault"),
     [
-        (said("Bridges hum.", 4), "summary 1: there is no passage 4; passages are numbered 1 to 3"),
+        (said("Bridges hum.", 4), "summary 1: there is no passage 4; passages are numbered 1 (P1) to 3"),
+        (said("Bridges hum [P2].", 2), "summary 1: [P2] stands in the text: name passages in `sources` only"),
         (said("Bridges hum [2].", 2), "summary 1: [2] stands in the text: name passages in `sources` only"),
         (said("Bridges hum."), "summary 1: it is stated and names no passage"),
         (said("12 * 20 is 240.", kind="derived"), "summary 1: it is derived and names no passage"),

@@ -333,11 +333,18 @@ class CitationVerdict(Reply):
 
 
 class VerdictsReply(Reply):
-    """A judge's verdicts on a submission: on doubtful citations, on each criterion, then on each metric."""
+    """A judge's verdicts on a submission: on doubtful citations, on each criterion, on each metric; what it lacks."""
 
     citations: list[CitationVerdict] = Field(max_length=MOST_CITATIONS)
     criteria: list[CriterionVerdict] = Field(max_length=MOST_CRITERIA)
     metrics: list[MetricVerdict] = Field(max_length=20)
+    missing: list[FixReply] = Field(max_length=6)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_recorded_before(cls, given: object) -> object:
+        """Judges whose replies were recorded by an earlier release were not asked what is missing."""
+        return {"missing": [], **given} if isinstance(given, dict) else given
 
 
 class MetricReply(Reply):

@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar
 
-from contend.prompts.research import Excerpt, ShownPassage
+from contend.prompts.research import Excerpt, ShownPassage, SourcePassage
 from contend.prompts.values import (
     Arithmetic,
     Instructions,
@@ -53,7 +53,7 @@ class VerdictsPrompt(PromptValues, prompt="evaluator/verdicts"):
 
     user_query: Query
     instructions: Instructions = ""
-    passages: list[ShownPassage] = []
+    passages: list[SourcePassage] = []
     submission: SubmissionText
     structured: bool = False
     invented: bool = False
@@ -71,7 +71,7 @@ class ComparePrompt(PromptValues, prompt="pairwise/compare"):
     submissions: tuple[SubmissionText, SubmissionText]
     structured: bool = True
     invented: bool = False
-    passages: list[ShownPassage] = []
+    passages: list[SourcePassage] = []
     others: list[ShownPassage] = []
 
 

@@ -28,7 +28,6 @@ class ShownPassage(PromptPart):
     number: int | str
     title: Title
     heading: Heading = ""
-    file: Annotated[str, outside("file")] = ""
     published: str | None = None
     speaks_to_ai: bool = False
     text: PassageText
@@ -39,11 +38,29 @@ class ShownPassage(PromptPart):
             number=number,
             title=passage.title,
             heading=passage.heading,
-            file=file_name(passage.url),
             published=passage.published,
             speaks_to_ai=passage.speaks_to_ai,
             text=passage.text,
         )
+
+    @classmethod
+    def numbered(cls, passages: Iterable[Passage]) -> list[Self]:
+        """The passages by number from 1."""
+        return [cls.of(passage, number) for number, passage in enumerate(passages, start=1)]
+
+
+class SourcePassage(PromptPart):
+    """A passage under its number, whose first line names where it stands: title, heading, file and day."""
+
+    number: int | str
+    speaks_to_ai: bool = False
+    text: PassageText
+
+    @classmethod
+    def of(cls, passage: Passage, number: int | str) -> Self:
+        known = ", ".join(filter(None, [file_name(passage.url), passage.published]))
+        where = " › ".join(filter(None, [passage.title, passage.heading])) + (f" ({known})" if known else "")
+        return cls(number=number, speaks_to_ai=passage.speaks_to_ai, text=f"{where}\n\n{passage.text}")
 
     @classmethod
     def numbered(cls, passages: Iterable[Passage]) -> list[Self]:
@@ -154,7 +171,7 @@ class ResearchHead(PromptValues, prompt="research/head"):
     instructions: Instructions = ""
     brief: str = ""
     points: list[Text] = []
-    passages: list[ShownPassage] = []
+    passages: list[SourcePassage] = []
 
 
 class ResearchPlanPrompt(PromptValues, prompt="research/plan"):
@@ -168,6 +185,7 @@ class ResearchPlanPrompt(PromptValues, prompt="research/plan"):
     sources: list[str]
     round_number: int
     catalogue: Annotated[str, outside("catalogue")] = ""
+    whole: bool = False
     more_documents: int = 0
     searches: list[SearchMade] = []
     best_draft: DraftText = ""

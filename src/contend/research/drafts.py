@@ -30,7 +30,7 @@ from contend.models.research import (
 from contend.research.planting import Guard
 from contend.text import clean, split_code
 
-_MARK = re.compile(r"\[\^?\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]")
+_MARK = re.compile(r"\[\^?P?\d{1,3}(?:\s*[,–-]\s*P?\d{1,3})*\]")
 _MOST_FAULTS = 12
 _PARTS = {"summary": "Summary", "finding": "Findings", "limit": "Limits"}
 
@@ -110,10 +110,13 @@ def faults_of_revision(reply: RevisionReply, offered: int, sections: int, guard:
     return _told(lines)
 
 
-def shown_draft(draft: Draft, numbers: Mapping[str, int | str], *, only_sections: bool = False) -> str:
+def shown_draft(
+    draft: Draft, numbers: Mapping[str, int | str], *, only_sections: bool = False, basis: bool = True
+) -> str:
     """The draft as a model reads it: each statement under its place, with its passages by number and its kind.
 
-    Above the statements of a block stands its type, of a table with its columns.
+    Above the statements of a block stands its type, of a table with its columns. `basis`: also what readers don't see,
+    the arithmetic and the searches behind the statements.
     """
     lines = [f"Title: {draft.title}"] if draft.title else []
     heading, rows, blocks = "", draft.rows(), _block_lines(draft)
@@ -126,7 +129,7 @@ def shown_draft(draft: Draft, numbers: Mapping[str, int | str], *, only_sections
         if place.endswith(".1"):
             lines.append(blocks[place.removesuffix(".1")])
         text = " | ".join(rows[place].cells) if place in rows else sentence.text
-        lines.append(f"{place}: {text}{_footing(sentence, numbers)}")
+        lines.append(f"{place}: {text}{_footing(sentence, numbers, basis=basis)}")
     return "\n".join(lines).strip()
 
 
@@ -153,10 +156,11 @@ def _heading(draft: Draft, place: str) -> str:
     return f"Section {number}: {draft.sections[number - 1].heading}".rstrip(": ")
 
 
-def _footing(sentence: CitedSentence, numbers: Mapping[str, int | str]) -> str:
+def _footing(sentence: CitedSentence, numbers: Mapping[str, int | str], *, basis: bool) -> str:
     cited = dict.fromkeys(numbers[each] for each in sentence.passages if each in numbers)
-    marks = "".join(f"[{number}]" for number in cited)
-    about = ", ".join(part for part in (sentence.kind if sentence.kind != "stated" else "", sentence.basis) if part)
+    marks = "".join(f"[P{number}]" if isinstance(number, int) else f"[{number}]" for number in cited)
+    kind = sentence.kind if sentence.kind != "stated" else ""
+    about = ", ".join(part for part in (kind, sentence.basis if basis else "") if part)
     return f"{f' {marks}' if marks else ''}{f' ({about})' if about else ''}"
 
 
@@ -240,7 +244,7 @@ def _items(block: ParagraphReply | ListReply | TableReply) -> Sequence[Statement
 def _faults_of(statement: StatementReply | RowReply, offered: int, guard: Guard | None) -> Iterator[str]:
     unknown = [number for number in statement.sources if not 1 <= number <= offered]
     if unknown:
-        yield f"there is no passage {', '.join(map(str, unknown))}; passages are numbered 1 to {offered}"
+        yield f"there is no passage {', '.join(map(str, unknown))}; passages are numbered 1 (P1) to {offered}"
     text = statement.text if isinstance(statement, StatementReply) else " | ".join(statement.cells)
     if mark := _MARK.search("".join(split_code(text)[::2])):
         yield f"{mark[0]} stands in the text: name passages in `sources` only"

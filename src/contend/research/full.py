@@ -29,7 +29,7 @@ from contend.prompts.research import (
     RevisePrompt,
     SearchMade,
     SectionPrompt,
-    ShownPassage,
+    SourcePassage,
     SummarizePrompt,
 )
 from contend.research.ask import agent, guard_of, profile, rejection_reason, scope, searched_sources, stance_of, team_of
@@ -273,7 +273,7 @@ def draft_text(draft: Draft, passages: Sequence[Passage], *, only_sections: bool
 async def _head(services: Services, state: ResearchState, passages: Sequence[Passage]) -> str:
     """What the calls of a loop begin with alike, so that a provider need not read it anew."""
     points = (state.get("task_plan") or {}).get("investigation_points", [])
-    head = ResearchHead(**_question(state), points=points, passages=ShownPassage.numbered(passages))
+    head = ResearchHead(**_question(state), points=points, passages=SourcePassage.numbered(passages))
     return (await services.run(state)).render(head)
 
 
@@ -315,16 +315,22 @@ def _searches(pool: EvidencePool) -> list[SearchMade]:
 
 async def _catalogue(services: Services, state: ResearchState) -> dict[str, Any]:
     """The own documents, those nearest to the question where all are too many."""
-    if "local" not in searched_sources(state):
+    searched = searched_sources(state)
+    if "local" not in searched:
         return {"catalogue": "", "more_documents": 0}
     entries = await services.sources.catalogue(state["options"]["documents"], state["execution_id"])
+    whole = sum(entry.tokens for entry in entries) <= profile(state).offered_tokens
     room = min(_CATALOGUE_TOKENS, profile(state, "supervisor").tokens // 10)
     shown = listed(entries, tokens=room)
     if len(shown) < len(entries):
         nearest = await services.sources.nearest(state["options"]["documents"], state["execution_id"], state["theme"])
         places = {url: place for place, url in enumerate(nearest)}
         shown = listed(sorted(entries, key=lambda entry: places.get(entry.url, len(places))), tokens=room)
-    return {"catalogue": "\n".join(map(_line, shown)), "more_documents": len(entries) - len(shown)}
+    return {
+        "catalogue": "\n".join(map(_line, shown)),
+        "more_documents": len(entries) - len(shown),
+        "whole": whole and searched == ["local"],
+    }
 
 
 def listed(entries: Sequence[CatalogueEntry], *, tokens: int) -> list[CatalogueEntry]:

@@ -37,16 +37,19 @@ def evaluation_of(
 
 
 def _fixes(metrics: Sequence[MetricScore], language: Language) -> list[str]:
-    """What judges want changed, coverage first, then the lowest metric; of one that names no fix its reason."""
-    judged = [metric for metric in metrics if metric.score is not None and metric.score < 1 and metric.weight > 0]
+    """What judges want changed, coverage first, then the lowest metric; of one that names no fix its reason.
+
+    What several say of one place stands together.
+    """
+    judged = [metric for metric in metrics if metric.score is not None and metric.weight > 0]
     lowest = sorted(judged, key=lambda metric: (metric.name != "coverage" or not metric.fixes, metric.score or 0.0))
-    lines = []
+    by_place: dict[str, list[str]] = {}
     for metric in lowest:
-        lines += [f"- {fix.where}: {fix.what}" for fix in metric.fixes]
-        if not metric.fixes and metric.name != "citation_support":
-            score = shown_score(metric.score, language)
-            lines.append(f"- {metric.name} {score}: {metric.reason}")
-    return list(dict.fromkeys(lines))
+        for fix in metric.fixes:
+            by_place.setdefault(fix.where.strip(), []).append(fix.what)
+        if not metric.fixes and metric.name != "citation_support" and metric.score != 1:
+            by_place[f"{metric.name} {shown_score(metric.score, language)}"] = [metric.reason]
+    return [f"- {place}: {' '.join(dict.fromkeys(whats))}" for place, whats in by_place.items()]
 
 
 def _marks(metrics: Sequence[MetricScore], places: Mapping[str, str], language: Language) -> list[str]:

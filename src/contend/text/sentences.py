@@ -185,7 +185,7 @@ def without_sentences(text: str, unwanted: Callable[[str], bool]) -> str:
     return text if len(wanted) == len(sentences) else ("" if detect_language(text) == "ja" else " ").join(wanted)
 
 
-_CITED = re.compile(r"\s?\[\d{1,3}\]")
+_CITED = re.compile(r"\s?\[P?\d{1,3}\]")
 _LINK_TARGET = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
 _ANCHOR = re.compile(r"(?<!\s)\s*\{:?\s?[#.][^{}]*\}\s*\Z")
 _LISTED = re.compile(r"(?:[-*+•‣・]\s+|\d{1,3}[.)]\s+|>\s*)+|・")

@@ -10,7 +10,7 @@ from contend.models.replies import MOST_CITATIONS, CriterionVerdict, FixReply, M
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts.judging import DoubtfulCitation, MetricPrompt, VerdictsPrompt
-from contend.prompts.research import ShownPassage
+from contend.prompts.research import ShownPassage, SourcePassage
 from contend.services import Services
 from contend.team.criteria import judged_by_criteria
 from contend.team.evaluation import found_evidence
@@ -68,6 +68,8 @@ async def judged_together(
 ) -> tuple[list[MetricScore], CallUsage]:
     """The verdicts on several metrics, of one call. Coverage is judged by the run's criteria, where it has any.
 
+    What the submission lacks of its passages is among the fixes of the first.
+
     Doubtful citations are asked about in the same call, which has their passages: the answers are kept for the run.
 
     Raises:
@@ -85,7 +87,7 @@ async def judged_together(
     prompt = VerdictsPrompt(
         user_query=task["theme"],
         instructions=options.instructions,
-        passages=ShownPassage.numbered(shown.passages),
+        passages=SourcePassage.numbered(shown.passages),
         submission=shown.text,
         structured=shown.structured,
         invented=shown.invented,
@@ -108,6 +110,8 @@ async def judged_together(
     scores += [
         _score(each.name, verdicts.get(each.name), text, weights[each.name], options.language) for each in by_rubric
     ]
+    if scores:
+        scores[0] = scores[0].model_copy(update={"fixes": [*scores[0].fixes, *map(_fix, answer.value.missing)]})
     return scores, answer.usage
 
 
@@ -134,13 +138,15 @@ def listed(criteria: Sequence[Criterion], *, weighed: bool = False) -> str:
 def coverage_of(
     criteria: Sequence[Criterion], verdicts: Sequence[CriterionVerdict], weight: float, language: Language
 ) -> MetricScore:
-    """The weighted share of the criteria that are met, a partly met one counting half; what to mend for the others.
+    """The weighted share of the criteria that are met, a partly met one counting half; fixes, the weightiest first.
 
     A criterion on which the judge said nothing takes no part; without any verdict coverage is unscored.
     """
     words = WORDS[language].feedback
     judged = {each.number: each for each in reversed(verdicts) if each.number <= len(criteria)}
     by_number = sorted(judged.items())
+    lacking = [(number, each) for number, each in by_number if each.verdict != "met"]
+    lacking.sort(key=lambda one: -criteria[one[0] - 1].weight * (1 - _SHARES[one[1].verdict]))
     total = sum(criteria[number - 1].weight for number in judged)
     if not total:
         return MetricScore(name="coverage", score=None, reason=words.no_verdict, weight=weight)
@@ -152,7 +158,7 @@ def coverage_of(
         reason=words.criteria_met.format(all=len(judged), **counts),
         weight=weight,
         evidence=[each.evidence for _, each in by_number if each.verdict == "met" and each.evidence.strip()],
-        fixes=[_unmet(criteria[number - 1], each, language) for number, each in by_number if each.verdict != "met"],
+        fixes=[_unmet(criteria[number - 1], each, language) for number, each in lacking],
         verdicts={str(number): each.verdict for number, each in by_number},
     )
 

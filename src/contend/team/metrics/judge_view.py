@@ -43,7 +43,7 @@ async def shown_report(services: Services, submission: Submission, *, tokens: in
     shown = ShownReport("", structured=True, passages=passages)
     at_hand = {each.id for each in submission.passages}
     invented = {each: INVENTED for each in cited_ids(submission.draft) if each not in at_hand}
-    text = shown_draft(submission.draft, {**shown.numbers, **invented})
+    text = shown_draft(submission.draft, {**shown.numbers, **invented}, basis=False)
     return shown._replace(text=text, invented=bool(invented))
 
 

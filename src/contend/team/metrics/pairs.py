@@ -6,7 +6,7 @@ from typing import NamedTuple
 from contend.models.research import CitedSentence, Draft, Passage
 from contend.models.submission import Submission
 from contend.prompts.judging import ComparePrompt
-from contend.prompts.research import ShownPassage
+from contend.prompts.research import ShownPassage, SourcePassage
 from contend.research.drafts import shown_draft
 from contend.research.gathering import cited_ids
 from contend.services import Services
@@ -36,7 +36,7 @@ class PairView(NamedTuple):
             submissions=self.texts,
             structured=self.structured,
             invented=INVENTED in self.numbers.values(),
-            passages=[ShownPassage.of(each, self.numbers[each.id]) for each in self.passages],
+            passages=[SourcePassage.of(each, self.numbers[each.id]) for each in self.passages],
             others=[ShownPassage.of(each, self.numbers[each.id]) for each in self.others],
         )
 
@@ -59,7 +59,7 @@ async def pair_view(services: Services, first: Submission, second: Submission, *
     shown = await whole_passages(services, wanted, tokens=tokens) if wanted else []
     ids = {each.id for each in shown}
     return PairView(
-        (shown_draft(first.draft, numbers), shown_draft(second.draft, numbers)),
+        (shown_draft(first.draft, numbers, basis=False), shown_draft(second.draft, numbers, basis=False)),
         shown,
         numbers,
         [each for each in at_hand if each.id not in ids],
