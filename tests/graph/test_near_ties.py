@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from contend.app import RunOutcome
 from contend.contest.comparing import Comparison, pairwise_keys
 from contend.models.events import WinnerPicked
-from contend.models.research import CitedSentence, Draft, Passage, SearchResult
+from contend.models.research import CitedSentence, Draft, Paragraph, Passage, SearchResult, Section
 from contend.models.round import LeaderboardEntry, ranked
 from contend.models.submission import Submission
 from contend.report import build_report
@@ -266,7 +266,7 @@ async def test_judges_of_a_pair_see_the_passages_behind_what_only_one_report(
 async def submission_citing(services: Services, cited: str, text: str) -> Submission:
     """One sentence that cites a passage by its id; only the passage with `text` was retrieved."""
     said = [CitedSentence(text="Bridges hum.", passages=[cited])]
-    draft = Draft(summary=said, findings=said, analysis=said, limits=[])
+    draft = Draft(summary=said, findings=said, sections=[Section(heading="Body", blocks=[Paragraph(sentences=said)])])
     result = SearchResult(title="On bridges", summary=text, source="tavily", url="https://bridges.example")
     kept = Passage(id=await services.documents.put(text), url=result.url, title=result.title)
     report = build_report(draft, [kept], [result], theme=THEME, language="en")
