@@ -1,6 +1,7 @@
 """The live page in headless Chromium, on a real server with a language model on loopback."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -27,12 +28,17 @@ def endpoint() -> Iterator[Vendors]:
         yield vendors
 
 
-@pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory, shared_documents: object, endpoint: Vendors) -> Iterator[Server]:
-    workspace = tmp_path_factory.mktemp("page") / "workspace"
+def prepared(workspace: Path, documents: object) -> Path:
+    """With two teams, whose models read whole passages."""
     write_workspace(workspace, reads=LARGE_CONTEXT)
     with (workspace / "config" / "orchestrator.toml").open("a", encoding="utf-8") as config:
-        config.write(CONFIG.format(documents=shared_documents))
+        config.write(CONFIG.format(documents=documents))
+    return workspace
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory, shared_documents: object, endpoint: Vendors) -> Iterator[Server]:
+    workspace = prepared(tmp_path_factory.mktemp("page") / "workspace", shared_documents)
     with agent_server(workspace, OPENAI_BASE_URL=endpoint.base_url) as running:
         yield running
 

@@ -82,6 +82,15 @@ def test_bad_input_is_refused_in_the_apis_words_and_nothing_starts(page: Page) -
     expect(page.get_by_label("Your question")).to_have_value(THEME)
 
 
+def test_a_run_that_is_not_here_is_said_to_be_missing_and_the_way_back_is_shown(page: Page) -> None:
+    page.goto(f"{page.url}#/run/0b9f3c6e-4f43-4b2c-9a3a-0f6f2f1f7a55")
+
+    expect(page.get_by_role("alert")).to_contain_text("there is none")
+    expect(page.get_by_role("navigation").get_by_role("link", name="Watch")).to_have_count(0)
+    page.get_by_role("link", name="All runs").click()
+    expect(page.get_by_role("heading", name="History")).to_be_visible()
+
+
 def test_markup_in_a_report_is_shown_and_not_read(page: Page) -> None:
     """The server renders none; the page does not rely on that."""
     hostile = "# Bridges\n\n<img src=x onerror=alert(1)> [a link](javascript:alert(1)) <b>loud</b>"

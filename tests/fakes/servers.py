@@ -77,10 +77,12 @@ class Server:
 
 
 @contextmanager
-def agent_server(workspace: Path, *, started_in: Path | None = None, **variables: str) -> Iterator[Server]:
+def agent_server(
+    workspace: Path, *, started_in: Path | None = None, port: int = 0, **variables: str
+) -> Iterator[Server]:
     """`contend serve` on the workspace. It ends with the block, and by itself after ten minutes."""
     variables = {"CONTEND_WORKSPACE": str(workspace), **variables}
-    with _server(_SERVE, ["serve"], started_in or workspace, workspace, variables) as server:
+    with _server(_SERVE, ["serve"], started_in or workspace, workspace, variables, port=port) as server:
         yield server
 
 
@@ -117,11 +119,17 @@ def _git(folder: Path, *arguments: str) -> str:
 
 @contextmanager
 def _server(
-    code: str, arguments: Sequence[str], started_in: Path, workspace: Path, variables: dict[str, str]
+    code: str,
+    arguments: Sequence[str],
+    started_in: Path,
+    workspace: Path,
+    variables: dict[str, str],
+    *,
+    port: int = 0,
 ) -> Iterator[Server]:
     log = started_in.with_name(f"{started_in.name}.log")
-    port = str(_free_port())
-    command = [sys.executable, "-c", code, *arguments, "--port", port]
+    port = port or _free_port()
+    command = [sys.executable, "-c", code, *arguments, "--port", str(port)]
     with (
         log.open("ab") as said,
         subprocess.Popen(  # noqa: S603 - contend itself

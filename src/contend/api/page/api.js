@@ -31,7 +31,7 @@ async function send(method, path, body) {
 async function ask(method, path, body) {
   const response = await send(method, path, body);
   const text = await response.text();
-  return (response.headers.get("content-type") ?? "").includes("json") ? JSON.parse(text) : text;
+  return text && (response.headers.get("content-type") ?? "").includes("json") ? JSON.parse(text) : text;
 }
 
 /** The line that says what is wrong: ours, or the list that validation gives. */
@@ -55,8 +55,8 @@ export const api = {
   dryRun: (request) => ask("POST", "research/dry-run", request),
   list: (search = "", offset = 0, limit = 20) => ask("GET", `research?${new URLSearchParams({ search, offset, limit })}`),
   get: (run) => ask("GET", `research/${id(run)}`),
-  progress: (run) => ask("GET", `research/${id(run)}/progress`),
   cancel: (run) => ask("DELETE", `research/${id(run)}`),
+  delete: (run) => ask("DELETE", `research/${id(run)}/data`),
   resume: (run) => ask("POST", `research/${id(run)}/resume`),
   answer: (run, answers) => ask("POST", `research/${id(run)}/answers`, { answers }),
   report: (run, format) => ask("GET", `research/${id(run)}/report?format=${format}`),

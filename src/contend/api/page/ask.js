@@ -3,11 +3,12 @@
 import { api, token } from "./api.js";
 import { add, el, field, options, refill } from "./dom.js";
 import { number, t } from "./words.js";
-import { runTable } from "./history.js";
+import { runList } from "./history.js";
 
 export function showAsk(main, _rest, query) {
   const health = el("div");
-  const runs = el("section.card", {}, el("h2", {}, t("recent")), el("p.quiet", {}, t("loading")));
+  const recent = el("div");
+  const runs = el("section.card", {}, el("h2", {}, t("recent")), recent);
   const form = askForm({ theme: query.get("theme") ?? "", thread: query.get("thread") ?? "" });
   refill(main, el("div.stack", {}, el("h1", {}, t("ask")), health, form.node, runs));
   form.node.querySelector("textarea").focus();
@@ -15,15 +16,15 @@ export function showAsk(main, _rest, query) {
     if (!found.language_model) refill(health, el("p.notice", {}, t("no_model")));
     form.offer(found);
   }).catch((error) => refill(health, problem(error)));
-  api.list("", 0, 5).then((page) => {
-    const all = el("p", {}, el("a", { href: "#/history" }, t("all_runs")));
-    refill(runs, el("h2", {}, t("recent")), page.items.length ? [runTable(page.items), all] : el("p.quiet", {}, t("no_runs")));
-  }).catch((error) => refill(runs, problem(error)));
+  const all = (page) => page.total > page.items.length && el("p", {}, el("a", { href: "#/history" }, t("all_runs")));
+  return runList(recent, () => api.list("", 0, 5), all).stop;
 }
 
 /** What went wrong, as a line; where the server wants its token, a field for it. */
 export function problem(error) {
-  const line = el("p.notice.bad", { role: "alert" }, t("error", { why: error.message }));
+  // Where no server answers, a browser says so in its own words.
+  const why = error instanceof TypeError ? t("unreachable") : error.message;
+  const line = el("p.notice.bad", { role: "alert" }, t("error", { why }));
   if (error.status !== 401) return line;
   const enter = (event) => {
     event.preventDefault();

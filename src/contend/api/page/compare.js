@@ -3,7 +3,7 @@
 import { api } from "./api.js";
 import { el, options, refill } from "./dom.js";
 import { problem } from "./ask.js";
-import { statusPill } from "./history.js";
+import { statusOf, statusPill } from "./history.js";
 import { number, percent, t, when } from "./words.js";
 
 export function showCompare(main, [one, other]) {
@@ -34,7 +34,7 @@ function sideCard({ research, executive_summary: summary, key_findings: findings
   const { usage, leaderboard } = research;
   return el("section.card", {},
     el("h2", {}, el("a", { href: `#/run/${encodeURIComponent(research.research_id)}` }, research.theme)),
-    el("p.row", {}, statusPill(research.status), el("span.small.quiet", {}, when(research.created_at))),
+    el("p.row", {}, statusPill(statusOf(research)), el("span.small.quiet", {}, when(research.created_at))),
     el("p.small.quiet", {}, [t("calls_used", { n: number(usage.requests) }), t("tokens_used", { n: number(usage.input_tokens + usage.output_tokens) }), `${t("sources")}: ${statistics.sources_collected}`].join(" · ")),
     el("table", {}, el("tbody", {}, leaderboard.map((entry) => el("tr", {}, el("td", {}, entry.rank ?? ""), el("td", {}, entry.team_name), el("td.number", {}, percent(entry.best_score)))))),
     el("p", {}, summary),

@@ -1,49 +1,112 @@
-/** All runs, newest first, with search. */
+/** All runs, newest first, with search. Where one is at work the list is soon read again. */
 
 import { api } from "./api.js";
 import { el, refill } from "./dom.js";
 import { problem } from "./ask.js";
-import { percent, t, when } from "./words.js";
+import { clock, percent, t, when } from "./words.js";
 
 const PAGE = 20;
+const SOON_MILLISECONDS = 3000;
+const LATE_MILLISECONDS = 15000;
 
 export function showHistory(main, _rest, query) {
   const list = el("div.card");
   const search = el("input", { type: "search", value: query.get("q") ?? "", "aria-label": t("search_runs"), placeholder: t("search_runs") });
   refill(main, el("div.stack", {}, el("h1", {}, t("history")), search, list));
   let offset = 0;
-  const load = async () => {
-    try {
-      const page = await api.list(search.value, offset, PAGE);
-      const older = el("button", { type: "button", onclick: () => { offset += PAGE; load(); } }, t("older"));
-      refill(list, page.items.length ? runTable(page.items) : el("p.quiet", {}, t("no_runs")), page.items.length === PAGE && older);
-    } catch (error) {
-      refill(list, problem(error));
-    }
-  };
+  const turn = (by) => { offset = Math.max(0, offset + by); runs.look(); };
+  const button = (key, by) => el("button", { type: "button", "data-key": key, onclick: () => turn(by) }, t(key));
+  const foot = (page) => el("div.row.actions", {}, offset > 0 && button("newer", -PAGE), offset + PAGE < page.total && button("older", PAGE));
+  const runs = runList(list, () => api.list(search.value, offset, PAGE), foot);
   let waiting;
   search.addEventListener("input", () => {
     clearTimeout(waiting);
-    waiting = setTimeout(() => { offset = 0; load(); }, 200);
+    waiting = setTimeout(() => { offset = 0; runs.look(); }, 200);
   });
-  load();
-  return () => clearTimeout(waiting);
+  return () => { clearTimeout(waiting); runs.stop(); };
 }
 
+/**
+ * Runs in a node, kept as they are: read again and again, sooner while one is at work.
+ * @param load gives a page of runs; `foot` what stands below them.
+ * @returns `look`, to read them now, and `stop`.
+ */
+export function runList(node, load, foot) {
+  const notice = el("div");
+  const table = el("div", {}, el("p.quiet", {}, t("loading")));
+  refill(node, notice, table);
+  let waiting;
+  let looks = 0;
+  const act = async (step) => {
+    try {
+      await step();
+      look();
+    } catch (error) {
+      refill(notice, problem(error));
+    }
+  };
+  const look = async () => {
+    clearTimeout(waiting);
+    const number = looks += 1;
+    let pause = LATE_MILLISECONDS;
+    try {
+      const page = await load();
+      if (number !== looks) return;
+      if (page.items.some((run) => LIVE.includes(run.status))) pause = SOON_MILLISECONDS;
+      refill(notice);
+      refill(table, page.items.length ? runTable(page.items, act) : el("p.quiet", {}, t("no_runs")), foot(page));
+    } catch (error) {
+      if (number !== looks) return;
+      pause = SOON_MILLISECONDS;
+      refill(notice, problem(error));
+    }
+    waiting = setTimeout(look, pause);
+  };
+  look();
+  return { look, stop: () => { looks += 1; clearTimeout(waiting); } };
+}
+
+export const LIVE = ["started", "processing"];
 const TONES = { completed: "good", failed: "bad", interrupted: "warn", waiting: "warn", processing: "live", started: "live", partial: "warn" };
 
-export const statusPill = (status) => {
-  const tone = TONES[status] ?? "quiet";
-  return el(`span.pill.${tone}`, {}, t(status));
-};
+/** How a run stands, for people: a run that waits for an answer is not one that was stopped. */
+export function statusOf(run) {
+  if (run.status === "interrupted" && run.waiting) return "waiting";
+  return run.outcome === "partial" && run.status === "completed" ? "partial" : run.status;
+}
 
-export function runTable(runs) {
-  return el("div.scroll", {}, el("table", {},
-    el("thead", {}, el("tr", {}, el("th", {}, t("question")), el("th", {}), el("th", {}, t("winner")), el("th.number", {}, t("best")), el("th", {}))),
+export const statusPill = (status) => el(`span.pill.${TONES[status] ?? "quiet"}`, {}, t(status));
+
+/** What there is to say of a run beside its status: how far it is, what to do, why it failed. */
+export function noteOf(run) {
+  const status = statusOf(run);
+  if (status === "processing") return [progressLine(run.progress), run.estimated_completion_time && t("ends_about", { time: clock(run.estimated_completion_time) })].filter(Boolean).join(" · ");
+  if (status === "interrupted") return t(run.outcome ? "note_interrupted" : "note_unbegun");
+  if (["started", "waiting"].includes(status)) return t(`note_${status}`);
+  return status === "completed" ? "" : run.message;
+}
+
+function progressLine(progress) {
+  if (!progress?.teams.length) return t("note_opening");
+  const done = progress.teams.filter((team) => ["completed", "failed", "timeout"].includes(team.status)).length;
+  return done < progress.teams.length ? t("teams_done", { done, n: progress.teams.length }) : t("note_closing");
+}
+
+const address = (run) => `#/run/${encodeURIComponent(run.research_id)}`;
+
+function runTable(runs, act) {
+  return el("div.scroll", {}, el("table.runs", {},
+    el("thead", {}, el("tr", {}, el("th", {}, t("question")), el("th", {}, t("status")), el("th", {}, t("winner")), el("th.number", {}, t("best")), el("th", {}, t("begun")))),
     el("tbody", {}, runs.map((run) => el("tr", {},
-      el("td", {}, el("a", { href: `#/run/${run.research_id}` }, run.theme)),
-      el("td", {}, statusPill(run.outcome === "partial" ? "partial" : run.status)),
+      el("td", {}, el("a", { href: address(run), "data-key": run.research_id }, run.theme), el("div.small.quiet", {}, noteOf(run), " ", nextStep(run, act))),
+      el("td", {}, statusPill(statusOf(run))),
       el("td", {}, run.winner_team_id ?? ""),
       el("td.number", {}, run.best_score === null || run.best_score === undefined ? "" : percent(run.best_score)),
       el("td.small.quiet", {}, when(run.created_at)))))));
+}
+
+function nextStep(run, act) {
+  if (statusOf(run) === "waiting") return el("a", { href: address(run) }, t("decide_now"));
+  if (run.status !== "interrupted") return null;
+  return el("button.plain", { type: "button", "data-key": `resume ${run.research_id}`, onclick: () => act(() => api.resume(run.research_id)) }, t("resume"));
 }

@@ -2,14 +2,15 @@
 
 import { api, follow } from "./api.js";
 import { askForm, problem } from "./ask.js";
-import { questionCards } from "./decide.js";
+import { questionForm } from "./decide.js";
 import { el, refill } from "./dom.js";
-import { statusPill } from "./history.js";
+import { LIVE, noteOf, statusOf, statusPill } from "./history.js";
 import { judgesView } from "./judges.js";
 import { markdownInto, reportView } from "./report.js";
 import { apply, newRun, nameOf } from "./run_state.js";
-import { clock, duration, number, percent, shownName, t } from "./words.js";
+import { duration, number, percent, shownName, t } from "./words.js";
 
+const LOOK_MILLISECONDS = 4000;
 const TABS = ["watch", "read", "judges"];
 
 export function showRun(main, [id, tab = ""]) {
@@ -36,23 +37,32 @@ class RunView {
     const stop = follow(this.id, {
       onEvent: (event) => this.take(event),
       onStatus: () => this.load(),
-      onLost: (error) => this.announce(error ? t("error", { why: error.message }) : t("lost")),
+      onLost: (error) => !error && this.announce(t("lost")),
       onBack: () => this.announce(""),
     });
+    this.stop = stop;
     const ticking = setInterval(() => this.isLive() && this.drawHead(), 1000);
-    return () => { stop(); clearInterval(ticking); cancelAnimationFrame(this.frame); };
+    const looking = setInterval(() => this.isLive() && this.load(), LOOK_MILLISECONDS);
+    return () => { stop(); clearInterval(ticking); clearInterval(looking); cancelAnimationFrame(this.frame); };
   }
 
   /** What the events do not say: status, questions that wait, an estimated end. */
   async load() {
     try {
       this.details = await api.get(this.id);
-      this.progress = await api.progress(this.id).catch(() => null);
     } catch (error) {
-      refill(this.body, problem(error));
+      if (error.status >= 400 && error.status < 500) this.leave(error);
       return;
     }
     this.draw();
+  }
+
+  /** There is no such run here: of another workspace, deleted, or mistyped. */
+  leave(error) {
+    this.stop();
+    refill(this.head, el("h1", {}, t("not_found")));
+    for (const part of [this.questionArea, this.tabs]) refill(part);
+    refill(this.body, problem(error), el("p", {}, el("a", { href: "#/history" }, t("all_runs"))));
   }
 
   take(event) {
@@ -70,19 +80,20 @@ class RunView {
   }
 
   isLive() {
-    return ["started", "processing"].includes(this.status());
+    return LIVE.includes(this.status());
   }
 
   status() {
-    if (this.details?.questions.length) return "waiting";
-    return this.details?.outcome === "partial" ? "partial" : this.details?.status ?? "started";
+    return this.details ? statusOf(this.details) : "started";
   }
 
   draw() {
     this.drawHead();
     this.drawQuestions();
+    this.run.isLive = this.isLive();
+    this.run.asked = new Set(this.details?.questions.map((question) => question.team_id));
     const shown = this.tab || (this.details?.has_report ? "read" : "watch");
-    refill(this.tabs, TABS.map((tab) => el("a", { href: `#/run/${this.id}/${tab}`, "aria-current": tab === shown ? "page" : null }, t(tab))));
+    refill(this.tabs, TABS.map((tab) => el("a", { href: `#/run/${encodeURIComponent(this.id)}/${tab}`, "aria-current": tab === shown ? "page" : null }, t(tab))));
     if (shown === "read") this.drawReport();
     else refill(this.body, shown === "watch" ? watchView(this.run, this.id) : judgesView(this.run));
   }
@@ -96,7 +107,7 @@ class RunView {
       el("div.row", {}, statusPill(this.status()), el("span.small.quiet.number", {}, this.facts().join(" · ")),
         el("span.row.actions", {}, this.actions())),
       this.connection && el("p.notice.warn", {}, this.connection),
-      details?.message && !this.isLive() && el("p.small.quiet", {}, details.message),
+      details && el("p.small.quiet", {}, noteOf(details)),
       run.recorded && el("p.notice", {}, `${t("recorded")} (${run.recorded})`),
       run.warnings.map((text) => el("p.notice.warn", {}, text)));
   }
@@ -106,36 +117,42 @@ class RunView {
     const facts = [];
     if (run.startedAt) {
       const end = this.isLive() ? Date.now() : Date.parse(run.lastAt);
-      facts.push(t("elapsed", { time: duration((end - Date.parse(run.startedAt)) / 1000) }));
+      facts.push(t("elapsed", { time: duration((end - Date.parse(run.startedAt) - run.idleMilliseconds) / 1000) }));
     }
     const spent = run.done?.usage ?? run.spent ?? this.details?.usage;
     if (spent?.requests) {
       facts.push(t("calls_used", { n: number(spent.requests) }), t("tokens_used", { n: number(spent.input_tokens + spent.output_tokens) }));
       if (spent.cost_usd !== null) facts.push(t("cost", { n: spent.cost_usd.toFixed(2) }));
     }
-    const end = this.progress?.estimated_completion_time;
-    if (this.isLive() && end) facts.push(t("ends_about", { time: clock(end) }));
     return facts;
   }
 
   actions() {
     const status = this.status();
-    if (this.isLive() || status === "waiting") {
-      return el("button.danger", { type: "button", "data-key": "cancel", onclick: () => this.act(() => api.cancel(this.id)) }, t("cancel"));
-    }
-    if (status === "interrupted") {
-      return el("button", { type: "button", "data-key": "resume", onclick: () => this.act(() => api.resume(this.id)) }, t("resume"));
-    }
-    return el("a.button", { href: `#/compare/${this.id}` }, t("compare"));
+    const button = (key, kind, step) => el(kind, { type: "button", "data-key": key, onclick: () => this.act(step) }, t(key));
+    if (this.isLive()) return button("cancel", "button.danger", () => api.cancel(this.id));
+    return [
+      status === "interrupted" && button("resume", "button.main", () => api.resume(this.id)),
+      status === "failed" && el("a.button", { href: `#/?${new URLSearchParams({ theme: this.details.theme })}` }, t("ask_anew")),
+      this.details?.has_report && el("a.button", { href: `#/compare/${encodeURIComponent(this.id)}` }, t("compare")),
+      this.details && button("delete", "button.danger", () => this.delete()),
+    ];
+  }
+
+  async delete() {
+    if (!confirm(t("delete_sure"))) return;
+    await api.delete(this.id);
+    location.hash = "#/history";
   }
 
   async act(step) {
     try {
       await step();
-      await this.load();
+      this.announce("");
     } catch (error) {
-      this.announce(t("error", { why: error.message }));
+      this.announce(t("error", { why: error instanceof TypeError ? t("unreachable") : error.message }));
     }
+    if (location.hash.startsWith("#/run/")) await this.load();
   }
 
   drawQuestions() {
@@ -147,7 +164,7 @@ class RunView {
     } else if (shown !== this.drawnQuestions) {
       // Drawn once: an event that comes meanwhile takes nothing from what somebody types.
       this.drawnQuestions = shown;
-      refill(this.questionArea, questionCards(this.run, questions, (answers) => this.answer(answers)));
+      refill(this.questionArea, questionForm(this.run, questions, (answers) => this.answer(answers)));
     }
   }
 
@@ -199,7 +216,7 @@ function leaderboard(run) {
         el("td", {}, team.name, " ", run.winner === team.id && el("span.pill.good", {}, t("winner"))),
         el("td", {}, bar(entry?.best_score)),
         numbers.map((n) => el("td.number", {}, scoreIn(team.rounds.get(n)))),
-        el("td.small.quiet", {}, nowOf(team)));
+        el("td.small.quiet", {}, nowOf(run, team)));
     })))));
 }
 
@@ -208,16 +225,18 @@ const bar = (score) =>
 
 const scoreIn = (round) => (round?.scored ? (round.score === null ? t("unscored") : percent(round.score)) : "");
 
-function nowOf(team) {
-  if (team.status !== "working") return t(team.status);
+function nowOf(run, team) {
+  if (run.asked.has(team.id)) return t("waiting");
+  if (team.status !== "working") return t(team.status === "queued" && !run.isLive ? "not_begun" : team.status);
   const round = [...team.rounds.values()].at(-1);
-  return round?.now ? `${t("round_n", { n: round.number })} · ${t(round.now)}` : t("working");
+  const step = round?.now ? `${t("round_n", { n: round.number })} · ${t(round.now)}` : t("working");
+  return run.isLive ? step : `${t("interrupted")} · ${step}`;
 }
 
 function teamPart(run, team, id) {
   const rounds = [...team.rounds.values()];
   return el("div.team", {},
-    el("div.row", {}, el("h2", {}, team.name), el("span.small.quiet", {}, nowOf(team))),
+    el("div.row", {}, el("h2", {}, team.name), el("span.small.quiet", {}, nowOf(run, team))),
     team.error && el("p.notice.bad", {}, team.error),
     rounds.map((round) => roundPart(team, round, id, round === rounds.at(-1))));
 }

@@ -4,12 +4,14 @@ export function newRun() {
   return {
     theme: "", models: {}, sources: [], leftOut: {}, sourcesOff: {}, warnings: [], teams: new Map(), leaderboard: [], criteria: [],
     documents: null, merged: null, winner: null, learned: [], done: null,
-    stopped: null, spent: null, startedAt: null, lastAt: null,
+    stopped: null, spent: null, startedAt: null, lastAt: null, idleMilliseconds: 0,
   };
 }
 
 /** Add an event to the run. */
 export function apply(run, event) {
+  // While a run waits or has stopped, nobody works on it.
+  if (event.type === "run_resumed" && run.lastAt) run.idleMilliseconds += Date.parse(event.at) - Date.parse(run.lastAt);
   run.lastAt = event.at;
   if (event.spent) run.spent = event.spent;
   (STEPS[event.type] ?? (() => {}))(run, event);
