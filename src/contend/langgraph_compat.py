@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from langchain_core.messages import BaseMessage
+from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.pregel._messages import StreamMessagesHandler
 
 from contend.errors import CheckpointError, StoreUnwritable
 
@@ -31,6 +34,19 @@ def as_subclass(kind: type[G], graph: CompiledStateGraph[Any, Any, Any, Any], **
     """
     parts = {name: part for name, part in vars(graph).items() if name != "__orig_class__"}
     return kind(**own, **parts)
+
+
+def show_message(message: BaseMessage) -> None:
+    """Show a message to whoever streams the messages of the whole graph. It enters no state.
+
+    `langgraph.graph.message.push_message` shows one of a graph within only to those who stream graphs within, too. It
+    would have to take the namespace.
+    """
+    config = get_config()
+    callbacks: Any = config.get("callbacks") or []
+    for handler in getattr(callbacks, "handlers", callbacks):
+        if isinstance(handler, StreamMessagesHandler):
+            handler.stream(((), "messages", (message, dict(config.get("metadata") or {}))))
 
 
 class EveryKey(dict[str, Any]):

@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
+from contend.chat_progress import progress_line
 from contend.errors import DraftError, StoreError
 from contend.graph_teams import TeamGraphs
 from contend.learning.curator import CuratorAgent
@@ -128,11 +129,18 @@ class Services:
 
     def tell(self, event: Event) -> None:
         """Send an event to whoever streams the run, and keep it for those who come later."""
-        from langgraph.config import get_stream_writer  # noqa: PLC0415 - slow to import, needed only inside a run
+        # Slow to import, and needed only inside a run.
+        from langchain_core.messages import AIMessageChunk  # noqa: PLC0415
+        from langgraph.config import get_stream_writer  # noqa: PLC0415
+
+        from contend.langgraph_compat import show_message  # noqa: PLC0415
 
         run = self.runs.get(event.execution_id)
         told = event.model_copy(update={"spent": run.ledger.used}) if run else event
         get_stream_writer()(told.model_dump(mode="json"))
+        if run and (line := progress_line(event, run.options.language)):
+            # One message that grows: chats join what has the same id, and drop it for the state's at the next step.
+            show_message(AIMessageChunk(content=f"- {line}\n", id=f"progress-{event.execution_id}", name="progress"))
         self.record.save_event(told)
 
     def _ledger(self, execution_id: str) -> Ledger:

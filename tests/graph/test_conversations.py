@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from contend.contest.graph import build_contest_graph
@@ -204,7 +204,9 @@ async def test_a_first_question_knows_no_report(contest: Contest, vendors: Vendo
     assert not [call for call in vendors.calls if "<report-" in call.user]
 
 
-async def test_a_report_streams_to_chat_front_ends_as_one_message(contest: Contest, services: Services) -> None:
+async def test_a_chat_sees_progress_line_by_line_and_then_the_report_as_the_only_message_that_stays(
+    contest: Contest, services: Services
+) -> None:
     graph = build_contest_graph(services).compile(checkpointer=InMemorySaver())
 
     streamed = [
@@ -214,6 +216,29 @@ async def test_a_report_streams_to_chat_front_ends_as_one_message(contest: Conte
         )
     ]
 
-    assert [type(message) for message in streamed] == [AIMessage]
-    assert streamed[0].content == (await graph.aget_state(CONFIG)).values["messages"][-1].content
-    assert streamed[0].content.startswith(f"# {FIRST}")
+    *told, report = streamed
+    assert {(type(message), message.name) for message in told} == {(AIMessageChunk, "progress")}
+    assert len({message.id for message in told}) == 1
+    lines = "".join(str(message.content) for message in told).splitlines()
+    assert lines[0] == "- alpha, beta begin."
+    assert {"- alpha, round 1: the plan is made.", "- beta, round 1: a draft is written."} <= {*lines}
+    assert all("{" not in line and len(line) < 120 for line in lines)
+    kept = (await graph.aget_state(CONFIG)).values["messages"]
+    assert [(type(message), message.content) for message in kept] == [
+        (HumanMessage, FIRST),
+        (AIMessage, report.content),
+    ]
+    assert report.content.startswith(f"# {FIRST}")
+
+
+async def test_a_japanese_chat_sees_progress_in_japanese(contest: Contest, services: Services) -> None:
+    graph = build_contest_graph(services).compile(checkpointer=InMemorySaver())
+
+    first, *_ = [
+        message
+        async for message, _ in graph.astream(
+            _said("再開はどのように動きますか"), CONFIG, context=contest.options(max_rounds=1), stream_mode="messages"
+        )
+    ]
+
+    assert first.content == "- alpha, betaが調査を始めました。\n"

@@ -191,6 +191,17 @@ class Words(NamedTuple):
         }
     )
     unscored: str = "unscored"
+    progress: Mapping[str, str] = MappingProxyType(
+        {
+            "run_started": "{teams} begin.",
+            "plan": "{team_id}, round {round}: the plan is made.",
+            "write": "{team_id}, round {round}: a draft is written.",
+            "round_scored": "{team_id}, round {round}: {score}.",
+            "team_failed": "{team_id} gave up: {error_message}.",
+            "winner_picked": "{team_id} is first with {score}.",
+            "report_merged": "The editor has merged the reports.",
+        }
+    )
     language: str = "English"
     headings: Headings = _HEADINGS
     feedback: FeedbackWords = FeedbackWords()

@@ -141,6 +141,15 @@ WORDS = Words(
         "interrupted": "中断",
     },
     unscored="未採点",
+    progress={
+        "run_started": "{teams}が調査を始めました。",
+        "plan": "{team_id}（ラウンド{round}）: 計画ができました。",
+        "write": "{team_id}（ラウンド{round}）: 下書きができました。",
+        "round_scored": "{team_id}（ラウンド{round}）: {score}。",
+        "team_failed": "{team_id}は棄権しました: {error_message}。",
+        "winner_picked": "{team_id}が{score}で1位です。",
+        "report_merged": "編集者がレポートを統合しました。",
+    },
     language="日本語",
     feedback=FeedbackWords(
         metrics_unscored="採点できなかった指標: {names}。ほかの指標だけで評価した",
