@@ -23,6 +23,7 @@ from typing import Any, Self, TypedDict, Unpack
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from fakes.agents import agents_report, next_tool_call
 from fakes.chat_replies import PROMPTS, Asked, answer
 
 _OWN_TEAM = re.compile(r"<team-[0-9a-f]{8}>([^<]*)</team-[0-9a-f]{8}>[^\n]*← ")
@@ -99,6 +100,7 @@ class _Answer:
     hang: bool = False
     cut: bool = False
     drip_seconds: float = 0.0
+    tool_call: dict[str, Any] | None = None
 
 
 class Where(TypedDict, total=False):
@@ -264,7 +266,8 @@ class Vendors:
             self._in_flight += 1
             self.most_in_flight = max(self.most_in_flight, self._in_flight)
         asked = _asked(body)
-        given = _Answer(answer(asked))
+        of_agent = "tools" in body
+        given = _Answer(agents_report(body) if of_agent else answer(asked), tool_call=next_tool_call(body))
         call = Call(
             model=str(body.get("model")),
             prompt=PROMPTS.get(asked.shape, asked.shape),
@@ -309,7 +312,9 @@ def _asked(body: dict[str, Any]) -> Asked:
 
 
 def _completion(call: Call, given: _Answer) -> dict[str, Any]:
-    message = {"role": "assistant", "content": given.text, "refusal": given.refusal}
+    message: dict[str, Any] = {"role": "assistant", "content": given.text, "refusal": given.refusal}
+    if given.tool_call:
+        message |= {"content": None, "tool_calls": [given.tool_call]}
     weighed = given.likely is not None and call.body.get("logprobs")
     spent, said = len(call.system + call.user) // 4 + 1, len(given.text) // 4 + 1
     usage = {"prompt_tokens": spent, "completion_tokens": said, "total_tokens": spent + said}

@@ -17,7 +17,7 @@ from contend.cli.words import tr
 from contend.errors import ContendError, InputError, StoreError
 from contend.llm.endpoint import NoAnswer
 from contend.llm.listing import listed_models
-from contend.models.options import RunOptions
+from contend.models.options import RunOptions, TeamConfig
 from contend.preflight import judges_warning
 from contend.prompts.library import LANGUAGES
 from contend.readiness import NotReady, check_folder, check_models, models_used
@@ -79,6 +79,7 @@ async def _checks(settings: Settings) -> list[Check]:
         await _model_check(services, servers),
         *([await _context_check(services), _judges_check(services)] if services.models.providers.are_set() else []),
         *await _source_checks(services),
+        *await _graph_checks(services),
         *await _store_checks(services),
         *_extra_checks(servers),
     ]
@@ -210,6 +211,21 @@ async def _source(services: Services, name: str, documents: Sequence[str]) -> Ch
         return Check(f"source {name}", "ok", tr("on"))
     remedies = {"local": "give --docs PATH to a run", "tavily": "set TAVILY_API_KEY to search the web"}
     return Check(f"source {name}", "off", reason, tr(remedies.get(name, "runs go on without it")))
+
+
+async def _graph_checks(services: Services) -> list[Check]:
+    """Each graph that a team brings: loaded, or asked at its server."""
+    brought = [team for team in services.config.teams.values() if team.kind == "graph"]
+    return list(await asyncio.gather(*(_graph(services, team) for team in brought)))
+
+
+async def _graph(services: Services, team: TeamConfig) -> Check:
+    name = f"team {team.team_id}"
+    try:
+        await services.graphs.get(team)
+    except InputError as error:
+        return Check(name, "fault", str(error).removeprefix(f"{name}: "), tr("mend {file}", file="config/teams"))
+    return Check(name, "ok", tr("{graph} can play", graph=team.graph or f"{team.assistant} ({team.url})"))
 
 
 async def _store_checks(services: Services) -> list[Check]:

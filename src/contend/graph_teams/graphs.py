@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from contextvars import Context
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ from langgraph.pregel.protocol import PregelProtocol
 from contend.errors import ContendError, GraphError, InputError
 from contend.graph_teams.loop import GraphLoop, GraphRaised
 from contend.graph_teams.meter import ModelMeter
+from contend.graph_teams.searching import OF_ROUND, Search
 from contend.models.options import TeamConfig
 from contend.registry import load_attribute, said_of
 
 Part = tuple[str, Any]
-Search = Callable[[str, int], Awaitable[str]]
 _INTERRUPT = "__interrupt__"
 _ASKED = frozenset({"messages", "theme", "question"})
 _MOST_STEPS = 100
@@ -35,10 +35,14 @@ _SERVER_SECONDS = 10.0
 
 
 class Asked(NamedTuple):
-    """What a graph is asked for a round: `message` is all of it, `question` the run's question alone."""
+    """What a graph is asked for a round: `message` is all of it, `question` the run's question alone.
+
+    `search` is contend's own, for a graph that has `contend.tools.search` among its tools.
+    """
 
     message: str
     question: str
+    search: Search
 
 
 class TeamGraph(Protocol):
@@ -80,8 +84,10 @@ class LocalGraph:
         def parts() -> AsyncIterator[Part]:
             return self.graph.astream(given, config, stream_mode=["updates", "values"])  # type: ignore[return-value]  # two modes give pairs
 
+        context = Context()
+        context.run(OF_ROUND.set, asked.search)
         try:
-            async with aclosing(self.loop.stream(parts, Context())) as stream:
+            async with aclosing(self.loop.stream(parts, context)) as stream:
                 async for part in stream:
                     yield _without_person(part)
         except GraphRaised as raised:

@@ -8,9 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 from langgraph.graph import END, START, StateGraph
 
-from contend.errors import DraftError, InputError
-from contend.graph_teams import ModelMeter, TeamGraph, reply_of, shown_step
-from contend.graph_teams.graphs import Asked
+from contend.errors import DraftError, InputError, SourceError
+from contend.graph_teams import Asked, ModelMeter, TeamGraph, lent, reply_of, shown_step
 from contend.llm.budget import Ledger
 from contend.models.events import StepDone
 from contend.models.options import TeamConfig
@@ -19,14 +18,15 @@ from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts.research import GraphPrompt
 from contend.report import build_report, read_draft, with_passages
-from contend.research.ask import folders, guard_of, team_of, with_texts
+from contend.research.ask import folders, guard_of, searched_sources, team_of, with_texts
 from contend.research.cited import Cited, retrieved
 from contend.research.evidence import EMPTY, Evidence, EvidencePool
 from contend.research.full import fixes_for, length_values
 from contend.research.gathering import passages_of
+from contend.research.nodes import search_done
 from contend.research.planting import without_planted
 from contend.research.screening import screened
-from contend.research.state import ResearchInput, ResearchOutput, ResearchState
+from contend.research.state import ResearchInput, ResearchOutput, ResearchState, SearchTask
 from contend.research.writing import speaking_of
 from contend.services import Services
 from contend.text import clean, estimate_tokens, file_name
@@ -36,6 +36,8 @@ MOST_CHARACTERS = 100_000
 
 _MOST_STEPS_TOLD = 200
 _MOST_NAMES = 200
+_HITS = 5
+_SHOWN = "## {hit.result.title}\n\nReference: {reference}\n\n{hit.text}"
 
 
 class _Nearest(NamedTuple):
@@ -80,7 +82,8 @@ class GraphNodes:
         team, run = self._own(state), await self.services.run(state)
         run.clock.go(team.team_id, state.get("clock"))
         graph, meter = await self.services.graphs.get(team), self._meter(run.ledger, state)
-        asked = Asked(run.render(await self._prompt(state)), state["theme"])
+        message = run.render(await self._prompt(state))
+        asked = Asked(message, state["theme"], lent(lambda query: self._searched(state, query)))
         try:
             report = reply_of(await self._last_values(state, graph, asked, meter))
         finally:
@@ -140,6 +143,31 @@ class GraphNodes:
                     steps += 1
                     self._tell(state, "graph", shown, steps)
         return values
+
+    async def _searched(self, state: GraphState, query: str) -> str:
+        """What the team's sources say on a query; one that fails is off for the rest of the run."""
+        run, texts = await self.services.run(state), list[str]()
+        for name in searched_sources(state):
+            if name in run.sources_off:
+                continue
+            try:
+                source = await self.services.sources.ready(name, run.options.documents, run.execution_id)
+                hits = await source.search(query, limit=_HITS)
+            except SourceError as error:
+                run.turn_off(name, str(error))
+                continue
+            execution_id, team_id, number = _round_of(state)
+            task = SearchTask(
+                query=query,
+                source=name,
+                limit=_HITS,
+                execution_id=execution_id,
+                team_id=team_id,
+                round_number=number,
+            )
+            self.services.tell(search_done(task, hits))
+            texts += [_SHOWN.format(hit=hit, reference=file_name(hit.result.url) or hit.result.url) for hit in hits]
+        return "\n\n".join(texts) or "Nothing was found."
 
     async def _prompt(self, state: GraphState) -> GraphPrompt:
         documents = state["options"]["documents"]

@@ -98,7 +98,7 @@ class ResearchNodes:
         documents = (await self.services.run(task)).options.documents
         source = await self.services.sources.ready(task["source"], documents, task["execution_id"])
         hits = await source.search(task["query"], limit=task["limit"])
-        self.services.tell(_searched(task, hits))
+        self.services.tell(search_done(task, hits))
         return {"found": await self._stored(hits, task["query"], summarized=source.summarizes)}
 
     async def turn_off(self, task: SearchTask, error: NodeError) -> Command[Literal["collect"]]:
@@ -365,7 +365,8 @@ def _told_found(state: ResearchState, sources: int) -> str:
     return f"{sources} sources" + (f", {whole} of {len(tried)} pages in full" if tried else "")
 
 
-def _searched(task: SearchTask, hits: Sequence[Found]) -> SearchDone:
+def search_done(task: SearchTask, hits: Sequence[Found]) -> SearchDone:
+    """One search as the run's followers are told of it."""
     return SearchDone(
         execution_id=task["execution_id"],
         team_id=task["team_id"],
