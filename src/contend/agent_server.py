@@ -37,7 +37,7 @@ from contend.run_guard import (
     run_guard,
 )
 from contend.services import Services
-from contend.settings import checked, load_settings
+from contend.settings import checked, load_settings, shown_defaults
 from contend.stores.checkpoints import ReportsRollbacks, keep_latest_run, run_of
 from contend.stores.leases import Lease
 
@@ -68,21 +68,30 @@ class ServedGraph(AsyncGraph):
         *,
         services: Services,
         asked_for: frozenset[str],
+        defaults: Mapping[str, Any],
         **parts: Any,  # noqa: ANN401 - LangGraph's
     ) -> None:
         super().__init__(**parts)
         self.services = services
         self.asked_for = asked_for
+        self.defaults = defaults
 
     @classmethod
     def of(cls, graph: AsyncGraph, services: Services) -> Self:
         asked_for = frozenset(graph.get_input_jsonschema()["properties"])
-        return as_subclass(cls, graph, services=services, asked_for=asked_for)
+        defaults = shown_defaults(services.config)
+        return as_subclass(cls, graph, services=services, asked_for=asked_for, defaults=defaults)
 
     def get_context_jsonschema(self) -> dict[str, Any] | None:
-        """As LangGraph's; a server that drops from a run's context what is not in it drops nothing."""
+        """As LangGraph's, with the defaults in effect; a server that drops what is not in it drops nothing."""
         schema = super().get_context_jsonschema()
-        return schema and {**schema, "properties": EveryKey(schema["properties"])}
+        if not schema:
+            return schema
+        options = {
+            name: {**shown, "default": self.defaults[name]} if name in self.defaults else shown
+            for name, shown in schema["properties"].items()
+        }
+        return {**schema, "properties": EveryKey(options)}
 
     async def astream(  # type: ignore[override]  # it names what it looks at, and passes on the rest
         self,

@@ -44,8 +44,36 @@ def test_a_graphs_form_shows_the_options_that_it_uses_and_no_others(server: Serv
     of_rounds = {"depth", "teams", "min_rounds", "max_rounds", "target_score"}
     assert set(team) - set(research) == of_rounds
     assert {"instructions", "length", "documents", "sources", "model", "max_usd", "approve"} <= set(research)
-    assert all(shown == contest[name] for form in (team, research) for name, shown in form.items())
+    same = [(shown, contest[name]) for form in (team, research) for name, shown in form.items() if name != "approve"]
+    assert all(shown == of_contest for shown, of_contest in same)
     assert all(option["description"] for option in contest.values())
+    assert (contest["depth"]["default"], contest["read_top"]["default"], contest["language"]["default"]) == (
+        "standard",
+        5,
+        "auto",
+    )
+    # What follows from the depth, or from what is left out, has no value of its own.
+    assert {contest[name]["default"] for name in ("max_rounds", "length", "max_usd", "model")} == {None}
+
+
+def test_a_form_sent_back_with_the_defaults_that_it_shows_changes_nothing(server: Server) -> None:
+    form = server.client.assistants.get_schemas(server.assistant("contend"))["context_schema"]["properties"]
+    given = {name: shown["default"] for name, shown in form.items() if shown.get("default") is not None}
+    options = {"max_rounds": 1, "learn": False}
+
+    left_out = server.run("contend", {"theme": THEME}, context=options)
+    sent_back = server.run("contend", {"theme": THEME}, context={**given, **options})
+
+    assert sent_back["report"]["theme"] == left_out["report"]["theme"]
+    assert sent_back["message"] == left_out["message"]
+
+
+@pytest.mark.parametrize("graph", ["team", "research"])
+def test_a_part_of_the_contest_asks_for_its_plan_only_and_refuses_other_approvals_by_name(
+    server: Server, graph: str
+) -> None:
+    with pytest.raises(Exception, match=r"InputError: context.*approve.*'plan'"):
+        server.run(graph, {"theme": THEME}, context={"approve": ["plan", "report"]})
 
 
 def test_a_contest_is_drawn_with_its_teams_and_their_research(server: Server) -> None:

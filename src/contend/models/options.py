@@ -111,6 +111,8 @@ def _options_without(name: str, about: str, unused: frozenset[str]) -> type[Reco
     fields: dict[str, Any] = {
         key: (field.annotation, field) for key, field in RunOptions.model_fields.items() if key not in unused
     }
+    only_plans = Field(None, description="What a person approves first: plan. Left out: nothing.")
+    fields["approve"] = (list[Literal["plan"]] | None, only_plans)
     return create_model(name, __base__=Record, __doc__=about, **fields)
 
 

@@ -16,7 +16,7 @@ from contend.settings.files import (
     config_file,
     load_config,
 )
-from contend.settings.options import ROLES, Resolved, environment_options, resolve_options
+from contend.settings.options import ROLES, Resolved, environment_options, resolve_options, shown_defaults
 from contend.settings.process import Settings, is_loopback, load_settings
 
 __all__ = [
@@ -38,4 +38,5 @@ __all__ = [
     "load_config",
     "load_settings",
     "resolve_options",
+    "shown_defaults",
 ]

@@ -66,6 +66,32 @@ def resolve_options(
     return Resolved(settled, _choose_teams(config, values.get("teams")), origins, teams_named="teams" in values)
 
 
+_BY_ITSELF = (
+    "depth",
+    "read_top",
+    "dataset",
+    "max_tokens",
+    "max_usd",
+    "max_minutes",
+    "max_calls",
+    "learn",
+    "playbook",
+    "lesson_tokens",
+)
+"""Options whose default follows from no other. A workspace's documents and sources are not a client's to send back."""
+
+
+def shown_defaults(config: Config) -> dict[str, Any]:
+    """What a form shows where nothing is given. Sent back as it is, it changes nothing.
+
+    Raises:
+        InputError: as `resolve_options`.
+    """
+    settled = resolve_options(config, RunOptions(), theme="?", has_language_model=True).options
+    values = settled.model_dump(mode="json", include={*_BY_ITSELF})
+    return {**values, "language": environment_options().language or config.options.language or "auto"}
+
+
 def _settle(config: Config, values: dict[str, Any], *, theme: str, has_language_model: bool) -> ResolvedOptions:
     orchestrator = config.orchestrator
     depth: Depth = values.get("depth", "standard")
