@@ -23,6 +23,7 @@
 Each message is one line that names what, where and the remedy.
 """
 
+import ast
 from collections.abc import Sequence
 from typing import Literal
 
@@ -32,6 +33,11 @@ Limit = Literal["max_tokens", "max_usd", "max_calls", "max_minutes"]
 
 class ContendError(RuntimeError):
     """The root of what contend raises on purpose. The Agent Server hides the words of an error of no known kind."""
+
+    def __repr__(self) -> str:
+        """With its plain attributes: most savers keep an error as this text, from which `revived` makes it again."""
+        details = [f", {name}={value!r}" for name, value in vars(self).items() if isinstance(value, str | int)]
+        return f"{type(self).__name__}({str(self)!r}{''.join(details)})"
 
 
 class InputError(ContendError):
@@ -120,3 +126,18 @@ class StoreUnwritable(StoreError):  # noqa: N818 - named by what the caller meet
 
 class PlaybookDamaged(StoreError):  # noqa: N818 - named by what the caller meets
     """A playbook file cannot be read; the message names it and the last good version."""
+
+
+def revived(text: str) -> Exception:
+    """The error again of which a checkpoint holds the `repr`; one of no known kind as a ContendError with the text."""
+    name = text.partition("(")[0]
+    if name.endswith("TimeoutError"):
+        return TimeoutError(text)
+    kind = globals().get(name)
+    if not (isinstance(kind, type) and issubclass(kind, ContendError)):
+        return ContendError(text)
+    call = ast.parse(text, mode="eval").body
+    assert isinstance(call, ast.Call)  # noqa: S101 - as `__repr__` writes it
+    error = kind.__new__(kind, ast.literal_eval(call.args[0]))
+    vars(error).update({each.arg: ast.literal_eval(each.value) for each in call.keywords if each.arg})
+    return error

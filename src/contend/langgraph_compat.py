@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 from langchain_core.messages import BaseMessage
 from langgraph.config import get_config
-from langgraph.errors import GraphBubbleUp
+from langgraph.errors import GraphBubbleUp, NodeError
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel._messages import StreamMessagesHandler
 
-from contend.errors import CheckpointError, StoreUnwritable
+from contend.errors import CheckpointError, StoreUnwritable, revived
 
 G = TypeVar("G", bound=CompiledStateGraph[Any, Any, Any, Any])
 
@@ -25,6 +25,16 @@ def fails_to(node: str, *others: str) -> tuple[str, ...]:
     that holds an unlinked node. LangGraph would have to link the handlers that it adds.
     """
     return (f"__error_handler__{node}", *others)
+
+
+def cause(error: NodeError) -> BaseException:
+    """What a node failed of.
+
+    A run that goes on calls the handlers of its last step again, and LangGraph's savers keep an error as its `repr`: a
+    handler in a graph of somebody else's gets that text. They would have to keep the error.
+    """
+    kept: object = error.error
+    return kept if isinstance(kept, BaseException) else revived(str(kept))
 
 
 def as_subclass(kind: type[G], graph: CompiledStateGraph[Any, Any, Any, Any], **own: Any) -> G:  # noqa: ANN401 - the subclass's

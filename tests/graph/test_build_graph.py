@@ -119,6 +119,20 @@ async def test_a_part_asks_its_question_through_its_parent_and_goes_on_with_the_
     assert ended["said"].startswith(f"completed: # {THEME}")
 
 
+async def test_a_team_that_failed_before_a_question_is_still_told_of_after_the_answer(
+    services: Services, contest: Contest, vendors: Vendors
+) -> None:
+    vendors.fail(model="beta", status=401)
+    graph = of_ones_own(services, InMemorySaver())
+    options = contest.options(max_rounds=1, learn=False, approve=["plan"])
+
+    await graph.ainvoke(asked(), thread("own"), context=options)
+    ended = await graph.ainvoke(Command(resume=APPROVED), thread("own"), context=options)
+
+    assert ended["said"].startswith(f"partial: # {THEME}")
+    assert "team beta failed: model 'beta'" in ended["said"]
+
+
 async def test_a_parent_with_a_context_of_its_own_leaves_the_options_to_the_workspace(
     contest: Contest,
 ) -> None:

@@ -26,6 +26,7 @@ from contend.contest.publishing import (
 )
 from contend.contest.state import ContestState, ContestUpdate
 from contend.errors import InputError
+from contend.langgraph_compat import cause
 from contend.models.evaluation import MetricScore
 from contend.models.events import ReportPublished, RunDone, WinnerPicked
 from contend.models.options import ResolvedOptions, RunOptions
@@ -166,7 +167,7 @@ class ClosingNodes:
 
     async def learning_failed(self, state: ContestState, error: NodeError) -> Command[Literal["finish_run"]]:
         """The report is done all the same; the run is partial and says why."""
-        notes = [*state["notes"], f"learning failed: {error.error}"]
+        notes = [*state["notes"], f"learning failed: {cause(error)}"]
         return Command(update={"notes": notes}, goto="finish_run")
 
     async def finish_run(self, state: ContestState) -> ContestUpdate:

@@ -13,6 +13,7 @@ from contend.contest.outcomes import BUDGETS, TeamOutcome, in_the_running, outco
 from contend.contest.state import ContestState, ContestUpdate
 from contend.errors import BudgetExhausted, Limit
 from contend.estimate import MOST_COMPARED
+from contend.langgraph_compat import cause
 from contend.llm.model import Scope
 from contend.models.evaluation import Criterion
 from contend.models.options import ResolvedOptions
@@ -71,10 +72,9 @@ class ComparingNodes:
 
     async def not_compared(self, task: CompareTask, error: NodeError) -> Command[Literal["pick_winner"]]:
         """A comparison that fails decides nothing."""
-        limit = error.error.limit if isinstance(error.error, BudgetExhausted) else None
-        failed = Comparison(
-            first=task["first"], second=task["second"], choice="tie", failure=str(error.error), limit=limit
-        )
+        why = cause(error)
+        limit = why.limit if isinstance(why, BudgetExhausted) else None
+        failed = Comparison(first=task["first"], second=task["second"], choice="tie", failure=str(why), limit=limit)
         # A failed node's edges are not followed: without this, comparisons that all fail would end the graph silently.
         return Command(update=dict(_compared(failed)), goto="pick_winner")
 

@@ -12,6 +12,7 @@ from contend.contest.comparing import CompareTask, Comparison, comparison_of
 from contend.contest.outcomes import BUDGETS, TeamOutcome, in_the_running, outcomes_of
 from contend.contest.state import ContestState, ContestUpdate
 from contend.errors import BudgetExhausted, ContendError
+from contend.langgraph_compat import cause
 from contend.llm.model import Scope
 from contend.models.evaluation import MetricScore
 from contend.models.events import ReportMerged
@@ -111,7 +112,7 @@ class EditingNodes:
 
     async def not_merged(self, _state: ContestState, error: NodeError) -> Command[Literal["choose_report"]]:
         """Without an editor the best team's report is published as it is, and the run says so."""
-        why = error.error
+        why = cause(error)
         if not isinstance(why, ContendError):
             raise why
         failure = "" if isinstance(why, BudgetExhausted) else str(why)
@@ -123,7 +124,7 @@ class EditingNodes:
 
     async def merged_unscored(self, task: MetricTask, error: NodeError) -> Command[Literal["choose_report"]]:
         # A failed node's edges are not followed: without this, metrics that all fail would end the graph silently.
-        scores = [_scored(score, None) for score in await unscored(self.services, task, error.error)]
+        scores = [_scored(score, None) for score in await unscored(self.services, task, cause(error))]
         return Command(update={"merged_scores": scores}, goto="choose_report")
 
     async def compare_merged(self, task: CompareTask) -> ContestUpdate:
@@ -132,7 +133,7 @@ class EditingNodes:
         return {"merged_comparisons": [comparison.model_dump(mode="json")]}
 
     async def merged_not_compared(self, task: CompareTask, error: NodeError) -> Command[Literal["choose_report"]]:
-        failed = Comparison(first=task["first"], second=task["second"], choice="tie", failure=str(error.error))
+        failed = Comparison(first=task["first"], second=task["second"], choice="tie", failure=str(cause(error)))
         return Command(update={"merged_comparisons": [failed.model_dump(mode="json")]}, goto="choose_report")
 
     async def choose_report(self, state: ContestState) -> ContestUpdate:

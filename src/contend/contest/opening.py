@@ -14,6 +14,7 @@ from langgraph.types import Command, Send
 from contend.contest.state import ContestState, ContestUpdate
 from contend.errors import InputError
 from contend.estimate import estimated
+from contend.langgraph_compat import cause
 from contend.learning.index import lesson_index
 from contend.learning.selection import select_bullets, withheld
 from contend.models.evaluation import Criterion
@@ -106,9 +107,10 @@ class OpeningNode:
 
     async def refuse(self, state: ContestState, error: NodeError) -> Command[Literal["__end__"]]:
         """Bad input ends the run with its one line, where a server would only say that something went wrong."""
-        if not isinstance(error.error, InputError):
-            raise error.error
-        said, question = str(error.error), question_in_chat(state)
+        why = cause(error)
+        if not isinstance(why, InputError):
+            raise why
+        said, question = str(why), question_in_chat(state)
         kept: ContestUpdate = {"asked": asked_of(state, question), "earlier": _earlier(state)}
         ended: ContestUpdate = {**EMPTY, **kept, "execution_id": "", "status": "failed", "message": said}
         return Command(update={**ended, "messages": [*question, AIMessage(said)]}, goto="__end__")

@@ -11,6 +11,7 @@ from langgraph.types import Command
 from contend.contest.outcomes import TeamOutcome, kept_rounds
 from contend.contest.state import ContestUpdate
 from contend.errors import BudgetExhausted, ContendError
+from contend.langgraph_compat import cause
 from contend.models.events import TeamDone, TeamStarted
 from contend.models.options import TeamConfig
 from contend.models.record import Record
@@ -63,8 +64,9 @@ class Teams:
             await record.submissions(execution_id, team.team_id), await record.evaluations(execution_id, team.team_id)
         )
         running = await self._running(execution_id, team)
-        ended, reason, message = _ending(error.error, run.options.timeout_per_team_seconds)
-        delivered = isinstance(error.error, BudgetExhausted) and rounds
+        why = cause(error)
+        ended, reason, message = _ending(why, run.options.timeout_per_team_seconds)
+        delivered = isinstance(why, BudgetExhausted) and rounds
         status = running.to("completed") if delivered else running.to(ended, error_message=message)
         await self._keep_reason(run, status, reason, message)
         spent = await self._spent(run, team.team_id)

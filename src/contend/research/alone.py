@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from contend.errors import ContendError, InputError, StoreError
+from contend.langgraph_compat import cause
 from contend.models.options import DEPTHS, ResolvedOptions, RunOptions, TeamConfig
 from contend.models.record import Record
 from contend.preflight import asked_of, is_alone, open_asked, question_in_chat
@@ -54,18 +55,19 @@ class ResearchAlone:
 
     async def refuse(self, state: ResearchState, error: NodeError) -> Command[Literal["__end__"]]:
         """Bad input ends the run with its one line."""
-        if not isinstance(error.error, InputError):
-            raise error.error
+        why = cause(error)
+        if not isinstance(why, InputError):
+            raise why
         question = question_in_chat(state)
         refused: ResearchUpdate = {**FRESH, "asked": asked_of(state, question)}
-        return Command(update={**refused, "messages": [*question, AIMessage(str(error.error))]}, goto="__end__")
+        return Command(update={**refused, "messages": [*question, AIMessage(str(why))]}, goto="__end__")
 
     async def fail(self, state: ResearchState, error: NodeError) -> Command[Literal["__end__"]]:
         """A failure is told in the chat. A team hears the error itself.
 
         What a store refused is no answer: the run stands where it is, and goes on.
         """
-        why = error.error
+        why = cause(error)
         if not is_alone(state) or not isinstance(why, ContendError) or isinstance(why, StoreError):
             raise why
         self.services.close_run(state["execution_id"])

@@ -9,6 +9,7 @@ from langgraph.types import Command, interrupt
 
 from contend.approval import Rejected, Unusable, apply_answer, question
 from contend.errors import SourceError
+from contend.langgraph_compat import cause
 from contend.models.events import MOST_HITS, Hit, SearchDone, SourceOff
 from contend.models.research import Draft, Found, ResearchPlan
 from contend.models.submission import Submission
@@ -103,9 +104,10 @@ class ResearchNodes:
 
     async def turn_off(self, task: SearchTask, error: NodeError) -> Command[Literal["collect"]]:
         """A source that fails is off for the rest of the run; the other sources go on."""
-        if not isinstance(error.error, SourceError):
-            raise error.error
-        reason = str(error.error)
+        why = cause(error)
+        if not isinstance(why, SourceError):
+            raise why
+        reason = str(why)
         if (await self.services.run(task)).turn_off(task["source"], reason):
             self.services.tell(
                 SourceOff(
@@ -180,10 +182,11 @@ class ResearchNodes:
 
     async def leave_unread(self, task: PageTask, error: NodeError) -> Command[Literal["collect"]]:
         """A page that cannot be read is noted; its summary stands, and the other pages go on."""
-        if not isinstance(error.error, SourceError):
-            raise error.error
+        why = cause(error)
+        if not isinstance(why, SourceError):
+            raise why
         # A failed node's edges are not followed: without this, pages that all fail would end the graph silently.
-        return Command(update={"read": [{"url": task["result"]["url"], "problem": str(error.error)}]}, goto="collect")
+        return Command(update={"read": [{"url": task["result"]["url"], "problem": str(why)}]}, goto="collect")
 
     async def _stored(self, hits: Sequence[Found], query: str, *, summarized: bool) -> list[dict[str, Any]]:
         documents = await self.services.documents.put_many([hit.text for hit in hits])

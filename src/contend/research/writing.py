@@ -13,6 +13,7 @@ from langgraph.types import Command
 
 from contend.checks import Claim, PassageText, check_claim
 from contend.errors import BudgetExhausted, ContendError, DraftError
+from contend.langgraph_compat import cause
 from contend.models.replies import FixesReply, ReviewReply
 from contend.models.research import Draft, Passage, PlacedSentence, ResearchPlan, SearchResult
 from contend.models.submission import Submission
@@ -61,10 +62,11 @@ class WritingNodes:
 
     async def leave_unwritten(self, task: SectionTask, error: NodeError) -> Command[Literal["summarize"]]:
         """A section that could not be written is named to the reviewer; the others go on."""
-        if not isinstance(error.error, ContendError) or isinstance(error.error, BudgetExhausted):
-            raise error.error
+        why = cause(error)
+        if not isinstance(why, ContendError) or isinstance(why, BudgetExhausted):
+            raise why
         failed: WrittenSection = {
-            "number": task["number"], "section": None, "bullets": [], "usage": None, "failure": str(error.error)
+            "number": task["number"], "section": None, "bullets": [], "usage": None, "failure": str(why)
         }  # fmt: skip
         # A failed node's edges are not followed: without this, sections that all fail would end the graph silently.
         return Command(update={"written_sections": [failed]}, goto="summarize")

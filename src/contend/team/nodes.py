@@ -8,6 +8,7 @@ from langgraph.errors import NodeError
 from langgraph.types import Command, Send
 
 from contend.errors import BudgetExhausted, ContendError
+from contend.langgraph_compat import cause
 from contend.models.evaluation import MetricScore
 from contend.models.events import RoundStarted
 from contend.models.replies import JudgmentReply
@@ -78,10 +79,11 @@ class TeamNodes:
         """The round is played again while retries remain; else the team forfeits. No retry brings back a budget."""
         allowed = (await self.services.run(state)).options.max_retries_per_team
         used = state.get("retries", 0)
-        if used >= allowed or isinstance(error.error, BudgetExhausted) or not isinstance(error.error, ContendError):
+        why = cause(error)
+        if used >= allowed or isinstance(why, BudgetExhausted) or not isinstance(why, ContendError):
             ended = await TeamAlone(self.services).fail(state, error)
             return Command(update=ended.update, goto="finish_run")
-        _LOG.warning("team %s plays round %s again: %s", state["team"]["team_id"], state["round_number"], error.error)
+        _LOG.warning("team %s plays round %s again: %s", state["team"]["team_id"], state["round_number"], why)
         return Command(update={"retries": used + 1}, goto="brief")
 
     async def submit(self, state: TeamState) -> TeamUpdate:
@@ -122,7 +124,7 @@ class TeamNodes:
     async def unscored(self, task: MetricTask, error: NodeError) -> Command[Literal["evaluate"]]:
         """Metrics that fail leave their scores open; the others count."""
         # A failed node's edges are not followed: without this, metrics that all fail would end the graph silently.
-        failed = [_scored(score, None) for score in await unscored(self.services, task, error.error)]
+        failed = [_scored(score, None) for score in await unscored(self.services, task, cause(error))]
         return Command(update={"scores": failed}, goto="evaluate")
 
     async def evaluate(self, state: TeamState) -> TeamUpdate:
@@ -187,11 +189,12 @@ class TeamNodes:
     async def judge_failed(self, state: TeamState, error: NodeError) -> JudgeCommand:
         """Without a judge the plateau rule decides, and it has not stopped the team: another round."""
         view = await TeamView.of(self.services, state)
-        if isinstance(error.error, BudgetExhausted):
-            stop = NextStep(step="stop", exit_reason=error.error.limit, reasoning=str(error.error))
+        why = cause(error)
+        if isinstance(why, BudgetExhausted):
+            stop = NextStep(step="stop", exit_reason=why.limit, reasoning=str(why))
             return await self._follow(state, view, stop, None)
-        goes_on = NextStep(step="go_on", reasoning=f"judge failed: {error.error}")
-        return await self._follow(state, view, goes_on, None, failure=str(error.error))
+        goes_on = NextStep(step="go_on", reasoning=f"judge failed: {why}")
+        return await self._follow(state, view, goes_on, None, failure=str(why))
 
     async def _follow(
         self, state: TeamState, view: TeamView, decision: NextStep, usage: CallUsage | None, *, failure: str = ""
