@@ -141,7 +141,7 @@ async def measured(given: argparse.Namespace, folder: Path) -> None:
                 print(f"{before} of {given.runs} runs had ended when one of two workers was killed", flush=True)
                 after = await ended(client, runs)
                 states = [(await client.threads.get_state(run["thread_id"]))["values"] for run in runs]
-    themes = [(state.get("report") or {}).get("theme") for state in states]
+    themes = [state.get("theme") if state.get("report") else None for state in states]
     answered = sum(theme == run["theme"] for theme, run in zip(themes, runs, strict=True))
     print("statuses:", dict(Counter(after)))
     print("contend's own:", dict(Counter(state.get("status") for state in states)))
