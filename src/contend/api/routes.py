@@ -13,6 +13,7 @@ from contend.agent_server import server_services
 from contend.api import models, results
 from contend.api.comparison import compared
 from contend.api.live_page import LivePage
+from contend.api.mcp import mcp_app
 from contend.api.requests import AllowedOrigins, RequestGuard
 from contend.api.researches import Researches
 from contend.api.stream import event_stream
@@ -313,10 +314,19 @@ async def _playbook(live: Researches, dataset: str, number: int | None) -> Playb
 
 def research_app(settings: Settings) -> FastAPI:
     """The routes behind the check of who asks; the Agent Server adds its own."""
-    app = FastAPI(title="contend", version=version("contend"), openapi_url=None, docs_url=None, redoc_url=None)
+    tools, over_mcp = mcp_app()
+    app = FastAPI(
+        title="contend",
+        version=version("contend"),
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lambda _: tools.session_manager.run(),
+    )
     app.add_middleware(RequestGuard, settings=settings, origins=AllowedOrigins.of_server())
     app.include_router(router)
     app.mount("/app", LivePage())
+    app.router.routes.extend(over_mcp.routes)
     app.add_exception_handler(ContendError, _refused)
     app.add_exception_handler(RequestValidationError, _not_valid)
     # The Agent Server's own handler takes its place for all routes.

@@ -1,0 +1,96 @@
+"""The Agent Server's tools, as the official MCP client meets them."""
+
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.types import TextContent
+
+from fakes.servers import Server
+
+THEME = "How does resume work after a crash?"
+
+
+@pytest.fixture
+def client(server: Server) -> Client:
+    return Client(f"{server.url}/mcp")
+
+
+async def called(client: Client, tool: str, **given: Any) -> tuple[str, bool]:  # noqa: ANN401 - a tool's arguments
+    """The tool's text, and whether it is an error."""
+    async with client:
+        result = await client.call_tool(tool, given)
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    return content.text, bool(result.is_error)
+
+
+async def test_the_tools_are_the_two_that_answer_and_say_what_to_give(client: Client) -> None:
+    async with client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+
+    contest, research = (tools[name].input_schema for name in ("contest", "research"))
+    assert set(tools) == {"contest", "research"}
+    assert set(contest["properties"]) == {"question", "documents", "depth", "length"}
+    assert set(research["properties"]) == {"question", "documents", "length"}
+    assert contest["required"] == research["required"] == ["question"]
+    assert all(field["description"] for schema in (contest, research) for field in schema["properties"].values())
+    assert all("Returns the report in Markdown" in (tool.description or "") for tool in tools.values())
+
+
+@pytest.mark.parametrize("tool", ["contest", "research"])
+async def test_a_call_on_documents_is_answered_by_the_report(client: Client, server: Server, tool: str) -> None:
+    (server.workspace / "own").mkdir(exist_ok=True)
+    (server.workspace / "own" / "ferries.md").write_text(FERRIES, "utf-8")
+
+    report, failed = await called(client, tool, question=THEME, documents=[str(server.workspace / "own")])
+
+    assert not failed
+    assert report.startswith("# ")
+    assert "ferries.md" in report
+    assert "## About this run" in report
+
+
+async def test_while_it_works_a_call_tells_how_far_it_is(client: Client) -> None:
+    told: list[str | None] = []
+
+    async def progressed(_: float, __: float | None, message: str | None) -> None:
+        told.append(message)
+
+    async with client:
+        await client.call_tool("research", {"question": THEME}, progress_callback=progressed)
+
+    assert told
+    assert all(told)
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"question": THEME, "documents": ["/etc"]}, "documents"),
+        ({"question": " "}, "theme is empty: give the question"),
+        ({"question": THEME, "depth": "abyss"}, "depth"),
+    ],
+    ids=["documents", "question", "depth"],
+)
+async def test_what_is_refused_is_an_error_that_names_the_field(
+    client: Client, given: dict[str, Any], line: str
+) -> None:
+    said, failed = await called(client, "contest", **given)
+
+    assert failed
+    assert line in said
+
+
+async def test_the_server_has_no_other_mcp_endpoint(server: Server) -> None:
+    documented = server.client.http.get("/openapi.json")
+
+    assert isinstance(documented, dict)
+    assert not [path for path in documented["paths"] if path.startswith("/mcp")]
+
+
+FERRIES = """# Ferries
+
+A run keeps a checkpoint after every step, as a ferry keeps a log after every crossing. After a crash, resume reads the
+last checkpoint and goes on from there. Finished calls are not paid again.
+"""
