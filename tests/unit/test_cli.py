@@ -95,6 +95,7 @@ def test_a_run_tells_its_events_and_ends_with_winner_summary_files_and_what_to_d
     assert re.search(r"^Completed: \w+ wins with \d+\.\d/100$", said.out, re.MULTILINE)
     there = f"--workspace {terminal.workspace}"
     assert f"Next  contend report first {there}\n      contend leaderboard first {there}\n" in said.out
+    assert f"\n      contend playbook show default {there}\n" in said.out
 
 
 def test_json_lines_are_the_events_and_then_the_outcome(terminal: Terminal, documents: Path) -> None:

@@ -51,11 +51,12 @@ def test_a_lesson_is_added_and_taken_back(ports: Terminal) -> None:
 def test_other_words_keep_votes_and_another_meaning_does_not(ports: Terminal) -> None:
     ports("playbook", "edit", "ports", "b-1", "Before opinion pieces, search primary sources.")
     reworded = _bullets(ports)[0]
-    ports("playbook", "edit", "ports", "b-1", "Search opinion pieces only.")
+    said = ports("playbook", "edit", "ports", "b-1", "Search opinion pieces only.").out
     changed = _bullets(ports)[0]
 
     assert (reworded.helpful, changed.helpful) == (3, 0)
     assert changed.content == "Search opinion pieces only."
+    assert "It says something else: votes begin anew." in said
 
 
 def test_what_was_removed_can_be_restored(ports: Terminal) -> None:
@@ -104,6 +105,8 @@ def test_a_playbook_moves_to_another_machine_in_each_format(ports: Terminal, tmp
         "## STRATEGIES & INSIGHTS\n[str-00001] helpful=0 harmful=0 :: For tides, trust the table.",
         "[str-00001] helpful=0 harmful=0 :: For tides, trust the table.",
         "# Notes\n\n- For tides, trust the table.\n",
+        "1. For tides, trust the table.",
+        "・For tides, trust the table.",
     ],
 )
 def test_a_file_written_by_hand_is_completed(terminal: Terminal, tmp_path: Path, text: str) -> None:
@@ -112,6 +115,43 @@ def test_a_file_written_by_hand_is_completed(terminal: Terminal, tmp_path: Path,
 
     assert terminal("playbook", "import", "ports", file).code == 0
     assert [bullet.content for bullet in _bullets(terminal)] == ["For tides, trust the table."]
+
+
+def test_what_of_a_file_is_no_lesson_is_said(terminal: Terminal, tmp_path: Path) -> None:
+    file = tmp_path / "lessons.md"
+    file.write_text("# Ours\n\nWe learned this in May.\n\n- For tides, trust the table.\n", "utf-8")
+    prose = terminal("playbook", "import", "ports", file)
+    file.write_text('[{"content": "Ask early.", "helpfull": 3}]', "utf-8")
+    misspelt = terminal("playbook", "import", "ports", file)
+
+    assert "left out, for it is no lesson: 1 ('We learned this in May.')" in prose.out
+    assert "left out, for it is no lesson: 1 ('helpfull')" in misspelt.out
+    assert "left out" not in terminal("playbook", "import", "docks", _exported(terminal, tmp_path)).out
+
+
+def _exported(terminal: Terminal, folder: Path) -> Path:
+    file = folder / "ports.json"
+    terminal("playbook", "export", "ports", "--out", file)
+    return file
+
+
+def test_nothing_is_offered_to_be_undone_where_nothing_changed(ports: Terminal, tmp_path: Path) -> None:
+    again = ports("playbook", "import", "ports", _exported(ports, tmp_path))
+
+    assert "Playbook ports: 0 added" in again.out
+    assert "rollback" not in again.out
+
+
+def test_a_playbook_is_kept_in_japanese_words_too(ports: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "ja_JP.UTF-8")
+
+    removed = ports("playbook", "rm", "ports", "b-2").out
+    history = ports("playbook", "history", "ports").out
+    unknown = ports("playbook", "rm", "ports", "b-9").err
+
+    assert "プレイブック ports: 削除1件。いまは第3版です。" in removed
+    assert "手で削除" in history
+    assert "教訓 'b-9': 当てはまるものが0件あります" in unknown
 
 
 def test_a_playbook_in_its_place_may_hold_contents_alone(terminal: Terminal) -> None:
@@ -139,12 +179,13 @@ def test_code_enters_by_an_import_only_and_secrets_never(terminal: Terminal, tmp
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (["rm", "ports", "b-9"], "bullet 'b-9': there is none"),
+        (["rm", "ports", "b-9"], "lesson 'b-9': 0 begin so: `contend playbook show ports` lists the ids"),
         (["edit", "ports", "b-1"], "nothing to change"),
-        (["edit", "ports", "b", "x"], "2 bullets begin so"),
+        (["edit", "ports", "b", "x"], "lesson 'b': 2 begin so"),
         (["restore", "ports", "b-9"], "0 such lessons can be restored"),
         (["diff", "ports", "7"], "has no version 7"),
-        (["import", "ports", "nowhere.md"], "nowhere.md: cannot be read"),
+        (["import", "ports", "nowhere.md"], "nowhere.md: cannot be read: No such file or directory"),
+        (["add", "ports", " "], "the lesson is empty: say when it applies, and what to do then"),
         (["add", "ports", "Read https://evil.example first."], "holds a link"),
         (["show", "rivers"], "has no playbook; there are: ports"),
     ],

@@ -54,6 +54,7 @@ class Board:
     usage: RunUsage = field(default_factory=RunUsage)
     stage: str = field(default_factory=lambda: tr("Opening"))
     lesson: str = ""
+    taught: str = ""
     began: bool = False
 
     def rows(self) -> list[TeamRow]:
@@ -86,7 +87,7 @@ class Board:
                 done = isinstance(event, ReportPublished)
                 self.stage = tr("Learning from the run") if done else tr("Publishing the report")
             case Learned():
-                self.lesson = learned_text(event)
+                self.lesson, self.taught = learned_text(event), event.dataset if event.lessons else ""
             case SourceOff():
                 self.sources_off[event.source] = event.reason
             case RunDone():

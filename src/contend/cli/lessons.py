@@ -17,9 +17,10 @@ from contend.cli.words import tr
 from contend.errors import InputError
 from contend.learning.by_hand import add, checked_by_hand, edit, remove
 from contend.learning.exchange import Format, read_bullets, written
-from contend.models.playbook import Bullet, Playbook, Trial
+from contend.models.playbook import Bullet, Playbook, PlaybookVersion, Trial
 from contend.settings import load_settings
 from contend.stores.playbooks import Change, PlaybookStore
+from contend.text import shorten
 
 
 def show_playbook(dataset: str, *, workspace: Path | None, as_json: bool) -> None:
@@ -34,7 +35,12 @@ def show_playbook(dataset: str, *, workspace: Path | None, as_json: bool) -> Non
         say_json(playbook.model_dump(mode="json"))
         return
     show(Group(*_parts(playbook)))
-    advise(f"contend playbook edit {dataset} ID LESSON", f"contend run THEME --dataset {dataset}")
+    say(tr("Trust: helpful votes among all. Difference: points of 100 that teams with it scored above those without."))
+    advise(
+        f"contend playbook edit {dataset} ID LESSON",
+        f"contend playbook rm {dataset} ID",
+        f"contend run THEME --dataset {dataset}",
+    )
 
 
 def search_playbook(dataset: str, query: str, *, limit: int, workspace: Path | None, as_json: bool) -> None:
@@ -68,10 +74,22 @@ def show_history(dataset: str, *, workspace: Path | None, as_json: bool) -> None
         return
     table = plain_table("Version", "Made", "By", right={"Version"}, fold={"By"})
     for version in versions:
-        made_by = version.reason or tr("run {id}", id=version.execution_id)
-        table.add_row(str(version.version), f"{version.saved_at.astimezone():%Y-%m-%d %H:%M}", Text(plain(made_by)))
+        made_by = Text(plain(_reason(version)))
+        table.add_row(str(version.version), f"{version.saved_at.astimezone():%Y-%m-%d %H:%M}", made_by)
     show(Group(table, ""))
     advise(f"contend playbook diff {dataset} FROM TO", f"contend playbook rollback {dataset} VERSION")
+
+
+_REASONS = ("imported from {what}", "rolled back to version {what}")
+
+
+def _reason(version: PlaybookVersion) -> str:
+    """Why a version was made, in the reader's language; it is kept in English."""
+    for words in _REASONS:
+        head = words.removesuffix("{what}")
+        if version.reason.startswith(head):
+            return tr(words, what=version.reason.removeprefix(head))
+    return tr(version.reason) if version.reason else tr("run {id}", id=version.execution_id)
 
 
 def roll_back(dataset: str, version: int, *, workspace: Path | None) -> None:
@@ -165,7 +183,8 @@ def edit_lesson(
             tr("edit: nothing to change: give new words, --section, --example, --always or --where-it-fits")
         )
     _written({"content": "a lesson", **given})
-    _change(dataset, edit(bullet_id, given), "edited by hand", workspace)
+    [old] = _named(dataset, [bullet_id], workspace)
+    _change(dataset, edit(old.id, given), "edited by hand", workspace, old=old)
 
 
 def remove_lessons(dataset: str, bullet_ids: list[str], *, workspace: Path | None) -> None:
@@ -174,8 +193,8 @@ def remove_lessons(dataset: str, bullet_ids: list[str], *, workspace: Path | Non
     Raises:
         InputError: there is no such bullet.
     """
-    _loaded(dataset, workspace)
-    _change(dataset, remove(bullet_ids), "removed by hand", workspace)
+    gone = [bullet.id for bullet in _named(dataset, bullet_ids, workspace)]
+    _change(dataset, remove(gone), "removed by hand", workspace)
 
 
 def restore_lesson(dataset: str, bullet_id: str | None, *, workspace: Path | None) -> None:
@@ -190,13 +209,13 @@ def restore_lesson(dataset: str, bullet_id: str | None, *, workspace: Path | Non
         for bullet in gone.values():
             say(f"{bullet.id}  {plain(bullet.lesson)}")
         say(tr("{lessons} can be restored.", lessons=counted(len(gone), "lesson")))
-        advise(f"contend playbook restore {dataset} ID")
+        advise(f"contend playbook restore {dataset} ID" if gone else f"contend playbook show {dataset}")
         return
     found = [bullet for key, bullet in gone.items() if key.startswith(bullet_id)]
     if len(found) != 1:
         names = ", ".join(gone) or tr("none")
         raise InputError(
-            tr("bullet {id}: {count} such lessons can be restored: name one of {names}",
+            tr("lesson {id}: {count} such lessons can be restored: name one of {names}",
                id=repr(bullet_id), count=len(found), names=names)
         )  # fmt: skip
     back = found[0].model_copy(update={"harmful": 0, "trial": Trial(), "removal_reason": ""})
@@ -210,10 +229,16 @@ def import_lessons(dataset: str, file: Path, *, workspace: Path | None) -> None:
         InputError: the file is not there or cannot be read, or a lesson holds what none may hold.
     """
     try:
-        text = file.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(tr("{file}: cannot be read: {why}", file=file, why=error)) from error
-    bullets = [checked_by_hand(bullet) for bullet in read_bullets(text, name=str(file))]
+        text = file.expanduser().read_text("utf-8")
+    except OSError as error:
+        raise InputError(tr("{file}: cannot be read: {why}", file=file, why=error.strerror or error)) from error
+    except UnicodeDecodeError as error:
+        raise InputError(tr("{file}: not UTF-8 text: save it as UTF-8", file=file)) from error
+    given = read_bullets(text, name=str(file))
+    bullets = [checked_by_hand(bullet) for bullet in given.bullets]
+    if given.left_out:
+        some = plain(", ".join(shorten(repr(each), 60) for each in given.left_out[:3]))
+        say(tr("left out, for it is no lesson: {count} ({some})", count=len(given.left_out), some=some))
     _change(dataset, add(bullets), f"imported from {file.name}", workspace)
 
 
@@ -230,7 +255,7 @@ def export_lessons(dataset: str, kind: Format, *, out: Path | None, workspace: P
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, "utf-8")
     say(tr("Wrote {file}.", file=out))
-    advise(f"contend playbook import {dataset} {out}")
+    say(tr("On the other machine: {command}", command=f"contend playbook import {dataset} {out.name}"))
 
 
 def _given(**values: object) -> dict[str, object]:
@@ -238,6 +263,8 @@ def _given(**values: object) -> dict[str, object]:
 
 
 def _written(given: dict[str, object]) -> Bullet:
+    if not str(given["content"]).strip():
+        raise InputError(tr("the lesson is empty: say when it applies, and what to do then"))
     try:
         return checked_by_hand(Bullet.model_validate({"provenance": "by hand", **given}))
     except ValidationError as error:
@@ -245,15 +272,53 @@ def _written(given: dict[str, object]) -> Bullet:
         raise InputError(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}") from error
 
 
-def _change(dataset: str, change: Change, reason: str, workspace: Path | None) -> None:
-    result = asyncio.run(_store(workspace).apply(dataset, str(uuid4()), change, reason=reason))
+def _named(dataset: str, names: Iterable[str], workspace: Path | None) -> list[Bullet]:
+    """The bullets of ids, or of their beginnings where those are one bullet's alone."""
+    bullets = _loaded(dataset, workspace).bullets
+    return [_one(dataset, name, bullets) for name in names]
+
+
+def _one(dataset: str, name: str, bullets: Iterable[Bullet]) -> Bullet:
+    found = [bullet for bullet in bullets if bullet.id.startswith(name)]
+    exact = [bullet for bullet in found if bullet.id == name] or found
+    if len(exact) == 1:
+        return exact[0]
+    raise InputError(
+        tr(
+            "lesson {id}: {count} begin so: `{command}` lists the ids",
+            id=repr(name),
+            count=len(exact),
+            command=f"contend playbook show {dataset}",
+        )
+    )
+
+
+def _change(dataset: str, change: Change, reason: str, workspace: Path | None, *, old: Bullet | None = None) -> None:
+    """Save a change and say what came of it; `old`: the bullet that it is about, as it was."""
+    store = _store(workspace)
+    result = asyncio.run(store.apply(dataset, str(uuid4()), change, reason=reason))
     for item in result.delta_items:
         say(f"{item.operation} {item.bullet_id}  {plain(item.content or '')}")
     for skipped in result.skipped:
-        say(tr("skipped {id}: {why}", id=skipped.bullet_id, why=skipped.reason))
-    now = result.playbook_version
-    say(tr("Playbook {dataset}: {summary}, now version {now}.", dataset=dataset, summary=result.summary, now=now))
-    advise(f"contend playbook rollback {dataset} {max(0, result.playbook_version - 1)}")
+        say(tr("skipped {id}: {why}", id=skipped.bullet_id, why=tr(skipped.reason)))
+    if old and (old.helpful or old.harmful):
+        now = _one(dataset, old.id, asyncio.run(store.load(dataset)).bullets)
+        kept = now.helpful or now.harmful
+        say(tr("It says the same: its votes are kept.") if kept else tr("It says something else: votes begin anew."))
+    number, summary = result.playbook_version, _summary(result.summary)
+    say(tr("Playbook {dataset}: {summary}, now version {now}.", dataset=dataset, summary=summary, now=number))
+    back = [f"contend playbook rollback {dataset} {number - 1}"] if result.delta_items else []
+    advise(f"contend playbook show {dataset}", *back)
+
+
+_SUMMARIES = ("{count} added", "{count} edited", "{count} removed")
+
+
+def _summary(said: str) -> str:
+    """The summary of a change by hand in the reader's language; it is kept in English."""
+    count, _, done = said.partition(" ")
+    words = f"{{count}} {done}"
+    return tr(words, count=count) if words in _SUMMARIES else said
 
 
 def _store(workspace: Path | None) -> PlaybookStore:
@@ -274,7 +339,7 @@ def _loaded(dataset: str, workspace: Path | None) -> Playbook:
 
 
 def _parts(playbook: Playbook) -> Iterable[RenderableType]:
-    count = counted(len(playbook.bullets), "bullet")
+    count = counted(len(playbook.bullets), "lesson")
     head = tr(
         "Playbook {dataset}, version {version}, {count}",
         dataset=playbook.dataset,

@@ -37,7 +37,7 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
     if not outcome.went_on:
         status = f"{tr(outcome.status)} ({tr(plain(outcome.message))})"
         say(tr("Nothing to do: thread {thread} is {status}.", thread=outcome.thread_id, status=status))
-        _next(outcome)
+        _next(outcome, board)
         return
     parts: list[RenderableType] = ["", _headline(outcome, board), ""]
     if board.models:
@@ -51,7 +51,7 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
     used = f"{models_text(board.models)} · {usage_text(outcome.usage)}"
     parts.append(Text("\n".join(filter(None, [used, *map(plain, board.lesson.splitlines())])), style="dim"))
     show(Group(*parts))
-    _next(outcome)
+    _next(outcome, board)
 
 
 def _headline(outcome: RunOutcome, board: Board) -> Text:
@@ -91,12 +91,13 @@ def _table(rows: list[TeamRow], message: str) -> Table:
     return table
 
 
-def _next(outcome: RunOutcome) -> None:
+def _next(outcome: RunOutcome, board: Board) -> None:
     """What to do next and, last of all, where the report lies."""
     if outcome.questions:
         advise(*next_steps(outcome.thread_id, outcome.questions))
     elif outcome.report is not None:
-        advise(f"contend report {outcome.thread_id}", f"contend leaderboard {outcome.thread_id}")
+        taught = [f"contend playbook show {board.taught}"] if board.taught else []
+        advise(f"contend report {outcome.thread_id}", f"contend leaderboard {outcome.thread_id}", *taught)
     elif outcome.status == "failed":
         advise(f"contend status {outcome.thread_id}", "contend doctor")
     else:

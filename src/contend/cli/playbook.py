@@ -58,13 +58,13 @@ def rollback(
     *,
     workspace: WORKSPACE = None,
 ) -> None:
-    """Make the bullets of an old VERSION the newest version; a damaged file is kept beside it."""
+    """Make the lessons of an old VERSION the newest version; a damaged file is kept beside it."""
     from contend.cli.lessons import roll_back
 
     roll_back(dataset, version, workspace=workspace)
 
 
-BULLET = Annotated[str, typer.Argument(metavar="ID", help="A bullet's id, or its beginning.")]
+BULLET = Annotated[str, typer.Argument(metavar="ID", help="A lesson's id, or its beginning.")]
 SECTION = Annotated[str | None, typer.Option("--section", metavar="NAME", help="The section it stands in.")]
 EXAMPLE = Annotated[str | None, typer.Option("--example", metavar="TEXT", help="One short example of it.")]
 ALWAYS = Annotated[bool | None, typer.Option("--always/--where-it-fits", help="Whether it applies to every question.")]
@@ -121,7 +121,7 @@ def edit(
 @app.command()
 def rm(
     dataset: DATASET,
-    bullets: Annotated[list[str], typer.Argument(metavar="ID…", help="Bullets' ids, or their beginnings.")],
+    bullets: Annotated[list[str], typer.Argument(metavar="ID…", help="Ids of lessons, or their beginnings.")],
     *,
     workspace: WORKSPACE = None,
 ) -> None:
@@ -147,7 +147,7 @@ def restore(
 @app.command("import")
 def import_(
     dataset: DATASET,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON, ACE's text, or a Markdown list.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A Markdown list, JSON, or ACE's text.")],
     *,
     workspace: WORKSPACE = None,
 ) -> None:

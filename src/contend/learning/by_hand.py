@@ -70,14 +70,10 @@ def checked_by_hand(bullet: Bullet) -> Bullet:
 
 
 def _found(playbook: Playbook, bullet_id: str) -> Bullet:
-    """The bullet of an id, or of its beginning where that is one bullet's alone."""
-    found = [bullet for bullet in playbook.bullets if bullet.id == bullet_id] or [
-        bullet for bullet in playbook.bullets if bullet.id.startswith(bullet_id)
-    ]
-    if len(found) == 1:
-        return found[0]
-    why = f"{len(found)} bullets begin so" if found else "there is none"
-    raise InputError(f"bullet {bullet_id!r}: {why}: `contend playbook show {playbook.dataset}` lists the ids")
+    for bullet in playbook.bullets:
+        if bullet.id == bullet_id:
+            return bullet
+    raise InputError(f"lesson {bullet_id!r}: it is gone: `contend playbook show {playbook.dataset}` lists the ids")
 
 
 def _free(bullet_id: str, kept: dict[str, Bullet]) -> str:

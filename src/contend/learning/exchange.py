@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import ValidationError
 
@@ -15,27 +15,35 @@ Format = Literal["json", "ace", "markdown"]
 
 _ACE = re.compile(r"\[(?P<id>[\w-]+)\]\s*helpful=(?P<helpful>\d+)\s+harmful=(?P<harmful>\d+)\s*::\s*(?P<content>.+)")
 _HEADING = re.compile(r"#{1,6}\s+(.+)")
-_ITEM = re.compile(r"\s*[-*+]\s+(?P<content>.+)")
+_ITEM = re.compile(r"\s*(?:[-*+]\s+|\d{1,3}[.)]\s+|[・•]\s*)(?P<content>\S.*)")
 _KNOWN = frozenset(Bullet.model_fields)
 
 
-def read_bullets(text: str, *, name: str) -> list[Bullet]:
+class BulletFile(NamedTuple):
+    """The bullets of a file, and the lines and fields in it that were left out."""
+
+    bullets: list[Bullet]
+    left_out: list[str]
+
+
+def read_bullets(text: str, *, name: str) -> BulletFile:
     """The bullets of a file in any of the formats; what a bullet lacks beside its content is completed.
 
     Raises:
         InputError: a bullet cannot be read, or there is none; `name` is the file's.
     """
     bullets: list[Bullet] = []
-    for number, given in enumerate(_given(text, name), start=1):
+    items, left_out = _given(text, name)
+    for number, given in enumerate(items, start=1):
         try:
             bullets.append(Bullet.model_validate(given))
         except ValidationError as error:
             fault = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(map(str, fault["loc"]))
-            raise InputError(f"{name}: bullet {number}: {where}: {fault['msg']}: mend it and import again") from error
+            raise InputError(f"{name}: lesson {number}: {where}: {fault['msg']}: mend it and import again") from error
     if not bullets:
-        raise InputError(f"{name}: holds no bullets: give JSON, ACE's text or a Markdown list")
-    return bullets
+        raise InputError(f"{name}: holds no lessons: give a Markdown list (`- LESSON`), JSON or ACE's text")
+    return BulletFile(bullets, left_out)
 
 
 def written(playbook: Playbook, kind: Format) -> str:
@@ -60,21 +68,24 @@ def _markdown_line(bullet: Bullet) -> str:
     return f"- {bullet.lesson}"
 
 
-def _given(text: str, name: str) -> Iterable[object]:
+def _given(text: str, name: str) -> tuple[list[object], list[str]]:
+    """What stands for a bullet each, and what stands for none."""
     if not text.lstrip().startswith(("{", "[{", '["')):
-        return _lines(text)
+        return _of_lines(text)
     try:
         return _of_json(json.loads(text))
     except ValueError as error:
         if text.lstrip().startswith("["):  # ACE's lines begin with an id in brackets
-            return _lines(text)
-        raise InputError(f"{name}: not JSON: {error}") from error
+            return _of_lines(text)
+        raise InputError(f"{name}: not JSON: {error}: mend it and import again") from error
 
 
-def _of_json(value: Any) -> list[object]:  # noqa: ANN401 - whatever the file holds
+def _of_json(value: Any) -> tuple[list[object], list[str]]:  # noqa: ANN401 - whatever the file holds
     """The bullets of our own playbook, of a bare list, or of a mapping by id as ACE's tools write it."""
     held = value.get("bullets", []) if isinstance(value, dict) else value
-    return [_completed(each) for each in (held.values() if isinstance(held, dict) else held)]
+    given = [*(held.values() if isinstance(held, dict) else held)]
+    fields = {key for each in given if isinstance(each, Mapping) for key in each}
+    return [_completed(each) for each in given], sorted(fields - _KNOWN - Bullet.model_computed_fields.keys())
 
 
 def _completed(given: object) -> object:
@@ -87,13 +98,18 @@ def _completed(given: object) -> object:
     return known if "id" not in known else {**others, **known}
 
 
-def _lines(text: str) -> Iterator[object]:
+def _of_lines(text: str) -> tuple[list[object], list[str]]:
     section = GENERAL
+    items: list[object] = []
+    left_out: list[str] = []
     for line in text.splitlines():
         if heading := _HEADING.match(line):
             section = heading[1].strip()[:64]
         elif found := _ACE.match(line.strip()):
             votes = {"helpful": int(found["helpful"]), "harmful": int(found["harmful"])}
-            yield {"content": found["content"], "section": section, **votes}
+            items.append({"content": found["content"], "section": section, **votes})
         elif found := _ITEM.match(line):
-            yield {"content": found["content"], "section": section}
+            items.append({"content": found["content"], "section": section})
+        elif line.strip():
+            left_out.append(line.strip())
+    return items, left_out
