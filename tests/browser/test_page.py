@@ -86,7 +86,9 @@ def test_a_run_that_is_not_here_is_said_to_be_missing_and_the_way_back_is_shown(
     page.goto(f"{page.url}#/run/0b9f3c6e-4f43-4b2c-9a3a-0f6f2f1f7a55")
 
     expect(page.get_by_role("alert")).to_contain_text("there is none")
+    expect(page.get_by_role("heading", name="There is nothing here.")).to_be_visible()
     expect(page.get_by_role("navigation").get_by_role("link", name="Watch")).to_have_count(0)
+    expect(page.get_by_role("button", name="Stop")).to_have_count(0)
     page.get_by_role("link", name="All runs").click()
     expect(page.get_by_role("heading", name="History")).to_be_visible()
 

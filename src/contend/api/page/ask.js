@@ -68,7 +68,7 @@ export function askForm({ theme = "", thread = "", compact = false }) {
   const offer = (found) => {
     demo.hidden = !found.demo;
     if (!found.teams?.length) return;
-    refill(teams, el("legend", {}, t("teams")), el("div.row", {}, found.teams.map((team) => check("teams", team, team))));
+    refill(teams, el("legend", {}, t("teams")), el("p.hint", {}, t("teams_hint")), el("div.row", {}, found.teams.map((team) => check("teams", team, team))));
     teams.hidden = false;
   };
   return { node: form, offer };

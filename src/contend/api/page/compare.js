@@ -14,6 +14,7 @@ export function showCompare(main, [one, other]) {
     options(choice, page.items.filter((run) => run.research_id !== one).map((run) => [run.research_id, `${run.theme.slice(0, 80)} · ${when(run.created_at)}`]), other);
   }).catch((error) => refill(body, problem(error)));
   if (other) {
+    refill(body, el("p.quiet", {}, t("loading")));
     api.compare(one, other).then((found) => refill(body, comparison(found))).catch((error) => refill(body, problem(error)));
   }
 }
@@ -36,7 +37,7 @@ function sideCard({ research, executive_summary: summary, key_findings: findings
     el("h2", {}, el("a", { href: `#/run/${encodeURIComponent(research.research_id)}` }, research.theme)),
     el("p.row", {}, statusPill(statusOf(research)), el("span.small.quiet", {}, when(research.created_at))),
     el("p.small.quiet", {}, [t("calls_used", { n: number(usage.requests) }), t("tokens_used", { n: number(usage.input_tokens + usage.output_tokens) }), `${t("sources")}: ${statistics.sources_collected}`].join(" · ")),
-    el("table", {}, el("tbody", {}, leaderboard.map((entry) => el("tr", {}, el("td", {}, entry.rank ?? ""), el("td", {}, entry.team_name), el("td.number", {}, percent(entry.best_score)))))),
+    el("table.ranking", {}, el("tbody", {}, leaderboard.map((entry) => el("tr", {}, el("td", {}, entry.rank ?? ""), el("td", {}, entry.team_name), el("td.number", {}, percent(entry.best_score)))))),
     el("p", {}, summary),
     el("ol", {}, findings.map((finding) => el("li", {}, finding))));
 }

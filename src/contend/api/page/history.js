@@ -96,7 +96,7 @@ const address = (run) => `#/run/${encodeURIComponent(run.research_id)}`;
 
 function runTable(runs, act) {
   return el("div.scroll", {}, el("table.runs", {},
-    el("thead", {}, el("tr", {}, el("th", {}, t("question")), el("th", {}, t("status")), el("th", {}, t("winner")), el("th.number", {}, t("best")), el("th", {}, t("begun")))),
+    el("thead", {}, el("tr", {}, el("th", {}, t("asked")), el("th", {}, t("status")), el("th", {}, t("winner")), el("th.number", {}, t("best")), el("th", {}, t("begun")))),
     el("tbody", {}, runs.map((run) => el("tr", {},
       el("td", {}, el("a", { href: address(run), "data-key": run.research_id }, run.theme), el("div.small.quiet", {}, noteOf(run), " ", nextStep(run, act))),
       el("td", {}, statusPill(statusOf(run))),

@@ -34,7 +34,7 @@ function drawTop(current) {
   refill(
     document.getElementById("top"),
     el("nav", { "aria-label": "contend" },
-      el("a.brand", { href: "#/" }, el("img", { src: "icon.svg", alt: "" }), "contend"),
+      el("a.brand", { href: "#/", "aria-label": "contend" }, el("img", { src: "icon.svg", alt: "" }), el("span", {}, "contend")),
       link("", "#/"), link("history", "#/history"), link("playbook", "#/playbook"),
       el("span.settings", {},
         el("button", { type: "button", onclick: switchColours, "data-key": "colours" }, t(isDark() ? "light" : "dark")),

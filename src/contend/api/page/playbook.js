@@ -33,15 +33,15 @@ async function onePlaybook(dataset, version) {
 /** How a version came about: what was added, changed, deleted. */
 function changes(version) {
   const counts = Object.groupBy(version.delta_items, (item) => item.operation);
-  const operations = Object.entries(counts).map(([operation, items]) => `${operation} ${items.length}`);
+  const operations = Object.entries(counts).map(([operation, items]) => t(`n_${operation}`, { n: items.length }));
   return [version.reason, ...operations].filter(Boolean).join(" · ");
 }
 
 function lessons(bullets) {
-  return el("div.scroll", {}, el("table", {},
+  return el("div.scroll", {}, el("table.lessons", {},
     el("thead", {}, el("tr", {}, el("th", {}, t("section")), el("th", {}, t("lesson")), el("th.number", {}, t("helpful")), el("th.number", {}, t("harmful")))),
     el("tbody", {}, bullets.map((bullet) => el("tr", {},
-      el("td.small", {}, bullet.section, bullet.status !== "active" && [" ", el("span.pill.warn", {}, bullet.status)]),
+      el("td.small", {}, bullet.section, bullet.status !== "active" && [" ", el("span.pill.warn", {}, t(bullet.status))]),
       el("td", {}, bullet.content),
       el("td.number", {}, bullet.helpful), el("td.number", {}, bullet.harmful))))));
 }

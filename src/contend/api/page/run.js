@@ -60,6 +60,7 @@ class RunView {
   /** There is no such run here: of another workspace, deleted, or mistyped. */
   leave(error) {
     this.stop();
+    this.isGone = true;
     refill(this.head, el("h1", {}, t("not_found")));
     for (const part of [this.questionArea, this.tabs]) refill(part);
     refill(this.body, problem(error), el("p", {}, el("a", { href: "#/history" }, t("all_runs"))));
@@ -83,11 +84,13 @@ class RunView {
     return LIVE.includes(this.status());
   }
 
+  /** "" until it is known. */
   status() {
-    return this.details ? statusOf(this.details) : "started";
+    return this.details ? statusOf(this.details) : "";
   }
 
   draw() {
+    if (this.isGone) return;
     this.drawHead();
     this.drawQuestions();
     this.run.isLive = this.isLive();
@@ -99,12 +102,13 @@ class RunView {
   }
 
   drawHead() {
+    if (this.isGone) return;
     const { run, details } = this;
     const theme = run.theme || details?.theme || "";
     document.title = `${theme.slice(0, 60)} · contend`;
     refill(this.head,
       el(theme.length > 120 ? "h1.long" : "h1", {}, theme),
-      el("div.row", {}, statusPill(this.status()), el("span.small.quiet.number", {}, this.facts().join(" · ")),
+      el("div.row", {}, details && statusPill(this.status()), el("span.small.quiet.number", {}, this.facts().join(" · ")),
         el("span.row.actions", {}, this.actions())),
       this.connection && el("p.notice.warn", {}, this.connection),
       details && el("p.small.quiet", {}, noteOf(details)),
@@ -187,7 +191,7 @@ class RunView {
   }
 
   askAgain() {
-    return el("section.actions", {}, el("h2", {}, t("again")), askForm({ thread: this.id, compact: true }).node);
+    return el("section.actions", { "aria-label": t("again") }, askForm({ thread: this.id, compact: true }).node);
   }
 }
 
@@ -297,6 +301,6 @@ function mergedPart(run) {
   const { merged } = run;
   return el("section.card", {}, el("h2", {}, t("editor")),
     merged.failure ? el("p.notice.warn", {}, merged.failure)
-      : el("p", {}, t(merged.published ? "editor_published" : "editor_kept", { score: `${percent(merged.score)} / ${percent(merged.best_score)}` })),
+      : el("p", {}, t(merged.published ? "editor_published" : "editor_kept", { score: percent(merged.score), best: percent(merged.best_score) })),
     el("ul", {}, Object.entries(merged.taken).map(([team, what]) => el("li", {}, t("taken", { team: nameOf(run, team), what })))));
 }
