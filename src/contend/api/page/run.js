@@ -191,7 +191,7 @@ class RunView {
   }
 
   askAgain() {
-    return el("section.actions", { "aria-label": t("again") }, askForm({ thread: this.id, compact: true }).node);
+    return el("section.actions", {}, askForm({ thread: this.id, compact: true }).node);
   }
 }
 
