@@ -36,7 +36,7 @@ async def delete(thread_id: str, *, services: Services) -> Deleted:
     async with run_guard(services, thread):
         by_thread = await services.record.submission_documents()
         own = await _texts(services, by_thread.pop(thread, []))
-        others = await _texts(services, [document for kept in by_thread.values() for document in kept])
+        others = await _texts(services, [document for documents in by_thread.values() for document in documents])
         drafts = await services.record.draft_documents(thread)
         await services.documents.delete((own | drafts) - others)
         await asyncio.to_thread(_remove, services.folder / "results" / thread)
@@ -51,9 +51,9 @@ async def delete(thread_id: str, *, services: Services) -> Deleted:
 
 async def _texts(services: Services, submissions: Iterable[str]) -> set[str]:
     """The ids of submissions and of the passages that they were written from."""
-    found = {document: await services.documents.get(document) for document in set(submissions)}
-    passages = [Submission.model_validate_json(text).passages for text in found.values()]
-    return found.keys() | {passage.id for read in passages for passage in read}
+    texts = {document: await services.documents.get(document) for document in set(submissions)}
+    passages = [Submission.model_validate_json(text).passages for text in texts.values()]
+    return texts.keys() | {passage.id for read in passages for passage in read}
 
 
 def _remove(folder: Path) -> None:

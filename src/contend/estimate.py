@@ -80,13 +80,15 @@ def estimated(opening: Opening, models: ModelsConfig, *, corpus: int | None = No
     usd: Span | None = NONE
     calls = tokens = NONE
     for step in steps:
-        schema, asked = schema_tokens(step.shape), _question(opening)
-        prompt = _FRAME + Span(schema, schema) + Span(asked, asked) + step.holds
+        schema, question = schema_tokens(step.shape), _question(opening)
+        prompt = _FRAME + Span(schema, schema) + Span(question, question) + step.holds
         calls += step.calls
         tokens += step.calls * (prompt + step.reply)
         costs = [
-            cost_usd(models.prices.get(step.model), input_tokens=round(given), output_tokens=round(said))
-            for given, said in zip(prompt, step.reply, strict=True)
+            cost_usd(
+                models.prices.get(step.model), input_tokens=round(prompt_tokens), output_tokens=round(reply_tokens)
+            )
+            for prompt_tokens, reply_tokens in zip(prompt, step.reply, strict=True)
         ]
         usd = None if usd is None or None in costs else usd + step.calls * Span(*(cost or 0.0 for cost in costs))
     return Estimate(_whole(calls), _whole(tokens), usd and (usd.least, usd.most))
@@ -182,16 +184,18 @@ class _Plan:
     def _scoring(self, times: Span) -> Iterator[_Step]:
         """One call where a judge reads whole reports; else one for each metric by model, and one on citations."""
         options = self._options
-        judge, asked = options.models["evaluator"], times * _both(options.evaluator.samples)
+        judge, times_asked = options.models["evaluator"], times * _both(options.evaluator.samples)
         at_work = self._at_work(judge)
         by_model = [metric for metric in options.evaluator.metrics if metric.kind == "model"]
         shared = [each for each in by_model if each.model is None and self._judged_together]
         if shared:
-            repaired = asked * Span(1, 1.2)
+            repaired = times_asked * Span(1, 1.2)
             yield _Step(judge, replies.VerdictsReply, repaired, _VERDICTS, at_work + self._draft + _RUBRICS)
         for metric in by_model:
             if metric not in shared:
-                yield _Step(metric.model or judge, replies.MetricReply, asked, _METRIC, self._draft + Span(0, 500))
+                yield _Step(
+                    metric.model or judge, replies.MetricReply, times_asked, _METRIC, self._draft + Span(0, 500)
+                )
         if not shared:
             yield _Step(judge, replies.CitationReply, Span(0, times.most), _METRIC, at_work)
 

@@ -117,9 +117,9 @@ async def check_run(
         StoreError: checkpoints couldn't be kept.
     """
     given = context or RunOptions()
-    asked = settled_theme(theme, messages)
+    question = settled_theme(theme, messages)
     resolved = resolve_options(
-        services.config, given, theme=asked, has_language_model=services.models.providers.are_set()
+        services.config, given, theme=question, has_language_model=services.models.providers.are_set()
     )
     resolved = _settled_kind(resolved)
     documents = [str(services.settings.located(path)) for path in resolved.options.documents]
@@ -142,7 +142,7 @@ async def check_run(
     )
     unsure = await check_ready(services, options, teams)
     return Opening(
-        theme=asked,
+        theme=question,
         given=given,
         options=options,
         teams=teams,
@@ -250,11 +250,11 @@ def _wanted_sources(services: Services, resolved: Resolved) -> list[str]:
 
 
 async def _checked_sources(services: Services, resolved: Resolved) -> tuple[list[str], dict[str, str]]:
-    asked = _wanted_sources(services, resolved)
-    sources = [services.sources.get(name, resolved.options.documents) for name in asked]
-    reasons = dict(zip(asked, await asyncio.gather(*(source.check() for source in sources)), strict=True))
+    wanted = _wanted_sources(services, resolved)
+    sources = [services.sources.get(name, resolved.options.documents) for name in wanted]
+    reasons = dict(zip(wanted, await asyncio.gather(*(source.check() for source in sources)), strict=True))
     off = {name: reason for name, reason in reasons.items() if reason is not None}
-    on = [name for name in asked if name not in off]
+    on = [name for name in wanted if name not in off]
     field = "`documents`" if services.served else "`documents` (--docs)"
     if not on and not resolved.options.models:
         why = off.get("local", "it is not among the run's sources")
@@ -318,8 +318,8 @@ def judges_warning(options: ResolvedOptions, teams: Sequence[TeamConfig]) -> str
     if not options.models:
         return None
     writers = {team.models.get("writer", options.models["writer"]) for team in teams if team.kind != "graph"}
-    asked = [metric for metric in options.evaluator.metrics if metric.kind == "model"]
-    judges = {metric.model or options.models["evaluator"] for metric in asked}
+    judged = [metric for metric in options.evaluator.metrics if metric.kind == "model"]
+    judges = {metric.model or options.models["evaluator"] for metric in judged}
     if len(teams) > 1:
         judges.add(options.models["evaluator"])  # compares them in a near tie
     shared = judges & writers

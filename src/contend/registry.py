@@ -60,14 +60,14 @@ def load_function(folder: Path, name: str) -> Function:
         InputError: it cannot be imported, or is no function.
     """
     try:
-        found = load_attribute(folder, name)
+        function = load_attribute(folder, name)
     except _BROKEN as error:
         raise InputError(
             f"function {name!r} cannot be loaded: {said_of(error)}; write it into a file of {folder}"
         ) from error
-    if not callable(found):
-        raise InputError(f"function {name!r} is a {type(found).__name__}, not a function")
-    return found
+    if not callable(function):
+        raise InputError(f"function {name!r} is a {type(function).__name__}, not a function")
+    return function
 
 
 def load_attribute(folder: Path, name: str) -> object:

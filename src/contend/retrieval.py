@@ -100,7 +100,7 @@ class HybridIndex:
         self._terms = _TermIndex.of(texts)
 
     @classmethod
-    def of_kept(cls, kept: Mapping[str, Any], embedder: Embedder | None = None) -> HybridIndex:
+    def of_kept(cls, arrays: Mapping[str, Any], embedder: Embedder | None = None) -> HybridIndex:
         """The index again from what `kept` gave.
 
         Raises:
@@ -108,8 +108,8 @@ class HybridIndex:
         """
         import numpy as np  # noqa: PLC0415 - see StaticEmbedder
 
-        index = cls([], embedder, vectors=kept["vectors"].astype(np.float32))
-        index._terms = _TermIndex.of_kept(kept, len(index.vectors))
+        index = cls([], embedder, vectors=arrays["vectors"].astype(np.float32))
+        index._terms = _TermIndex.of_kept(arrays, len(index.vectors))
         return index
 
     def kept(self) -> dict[str, NDArray[Any]]:
@@ -162,12 +162,12 @@ class _TermIndex:
         return cls(numbers, index)
 
     @classmethod
-    def of_kept(cls, kept: Mapping[str, Any], texts: int) -> _TermIndex:
-        numbers = {term: number for number, term in enumerate(json.loads(kept["terms"].tobytes()))}
+    def of_kept(cls, arrays: Mapping[str, Any], texts: int) -> _TermIndex:
+        numbers = {term: number for number, term in enumerate(json.loads(arrays["terms"].tobytes()))}
         if not numbers:
             return cls(numbers, None)
         index = _bm25()
-        index.scores = {**{name: kept[name] for name in _SCORES}, "num_docs": texts}
+        index.scores = {**{name: arrays[name] for name in _SCORES}, "num_docs": texts}
         index.vocab_dict, index.nonoccurrence_array = numbers, None
         return cls(numbers, index)
 

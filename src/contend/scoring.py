@@ -37,29 +37,29 @@ async def evaluate(
     Raises:
         InputError: theme or text is not usable.
     """
-    asked = checked_theme(theme)
-    given = options or RunOptions()
+    question = checked_theme(theme)
+    run_options = options or RunOptions()
     resolved = resolve_options(
-        services.config, given, theme=asked, has_language_model=services.models.providers.are_set()
+        services.config, run_options, theme=question, has_language_model=services.models.providers.are_set()
     ).options
     if not resolved.models:
         raise InputError("no OPENAI_API_KEY or OPENAI_BASE_URL is set: a language model gives the scores; set one")
     contexts = await services.models.contexts(models_used(resolved, []))
     resolved = resolved.model_copy(update={"contexts": {name: known.tokens for name, known in contexts.items()}})
-    submission = submission_of(text, asked)
+    submission = submission_of(text, question)
     document = await services.submissions.put(submission)
     run = services.open_run(str(uuid4()), resolved)
     tasks = metric_tasks(
         services,
         resolved,
         submission=document,
-        theme=asked,
+        theme=question,
         execution_id=run.execution_id,
         team_id="",
         round_number=1,
     )
-    found = await asyncio.gather(*(_measured(services, task) for task in tasks))
-    measured = [each for of_task in found for each in of_task]
+    measurements = await asyncio.gather(*(_measured(services, task) for task in tasks))
+    measured = [each for of_task in measurements for each in of_task]
     await services.documents.delete([document])
     services.close_run(run.execution_id)
     calls = [usage for _, usage in measured if usage is not None]
@@ -112,7 +112,7 @@ def _results(referenced: ReferencedText, listed: Mapping[int, SearchResult]) -> 
     """What counts as retrieved: the references; in a text without any, the pages that it links to itself."""
     if listed:
         return list(listed.values())
-    linked = {without_tail(found[0]) for found in ADDRESS.finditer(referenced.body)}
+    linked = {without_tail(match[0]) for match in ADDRESS.finditer(referenced.body)}
     return [_source(0, Reference(url, url)) for url in sorted(linked) if url]
 
 

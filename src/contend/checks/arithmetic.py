@@ -114,12 +114,12 @@ def not_shown(claim: Claim) -> Iterator[str]:
     Each is said with its result. A result may be rounded. What is no arithmetic, such as days that are counted, is for
     readers.
     """
-    given = stated_figures(claim.compared)
+    figures = stated_figures(claim.compared)
     for part in re.split("[;；]", claim.expression):
         computed = part.partition("=")[0].strip()
         with suppress(CalculationError):
             value = calculate(computed)
-            if not any(_is(each, abs(value) * shift) for each in given for shift in _SHIFTS):
+            if not any(_is(each, abs(value) * shift) for each in figures for shift in _SHIFTS):
                 yield f"{computed} = {value.normalize():f}"
 
 

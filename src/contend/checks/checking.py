@@ -41,9 +41,9 @@ def _checked(claim: Claim, passages: tuple[PassageText, ...], others: tuple[Pass
         return ClaimCheck(level="not_needed", support=1.0)
     if not passages:
         return ClaimCheck(level="unsupported", support=0.0, marks=[_mark(claim, "no_passage")])
-    found = strength(claim.compared, passages)
-    support, marks = (_derived if claim.kind == "derived" else _stated)(claim, found, passages, others)
-    place, sentence = found.nearest or (0, 0)
+    strongest = strength(claim.compared, passages)
+    support, marks = (_derived if claim.kind == "derived" else _stated)(claim, strongest, passages, others)
+    place, sentence = strongest.nearest or (0, 0)
     return ClaimCheck(
         level=level_of(support),
         support=round(support, 3),
@@ -58,19 +58,19 @@ def level_of(support: float) -> Level:
 
 
 def _derived(
-    claim: Claim, found: Strength, passages: Sequence[PassageText], _others: object
+    claim: Claim, measured: Strength, passages: Sequence[PassageText], _others: object
 ) -> tuple[float, list[Mark]]:
     """It has other words than its passages: code only computes, and whether it follows is for a language model."""
     foreign = claim.expression and any(figure_differs(claim, passages))
     wrong = [_mark(claim, "arithmetic", each) for each in not_shown(claim)] if foreign else []
-    return NOT_SUPPORTED if wrong else min(DOUBTED, max(NEAR, _scaled(found.lift))), wrong
+    return NOT_SUPPORTED if wrong else min(DOUBTED, max(NEAR, _scaled(measured.lift))), wrong
 
 
 def _stated(
-    claim: Claim, found: Strength, passages: Sequence[PassageText], others: Sequence[PassageText]
+    claim: Claim, measured: Strength, passages: Sequence[PassageText], others: Sequence[PassageText]
 ) -> tuple[float, list[Mark]]:
     marks = list(_marks(claim, passages))
-    support, better = _weighed(claim, found, passages, others)
+    support, better = _weighed(claim, measured, passages, others)
     if any(mark.rule == "language" for mark, _ in marks):
         support, better = max(support, NEAR), ""
     if better:
@@ -79,18 +79,18 @@ def _stated(
 
 
 def _weighed(
-    claim: Claim, found: Strength, passages: Sequence[PassageText], others: Sequence[PassageText]
+    claim: Claim, measured: Strength, passages: Sequence[PassageText], others: Sequence[PassageText]
 ) -> tuple[float, str]:
     """The support by strength alone, and the title of another passage that says it clearly better."""
     cited = {passage.id for passage in passages}
     rivals = [other for other in others if other.id not in cited]
     if not rivals:
-        return _scaled(found.lift), ""
-    if found.share + _CLEARLY_BETTER < 1:
+        return _scaled(measured.lift), ""
+    if measured.share + _CLEARLY_BETTER < 1:
         best, title = max((strength(claim.compared, (other,)).share, other.title) for other in rivals)
-        if best - found.share > _CLEARLY_BETTER:
-            return _scaled(found.lift), title
-    return _scaled(found.lift + _UNRIVALLED if found.lift else 0.0), ""
+        if best - measured.share > _CLEARLY_BETTER:
+            return _scaled(measured.lift), title
+    return _scaled(measured.lift + _UNRIVALLED if measured.lift else 0.0), ""
 
 
 def _scaled(lift: float) -> float:
@@ -145,7 +145,7 @@ def check_validity(
         url_of = {number: source.url for number, source in enumerate(report.sources, start=1)}
     cited = {f"[{number}]": url_of.get(number, "") for number in citation_numbers(body)}
     quoted = {address for text in texts for address in addresses(text)} - retrieved
-    named = (without_tail(found[0]) for found in ADDRESS.finditer(MARK.sub(" ", without_code(body))))
+    named = (without_tail(match[0]) for match in ADDRESS.finditer(MARK.sub(" ", without_code(body))))
     cited |= {url: url for url in named if url and address_key(url) not in quoted}
     unknown = [name for name, url in cited.items() if address_key(url) not in retrieved]
     return Validity(valid=len(cited) - len(unknown), total=len(cited), unknown=unknown)

@@ -107,7 +107,7 @@ def _read_ja(part: str, around: frozenset[str]) -> Clause:
 def clause_word(text: str, scale: int, side: int) -> Iterator[str]:
     """The words of a text that stand on that side of the scale."""
     yield from (word for word in _EN_WORD.findall(text) if (scale, side) in _EN_SIDES.get(word.lower(), ()))
-    yield from (found[0] for pattern, each in _JA_SIDES if each == (scale, side) for found in pattern.finditer(text))
+    yield from (match[0] for pattern, each in _JA_SIDES if each == (scale, side) for match in pattern.finditer(text))
 
 
 def shown(text: str, term: str) -> str:

@@ -101,7 +101,7 @@ def years(text: str) -> frozenset[str]:
     """The years that a text names, Japanese eras counted as the years they are."""
     plain = _plain(text)
     eras = (str(ja.ERAS[era] + (1 if number == "元" else int(number))) for era, number in _ERA.findall(plain))
-    return frozenset(chain((found[1] for found in _YEAR.finditer(plain) if not _is_measured(found)), eras))
+    return frozenset(chain((match[1] for match in _YEAR.finditer(plain) if not _is_measured(match)), eras))
 
 
 def _is_measured(year: re.Match[str]) -> bool:
@@ -112,8 +112,8 @@ def _is_measured(year: re.Match[str]) -> bool:
 def claimed_figures(text: str) -> list[Figure]:
     """The figures that a claim gives, spelt out only with a unit, and no years, list numbers or names (GPT-4)."""
     plain = _SECOND_YEAR.sub("", _ERA.sub(" ", _plain(_LIST_MARK.sub(" ", text))))
-    found = {year.start(1) for year in _YEAR.finditer(plain) if not _is_measured(year)}
-    figures = [figure for start, figure in _figures(plain) if start not in found]
+    year_starts = {year.start(1) for year in _YEAR.finditer(plain) if not _is_measured(year)}
+    figures = [figure for start, figure in _figures(plain) if start not in year_starts]
     figures += [figure for figure in _spelt(plain) if figure.measure]
     return [figure for figure in figures if not figure.is_one_period]
 
@@ -130,33 +130,33 @@ def _plain(text: str) -> str:
 
 
 def _figures(plain: str) -> Iterator[tuple[int, Figure]]:
-    for found in _FIGURE.finditer(plain):
-        if len(found["number"]) <= _LONGEST and (figure := _figure(found, plain)):
-            yield found.start("number"), figure
+    for match in _FIGURE.finditer(plain):
+        if len(match["number"]) <= _LONGEST and (figure := _figure(match, plain)):
+            yield match.start("number"), figure
 
 
-def _figure(found: re.Match[str], plain: str) -> Figure:
-    scale = SCALES.get((found["scale"] or found["short"] or "").lower(), 1)
-    parts = [(Decimal(number.replace(",", "")), _product(scales)) for number, scales in _PART.findall(found["number"])]
+def _figure(match: re.Match[str], plain: str) -> Figure:
+    scale = SCALES.get((match["scale"] or match["short"] or "").lower(), 1)
+    parts = [(Decimal(number.replace(",", "")), _product(scales)) for number, scales in _PART.findall(match["number"])]
     value = sum((number * by for number, by in parts), start=Decimal(0)) * scale
     number, by = parts[-1]
-    measure, factor = _unit(found)
+    measure, factor = _unit(match)
     return Figure(
-        shown=found[0].strip(),
+        shown=match[0].strip(),
         number=number if len(parts) == 1 else value,
         value=value,
         step=Decimal(1).scaleb(int(number.as_tuple().exponent)) * by * scale,
         measure=measure,
         factor=factor,
-        about=bool(_ABOUT.search(plain[: found.start()])),
-        negative=bool(found["sign"]),
+        about=bool(_ABOUT.search(plain[: match.start()])),
+        negative=bool(match["sign"]),
     )
 
 
-def _unit(found: re.Match[str]) -> tuple[str, float]:
-    if found["currency"]:
-        return CURRENCIES[found["currency"].lower()], 1.0
-    return UNITS.get((found["unit"] or "").lower(), ("", 1.0))
+def _unit(match: re.Match[str]) -> tuple[str, float]:
+    if match["currency"]:
+        return CURRENCIES[match["currency"].lower()], 1.0
+    return UNITS.get((match["unit"] or "").lower(), ("", 1.0))
 
 
 def _product(scales: str) -> int:
@@ -167,10 +167,10 @@ def _product(scales: str) -> int:
 
 
 def _spelt(plain: str) -> Iterator[Figure]:
-    for found in _SPELT.finditer(plain):
-        measure, factor = UNITS.get((found["unit"] or "").lower(), ("", 1.0))
-        value = Decimal(en.SPELT[found[1].lower()])
-        yield Figure(found[0], value, value, Decimal(1), measure, factor, about=False, negative=False)
+    for match in _SPELT.finditer(plain):
+        measure, factor = UNITS.get((match["unit"] or "").lower(), ("", 1.0))
+        value = Decimal(en.SPELT[match[1].lower()])
+        yield Figure(match[0], value, value, Decimal(1), measure, factor, about=False, negative=False)
     for numeral in _KANJI.findall(plain):
         value = Decimal(_kanji_value(numeral))
         yield Figure(numeral, value, value, Decimal(1), "", 1.0, about=False, negative=False)

@@ -83,8 +83,8 @@ def hidden(read: Read) -> bool:
 
 def mentioned(read: Read) -> bool:
     """Anything of AI systems, judges, rules that are set aside, or the reader's own answer, quoted or not."""
-    found = {name for name in ("MACHINES", "SET_ASIDE", "RULES", "GRADES") if _COMPILED[name].search(read.folded)}
-    if found & {"MACHINES", "GRADES"} or {"SET_ASIDE", "RULES"} <= found:
+    named = {name for name in ("MACHINES", "SET_ASIDE", "RULES", "GRADES") if _COMPILED[name].search(read.folded)}
+    if named & {"MACHINES", "GRADES"} or {"SET_ASIDE", "RULES"} <= named:
         return True
     if re.search(rf"(?:{cues.YOURS})(?:{cues.TEXTS})", read.folded) or _COMPILED["HIDDEN"].search(read.folded):
         return True
@@ -137,8 +137,8 @@ FOREIGN = "foreign"
 def signals(text: str) -> tuple[str, ...]:
     """The names of the signals that any sentence of a text gives."""
     reads = [read for sentence in split_sentences(clean(text)) for read in _reads(sentence)]
-    found = [signal.name for signal in SIGNALS if any(map(signal.find, reads))]
-    return (*found, *([FOREIGN] if _is_foreign(text) else []))
+    names = [signal.name for signal in SIGNALS if any(map(signal.find, reads))]
+    return (*names, *([FOREIGN] if _is_foreign(text) else []))
 
 
 _CERTAIN = frozenset(signal.name for signal in SIGNALS if signal.certain)
@@ -194,9 +194,11 @@ class Planted:
 
     def __init__(self, texts: Iterable[tuple[str, str]], *, speaking: Collection[str] = (), asked: str = "") -> None:
         every = [*texts]
-        found = {document for document, text in every if speaks_to_ai(text)}
-        known = {*speaking, *found}
-        self._orders = list(dict.fromkeys(each for of, text in every for each in _orders(of, text, known, found)))
+        speaking_documents = {document for document, text in every if speaks_to_ai(text)}
+        known = {*speaking, *speaking_documents}
+        self._orders = list(
+            dict.fromkeys(each for of, text in every for each in _orders(of, text, known, speaking_documents))
+        )
         honest = "\n".join([asked, *(text for document, text in every if document not in known)])
         self._marks = {mark for order in self._orders for mark in marks(order)} - marks(honest)
         spoken = set(self._orders)
@@ -233,11 +235,11 @@ _LEAST_ECHO = 0.7
 """Of a statement's terms in one order."""
 
 
-def _orders(document: str, text: str, known: Collection[str], found: Collection[str]) -> list[str]:
+def _orders(document: str, text: str, known: Collection[str], speaking: Collection[str]) -> list[str]:
     """The orders in a text of a document; where code finds none in any of its texts, all of it is taken for them."""
     if document not in known:
         return []
-    return orders_in(text) if speaks_to_ai(text) or document not in found else []
+    return orders_in(text) if speaks_to_ai(text) or document not in speaking else []
 
 
 def _names(text: str) -> set[str]:
@@ -251,7 +253,7 @@ _SHORTEST_CODE = 9
 
 def marks(text: str) -> set[str]:
     """Codes and odd names, such as `CANARY-7f3a91` or `BLUE_HERON`, in small letters."""
-    joined = (found.strip("-") for found in _JOINED.findall(normalized(text)))
+    joined = (letters.strip("-") for letters in _JOINED.findall(normalized(text)))
     return {mark.casefold() for each in joined for mark in _marks_in(each)}
 
 
@@ -281,9 +283,9 @@ def _folded(sentence: str) -> tuple[str, int]:
     """Small letters without accents, look-alikes as what they look like, Cyrillic by its sound; words in disguise."""
     disguised = 0
 
-    def plain(found: re.Match[str]) -> str:
+    def plain(match: re.Match[str]) -> str:
         nonlocal disguised
-        word, folded = found[0], _word(found[0])
+        word, folded = match[0], _word(match[0])
         disguised += folded is not None and len(word) > 1
         return word if folded is None else folded
 

@@ -49,11 +49,11 @@ def tokens(sentence: str, names: frozenset[str]) -> tuple[Token, ...]:
 
 def _en_tokens(plain: str, names: Collection[str]) -> Iterator[Token]:
     clause, known = 0, years(plain)
-    for found in _EN_WORD.finditer(plain):
-        if found["end"]:
+    for match in _EN_WORD.finditer(plain):
+        if match["end"]:
             clause += 1
             continue
-        word = found[0].lower().removesuffix("'s").removesuffix("’s")
+        word = match[0].lower().removesuffix("'s").removesuffix("’s")
         kind = (
             "year"
             if word in known
@@ -70,17 +70,17 @@ def _en_tokens(plain: str, names: Collection[str]) -> Iterator[Token]:
 
 def _ja_tokens(plain: str) -> Iterator[Token]:
     clause, known = 0, years(plain)
-    for found in _JA_WORD.finditer(plain):
-        if found["end"]:
+    for match in _JA_WORD.finditer(plain):
+        if match["end"]:
             clause += 1
             continue
-        key = (found["quoted"] or found["run"]).lower()
+        key = (match["quoted"] or match["run"]).lower()
         if key in known:
             kind = "year"
-        elif found["quoted"] or (key[0].isascii() and not key[0].isdigit()):
+        elif match["quoted"] or (key[0].isascii() and not key[0].isdigit()):
             kind = "name"
         else:
-            kind = "figure" if key[0].isdigit() else found["particle"] or "word"
+            kind = "figure" if key[0].isdigit() else match["particle"] or "word"
         yield Token(key, kind, clause)
 
 

@@ -64,8 +64,8 @@ def unit_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]
 
 @lru_cache(maxsize=1024)
 def _rates(text: str) -> Mapping[str, str]:
-    found = ((rate, re.search(pattern, text, re.IGNORECASE)) for rate, pattern in RATES.items())
-    return {rate: each[0] for rate, each in found if each}
+    matches = ((rate, re.search(pattern, text, re.IGNORECASE)) for rate, pattern in RATES.items())
+    return {rate: each[0] for rate, each in matches if each}
 
 
 def sign_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]:
@@ -195,9 +195,9 @@ def place_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str
     names = names_in(claim.compared).union(*(names_in(passage.whole) for passage in cited))
     own = frozenset(terms(claim.compared))
     sentences = [each for passage in cited for each in _sentences_of(passage.text)]
-    near = [text for text, said in sentences if len(own & said) >= max(1, _LEAST_IN_ONE * len(own))]
-    found = [out_of_place(claim.compared, each, names) for each in near]
-    yield from filter(None, [*found, of_another_year(claim.compared, [text for text, _ in sentences], names)])
+    near = [text for text, sentence_terms in sentences if len(own & sentence_terms) >= max(1, _LEAST_IN_ONE * len(own))]
+    places = [out_of_place(claim.compared, each, names) for each in near]
+    yield from filter(None, [*places, of_another_year(claim.compared, [text for text, _ in sentences], names)])
 
 
 @lru_cache(maxsize=1024)

@@ -203,15 +203,15 @@ def _read(title: str, text: str) -> _Read:
     import numpy as np  # noqa: PLC0415 - see above
 
     sentences = [title, *split_sentences(text)]
-    japanese, said = detect_language(text) == "ja", [_terms_of(sentence) for sentence in sentences]
+    japanese, sentence_terms = detect_language(text) == "ja", [_terms_of(sentence) for sentence in sentences]
     places: dict[str, list[int]] = {}
-    for place, terms_of_one in enumerate(said):
+    for place, terms_of_one in enumerate(sentence_terms):
         for term in terms_of_one:
             places.setdefault(term, []).append(place)
     words: dict[str, int] = {}
-    order = [words.setdefault(word.lower(), len(words)) for each in said for word in each.values()]
-    starts = [0, *accumulate(len(each) for each in said if each)][:-1]
-    filled = [place for place, each in enumerate(said) if each]
+    order = [words.setdefault(word.lower(), len(words)) for each in sentence_terms for word in each.values()]
+    starts = [0, *accumulate(len(each) for each in sentence_terms if each)][:-1]
+    filled = [place for place, each in enumerate(sentence_terms) if each]
     directions = np.array([_direction(word) for word in words], dtype=np.float32)
     return _Read(japanese, sentences, places, directions, order, starts, filled, len(order))
 

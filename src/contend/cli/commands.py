@@ -18,9 +18,9 @@ GIVEN_WORKSPACE: ContextVar[Path | None] = ContextVar("given_workspace", default
 
 def _given_or_global(context: typer.Context, workspace: Path | None) -> Path | None:
     """A command's own `--workspace`, else the one given before the command."""
-    given: Path | None = workspace or context.find_root().params.get("workspace")
-    GIVEN_WORKSPACE.set(given)
-    return given
+    folder: Path | None = workspace or context.find_root().params.get("workspace")
+    GIVEN_WORKSPACE.set(folder)
+    return folder
 
 
 _HELP = "Folder of config, prompts, playbooks and results (env CONTEND_WORKSPACE)"

@@ -114,8 +114,8 @@ def _options(services: Services) -> Iterator[Value]:
         if name not in {"round_prompt", "contexts"}:
             yield from _flat(f"run.{name}", value, origins[name])
     for name, value in templates.round_prompt.model_dump(mode="json").items():
-        given = name in templates.round_prompt.model_fields_set
-        yield Value(f"run.round_prompt.{name}", value, _template_origin(f"ROUND_PROMPT__{name}", given=given))
+        is_set = name in templates.round_prompt.model_fields_set
+        yield Value(f"run.round_prompt.{name}", value, _template_origin(f"ROUND_PROMPT__{name}", given=is_set))
 
 
 def _contexts(services: Services) -> Iterator[Value]:

@@ -115,16 +115,16 @@ def _prompts_check(services: Services) -> Check:
 async def _model_check(services: Services, servers: Sequence[Server]) -> Check:
     """Whether the endpoint answers and has the models; without one, what else there is."""
     if not services.models.providers.are_set():
-        said = tr("no OPENAI_API_KEY or OPENAI_BASE_URL: contend quotes from your documents, without a language model")
-        return Check("model", "off", said, _offer(servers))
+        lines = tr("no OPENAI_API_KEY or OPENAI_BASE_URL: contend quotes from your documents, without a language model")
+        return Check("model", "off", lines, _offer(servers))
     if services.models.recording:
         recorded = services.models.recording.summary
-        said = tr(
+        lines = tr(
             "replies recorded on {day} (model {model}) are played; no model is asked",
             day=recorded.recorded_on,
             model=recorded.model,
         )
-        return Check("model", "ok", said)
+        return Check("model", "ok", lines)
     wanted = _wanted_models(services)
     try:
         warnings = await check_models(services, wanted)
@@ -135,11 +135,11 @@ async def _model_check(services: Services, servers: Sequence[Server]) -> Check:
     if warnings:
         return Check("model", "warning", "; ".join(warnings))
     places = services.models.providers.by_endpoint(wanted)
-    said = "; ".join(
+    lines = "; ".join(
         tr("{endpoint} has {models}", endpoint=endpoint.address, models=", ".join(names.values()))
         for endpoint, names in places
     )
-    return Check("model", "ok", said)
+    return Check("model", "ok", lines)
 
 
 def _wanted_models(services: Services) -> list[str]:
@@ -151,14 +151,14 @@ def _wanted_models(services: Services) -> list[str]:
 async def _context_check(services: Services) -> Check:
     """How much each model can read, and who says so."""
     contexts = await services.models.contexts(_wanted_models(services))
-    said = "; ".join(f"{name} {counted(tokens, 'token')} ({origin})" for name, (tokens, origin) in contexts.items())
+    lines = "; ".join(f"{name} {counted(tokens, 'token')} ({origin})" for name, (tokens, origin) in contexts.items())
     unknown = [name for name, context in contexts.items() if context.origin == "default"]
     if unknown:
         remedy = tr(
             "say how much {models} can read: [context] in the workspace's config/models.toml", models=", ".join(unknown)
         )
-        return Check("context", "warning", said, remedy)
-    return Check("context", "ok", said)
+        return Check("context", "warning", lines, remedy)
+    return Check("context", "ok", lines)
 
 
 def _judges_check(services: Services) -> Check:
@@ -303,10 +303,10 @@ def _table(checks: Sequence[Check]) -> Table:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for check in checks:
-        said = Text(plain(check.said))
+        line = Text(plain(check.said))
         if check.remedy:
-            said.append(f"\n→ {plain(check.remedy)}", style="cyan")
-        table.add_row(Text(check.state, style=_STYLES[check.state]), check.name, said)
+            line.append(f"\n→ {plain(check.remedy)}", style="cyan")
+        table.add_row(Text(check.state, style=_STYLES[check.state]), check.name, line)
     return table
 
 

@@ -42,14 +42,14 @@ def run_options(
     return checked(RunOptions, {name: value for name, value in values.items() if value is not None}, "run")
 
 
-def _rounds(given: str | None) -> tuple[int | None, int | None]:
-    if given is None:
+def _rounds(rounds: str | None) -> tuple[int | None, int | None]:
+    if rounds is None:
         return None, None
-    least, colon, most = given.partition(":")
+    least, colon, most = rounds.partition(":")
     try:
         return int(least), int(most if colon else least)
     except ValueError:
-        raise InputError(tr("--rounds {given}: give MIN:MAX, such as 1:3, or one number", given=repr(given))) from None
+        raise InputError(tr("--rounds {given}: give MIN:MAX, such as 1:3, or one number", given=repr(rounds))) from None
 
 
 def _names(given: Sequence[str] | None) -> list[str] | None:
@@ -81,16 +81,16 @@ def answers_of(*, approve: bool, edit: Path | None, reject: str | None, answer: 
     Raises:
         InputError: two options answer the same question, or one can't be read.
     """
-    given: list[object] = ["approve"] if approve else []
-    given += [] if edit is None else [_edit(edit)]
-    given += [] if reject is None else [_reject(reject)]
-    if len(given) > 1 or (given and answer):
+    answers: list[object] = ["approve"] if approve else []
+    answers += [] if edit is None else [_edit(edit)]
+    answers += [] if reject is None else [_reject(reject)]
+    if len(answers) > 1 or (answers and answer):
         raise InputError(tr("give one of --approve, --edit, --reject; where several questions wait, --answer for each"))
     named = [_named(text) for text in answer]
     twice = [name for name, times in Counter(name for name, _ in named).items() if times > 1]
     if twice:
         raise InputError(tr("--answer: {name} has two answers: give one", name=", ".join(twice)))
-    return Answers(given[0] if given else None, dict(named))
+    return Answers(answers[0] if answers else None, dict(named))
 
 
 def _named(text: str) -> tuple[str, object]:

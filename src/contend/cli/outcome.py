@@ -57,17 +57,17 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
 def _headline(outcome: RunOutcome, board: Board) -> Text:
     summary = outcome.summary
     status = tr("Waiting" if outcome.questions else STATUS[outcome.status])
-    said = Text(status, style=f"bold {STYLE[outcome.status]}")
+    line = Text(status, style=f"bold {STYLE[outcome.status]}")
     if outcome.report is not None and not board.models:
-        said.append(f": {tr(NO_MODEL)}", style="bold")
+        line.append(f": {tr(NO_MODEL)}", style="bold")
     elif summary is not None and summary.best_team_id is not None:
         names = {status.team_id: status.team_name for status in summary.team_statuses}
-        said.append(f": {winner_text(names[summary.best_team_id], summary.best_score)}", style="bold")
+        line.append(f": {winner_text(names[summary.best_team_id], summary.best_score)}", style="bold")
     if outcome.status != "completed" or outcome.message != ALL_DELIVERED:
-        said.append(f"\n{tr(plain(outcome.message))}", style="default not bold")
+        line.append(f"\n{tr(plain(outcome.message))}", style="default not bold")
     for notice in outcome.notices:
-        said.append(f"\n{plain(notice)}", style="yellow not bold")
-    return said
+        line.append(f"\n{plain(notice)}", style="yellow not bold")
+    return line
 
 
 def _quotes(report: ResearchReport) -> list[RenderableType]:

@@ -110,10 +110,10 @@ class OpeningNode:
         why = cause(error)
         if not isinstance(why, InputError):
             raise why
-        said, question = str(why), question_in_chat(state)
-        kept: ContestUpdate = {"asked": asked_of(state, question), "earlier": _earlier(state)}
-        ended: ContestUpdate = {**EMPTY, **kept, "execution_id": "", "status": "failed", "message": said}
-        return Command(update={**ended, "messages": [*question, AIMessage(said)]}, goto="__end__")
+        problem, question = str(why), question_in_chat(state)
+        question_asked: ContestUpdate = {"asked": asked_of(state, question), "earlier": _earlier(state)}
+        ended: ContestUpdate = {**EMPTY, **question_asked, "execution_id": "", "status": "failed", "message": problem}
+        return Command(update={**ended, "messages": [*question, AIMessage(problem)]}, goto="__end__")
 
     def _task(self, opening: Opening, execution_id: str) -> dict[str, Any]:
         config = self.services.config
@@ -203,5 +203,5 @@ def _earlier(state: ContestState) -> str:
 
 def _given(state: ContestState, runtime: Runtime[RunOptions]) -> RunOptions | None:
     """What an entry point was asked with, also in a process that goes on; a graph called by itself has its context."""
-    given = state.get("run_options")
-    return runtime.context if given is None else RunOptions.model_validate(given)
+    options = state.get("run_options")
+    return runtime.context if options is None else RunOptions.model_validate(options)

@@ -56,9 +56,9 @@ def standings(outcomes: Sequence[TeamOutcome]) -> list[LeaderboardEntry]:
 
 def outcomes_of(state: ContestState) -> list[TeamOutcome]:
     """The outcomes in the order in which the teams were entered, whichever ended first."""
-    found = {outcome["team"]["team_id"]: TeamOutcome.model_validate(outcome) for outcome in state["outcomes"]}
+    by_team = {outcome["team"]["team_id"]: TeamOutcome.model_validate(outcome) for outcome in state["outcomes"]}
     keys = state.get("pairwise", {})
-    ended = [found[team["team_id"]] for team in state["teams"] if team["team_id"] in found]
+    ended = [by_team[team["team_id"]] for team in state["teams"] if team["team_id"] in by_team]
     return [outcome.model_copy(update={"pairwise_key": keys.get(outcome.team.team_id)}) for outcome in ended]
 
 
@@ -139,9 +139,9 @@ def summary_of(
 
 async def whole_summary(services: Services, state: ContestState) -> ExecutionSummary | None:
     """The execution's summary, each team's best submission whole: the state holds only what it comes to."""
-    if not (kept := state.get("summary")):
+    if not (stored := state.get("summary")):
         return None
-    summary = ExecutionSummary.model_validate(kept)
+    summary = ExecutionSummary.model_validate(stored)
     best = {outcome.team.team_id: outcome.best for outcome in outcomes_of(state)}
     whole = []
     for result in summary.team_results:

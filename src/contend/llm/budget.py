@@ -84,12 +84,12 @@ class Ledger:
 
     def calls_of(self, team_id: str) -> dict[int, list[CallUsage]]:
         """One team's calls by round, those of a round that it did not finish too."""
-        found: dict[int, list[CallUsage]] = {}
+        by_round: dict[int, list[CallUsage]] = {}
         for key, call in self._calls.items():
             team, number, *_ = key.split("/")
             if team == team_id:
-                found.setdefault(int(number), []).append(call)
-        return found
+                by_round.setdefault(int(number), []).append(call)
+        return by_round
 
     def reserve(self, *, input_tokens: int, output_tokens: int, price: ModelPrice | None = None) -> Reservation:
         """Hold what a call may cost at most.

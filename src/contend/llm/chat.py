@@ -139,13 +139,13 @@ class ChatModel:
 
     def _show(self, talk: _Talk[R], fault: UnreadableReply) -> None:
         """Add the unusable reply and what is wrong with it to the talk."""
-        said = talk.heard.text if talk.heard else ""
+        reply = talk.heard.text if talk.heard else ""
         cut_off = talk.heard is not None and talk.heard.cut_off
-        if cut_off and not said.strip():
+        if cut_off and not reply.strip():
             talk.room *= _THINKING_ROOM
             return
         shown = self._render(talk, RepairPrompt(problem=str(fault), cut_off=cut_off, limit=talk.room))
-        talk.turns += [Turn("assistant", shorten(clean(said), _SHOWN_BACK) or "…"), Turn("user", shown)]
+        talk.turns += [Turn("assistant", shorten(clean(reply), _SHOWN_BACK) or "…"), Turn("user", shown)]
 
     async def _complete(self, talk: _Talk[R]) -> Completion:
         """Bind the model to the shape; where the endpoint can't, show it the shape, from then on."""
@@ -237,17 +237,17 @@ def read_reply(text: str, reply_type: type[R]) -> R:
 
 def _bare(text: str) -> str:
     """The JSON without what small models put around it: their thinking, a code fence."""
-    said = text.strip()
-    if said.startswith("{"):
-        return said
-    said = _without_thinking(said).strip()
-    fenced = None if said.startswith("{") else _FENCED.search(said)
-    return fenced[1].strip() if fenced else said
+    reply = text.strip()
+    if reply.startswith("{"):
+        return reply
+    reply = _without_thinking(reply).strip()
+    fenced = None if reply.startswith("{") else _FENCED.search(reply)
+    return fenced[1].strip() if fenced else reply
 
 
-def _without_thinking(said: str) -> str:
+def _without_thinking(reply: str) -> str:
     """A text without what stands between `<think>` and the next `</think>`; a thought that has no end stays."""
-    *closed, rest = said.split("</think>")
+    *closed, rest = reply.split("</think>")
     return "".join(_before_thought(part) for part in closed) + rest
 
 

@@ -160,14 +160,14 @@ def _parsed(body: bytes) -> object:
 
 def _entries(answer: object, key: str) -> list[Mapping[str, Any]] | None:
     """The models of an answer: under `key`, or the whole answer where a provider gives a bare list."""
-    given = answer.get(key) if isinstance(answer, dict) else answer
-    if isinstance(answer, dict) and key in answer and given is None:
+    entries = answer.get(key) if isinstance(answer, dict) else answer
+    if isinstance(answer, dict) and key in answer and entries is None:
         return []  # so do servers without a model
-    named: Sequence[Any] = given if isinstance(given, list) else []
+    named: Sequence[Any] = entries if isinstance(entries, list) else []
     models: list[Mapping[str, Any]] = [
         entry for entry in named if isinstance(entry, dict) and isinstance(entry.get("id"), str)
     ]
-    usable = isinstance(given, list) and len(models) == len(named)
+    usable = isinstance(entries, list) and len(models) == len(named)
     return models if usable else None
 
 
@@ -195,8 +195,8 @@ class EndpointSizes:
         slot = _under(_under(props, "default_generation_settings"), "n_ctx") if len(self.models) == 1 else None
         studio = _entry(name, _models_of(self.facts.get("api/v0/models"), "data"))
         ollama = _entry(name, _models_of(self.facts.get("api/ps"), "models"))
-        given = (slot, studio.get("loaded_context_length"), studio.get("max_context_length"))
-        yield from (size for size in (*given, ollama.get("context_length")) if _is_size(size))
+        sizes = (slot, studio.get("loaded_context_length"), studio.get("max_context_length"))
+        yield from (size for size in (*sizes, ollama.get("context_length")) if _is_size(size))
 
 
 async def read_sizes(url: str, key: str | None) -> EndpointSizes:
@@ -220,14 +220,14 @@ def _entry(name: str, models: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
 
 def _sizes(model: Mapping[str, Any]) -> Iterator[int]:
     """`n_ctx_train` is what the model was trained on, `n_ctx` what llama.cpp was started with."""
-    given = [model.get(key) for key in _SIZE_NAMES]
-    given += [_under(model.get("meta"), "n_ctx"), _under(model.get("meta"), "n_ctx_train")]
-    yield from (size for size in given if _is_size(size))
+    sizes = [model.get(key) for key in _SIZE_NAMES]
+    sizes += [_under(model.get("meta"), "n_ctx"), _under(model.get("meta"), "n_ctx_train")]
+    yield from (size for size in sizes if _is_size(size))
 
 
 def _models_of(answer: object, key: str) -> list[Mapping[str, Any]]:
-    given = _under(answer, key)
-    return [model for model in given if isinstance(model, dict)] if isinstance(given, list) else []
+    entries = _under(answer, key)
+    return [model for model in entries if isinstance(model, dict)] if isinstance(entries, list) else []
 
 
 def _under(answer: object, key: str) -> object:

@@ -34,10 +34,10 @@ _SAID: TypeAdapter[list[_Said]] = TypeAdapter(list[_Said])
 def read_tokens(content: object) -> list[Token]:
     """The tokens of a chat completion's `logprobs.content`; [] where it holds none that can be read."""
     try:
-        said = _SAID.validate_python(content or [])
+        tokens = _SAID.validate_python(content or [])
     except ValidationError:
         return []
-    return [Token(one.token, _likely(one)) for one in said]
+    return [Token(one.token, _likely(one)) for one in tokens]
 
 
 def distribution_of(tokens: Sequence[Token], field: str) -> dict[int, float] | None:
@@ -47,10 +47,10 @@ def distribution_of(tokens: Sequence[Token], field: str) -> dict[int, float] | N
     said is not known: it is taken for the nearest round percentage that begins so, a 1 in place of 80's 8 for 100.
     """
     text = "".join(token.text for token in tokens)
-    found = list(re.finditer(rf'"{field}"\s*:\s*(\d+)', text))
-    if not found:
+    matches = list(re.finditer(rf'"{field}"\s*:\s*(\d+)', text))
+    if not matches:
         return None
-    begin, end = found[-1].span(1)
+    begin, end = matches[-1].span(1)
     shares: dict[int, float] = {}
     for value, share in _values(list(_overlapping(tokens, begin, end))):
         shares[value] = shares.get(value, 0.0) + share
@@ -96,7 +96,7 @@ def _read(parts: Sequence[str]) -> int | None:
     return int(number[1]) if number and _DIGITS.search(parts[-1]) else None
 
 
-def _likely(said: _Said) -> dict[str, float]:
-    choices = [*(said.top_logprobs or []), said]
+def _likely(token: _Said) -> dict[str, float]:
+    choices = [*(token.top_logprobs or []), token]
     usable = [choice for choice in choices if not math.isnan(choice.logprob)]
     return {choice.token: math.exp(min(0.0, choice.logprob)) for choice in usable}

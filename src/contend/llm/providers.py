@@ -47,9 +47,9 @@ def _openai_endpoint(making: _Making) -> Endpoint:
 
 def _packaged_endpoint(making: _Making) -> Endpoint:
     own = {"base_url": making.config.base_url, "api_key": making.key}
-    given = {name: value for name, value in own.items() if value is not None}
+    parameters = {name: value for name, value in own.items() if value is not None}
     remedy = "check the model's name, and the variables that its package reads for address and key"
-    chats = PackagedChats(making.config.kind, given)
+    chats = PackagedChats(making.config.kind, parameters)
     return LangChainEndpoint(f"LangChain's {making.config.kind}", chats, remedy=remedy, **making.limits)
 
 

@@ -265,8 +265,8 @@ def _read_line(file: Path, number: int, line: str) -> RecordedReply:
     except ValidationError as error:
         fault = error.errors()[0]
         place = ".".join(map(str, fault["loc"])) or "line"
-        said = shorten(fault["msg"], 200)
-        raise InputError(f"replay {file}, line {number}: {place}: {said}; record the run anew") from error
+        fault_text = shorten(fault["msg"], 200)
+        raise InputError(f"replay {file}, line {number}: {place}: {fault_text}; record the run anew") from error
 
 
 def _add_line(file: Path, line: str) -> None:

@@ -123,8 +123,8 @@ def _refused_feature(error: openai.APIStatusError) -> type[ModelError] | None:
 
 
 def _said(error: openai.APIStatusError) -> str:
-    said = error.body.get("message") if isinstance(error.body, dict) else None
-    return str(said or error.message)
+    message = error.body.get("message") if isinstance(error.body, dict) else None
+    return str(message or error.message)
 
 
 def wanted_wait(headers: Mapping[str, str]) -> float | None:

@@ -124,15 +124,15 @@ ResearchOptions = _options_without(
 )
 
 
-def run_options(given: object) -> RunOptions:
+def run_options(values: object) -> RunOptions:
     """The options that a graph was given as its context, which may be some of a run's.
 
     In somebody else's graph the context is its parent's, and another one is no concern of ours.
     """
-    if isinstance(given, RunOptions):
-        return given
+    if isinstance(values, RunOptions):
+        return values
     return (
-        RunOptions.model_validate(given.model_dump(exclude_unset=True)) if isinstance(given, Record) else RunOptions()
+        RunOptions.model_validate(values.model_dump(exclude_unset=True)) if isinstance(values, Record) else RunOptions()
     )
 
 
@@ -193,12 +193,12 @@ class EvaluatorConfig(Record):
         names = [metric.name for metric in self.metrics]
         if len(set(names)) != len(names):
             raise ValueError(f"metrics: names must differ: {', '.join(names)}")
-        given = [metric.weight for metric in self.metrics if metric.weight is not None]
-        if given and len(given) != len(self.metrics):
+        weights = [metric.weight for metric in self.metrics if metric.weight is not None]
+        if weights and len(weights) != len(self.metrics):
             raise ValueError("metrics: give a weight to every metric or to none")
         tolerance = 0.001
-        if given and abs(sum(given) - 1) > tolerance:
-            raise ValueError(f"metrics: weights sum to {sum(given):g}, not to 1")
+        if weights and abs(sum(weights) - 1) > tolerance:
+            raise ValueError(f"metrics: weights sum to {sum(weights):g}, not to 1")
         return self
 
     @property

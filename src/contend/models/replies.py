@@ -88,8 +88,8 @@ def _chosen(count: int, *, most: int, others_dropped: bool = False) -> Any:  # n
     return _field(list[Literal[tuple(range(1, count + 1))]], [MaxLen(most), *read])  # type: ignore[misc]  # run time
 
 
-def _known(given: object, count: int) -> object:
-    return [one for one in given if one in range(1, count + 1)] if isinstance(given, list) else given
+def _known(numbers: object, count: int) -> object:
+    return [one for one in numbers if one in range(1, count + 1)] if isinstance(numbers, list) else numbers
 
 
 def _field(kind: object, limits: list[Any]) -> Any:  # noqa: ANN401 - a field made at run time
@@ -401,13 +401,13 @@ class TolerantReply(Reply):
 
     @model_validator(mode="before")
     @classmethod
-    def _read_as_meant(cls, given: object) -> object:
-        if not isinstance(given, dict):
-            return given
+    def _read_as_meant(cls, reply: object) -> object:
+        if not isinstance(reply, dict):
+            return reply
         empty = {str: "", bool: False}
         kinds = {name: field.annotation for name, field in cls.model_fields.items()}
         left_out = {name: empty[kind] for name, kind in kinds.items() if kind in empty}
-        return left_out | {name: _meant(value, cls.model_fields.get(name)) for name, value in given.items()}
+        return left_out | {name: _meant(value, cls.model_fields.get(name)) for name, value in reply.items()}
 
 
 def _meant(value: object, field: FieldInfo | None) -> object:
@@ -421,17 +421,17 @@ def _meant(value: object, field: FieldInfo | None) -> object:
     return next((choice for choice in choices if str(choice).casefold() == text.strip().casefold()), text)
 
 
-def _usable(part: type[TolerantReply], given: object, most: int) -> tuple[object, list[str]]:
+def _usable(part: type[TolerantReply], parts: object, most: int) -> tuple[object, list[str]]:
     """The parts of a list that can be read, and why the others cannot; all of it where none can."""
-    if given is None:
+    if parts is None:
         return [], []
-    if not isinstance(given, list):
-        return given, []
+    if not isinstance(parts, list):
+        return parts, []
     read: list[TolerantReply] = []
     faults: list[str] = []
-    for number, each in enumerate(given, start=1):
+    for number, each in enumerate(parts, start=1):
         try:
-            found = part.model_validate(each)
+            usable = part.model_validate(each)
         except ValidationError as error:
             fault = error.errors(include_url=False, include_input=False)[0]
             faults.append(f"number {number} cannot be read: {'.'.join(map(str, fault['loc']))}: {fault['msg']}")
@@ -439,8 +439,8 @@ def _usable(part: type[TolerantReply], given: object, most: int) -> tuple[object
         if len(read) == most:
             faults.append(f"number {number} is one more than {most}")
         else:
-            read.append(found)
-    return (read if read or not given else given), faults
+            read.append(usable)
+    return (read if read or not parts else parts), faults
 
 
 class InsightReply(TolerantReply):
@@ -467,12 +467,12 @@ class ReflectionReply(Reply):
 
     @model_validator(mode="before")
     @classmethod
-    def _parts_that_can_be_read(cls, given: object) -> object:
-        if not isinstance(given, dict):
-            return given
-        insights, _ = _usable(InsightReply, given.get("insights"), MOST_INSIGHTS)
-        tags, _ = _usable(BulletTagReply, given.get("bullet_evaluations"), MOST_TAGS)
-        return {**given, "insights": insights, "bullet_evaluations": tags}
+    def _parts_that_can_be_read(cls, reply: object) -> object:
+        if not isinstance(reply, dict):
+            return reply
+        insights, _ = _usable(InsightReply, reply.get("insights"), MOST_INSIGHTS)
+        tags, _ = _usable(BulletTagReply, reply.get("bullet_evaluations"), MOST_TAGS)
+        return {**reply, "insights": insights, "bullet_evaluations": tags}
 
 
 class DeltaReply(TolerantReply):
@@ -494,11 +494,11 @@ class CurationReply(Reply):
 
     @model_validator(mode="before")
     @classmethod
-    def _parts_that_can_be_read(cls, given: object) -> object:
-        if not isinstance(given, dict):
-            return given
-        operations, faults = _usable(DeltaReply, given.get("operations"), MOST_OPERATIONS)
-        return {**given, "operations": operations, "unreadable": faults}
+    def _parts_that_can_be_read(cls, reply: object) -> object:
+        if not isinstance(reply, dict):
+            return reply
+        operations, faults = _usable(DeltaReply, reply.get("operations"), MOST_OPERATIONS)
+        return {**reply, "operations": operations, "unreadable": faults}
 
 
 class AnswerReply(TolerantReply):

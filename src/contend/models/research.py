@@ -210,7 +210,7 @@ class Draft(Record):
             name: [each for each in getattr(self, name) if not unwanted(each)]
             for name in ("summary", "findings", "limits")
         }
-        sections = [kept for section in self.sections if (kept := _section_without(section, unwanted))]
+        sections = [rest for section in self.sections if (rest := _section_without(section, unwanted))]
         left = [*parts["summary"], *parts["findings"], *(each for section in sections for each in section.statements())]
         if not left:
             return None
@@ -234,7 +234,7 @@ def statements_of(block: Paragraph | ItemList | Table) -> list[CitedSentence]:
 
 
 def _section_without(section: Section, unwanted: Callable[[CitedSentence], bool]) -> Section | None:
-    blocks = [kept for block in section.blocks if (kept := _block_without(block, unwanted))]
+    blocks = [rest for block in section.blocks if (rest := _block_without(block, unwanted))]
     return section.model_copy(update={"blocks": blocks}) if blocks else None
 
 

@@ -74,10 +74,10 @@ def content_words(text: str) -> dict[str, str]:
 
     Of Japanese, kanji and katakana count: what stands between them is grammar.
     """
-    found: dict[str, str] = {}
+    words: dict[str, str] = {}
     for run in _JAPANESE.findall(normalized(text)):
-        found |= {pair: pair for pair in map("".join, pairwise(run))} or {run: run}
-    return found | _words(text)
+        words |= {pair: pair for pair in map("".join, pairwise(run))} or {run: run}
+    return words | _words(text)
 
 
 def words_of(run: str, wanted: frozenset[str]) -> list[tuple[bool, str]]:
@@ -101,11 +101,11 @@ def _all_words(text: str) -> dict[str, str]:
 
 
 def _words(text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    words: dict[str, str] = {}
     for word in _WORD.findall(normalized(text)):
         for term in terms(word):
-            found.setdefault(term, word.lower())
-    return found
+            words.setdefault(term, word.lower())
+    return words
 
 
 @dataclass(frozen=True)
@@ -132,12 +132,12 @@ class _Corpus:
         """In how many units each term stands."""
         return Counter(term for own, around in zip(self.own, self.around, strict=True) for term in {*own, *around})
 
-    def weights(self, asked: dict[str, str]) -> dict[str, float]:
+    def weights(self, words_asked: dict[str, str]) -> dict[str, float]:
         """How much of the part each of its terms is: rare and telling words most."""
-        lengths = self._lengths([*asked.values()])
+        lengths = self._lengths([*words_asked.values()])
         return {
             term: math.log(1 + len(self.units) / max(1, self.counts[term])) * length
-            for term, length in zip(asked, lengths, strict=True)
+            for term, length in zip(words_asked, lengths, strict=True)
         }
 
     def _lengths(self, words: Sequence[str]) -> list[float]:
@@ -153,12 +153,12 @@ class _Corpus:
             if each.kind == unit.kind and each.group == unit.group and each.source is unit.source
         ]
 
-    def likeness(self, asked: dict[str, str]) -> dict[str, dict[str, float]]:
+    def likeness(self, words_asked: dict[str, str]) -> dict[str, dict[str, float]]:
         """For each English term of the part the corpus's words of like meaning: `cost` and `price`."""
         import numpy as np  # noqa: PLC0415 - heavy, and not needed by most commands
 
         known = {term: word for each in (*self.own, *self.around) for term, word in each.items() if word.isascii()}
-        words = {term: word for term, word in asked.items() if word.isascii() and word.isalpha()}
+        words = {term: word for term, word in words_asked.items() if word.isascii() and word.isalpha()}
         known = {term: word for term, word in known.items() if word.isalpha()}
         if not known or not words:
             return {}
@@ -214,28 +214,31 @@ def _answer(part: str, corpus: _Corpus, threshold: float) -> Answer:
     words = content_words(part)
     if not corpus.units or not words:
         return Answer(part, [], [])
-    asked = _Asked(corpus, corpus.weights(words), corpus.likeness(words))
-    shares = {hit.index: asked.shares(hit.index) for hit in corpus.index.search(part, _CANDIDATES)}
-    order = sorted(shares, key=lambda place: -asked.coverage(shares[place]))
+    part_words = _Asked(corpus, corpus.weights(words), corpus.likeness(words))
+    shares = {hit.index: part_words.shares(hit.index) for hit in corpus.index.search(part, _CANDIDATES)}
+    order = sorted(shares, key=lambda place: -part_words.coverage(shares[place]))
 
     def quotes(places: Sequence[int]) -> list[Quote]:
-        return [asked.quote(place, shares.get(place) or asked.shares(place)) for place in _with_lists(asked, places)]
+        return [
+            part_words.quote(place, shares.get(place) or part_words.shares(place))
+            for place in _with_lists(part_words, places)
+        ]
 
-    best = asked.coverage(shares[order[0]]) if order else 0.0
+    best = part_words.coverage(shares[order[0]]) if order else 0.0
     if best < threshold:
         return Answer(part, [], quotes(order[:MOST_NEAREST]))
-    alike = [place for place in order if asked.coverage(shares[place]) >= max(threshold, _NEAR * best)]
-    places = list(dict.fromkeys([*_complete(asked, order, shares), *alike]))
+    alike = [place for place in order if part_words.coverage(shares[place]) >= max(threshold, _NEAR * best)]
+    places = list(dict.fromkeys([*_complete(part_words, order, shares), *alike]))
     return Answer(part, quotes(places[:MOST_QUOTES]), [])
 
 
-def _complete(asked: _Asked, order: Sequence[int], shares: dict[int, dict[str, float]]) -> list[int]:
+def _complete(part_words: _Asked, order: Sequence[int], shares: dict[int, dict[str, float]]) -> list[int]:
     """The best unit, and those that say much of what is asked about and is in none before them."""
-    had = dict.fromkeys(asked.weights, 0.0)
+    had = dict.fromkeys(part_words.weights, 0.0)
     chosen: list[int] = []
     while len(chosen) < MOST_QUOTES:
-        best = max(order, key=lambda place: asked.coverage(_gain(shares[place], had)))
-        if asked.coverage(_gain(shares[best], had)) < _GAIN:
+        best = max(order, key=lambda place: part_words.coverage(_gain(shares[place], had)))
+        if part_words.coverage(_gain(shares[best], had)) < _GAIN:
             break
         chosen.append(best)
         had = {term: max(share, shares[best][term]) for term, share in had.items()}
@@ -246,14 +249,14 @@ def _gain(shares: dict[str, float], had: dict[str, float]) -> dict[str, float]:
     return {term: max(0.0, share - had[term]) for term, share in shares.items()}
 
 
-def _with_lists(asked: _Asked, places: Sequence[int]) -> list[int]:
+def _with_lists(part_words: _Asked, places: Sequence[int]) -> list[int]:
     """The places, and the whole list of each item whose leading line was asked about."""
-    kept: list[int] = []
+    places_shown: list[int] = []
     for place in places:
-        unit = asked.corpus.units[place]
-        whole = unit.kind == "item" and not asked.weights.keys().isdisjoint(terms(unit.lead))
-        kept += asked.corpus.list_of(place)[:MOST_OF_A_LIST] if whole else [place]
-    return [*dict.fromkeys(kept)]
+        unit = part_words.corpus.units[place]
+        whole = unit.kind == "item" and not part_words.weights.keys().isdisjoint(terms(unit.lead))
+        places_shown += part_words.corpus.list_of(place)[:MOST_OF_A_LIST] if whole else [place]
+    return [*dict.fromkeys(places_shown)]
 
 
 _QUESTION_END = re.compile(r"(?<=[?？])(?![?？])[\s\u3000]*")
@@ -265,8 +268,8 @@ def parts_of(question: str) -> list[str]:
     A line that only leads in, as in `Tell me:`, is no part.
     """
     lines = [line for line in clean(question).splitlines() if line.strip()]
-    found = [part for line in lines for part in _QUESTION_END.split(without_item_mark(line.strip()))]
-    parts = [part.strip() for part in found if terms(part) and not part.rstrip().endswith((":", "："))]
-    asked = [part for part in parts if part.endswith(("?", "？"))]
+    pieces = [part for line in lines for part in _QUESTION_END.split(without_item_mark(line.strip()))]
+    parts = [part.strip() for part in pieces if terms(part) and not part.rstrip().endswith((":", "："))]
+    questions = [part for part in parts if part.endswith(("?", "？"))]
     # Where some parts ask and others only tell, what tells is background.
-    return list(dict.fromkeys(asked or parts)) or [" ".join(clean(question).split())]
+    return list(dict.fromkeys(questions or parts)) or [" ".join(clean(question).split())]

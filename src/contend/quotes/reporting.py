@@ -30,14 +30,14 @@ def quoted_report(question: str, answers: Sequence[Answer], language: Language) 
     """The quotes as a report like any: what was found, the best quote of each part, all quotes, what is missing."""
     numbers = _numbers(answers)
     words = WORDS[language]
-    found = [answer for answer in answers if answer.quotes]
-    findings = [f"{_finding(answer.quotes[0])} [{numbers[answer.quotes[0].unit.source.url]}]" for answer in found]
+    answered = [answer for answer in answers if answer.quotes]
+    findings = [f"{_finding(answer.quotes[0])} [{numbers[answer.quotes[0].unit.source.url]}]" for answer in answered]
     limits = [
         f"- {words.part_unanswered.format(part=_inline(_shown(part), frozenset()))}" for part in unanswered(answers)
     ]
     return ResearchReport(
         theme=title_of(question),
-        executive_summary=_summary(found, len(answers), language),
+        executive_summary=_summary(answered, len(answers), language),
         key_findings=findings[:_MOST_FINDINGS] or [words.nothing_answered],
         detailed_analysis="\n\n".join(block for answer in answers for block in _part(answer, numbers, language)),
         constraints_and_challenges="\n".join(limits),
@@ -149,10 +149,10 @@ def _inline(text: str, words: frozenset[str]) -> str:
 
 def _emphasized(text: str, words: frozenset[str]) -> str:
     shown, end = "", 0
-    for found in _WORDS.finditer(text):
-        shown += _inert(text[end : found.start()])
-        shown += "".join(f"**{run}**" if strong else run for strong, run in words_of(found[0], words))
-        end = found.end()
+    for match in _WORDS.finditer(text):
+        shown += _inert(text[end : match.start()])
+        shown += "".join(f"**{run}**" if strong else run for strong, run in words_of(match[0], words))
+        end = match.end()
     return shown + _inert(text[end:])
 
 

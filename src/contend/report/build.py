@@ -37,11 +37,11 @@ class _Sources(NamedTuple):
 
     @classmethod
     def of(cls, draft: Draft, passages: Sequence[Passage], results: Sequence[SearchResult]) -> "_Sources":
-        found = _by_url(results, passages)
+        by_url = _by_url(results, passages)
         cited = {passage for sentence in draft.sentences() for passage in sentence.passages}
         texts = (f"{passage.title}\n{passage.text}" for passage in passages if passage.id in cited)
         known = {address for text in texts for address in addresses(text)}
-        return cls(found, {passage.id: passage.url for passage in passages}, known | found.keys())
+        return cls(by_url, {passage.id: passage.url for passage in passages}, known | by_url.keys())
 
     def urls(self, passages: Sequence[str]) -> list[str]:
         urls = (self.url_of.get(passage, "") for passage in passages)
@@ -165,13 +165,13 @@ def _by_url(results: Sequence[SearchResult], passages: Sequence[Passage]) -> dic
     texts = [(result.url, text) for result in results for text in (result.title, result.summary)]
     read = [(passage.url, passage.text) for passage in passages]
     planted = Planted([*texts, *read], speaking={passage.url for passage in passages if passage.speaks_to_ai})
-    found: dict[str, SearchResult] = {}
+    sources: dict[str, SearchResult] = {}
     for result in results:
         said = plain_title(result.title)
         title = said if said and not planted.in_sentence(said) else result.url[:500]
         shown = {"title": title, "summary": without_sentences(result.summary, planted.in_sentence) or title}
-        found.setdefault(result.url, result.model_copy(update=shown))
-    return found
+        sources.setdefault(result.url, result.model_copy(update=shown))
+    return sources
 
 
 _LETTER_STOPS = re.compile(r"(?:\b[^\W\d_]\.){2}\Z")
@@ -184,7 +184,7 @@ def _marked(text: str, marks: str) -> str:
     marks = f" {marks}" if marks and not japanese else marks
     if _CLOSED.search(text):
         return text + marks
-    said = text.rstrip(SENTENCE_STOPS)
-    if said != text and not _LETTER_STOPS.search(text):
-        return said + marks + text[len(said) :]
+    sentence = text.rstrip(SENTENCE_STOPS)
+    if sentence != text and not _LETTER_STOPS.search(text):
+        return sentence + marks + text[len(sentence) :]
     return text.rstrip(" ,;:、，；：") + marks + ("。" if japanese else ".")

@@ -125,11 +125,11 @@ class _Reader:
         return [part for part in parts if part.blocks]
 
     def _as_mark(self, link: re.Match[str]) -> str:
-        said, address = link[1], without_tail(link[2])
+        label, address = link[1], without_tail(link[2])
         if address not in self._linked:
             self._linked[address] = next(self._numbers)
-            self._entries[self._linked[address]] = Reference(said or address, address)
-        return f"{'' if _NUMBER.fullmatch(said) else said}[{self._linked[address]}]"
+            self._entries[self._linked[address]] = Reference(label or address, address)
+        return f"{'' if _NUMBER.fullmatch(label) else label}[{self._linked[address]}]"
 
     def _open(self, parts: list[_Part], node: SyntaxTreeNode) -> None:
         heading = without_marks(_content(node))
@@ -168,25 +168,25 @@ class _Reader:
 
     def _sentences(self, text: str) -> list[CitedSentence]:
         """Marks that stand alone after a full stop belong to what goes before them."""
-        found: list[CitedSentence] = []
+        sentences: list[CitedSentence] = []
         for each in split_sentences(text):
             sentence = self._statement(each)
             if sentence is not None:
-                found.append(sentence)
-            elif found:
-                passages = list(dict.fromkeys([*found[-1].passages, *self._cited(each)]))
-                found[-1] = found[-1].model_copy(update={"passages": passages})
-        return found
+                sentences.append(sentence)
+            elif sentences:
+                passages = list(dict.fromkeys([*sentences[-1].passages, *self._cited(each)]))
+                sentences[-1] = sentences[-1].model_copy(update={"passages": passages})
+        return sentences
 
     def _statement(self, text: str) -> CitedSentence | None:
-        said = without_marks(without_item_mark(text)).strip()
-        return CitedSentence(text=said, passages=self._cited(text)) if re.search(r"\w", said) else None
+        statement = without_marks(without_item_mark(text)).strip()
+        return CitedSentence(text=statement, passages=self._cited(text)) if re.search(r"\w", statement) else None
 
     def _cited(self, text: str) -> list[str]:
         """The keys of what a text cites."""
         plain = without_code(text)
         keys = [self._key(int(number)) for number in MARK.findall(plain)]
-        for address in (without_tail(found[0]) for found in ADDRESS.finditer(plain)):
+        for address in (without_tail(match[0]) for match in ADDRESS.finditer(plain)):
             keys.append(address)
             self.references.setdefault(address, Reference(address, address))
         return list(dict.fromkeys(keys))

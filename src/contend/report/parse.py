@@ -139,10 +139,10 @@ def _title(entry: str, end: int) -> str:
 
 
 def _labelled(entry: str, label: str) -> str | None:
-    found = re.search(rf"^[ \t]*- {label}: (.+)$", entry, re.MULTILINE)
-    return found[1].strip() if found else None
+    match = re.search(rf"^[ \t]*- {label}: (.+)$", entry, re.MULTILINE)
+    return match[1].strip() if match else None
 
 
 def _generated_at(text: str) -> datetime:
-    found = GENERATED.search(text)
-    return datetime.strptime(found[1], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC) if found else utc_now()
+    match = GENERATED.search(text)
+    return datetime.strptime(match[1], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC) if match else utc_now()

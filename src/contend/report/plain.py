@@ -95,29 +95,29 @@ def _cited_by_code(text: str, known: set[str], language: Language) -> str:
     )
 
 
-def _without_mark(found: re.Match[str], source: str) -> str:
+def _without_mark(match: re.Match[str], source: str) -> str:
     """Nothing, or a noun where the mark stood for one; brackets with a 0 are no mark: no list begins with it."""
-    if any(int(number) == 0 for number in re.findall(r"\d+", found[0])):
-        return found[0]
-    text, begin, end = found.string, found.start(), found.end()
+    if any(int(number) == 0 for number in re.findall(r"\d+", match[0])):
+        return match[0]
+    text, begin, end = match.string, match.start(), match.end()
     before = text[max(0, begin - 40) : begin]
-    if found[0].lstrip()[0] in "(（" or not any(
+    if match[0].lstrip()[0] in "(（" or not any(
         noun.search(before) and goes_on.match(text, end) for noun, goes_on in _STANDS_FOR_A_NOUN
     ):
         return " " if before.endswith("\x01") and text.startswith("\x00", end) else ""
-    gap = " " if found[0].startswith(" ") else ""
+    gap = " " if match[0].startswith(" ") else ""
     return gap + (source if before.strip() else source.capitalize())
 
 
-def _unlinked(found: re.Match[str]) -> str:
-    label, target = found[1].strip(), found[2]
+def _unlinked(match: re.Match[str]) -> str:
+    label, target = match[1].strip(), match[2]
     if not ADDRESS.match(target):
-        return found[0]
+        return match[0]
     return target if label in {"", target} else f"{label} ({target})"
 
 
-def _bare(found: re.Match[str]) -> str:
-    return found[1] if ADDRESS.match(found[1]) else found[0]
+def _bare(match: re.Match[str]) -> str:
+    return match[1] if ADDRESS.match(match[1]) else match[0]
 
 
 def _known_address(address: str, known: set[str], nowhere: str) -> str:
@@ -130,22 +130,22 @@ def _escaped(text: str) -> str:
     return _OPENS_BLOCK.sub(r"\1\\", _ESCAPED_OR_LIVE.sub(_escape, text).strip(), count=1)
 
 
-def _escape(found: re.Match[str]) -> str:
-    live = found[0]
+def _escape(match: re.Match[str]) -> str:
+    live = match[0]
     if live == "<":
-        return _tag(found)
+        return _tag(match)
     if live == "]":
         return "]\\"
     return live if len(live) == len("\\*") else f"\\{live}"
 
 
-def _tag(found: re.Match[str]) -> str:
-    return "<" if _is_type(found) else "\\<"
+def _tag(match: re.Match[str]) -> str:
+    return "<" if _is_type(match) else "\\<"
 
 
-def _is_type(found: re.Match[str]) -> bool:
+def _is_type(match: re.Match[str]) -> bool:
     """Whether what begins here is `<String>` or a comparison, and not an element of HTML."""
-    name = _TYPE.match(found.string, found.start())
+    name = _TYPE.match(match.string, match.start())
     return name is not None and not (name[2] == ">" and name[1].lower() in _ELEMENTS.split("|"))
 
 

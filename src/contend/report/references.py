@@ -104,14 +104,14 @@ def _entries(lines: list[str], begin: int, end: int) -> Iterator[_Entry]:
 
 
 def _address(entry: str) -> str:
-    found = ADDRESS.search(entry)
-    if found is None:
+    match = ADDRESS.search(entry)
+    if match is None:
         return ""
-    address, key = without_tail(found[0]), address_key(found[0])
+    address, key = without_tail(match[0]), address_key(match[0])
     if key.startswith("doi:"):
         return f"https://doi.org/{key.removeprefix('doi:')}"
     return address if "://" in address else f"https://{address.lstrip('/')}"
 
 
-def _singly(found: re.Match[str]) -> str:
-    return "".join(f"[{number}]" for number in re.findall(r"\d+", found[1]))
+def _singly(match: re.Match[str]) -> str:
+    return "".join(f"[{number}]" for number in re.findall(r"\d+", match[1]))

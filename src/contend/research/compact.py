@@ -189,5 +189,5 @@ async def _at_hand(services: Services, state: ResearchState) -> list[PassageAtHa
     if "local" not in searched_sources(state):
         return []
     source = await services.sources.ready("local", state["options"]["documents"], state["execution_id"])
-    found = await source.search(state["theme"], limit=AT_HAND)
-    return [PassageAtHand(title=hit.result.title, text=shorten(hit.text, AT_HAND_CHARACTERS)) for hit in found]
+    hits = await source.search(state["theme"], limit=AT_HAND)
+    return [PassageAtHand(title=hit.result.title, text=shorten(hit.text, AT_HAND_CHARACTERS)) for hit in hits]

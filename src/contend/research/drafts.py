@@ -86,9 +86,9 @@ def revised(
     for change in reply.sections:
         number = change.number if change.number in sections else max(sections, default=0) + 1
         sections[number] = _section(change.section, ids) if change.section else None
-    kept = [section for section in sections.values() if section]
+    remaining = [section for section in sections.values() if section]
     used = list(dict.fromkeys([*draft.bullets_used, *_used(reply.lessons, bullets)]))
-    return draft.model_copy(update={**changed, "sections": kept or draft.sections, "bullets_used": used})
+    return draft.model_copy(update={**changed, "sections": remaining or draft.sections, "bullets_used": used})
 
 
 def faults_of_report(reply: ReportReply, offered: int, guard: Guard | None = None) -> str:

@@ -109,9 +109,9 @@ def seated(pool: Sequence[Evidence], queries: Collection[str] | None = None) -> 
             if queries is None or query in queries:
                 by_query.setdefault(query, []).append(each)
     rows = [
-        [each for each in sorted(found, key=_place_in(query)) if each["tokens"] >= LEAST_TOKENS][:SEATS_A_QUERY]
-        or sorted(found, key=_place_in(query))[:1]
-        for query, found in by_query.items()
+        [each for each in sorted(hits, key=_place_in(query)) if each["tokens"] >= LEAST_TOKENS][:SEATS_A_QUERY]
+        or sorted(hits, key=_place_in(query))[:1]
+        for query, hits in by_query.items()
     ]
     return [each for row in zip_longest(*rows) for each in row if each is not None]
 

@@ -305,12 +305,12 @@ def _new_numbers(state: ResearchState) -> list[int]:
 
 
 def _searches(pool: EvidencePool) -> list[SearchMade]:
-    found: dict[str, list[str]] = {query: [] for query in pool["searches"]}
+    documents: dict[str, list[str]] = {query: [] for query in pool["searches"]}
     for passage in pool["passages"]:
         for query in passage["queries"]:
-            if passage["title"] not in found.setdefault(query, []):
-                found[query].append(passage["title"])
-    return [SearchMade(query=query, titles="; ".join(titles[:6])) for query, titles in found.items()]
+            if passage["title"] not in documents.setdefault(query, []):
+                documents[query].append(passage["title"])
+    return [SearchMade(query=query, titles="; ".join(titles[:6])) for query, titles in documents.items()]
 
 
 async def _catalogue(services: Services, state: ResearchState) -> dict[str, Any]:

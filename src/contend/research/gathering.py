@@ -47,17 +47,17 @@ def grown_pool(
 
     `whole`: the sections of documents that are read whole, in order; they come first.
     """
-    found = [*whole, *state.get("found", [])]
+    hits = [*whole, *state.get("found", [])]
     results = {canonical_url(result["url"]): result for result in pool["results"]}
     summarized_by, searches = dict(pool["summarized_by"]), {**dict.fromkeys(queries, 0), **pool["searches"]}
-    for hit in found:
+    for hit in hits:
         result = titled(hit["result"]).model_dump(mode="json", exclude_none=True)
         summarized_by.setdefault(results.setdefault(canonical_url(result["url"]), result)["url"], hit["text"])
         if hit["query"]:
             searches[hit["query"]] = searches.get(hit["query"], 0) + 1
     weights = source_weights(state)
     return {
-        "passages": grown(pool["passages"], (_evidence(hit, results, weights) for hit in found)),
+        "passages": grown(pool["passages"], (_evidence(hit, results, weights) for hit in hits)),
         "results": list(results.values()),
         "summarized_by": summarized_by,
         "searches": searches,
@@ -110,12 +110,12 @@ def chosen_ids(reply: ChoiceReply, shown: Sequence[Evidence], *, tokens: int) ->
 def within(pool: EvidencePool, ids: Sequence[str], *, tokens: int) -> list[str]:
     """The leading ids whose passages fit."""
     sizes = {each["id"]: each["tokens"] for each in pool["passages"]}
-    kept = []
+    chosen_ids_within = []
     for each in dict.fromkeys(ids):
         if each in sizes and sizes[each] <= tokens:
-            kept.append(each)
+            chosen_ids_within.append(each)
             tokens -= sizes[each]
-    return kept
+    return chosen_ids_within
 
 
 def passages_of(pool: EvidencePool, ids: Sequence[str]) -> list[Passage]:

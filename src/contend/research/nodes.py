@@ -177,8 +177,8 @@ class ResearchNodes:
         page = await self.services.sources.full_texts.read(url)
         nearest = nearest_passages(task, page, await self.services.documents.get(task["summary"]))
         ids = await self.services.documents.put_many([text for text, _ in nearest])
-        found = [{**hit, "text": document} for (_, hit), document in zip(nearest, ids, strict=True)]
-        return {"found": found, "read": [{"url": url, "problem": ""}]}
+        hits = [{**hit, "text": document} for (_, hit), document in zip(nearest, ids, strict=True)]
+        return {"found": hits, "read": [{"url": url, "problem": ""}]}
 
     async def leave_unread(self, task: PageTask, error: NodeError) -> Command[Literal["collect"]]:
         """A page that cannot be read is noted; its summary stands, and the other pages go on."""

@@ -19,13 +19,13 @@ _ALONE = (
 class Guard:
     """The passages that a draft is written from, and what those of them want that speak to AI systems."""
 
-    def __init__(self, offered: Sequence[Passage], asked: str) -> None:
+    def __init__(self, offered: Sequence[Passage], request: str) -> None:
         """`offered` with their texts; `asked`: the question and what its reader asks of the report."""
         self._offered = {passage.id: passage for passage in offered}
         self._numbered = [*offered]
         speaking = {passage.url for passage in offered if passage.speaks_to_ai}
         texts = [(passage.url, f"{passage.heading}\n\n{passage.text}") for passage in offered]
-        self._planted = Planted(texts, speaking=speaking, asked=asked)
+        self._planted = Planted(texts, speaking=speaking, asked=request)
 
     def fault(self, text: str, numbers: Sequence[int]) -> str:
         """What is wrong with a statement that rests on passages by these numbers; "" if nothing is."""
@@ -61,13 +61,13 @@ def without_planted(draft: Draft, guard: Guard) -> Draft:
         DraftError: nothing else is left of it.
     """
     repeated = [each for each in draft.sentences() if guard.repeats(each)]
-    kept = draft.without(guard.repeats) if repeated else draft
-    if kept is None:
+    rest = draft.without(guard.repeats) if repeated else draft
+    if rest is None:
         raise DraftError("the writer's draft says nothing but what orders in its sources want; leave those sources out")
-    sections = [_with_heading(section, guard) for section in kept.sections]
+    sections = [_with_heading(section, guard) for section in rest.sections]
     title = "" if guard.in_heading(draft.title) else draft.title
     withheld = list(dict.fromkeys([*draft.withheld, *map(guard.source_of, repeated)]))
-    return kept.model_copy(update={"title": title, "sections": sections, "withheld": withheld})
+    return rest.model_copy(update={"title": title, "sections": sections, "withheld": withheld})
 
 
 def _with_heading(section: Section, guard: Guard) -> Section:

@@ -104,8 +104,8 @@ async def _found(services: Services, state: ResearchState) -> list[Found]:
     return list({(hit.result.url, hit.heading, hit.text): hit for hit in hits}.values())
 
 
-def _answers(question: str, found: Sequence[Found]) -> list[Answer]:
-    sources = [SourceText(hit.result.url, hit.result.title, hit.heading, hit.text) for hit in found]
+def _answers(question: str, hits: Sequence[Found]) -> list[Answer]:
+    sources = [SourceText(hit.result.url, hit.result.title, hit.heading, hit.text) for hit in hits]
     return answers_of(question, units_of(sources))
 
 
@@ -135,8 +135,8 @@ async def _submission(
 def _draft(answers: Sequence[Answer], ids: dict[Unit, list[str]], summary: str) -> Draft:
     """The quotes as a draft has them: the best of each part as findings, all of them as sections."""
     opening = [CitedSentence(text=summary, kind="judgement")]
-    found = [answer.quotes[0].unit for answer in answers if answer.quotes]
-    findings = [CitedSentence(text=said_by(unit), passages=ids[unit]) for unit in found]
+    units = [answer.quotes[0].unit for answer in answers if answer.quotes]
+    findings = [CitedSentence(text=said_by(unit), passages=ids[unit]) for unit in units]
     sections = [
         Section(
             heading=answer.part,

@@ -69,10 +69,10 @@ def _hit_of(task: PageTask, piece: Piece, query: str, place: int) -> dict[str, A
     }
 
 
-def unread_pages(state: ResearchState, results: Sequence[Mapping[str, Any]], kept: Submission | None) -> dict[str, str]:
+def unread_pages(state: ResearchState, results: Sequence[Mapping[str, Any]], best: Submission | None) -> dict[str, str]:
     """The reason by address for each of the results that should have been read in full and was not."""
     tried = {item["url"]: item["problem"] for item in state.get("read", [])}
-    known = {**(kept.unread if kept else {}), **state.get("unread", {}), **tried}
+    known = {**(best.unread if best else {}), **state.get("unread", {}), **tried}
     reasons = {canonical_url(url): reason for url, reason in known.items()}
     return {result["url"]: reason for result in results if (reason := reasons.get(canonical_url(result["url"])))}
 

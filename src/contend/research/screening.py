@@ -39,9 +39,9 @@ async def screened(
     """
     new = [each for each in pool["passages"] if "speaks_to_ai" not in each]
     texts = await services.documents.get_many(each["id"] for each in new)
-    found = await asyncio.to_thread(_screen, new, texts)
-    named, usage = await _asked(services, state, found.doubtful)
-    signals = {**found.signals, **{each: [BY_MODEL] for each in named}}
+    screened_by_code = await asyncio.to_thread(_screen, new, texts)
+    named, usage = await _asked(services, state, screened_by_code.doubtful)
+    signals = {**screened_by_code.signals, **{each: [BY_MODEL] for each in named}}
     known = [each for each in pool["passages"] if each.get("speaks_to_ai") or each["id"] in signals]
     urls = {each["url"] for each in known}
     passages: list[Evidence] = [
@@ -53,7 +53,7 @@ async def screened(
 
 def _screen(new: Sequence[Evidence], texts: dict[str, str]) -> _Screened:
     whole = [(each, f"{each['title']}\n\n{each['heading']}\n\n{texts[each['id']]}") for each in new]
-    signals = {each["id"]: found for each, text in whole if (found := certain_signals(text))}
+    signals = {each["id"]: names for each, text in whole if (names := certain_signals(text))}
     speaking = {each["url"] for each in new if each["id"] in signals}
     doubtful = [(each, text) for each, text in whole if each["url"] not in speaking and worth_asking(text)]
     return _Screened(signals, [(each, excerpt_of(text)) for each, text in doubtful[:MOST_ASKED]])
@@ -68,11 +68,11 @@ async def _asked(
     # In the order of ids, so that teams that found the same in another order share the call.
     ordered = sorted(doubtful, key=lambda each: each[0]["id"])
     prompt = InjectionPrompt(excerpts=[Excerpt(number=place, text=text) for place, (_, text) in enumerate(ordered, 1)])
-    asked, model = _scope(state, [each for each, _ in ordered]), await agent(services, state, "reviewer")
-    calls, key = (await services.run(state)).screened, asked.call_key(prompt.prompt_name)
+    scope, model = _scope(state, [each for each, _ in ordered]), await agent(services, state, "reviewer")
+    calls, key = (await services.run(state)).screened, scope.call_key(prompt.prompt_name)
     first = key not in calls
     if first:
-        calls[key] = asyncio.ensure_future(model.structured(prompt, InjectionReply, scope=asked))
+        calls[key] = asyncio.ensure_future(model.structured(prompt, InjectionReply, scope=scope))
         calls[key].add_done_callback(lambda call: _forget_failed(calls, key, call))
     try:
         # Shielded: a team that is cancelled while it waits does not take the answer from the others.

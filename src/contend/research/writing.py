@@ -55,8 +55,8 @@ class WritingNodes:
 
     async def write_section(self, task: SectionTask) -> ResearchUpdate:
         """One section of a long report."""
-        kept = await (await self.services.run(task)).documents.get(task["research"])
-        state: ResearchState = json.loads(kept)
+        part = await (await self.services.run(task)).documents.get(task["research"])
+        state: ResearchState = json.loads(part)
         offered = await passages_at_work(self.services, state)
         return {"written_sections": [await full.write_section(self.services, state, task["number"], offered)]}
 
@@ -149,11 +149,11 @@ _LEAST_TERMS = 2
 
 def without_instructions(feedback: str, instructions: str) -> str:
     """A reviewer's feedback without sentences of its own instructions: small models repeat them as their verdict."""
-    given = squeezed(instructions)
+    instruction_text = squeezed(instructions)
 
     def echoed(sentence: str) -> bool:
         plain = without_item_mark(sentence)
-        return _key(plain) in given and len(set(terms(plain))) >= _LEAST_TERMS
+        return _key(plain) in instruction_text and len(set(terms(plain))) >= _LEAST_TERMS
 
     lines = (without_sentences(line, echoed) for line in feedback.splitlines())
     return "\n".join(line for line in lines if line.strip())
@@ -226,15 +226,15 @@ def _found_by(state: ResearchState, pool: EvidencePool) -> dict[str, str]:
     """The search that found each cited passage best."""
     placed = Draft.model_validate(state["draft_report"]).placed()
     cited = {passage for each in placed for passage in each.sentence.passages}
-    found = [each for each in pool["passages"] if each["id"] in cited and each["queries"]]
-    return {each["id"]: min(each["queries"], key=lambda query: each["queries"][query]) for each in found}
+    passages = [each for each in pool["passages"] if each["id"] in cited and each["queries"]]
+    return {each["id"]: min(each["queries"], key=lambda query: each["queries"][query]) for each in passages}
 
 
 def speaking_of(pool: EvidencePool) -> dict[str, list[str]]:
     """By the address of each document that speaks to AI systems, the signals by which it is known."""
-    found: dict[str, list[str]] = {}
+    by_address: dict[str, list[str]] = {}
     for each in pool["passages"]:
         if each.get("speaks_to_ai"):
-            known = found.setdefault(each["url"], [])
+            known = by_address.setdefault(each["url"], [])
             known += [name for name in each.get("signals", []) if name not in known]
-    return found
+    return by_address

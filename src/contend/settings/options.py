@@ -33,11 +33,11 @@ def environment_options(environment: Mapping[str, str | None] | None = None) -> 
     Raises:
         InputError: a value is not usable; names the variable.
     """
-    given = {**dotenv_values(".env"), **os.environ} if environment is None else environment
+    variables = {**dotenv_values(".env"), **os.environ} if environment is None else environment
     values = {
         name: _from_text(value, field.annotation)
         for name, field in RunOptions.model_fields.items()
-        if (value := given.get(f"CONTEND_{name.upper()}"))
+        if (value := variables.get(f"CONTEND_{name.upper()}"))
     }
     return checked(RunOptions, values, "environment CONTEND_")
 

@@ -55,11 +55,11 @@ class ArxivSource:
         Raises:
             SourceError: arXiv refused, failed or gave no whole answer in time.
         """
-        asked = as_search_query(query)
-        if not asked or limit < 1:
+        terms = as_search_query(query)
+        if not terms or limit < 1:
             return []
         most = min(limit, _MOST_RESULTS)
-        return [*await self._answers.get((asked, most), partial(self._ask, asked, most))]
+        return [*await self._answers.get((terms, most), partial(self._ask, terms, most))]
 
     async def in_turn(self, attempt: Callable[[], T]) -> T:
         """What another call to arXiv gives, made on a thread when it is its turn; its errors pass through."""
@@ -72,22 +72,22 @@ class ArxivSource:
         paper = _PAPER.match(url)
         return f"{self._base_url}/pdf/{paper[1]}" if paper else None
 
-    async def _ask(self, asked: str, limit: int) -> list[Found]:
+    async def _ask(self, terms: str, limit: int) -> list[Found]:
         papers = await self._line.call(
-            partial(self._papers, asked, limit), interval_seconds=self._interval, deadline_seconds=self._deadline
+            partial(self._papers, terms, limit), interval_seconds=self._interval, deadline_seconds=self._deadline
         )
-        found = [_as_found(paper, 1 - place / limit) for place, paper in enumerate(papers)]
-        usable = [each for each in found if each is not None]
-        self.left_out += len(found) - len(usable)
-        if len(found) > len(usable):
-            _logger.info("arXiv: %d of %d results had no abstract or address", len(found) - len(usable), len(found))
+        results = [_as_found(paper, 1 - place / limit) for place, paper in enumerate(papers)]
+        usable = [each for each in results if each is not None]
+        self.left_out += len(results) - len(usable)
+        if len(results) > len(usable):
+            _logger.info("arXiv: %d of %d results had no abstract or address", len(results) - len(usable), len(results))
         return usable
 
-    def _papers(self, asked: str, limit: int, seconds: float) -> "list[arxiv.Result]":
+    def _papers(self, terms: str, limit: int, seconds: float) -> "list[arxiv.Result]":
         from contend.sources.arxiv_client import wire_to  # noqa: PLC0415 - heavy; here it is loaded off the event loop
 
         wire = wire_to(self._base_url)
-        return wire.papers(asked, limit=limit, seconds=seconds, interval_seconds=self._interval)
+        return wire.papers(terms, limit=limit, seconds=seconds, interval_seconds=self._interval)
 
 
 _FIELD = re.compile(r"\b(?:ti|au|abs|co|jr|cat|rn|id|all):\S")

@@ -136,8 +136,8 @@ def _refuse_failures(response: requests.Response, body: bytes, query: str) -> No
 
 
 def _said(body: bytes) -> str:
-    found = _SUMMARY.search(body)
-    text = html.unescape(found[1].decode("utf-8", "replace")) if found else ""
+    match = _SUMMARY.search(body)
+    text = html.unescape(match[1].decode("utf-8", "replace")) if match else ""
     return shorten(clean(text, single_line=True), 200) or "no reason given"
 
 

@@ -46,7 +46,7 @@ class FullText:
 
     def nearest(self, question: str, limit: int) -> list[Piece]:
         """At most `limit` passages, best first."""
-        return [self.pieces[found.index] for found in self.index.search(question, limit)]
+        return [self.pieces[ranked.index] for ranked in self.index.search(question, limit)]
 
     @cached_property
     def characters(self) -> int:

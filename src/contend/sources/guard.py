@@ -39,8 +39,8 @@ async def resolve(host: str, port: int) -> list[str]:
     Raises:
         OSError: it has none, or nobody answers for it.
     """
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(place[0]) for *_, place in found))
+    results = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(place[0]) for *_, place in results))
 
 
 def parsed(address: str) -> httpx.URL:
@@ -71,15 +71,15 @@ class Guard:
         _check_form(url)
         port = url.port or _PORTS[url.scheme]
         try:
-            found = [ip_address(each) for each in await self._resolve(url.raw_host.decode("ascii"), port)]
+            resolved = [ip_address(each) for each in await self._resolve(url.raw_host.decode("ascii"), port)]
         except (OSError, ValueError) as error:
             raise Unreadable("its host cannot be found") from error
-        for address in found:
+        for address in resolved:
             if not (self._allows(address) or is_public(address)):
                 raise Unreadable(f"its address {address} is not public: CONTEND_FETCH_ALLOW may name its network")
-        if port not in _WEB_PORTS and not all(map(self._allows, found)):
+        if port not in _WEB_PORTS and not all(map(self._allows, resolved)):
             raise Unreadable(f"port {port} is none of the web's")
-        return list(map(str, found))
+        return list(map(str, resolved))
 
     def _allows(self, address: Address) -> bool:
         carried = _carried(address) or address

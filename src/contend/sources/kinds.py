@@ -53,10 +53,10 @@ class FunctionSource:
         Raises:
             SourceError: it raised, was not done in time, or gave no list.
         """
-        asked = clean(query, single_line=True).strip()
-        if not asked or limit < 1:
+        plain_query = clean(query, single_line=True).strip()
+        if not plain_query or limit < 1:
             return []
-        return [*await self._answers.get((asked, limit), partial(self._ask, asked, limit))]
+        return [*await self._answers.get((plain_query, limit), partial(self._ask, plain_query, limit))]
 
     async def _ask(self, query: str, limit: int) -> list[Found]:
         items = await self._line.call(

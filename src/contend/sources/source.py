@@ -89,12 +89,12 @@ def as_day(written: object) -> str | None:
     return None
 
 
-def as_score(given: object) -> float | None:
+def as_score(value: object) -> float | None:
     """0 to 1, cut off beyond; None of what is not a number."""
-    if isinstance(given, bool) or not isinstance(given, int | float) or math.isnan(given):
+    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
         return None
-    return float(min(max(given, 0), 1))
+    return float(min(max(value, 0), 1))
 
 
 def _names(names: Sequence[str], most: int) -> list[str] | None:
-    return [name for given in names if (name := clean(given, single_line=True))][:most] or None
+    return [name for each in names if (name := clean(each, single_line=True))][:most] or None

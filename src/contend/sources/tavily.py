@@ -72,11 +72,11 @@ class TavilySource:
         """
         if fault := self._fault_of_key():
             raise SourceError(fault)
-        asked = shorten(clean(query, single_line=True), _QUERY_CHARACTERS)
-        if not asked or limit < 1:
+        terms = shorten(clean(query, single_line=True), _QUERY_CHARACTERS)
+        if not terms or limit < 1:
             return []
         most = min(limit, _MOST_RESULTS)
-        return [*await self._answers.get((asked, most), partial(self._ask, asked, most))]
+        return [*await self._answers.get((terms, most), partial(self._ask, terms, most))]
 
     def _fault_of_key(self) -> str | None:
         if not self._key:
@@ -85,17 +85,17 @@ class TavilySource:
             return "TAVILY_API_KEY holds characters that no key has: copy it again"
         return None
 
-    async def _ask(self, asked: str, limit: int) -> list[Found]:
+    async def _ask(self, terms: str, limit: int) -> list[Found]:
         await asyncio.to_thread(_load)
         ends_at = time.monotonic() + self._deadline
         rules = retry_rules(self._deadline, first_wait_seconds=self._retry_wait)
         async for attempt in AsyncRetrying(**rules):
             with attempt:
-                items = await _search(self._base_url, self._key, asked, limit=limit, seconds=ends_at - time.monotonic())
+                items = await _search(self._base_url, self._key, terms, limit=limit, seconds=ends_at - time.monotonic())
         return self._usable(items[:limit])
 
     def _usable(self, items: list[Any]) -> list[Found]:
-        usable = [found for item in items if isinstance(item, dict) and (found := _as_found(item))]
+        usable = [result for item in items if isinstance(item, dict) and (result := _as_found(item))]
         self.left_out += len(items) - len(usable)
         if len(items) > len(usable):
             _logger.info("Tavily: %d of %d results had no text or address", len(items) - len(usable), len(items))
@@ -171,22 +171,24 @@ class _Gate:
             wait = retry_after(response.headers.get("Retry-After"))
             asks = "" if wait is None else f", asks to wait {wait:.0f} s"
             return TransientError(f"Tavily is busy or down (HTTP {status}{asks}): try again later", after=wait)
-        said = self._said(response)
+        message = self._said(response)
         if status == _BAD_KEY:
             return SourceError("Tavily refused the key (HTTP 401): set TAVILY_API_KEY to a valid one")
         if status in _PLAN_LIMITS:
-            return SourceError(f"Tavily's plan is used up (HTTP {status}: {said}): raise its limit or use another key")
+            return SourceError(
+                f"Tavily's plan is used up (HTTP {status}: {message}): raise its limit or use another key"
+            )
         if status == _FORBIDDEN:
-            return SourceError(f"Tavily does not allow this with the key's plan (HTTP 403: {said}): use another key")
+            return SourceError(f"Tavily does not allow this with the key's plan (HTTP 403: {message}): use another key")
         if status == _BAD_REQUEST:
-            return SourceError(f"Tavily refused the query {shorten(self._query, 100)!r}: {said}")
-        return SourceError(f"Tavily refused (HTTP {status}: {said}): check CONTEND_TAVILY_BASE_URL")
+            return SourceError(f"Tavily refused the query {shorten(self._query, 100)!r}: {message}")
+        return SourceError(f"Tavily refused (HTTP {status}: {message}): check CONTEND_TAVILY_BASE_URL")
 
     def _said(self, response: "httpx.Response") -> str:
         answer = _json(response)
         detail = answer.get("detail") if isinstance(answer, dict) else None
-        said = detail.get("error") if isinstance(detail, dict) else detail
-        shown = clean(said, single_line=True) if isinstance(said, str) else ""
+        message = detail.get("error") if isinstance(detail, dict) else detail
+        shown = clean(message, single_line=True) if isinstance(message, str) else ""
         return shorten(shown.replace(self._key, "…"), 200) or "no reason given"
 
 

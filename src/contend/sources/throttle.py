@@ -53,8 +53,8 @@ def retry_rules(seconds: float, *, first_wait_seconds: float) -> RetryRules:
 
     def wait(state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
-        asked = error.after if isinstance(error, TransientError) else None
-        return max(doubling(state), asked or 0.0)
+        after = error.after if isinstance(error, TransientError) else None
+        return max(doubling(state), after or 0.0)
 
     return {
         "retry": retry_if_exception_type(TransientError),
@@ -155,9 +155,9 @@ class SharedAnswers(Generic[T]):
 
     async def get(self, key: Hashable, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """The answer kept under `key`, else the one that `ask` gives; its errors reach all who wait for it."""
-        kept = self._kept.get(key)
-        if kept is not None and time.monotonic() < kept.until:
-            return kept.value
+        entry = self._kept.get(key)
+        if entry is not None and time.monotonic() < entry.until:
+            return entry.value
         calls = self._calls.setdefault(asyncio.get_running_loop(), {})
         call = calls.get(key)
         if call is None:

@@ -35,8 +35,8 @@ class PlainSerializer(JsonPlusSerializer):
         return (FAILURE, failure_json(obj)) if isinstance(obj, BaseException) else super().dumps_typed(obj)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:  # noqa: ANN401 - any state
-        kind, kept = data
-        return failure_of(kept) if kind == FAILURE else super().loads_typed(data)
+        kind, stored = data
+        return failure_of(stored) if kind == FAILURE else super().loads_typed(data)
 
     def with_msgpack_allowlist(self, extra_allowlist: Iterable[tuple[str, ...] | type]) -> Self:  # noqa: ARG002 - nothing is added
         # Given another serializer, LangGraph would copy the saver, and the Agent Server's wrapper around it can't be
@@ -69,14 +69,14 @@ _KINDS: Mapping[str, type[Exception]] = {"TimeoutError": TimeoutError} | {
 def failure_json(error: BaseException) -> bytes:
     """The nearest of those kinds, what it says, its plain attributes; another error as a ContendError that names it."""
     kind = next((kind.__name__ for kind in type(error).__mro__ if kind.__name__ in _KINDS), None)
-    said = str(error) if kind else f"{type(error).__name__}: {error}"
+    message = str(error) if kind else f"{type(error).__name__}: {error}"
     details = {name: value for name, value in vars(error).items() if isinstance(value, str | int)}
-    return json.dumps({"kind": kind or errors.ContendError.__name__, "said": said, "details": details}).encode()
+    return json.dumps({"kind": kind or errors.ContendError.__name__, "said": message, "details": details}).encode()
 
 
-def failure_of(kept: bytes) -> Exception:
+def failure_of(stored: bytes) -> Exception:
     """The error again."""
-    failure = json.loads(kept)
+    failure = json.loads(stored)
     kind = _KINDS[failure["kind"]]
     error = kind.__new__(kind, failure["said"])
     vars(error).update(failure["details"])

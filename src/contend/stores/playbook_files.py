@@ -40,8 +40,8 @@ class VersionLine(PlaybookVersion):
     def replay(self, bullets: dict[str, Bullet]) -> dict[str, Bullet]:
         """The bullets of this version, made from those of the version before."""
         removed = bullets.keys() if self.whole else set(self.removed)
-        kept = {key: bullet for key, bullet in bullets.items() if key not in removed}
-        return kept | {bullet.id: bullet for bullet in self.changed}
+        remaining = {key: bullet for key, bullet in bullets.items() if key not in removed}
+        return remaining | {bullet.id: bullet for bullet in self.changed}
 
     def result(self, dataset: str) -> CurationResult:
         """What the curation that made this version answered."""
@@ -98,16 +98,16 @@ class PlaybookFiles:
     def newest(self) -> Playbook:
         """The newest version, completed from the history where a kill came between the two files."""
         raw = _read(self.playbook)
-        found = self._parsed_playbook(raw)
-        return found if found and self._is_newest(raw or b"") else self._completed(found)
+        playbook = self._parsed_playbook(raw)
+        return playbook if playbook and self._is_newest(raw or b"") else self._completed(playbook)
 
     def newest_recorded(self) -> Playbook:
         """The newest version, after what somebody changed by hand has entered the history. Needs the lock."""
-        found = self._found()
-        if found is None or self._is_recorded(found):
-            return self._completed(found)
-        line = VersionLine(version=found.version + 1, reason="edited by hand", changed=found.bullets, whole=True)
-        return self.commit(found, line)
+        playbook = self._found()
+        if playbook is None or self._is_recorded(playbook):
+            return self._completed(playbook)
+        line = VersionLine(version=playbook.version + 1, reason="edited by hand", changed=playbook.bullets, whole=True)
+        return self.commit(playbook, line)
 
     def lines(self) -> list[VersionLine]:
         """The history, oldest first."""
@@ -201,12 +201,12 @@ class PlaybookFiles:
             return Playbook.model_validate_json(raw)
         except ValidationError:
             try:
-                given = from_json(raw)
+                values = from_json(raw)
             except ValueError:
-                given = None
-            if not isinstance(given, dict) or "dataset" in given:
+                values = None
+            if not isinstance(values, dict) or "dataset" in values:
                 raise
-            return Playbook.model_validate({"dataset": self.dataset, **given})
+            return Playbook.model_validate({"dataset": self.dataset, **values})
 
     def _completed(self, found: Playbook | None) -> Playbook:
         playbook = found or Playbook(dataset=self.dataset)
@@ -225,19 +225,19 @@ class PlaybookFiles:
         return PlaybookDamaged(f"{what}; {remedy if good else 'no good version is kept: move the file away'}")
 
     def _damaged_history(self, number: int, why: str) -> PlaybookDamaged:
-        good = found.version if (found := self._found()) else number - 1
+        good = newest.version if (newest := self._found()) else number - 1
         return PlaybookDamaged(
             f"{self.history} line {number} cannot be read ({why}); the last good version is {good}: "
             "mend the line, or move the file away to start a new history from the playbook"
         )
 
-    def _is_recorded(self, found: Playbook) -> bool:
+    def _is_recorded(self, playbook: Playbook) -> bool:
         raw = self._raw_lines()
         recorded = (_version_of(raw[-1]) or 0) if raw else 0
-        if recorded < found.version and not (_read(self.history) or b"\n").endswith(b"\n"):
+        if recorded < playbook.version and not (_read(self.history) or b"\n").endswith(b"\n"):
             raise self._damaged_history(len(raw) + 1, "it ends half way")
-        if recorded != found.version:
-            return recorded > found.version
+        if recorded != playbook.version:
+            return recorded > playbook.version
         digest = hashlib.sha256(_read(self.playbook) or b"").hexdigest()
         return raw[-1].endswith(b'"digest":"%b"}' % digest.encode())
 

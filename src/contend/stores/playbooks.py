@@ -141,8 +141,8 @@ class PlaybookStore:
             return files.commit(newest, _version_of(newest, target.bullets, f"rolled back to version {version}"))
 
     def _datasets(self) -> list[str]:
-        found = (path.name.split(".")[0] for path in self.folder.glob("*.json*") if _is_playbook(path))
-        return sorted(set(found))
+        names = (path.name.split(".")[0] for path in self.folder.glob("*.json*") if _is_playbook(path))
+        return sorted(set(names))
 
 
 def _is_playbook(path: Path) -> bool:

@@ -165,8 +165,8 @@ class RecordFile:
                 engine.close()
 
     def _locked(self, error: duckdb.Error) -> StoreLocked:
-        found = re.search(r"PID (\d+)", str(error))
-        holder = f"process {found[1]}" if found else "another process"
+        match = re.search(r"PID (\d+)", str(error))
+        holder = f"process {match[1]}" if match else "another process"
         return StoreLocked(
             f"record {self._path} is held by {holder}, also after {self._lock_seconds:g} s: "
             "wait for it or end it, or raise record_lock_seconds"

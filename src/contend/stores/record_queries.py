@@ -168,16 +168,16 @@ def events(connection: "DuckDBPyConnection", thread_id: str, *, after: int = 0, 
 
 def submission_documents(connection: "DuckDBPyConnection") -> dict[str, list[str]]:
     """The document ids of all submissions, by thread."""
-    found: dict[str, list[str]] = {}
+    by_thread: dict[str, list[str]] = {}
     for thread_id, document in connection.execute(_SUBMISSION_DOCUMENTS).fetchall():
-        found.setdefault(thread_id, []).append(document)
-    return found
+        by_thread.setdefault(thread_id, []).append(document)
+    return by_thread
 
 
 def told_document(connection: "DuckDBPyConnection", thread_id: str, document_id: str) -> str | None:
     """The type of the event by which a thread's run told of a document; None where none did."""
-    found = connection.execute(_TOLD_DOCUMENT, [thread_id, document_id]).fetchone()
-    return str(found[0]) if found else None
+    row = connection.execute(_TOLD_DOCUMENT, [thread_id, document_id]).fetchone()
+    return str(row[0]) if row else None
 
 
 def draft_documents(connection: "DuckDBPyConnection", thread_id: str) -> set[str]:

@@ -49,8 +49,8 @@ class PlainRedisSerializer(JsonPlusRedisSerializer):
         return (FAILURE, failure_json(obj)) if isinstance(obj, BaseException) else super().dumps_typed(obj)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:  # noqa: ANN401 - any state
-        kind, kept = data
-        return failure_of(kept) if kind == FAILURE else super().loads_typed(data)
+        kind, stored = data
+        return failure_of(stored) if kind == FAILURE else super().loads_typed(data)
 
     def with_msgpack_allowlist(self, extra_allowlist: Iterable[tuple[str, ...] | type]) -> Self:  # noqa: ARG002 - nothing is added
         # The same reason as for the other savers: LangGraph would copy this one.
@@ -110,15 +110,15 @@ class RedisSaver(ReportsRollbacks, RedisHistory):
         namespace = (config or {}).get("configurable", {}).get("checkpoint_ns")
         end = get_checkpoint_id(before) if before else None
         most = limit if namespace is None and end is None else None
-        given = 0
+        count = 0
         with self._told(config):
-            async for found in super().alist(config, filter=filter, limit=most):
-                if given == limit:
+            async for snapshot in super().alist(config, filter=filter, limit=most):
+                if count == limit:
                     return
-                at = found.config["configurable"]
+                at = snapshot.config["configurable"]
                 if namespace in {None, at["checkpoint_ns"]} and (end is None or at["checkpoint_id"] < end):
-                    given += 1
-                    yield found
+                    count += 1
+                    yield snapshot
 
     async def aput(
         self,

@@ -91,12 +91,12 @@ def _said(error: BaseException) -> str:
         if isinstance(cause, kinds):
             return remedy
     # In a pipeline, redis-py puts the command with its data before the server's answer, and that into a tuple.
-    said = " ".join(str(cause).split()).rpartition("of pipeline caused error: ")[2].strip("(',)")
-    if "unknown command" in said:
+    message = " ".join(str(cause).split()).rpartition("of pipeline caused error: ")[2].strip("(',)")
+    if "unknown command" in message:
         return _MODULES_MISSING
-    if said.startswith("MISCONF"):
+    if message.startswith("MISCONF"):
         return "cannot save to its own disk, so it takes no writes: free space there"
-    return f"refused: {shorten(said, _LONGEST_REASON)}"
+    return f"refused: {shorten(message, _LONGEST_REASON)}"
 
 
 def is_away(error: CheckpointError) -> bool:
@@ -129,14 +129,14 @@ async def check_redis(settings: Settings) -> list[str]:
 
 async def _asked(client: Redis) -> tuple[list[Any], list[Any]]:
     """Answers, or errors in their place: to what a run needs, and to how the server keeps its data."""
-    asked = client.pipeline(transaction=False)
+    pipeline = client.pipeline(transaction=False)
     # A write: replicas and full servers refuse it.
-    asked.set(EPOCH, uuid4().hex, nx=True)
-    asked.execute_command("FT.INFO", "contend:none")
-    asked.execute_command("JSON.GET", "contend:none")
+    pipeline.set(EPOCH, uuid4().hex, nx=True)
+    pipeline.execute_command("FT.INFO", "contend:none")
+    pipeline.execute_command("JSON.GET", "contend:none")
     for name in ("appendonly", "save", "maxmemory-policy"):
-        asked.config_get(name)
-    answers = await asked.execute(raise_on_error=False)
+        pipeline.config_get(name)
+    answers = await pipeline.execute(raise_on_error=False)
     return answers[:3], answers[3:]
 
 
@@ -147,8 +147,8 @@ def _refuse(answer: object) -> None:
         raise answer
 
 
-def _is_refusal(said: str) -> bool:
-    return "unknown command" in said or said.startswith("MISCONF")
+def _is_refusal(message: str) -> bool:
+    return "unknown command" in message or message.startswith("MISCONF")
 
 
 def _warnings(address: str, told: list[Any]) -> list[str]:

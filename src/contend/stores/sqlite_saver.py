@@ -119,8 +119,8 @@ class ThreadedSqliteSaver(ReportsRollbacks, SqliteSaver):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         listed = partial(self.list, config, filter=filter, before=before, limit=limit)
-        for found in await self._there(lambda: list(listed())):
-            yield found
+        for snapshot in await self._there(lambda: list(listed())):
+            yield snapshot
 
     async def aput(
         self,

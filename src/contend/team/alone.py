@@ -92,9 +92,9 @@ class TeamAlone:
         best = best_round(view.rounds)
         report = (await self.services.require_submission(best.submission)).content if best else ""
         await record_end(self.services, view, best, problem)
-        said = "\n\n".join(filter(None, [report, problem]))
+        answer = "\n\n".join(filter(None, [report, problem]))
         self.services.close_run(state["execution_id"])
-        return {"messages": [AIMessage(said, id=f"answer-{state['execution_id']}")]}
+        return {"messages": [AIMessage(answer, id=f"answer-{state['execution_id']}")]}
 
 
 async def route_at_start(state: TeamState) -> Literal["open_run", "brief"]:

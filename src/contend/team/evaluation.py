@@ -114,5 +114,5 @@ def by_judges(metrics: Sequence[MetricScore]) -> list[MetricScore]:
 def found_evidence(evidence: Sequence[str], content: str) -> tuple[list[str], int]:
     """The quotes that stand in the submission, white space, emphasis and citation marks aside, and how many do not."""
     body = squeezed(content)
-    kept = [quote for quote in evidence if (plain := squeezed(quote).strip(_AROUND_QUOTES)) and plain in body]
-    return kept, len(evidence) - len(kept)
+    quotes = [quote for quote in evidence if (plain := squeezed(quote).strip(_AROUND_QUOTES)) and plain in body]
+    return quotes, len(evidence) - len(quotes)

@@ -62,16 +62,16 @@ def index_file(file: Listed, embedder: Embedder, cache: Path | None) -> IndexedF
         Unreadable: it cannot be read, or there is no text in it.
         OSError: it cannot be opened.
     """
-    kept = cache / _key(file, embedder) if cache else None
-    indexed = _load(kept, file.path) if kept else None
+    cached = cache / _key(file, embedder) if cache else None
+    indexed = _load(cached, file.path) if cached else None
     if indexed is None:
         document = read_document(file.path)
         pieces = placed_passages(document.text)
         tokens = estimate_tokens(document.text)
         vectors = _as_kept(embedder.embed([_searchable(document.title, piece) for piece in pieces]))
         indexed = IndexedFile(file.path, document.title, pieces, vectors, document.note, document.published, tokens)
-        if kept:
-            _save(kept, indexed)
+        if cached:
+            _save(cached, indexed)
     return indexed
 
 
@@ -180,8 +180,8 @@ def save_index(
 
 
 def _forget_oldest(cache: Path) -> None:
-    kept = sorted(cache.glob("all-*.npz"), key=lambda each: each.stat().st_mtime_ns)
-    for each in kept[:-_MOST_KEPT]:
+    files = sorted(cache.glob("all-*.npz"), key=lambda each: each.stat().st_mtime_ns)
+    for each in files[:-_MOST_KEPT]:
         each.unlink(missing_ok=True)
 
 

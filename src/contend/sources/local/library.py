@@ -79,8 +79,8 @@ class Library:
         """
         if set(files) != set(self._files):
             embedder = self._embedder or default_embedder()
-            kept = load_index(self._cache, files, embedder) if self._cache and not self._files else None
-            known = kept.files if kept else self._files
+            cached = load_index(self._cache, files, embedder) if self._cache and not self._files else None
+            known = cached.files if cached else self._files
             done, new = 0, len(set(files) - known.keys())
             read: dict[Listed, IndexedFile | LeftOut] = {}
             for file in files:
@@ -91,17 +91,17 @@ class Library:
                     done += 1
                     progress(done, new)
             self._files = read
-            self._search = self._searches(files, kept, embedder)
+            self._search = self._searches(files, cached, embedder)
         return [left for each in self._files.values() if (left := _unread(each))]
 
     def _searches(
-        self, files: Sequence[Listed], kept: KeptIndex | None, embedder: Embedder
+        self, files: Sequence[Listed], cached: KeptIndex | None, embedder: Embedder
     ) -> Callable[[str, int], list[Hit]] | None:
         indexed = {file: each for file, each in self._files.items() if isinstance(each, IndexedFile)}
         if not indexed:
             return None
-        unchanged = kept is not None and kept.files.keys() == indexed.keys()
-        shelf = _Shelf.of([*indexed.values()], embedder, kept.index if kept and unchanged else None)
+        unchanged = cached is not None and cached.files.keys() == indexed.keys()
+        shelf = _Shelf.of([*indexed.values()], embedder, cached.index if cached and unchanged else None)
         if self._cache and not unchanged:
             save_index(self._cache, files, indexed, shelf.index, embedder)
         # All teams ask for the theme in each round, and what they plan to ask is often alike.
@@ -156,8 +156,8 @@ class TitleMentions:
     def in_text(self, text: str) -> list[int]:
         """The places of the titles that the text mentions as whole words, in order of mention."""
         folded = text.casefold()
-        found = [(_position(name, folded), place) for name, place in self._titles.items() if name in folded]
-        return [place for position, place in sorted(found) if position >= 0]
+        positions = [(_position(name, folded), place) for name, place in self._titles.items() if name in folded]
+        return [place for position, place in sorted(positions) if position >= 0]
 
 
 def _unread(file: IndexedFile | LeftOut) -> LeftOut | None:
@@ -207,8 +207,8 @@ class _Shelf:
 
     def search(self, query: str, limit: int) -> list[Hit]:
         vector = self.embedder.embed([query])[0]
-        found = self.index.search(query, max(_RANKED, 3 * limit), vector=vector)
-        own = {hit.index: hit.score for hit in found}
+        hits = self.index.search(query, max(_RANKED, 3 * limit), vector=vector)
+        own = {hit.index: hit.score for hit in hits}
         scores = own | self._named(own, self.index.vectors @ vector)
         ordered = sorted(scores, key=lambda place: (-scores[place], -own.get(place, 0.0), place))
         best: dict[tuple[int, int], Hit] = {}

@@ -79,10 +79,10 @@ def said_row(names: Sequence[str], values: Iterable[str]) -> str:
         for name, value in zip_longest(map(one_line, names), map(one_line, values), fillvalue="")
         if value
     )
-    said = "; ".join(cells)
-    if said and not said.endswith(tuple(SENTENCE_STOPS)):
-        said += "。" if detect_language(said) == "ja" else "."
-    return f"- {said}" if said else ""
+    row = "; ".join(cells)
+    if row and not row.endswith(tuple(SENTENCE_STOPS)):
+        row += "。" if detect_language(row) == "ja" else "."
+    return f"- {row}" if row else ""
 
 
 def one_line(text: str) -> str:

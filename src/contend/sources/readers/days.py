@@ -14,20 +14,20 @@ _PDF_DAY = re.compile(r"(?:D:)?(\d{4})(\d{2})(\d{2})")
 
 def day_of(stamp: str) -> str | None:
     """The day that a time in ISO 8601 begins with, as YYYY-MM-DD; None for anything else."""
-    found = _ISO_DAY.match(stamp.strip().strip("\"'"))
-    return _valid(found[1]) if found else None
+    match = _ISO_DAY.match(stamp.strip().strip("\"'"))
+    return _valid(match[1]) if match else None
 
 
 def day_in_name(stem: str) -> str | None:
     """The last day in a file's name."""
-    days = [day for found in _ISO_DAY.finditer(stem) if (day := _valid(found[1]))]
+    days = [day for match in _ISO_DAY.finditer(stem) if (day := _valid(match[1]))]
     return days[-1] if days else None
 
 
 def day_of_pdf(stamp: str) -> str | None:
     """The day of a time as PDF files write it: `D:20250301120000+09'00'`."""
-    found = _PDF_DAY.match(stamp.strip())
-    return _valid("-".join(found.groups())) if found else None
+    match = _PDF_DAY.match(stamp.strip())
+    return _valid("-".join(match.groups())) if match else None
 
 
 _MONTHS = {
@@ -63,19 +63,19 @@ def day_in_lines(text: str) -> str | None:
 
 
 def _days_alone(line: str) -> Iterator[str]:
-    for found in _WRITTEN.finditer(line):
-        after = line[found.end() :]
-        if not _GOES_ON.match(after) and (day := _valid(_iso(found))):
+    for match in _WRITTEN.finditer(line):
+        after = line[match.end() :]
+        if not _GOES_ON.match(after) and (day := _valid(_iso(match))):
             yield day
 
 
-def _iso(found: re.Match[str]) -> str:
-    if found["iso"]:
-        return found["iso"]
-    year = found["year"] or found["year2"] or found["year3"].replace("元", "1")
-    month = found["month3"] or _MONTHS[(found["month"] or found["month2"]).lower()]
-    begun = ja.ERAS.get(found["era"] or "", 0)
-    return f"{begun + int(year):04}-{int(month):02}-{int(found['day'] or found['day2'] or found['day3']):02}"
+def _iso(match: re.Match[str]) -> str:
+    if match["iso"]:
+        return match["iso"]
+    year = match["year"] or match["year2"] or match["year3"].replace("元", "1")
+    month = match["month3"] or _MONTHS[(match["month"] or match["month2"]).lower()]
+    begun = ja.ERAS.get(match["era"] or "", 0)
+    return f"{begun + int(year):04}-{int(month):02}-{int(match['day'] or match['day2'] or match['day3']):02}"
 
 
 def _valid(day: str) -> str | None:

@@ -51,9 +51,9 @@ def _read_markdown(content: bytes, path: Path) -> Document:
     text = clean(decode(content))
     front = _FRONT_MATTER.match(text)
     body = text[front.end() :] if front else text
-    said = {name: _unquoted(value.strip()) for name, value in _FRONT_VALUE.findall(front[0])} if front else {}
-    title = _first_heading(body) or said.get("title") or path.stem
-    return Document(title, body, published=day_of(said.get("date", "")))
+    values = {name: _unquoted(value.strip()) for name, value in _FRONT_VALUE.findall(front[0])} if front else {}
+    title = _first_heading(body) or values.get("title") or path.stem
+    return Document(title, body, published=day_of(values.get("date", "")))
 
 
 def _read_text(content: bytes, path: Path) -> Document:

@@ -97,8 +97,8 @@ def web_page_to_markdown(html: str) -> str:
     return "\n\n".join([_CODE_OR_MARK.sub(_unmarked, text), *_parser_of(html, _UNSEEN | _AROUND).hidden])
 
 
-def _unmarked(found: re.Match[str]) -> str:
-    return found[0] if found[1] else found[2] or ""
+def _unmarked(match: re.Match[str]) -> str:
+    return match[0] if match[1] else match[2] or ""
 
 
 def _parsed(html: str, skipped: frozenset[str]) -> Page:
@@ -208,10 +208,10 @@ class _PageParser(HTMLParser):
         if text.strip():
             self._add(text)
         if not self._hidden_within and any(self._unseen):
-            kept = hidden_text(" ".join(self._unseen))
+            hidden = hidden_text(" ".join(self._unseen))
             self._unseen.clear()
-            self.hidden += kept
-            self._blocks += kept
+            self.hidden += hidden
+            self._blocks += hidden
 
     def _add(self, text: str) -> None:
         if self._in_code:

@@ -112,9 +112,9 @@ def _title(pdf: "PdfDocument") -> str:
     from pypdfium2 import PdfiumError  # noqa: PLC0415 - see above
 
     try:
-        said = clean(pdf.get_metadata_value("Title"), single_line=True)
-        if said and not _FILE_NAME.match(said):
-            return said
+        title = clean(pdf.get_metadata_value("Title"), single_line=True)
+        if title and not _FILE_NAME.match(title):
+            return title
         with closing(pdf[0]) as page, closing(page.get_textpage()) as text:
             return _big_lines(text)
     except (PdfiumError, UnicodeDecodeError):
@@ -213,9 +213,9 @@ def _edges(lines: list[str]) -> list[str]:
 def _variants(line: str, page: int) -> Iterator[str]:
     """The line as it is, and with each of its first numbers as its distance to the page's place."""
     yield line
-    for count, found in enumerate(_NUMBER.finditer(line)):
+    for count, match in enumerate(_NUMBER.finditer(line)):
         if count < _MOST_NUMBERS:
-            yield f"{line[: found.start()]}\0{int(found[0]) - page}\0{line[found.end() :]}"
+            yield f"{line[: match.start()]}\0{int(match[0]) - page}\0{line[match.end() :]}"
 
 
 def _paragraphs(lines: list[str]) -> Iterator[str]:
@@ -274,8 +274,8 @@ def _with_whole_words(text: str) -> str:
     """Words that were parted at line ends made whole; the hyphen stays where the word has it elsewhere, or needs it."""
     compounds = set(_COMPOUND.findall(text))
 
-    def whole(found: re.Match[str]) -> str:
-        before, after = found[1], found[2]
+    def whole(match: re.Match[str]) -> str:
+        before, after = match[1], match[2]
         belongs = f"{before}-{after}" in compounds or not (before[-1].islower() and after[0].islower())
         return f"{before}-{after}" if belongs else before + after
 

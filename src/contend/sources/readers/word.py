@@ -93,9 +93,9 @@ def _read(content: bytes, path: Path, most_blocks: int) -> Document:
 
 def _day(document: "WordDocument") -> str | None:
     """When it was last saved, else begun; nothing where the file has no properties, or those of a library's model."""
-    said = document.core_properties
-    day = said.modified or said.created
-    named_by_library = said.title == _UNNAMED and said.last_modified_by == _LIBRARY
+    properties = document.core_properties
+    day = properties.modified or properties.created
+    named_by_library = properties.title == _UNNAMED and properties.last_modified_by == _LIBRARY
     return day.date().isoformat() if day and day != _MODEL_SAVED and not named_by_library else None
 
 

@@ -81,8 +81,8 @@ async def judged_together(
     criteria = [Criterion.model_validate(each) for each in task["criteria"]] if by_criteria else []
     by_rubric = [each for each in configs if each not in by_criteria]
     shown = await shown_report(services, submission, tokens=run.profile("evaluator").judged_tokens)
-    found = await weighed(services, task, submission)
-    doubtful = [each for each in found.doubtful() if each.cites_only(shown.numbers)][:MOST_CITATIONS]
+    citations = await weighed(services, task, submission)
+    doubtful = [each for each in citations.doubtful() if each.cites_only(shown.numbers)][:MOST_CITATIONS]
     rubrics = [f"## {each.name}\n\n{services.rubric(each, options.language)}" for each in by_rubric]
     prompt = VerdictsPrompt(
         user_query=task["theme"],

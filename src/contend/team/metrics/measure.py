@@ -195,7 +195,7 @@ async def judged_by_function(
     Raises:
         MetricError: it raised, was not done in time, or gave no score.
     """
-    given = MetricInput(
+    metric_input = MetricInput(
         query=theme,
         submission=submission.content,
         sources=[source.model_dump(mode="json") for source in submission.report.sources],
@@ -203,7 +203,7 @@ async def judged_by_function(
     )
     function = services.function(config.function or "")
     try:
-        return finding_of(await call_function(function, given, seconds=config.timeout_seconds))
+        return finding_of(await call_function(function, metric_input, seconds=config.timeout_seconds))
     except FunctionFailed as error:
         raise MetricError(f"the metric's function {error}") from error
 

@@ -74,8 +74,8 @@ def disputed(first: Draft, second: Draft) -> list[str]:
 
 
 def _of_own_statements(draft: Draft, other: Draft) -> Sequence[str]:
-    said = {_statement(each) for each in other.sentences()}
-    return [each for one in draft.sentences() if _statement(one) not in said for each in one.passages]
+    others = {_statement(each) for each in other.sentences()}
+    return [each for one in draft.sentences() if _statement(one) not in others for each in one.passages]
 
 
 def _statement(sentence: CitedSentence) -> tuple[str, frozenset[str]]:

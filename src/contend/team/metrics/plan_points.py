@@ -44,16 +44,16 @@ def uncovered_points(points: Sequence[str], markdown: str) -> list[str]:
 @lru_cache(maxsize=64)
 def _uncovered(points: tuple[str, ...], markdown: str) -> tuple[str, ...]:
     """Kept, because a metric and the round's record both ask for a submission's."""
-    said = statements(markdown, besides=points)
-    every = _terms_of(said)
-    numbered = _terms_of(sentence for sentence in said if _NUMBER.search(sentence))
+    sentences = statements(markdown, besides=points)
+    every = _terms_of(sentences)
+    numbered = _terms_of(sentence for sentence in sentences if _NUMBER.search(sentence))
     return tuple(point for point in points if not _answered(point, numbered if _ASKS_NUMBER.search(point) else every))
 
 
-def _answered(point: str, said: AbstractSet[str]) -> bool:
+def _answered(point: str, present: AbstractSet[str]) -> bool:
     """Whether enough of it is said; what names nothing needs no answer."""
     content = set(terms(content_of(point)))
-    shared = len(content & said)
+    shared = len(content & present)
     return shared >= min(len(content), _LEAST_TERMS) and shared >= COVERED * len(content)
 
 
@@ -63,9 +63,9 @@ def _terms_of(sentences: Iterable[str]) -> set[str]:
 
 def statements(markdown: str, *, besides: Collection[str] = ()) -> list[str]:
     """The sentences of a report without its questions and `besides`: to repeat a point is not to answer it."""
-    given = {squeezed(text) for text in besides}
+    repeated = {squeezed(text) for text in besides}
     sentences = (sentence for block in body_blocks(markdown) for sentence in split_sentences(without_item_mark(block)))
-    return [sentence for sentence in sentences if squeezed(sentence) not in given and not asks(sentence)]
+    return [sentence for sentence in sentences if squeezed(sentence) not in repeated and not asks(sentence)]
 
 
 def asks(sentence: str) -> bool:

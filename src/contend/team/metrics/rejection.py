@@ -47,14 +47,14 @@ def refusal(theme: str, content: str, language: Language = "en") -> str | None:
         return WORDS[language].feedback.submission_empty
     question = _bare(theme)
     sentences = (sentence for sentence in _said(whole_text(content)) if not _is_opener(sentence))
-    said = (part for sentence in sentences for part in re.split("[.?!。．？！]", sentence))
-    beyond = any(terms(part) and _bare(part) not in question for part in said)
+    parts = (part for sentence in sentences for part in re.split("[.?!。．？！]", sentence))
+    beyond = any(terms(part) and _bare(part) not in question for part in parts)
     return None if beyond else WORDS[language].feedback.submission_repeats_question
 
 
 def _is_opener(sentence: str) -> bool:
-    said = without_marks(without_item_mark(sentence))
-    folded = normalized(clean(said, single_line=True)).replace("_", " ")
+    plain = without_marks(without_item_mark(sentence))
+    folded = normalized(clean(plain, single_line=True)).replace("_", " ")
     return _OPENER.fullmatch(" ".join(re.sub(r"[^\w\s']", " ", folded).split())) is not None
 
 
@@ -62,13 +62,13 @@ def _without_unread(blocks: list[str]) -> list[str]:
     """The blocks without the references that nothing cites, and without the date below them."""
     begin = next((place for place, block in enumerate(blocks) if block.startswith(_REFERENCES)), len(blocks))
     cited = {number for block in blocks[:begin] for number in MARK.findall(block)}
-    kept, shown = blocks[:begin], True
+    body, shown = blocks[:begin], True
     for block in blocks[begin:]:
         if entry := _ENTRY.match(block):
             shown = entry[1] in cited
         if shown and not block.startswith(("*Generated at", *_ALSO_READ)):
-            kept.append(block)
-    return kept
+            body.append(block)
+    return body
 
 
 def _laid_out(blocks: list[str]) -> str:

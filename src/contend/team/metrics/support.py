@@ -64,8 +64,8 @@ class Checked:
     @property
     def key(self) -> str:
         """The same for the same words with the same passages, whoever wrote them, in whichever round."""
-        said = [self.text, self.claim.claim.expression, *sorted(each.id for each in self.claim.passages)]
-        return hashlib.sha256("\n".join(said).encode()).hexdigest()[:16]
+        parts = [self.text, self.claim.claim.expression, *sorted(each.id for each in self.claim.passages)]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
     @property
     def value(self) -> float:
@@ -103,13 +103,13 @@ async def citation_support(services: Services, task: MetricTask, submission: Sub
     sentences that are not supported, the weakest first.
     """
     language = (await services.run(task)).options.language
-    found, usage = await _asked(services, task, await weighed(services, task, submission))
-    return supported(found, language, usage)
+    citations, usage = await _asked(services, task, await weighed(services, task, submission))
+    return supported(citations, language, usage)
 
 
-def supported(found: Weighed, language: Language, usage: CallUsage | None = None) -> Measurement:
+def supported(citations: Weighed, language: Language, usage: CallUsage | None = None) -> Measurement:
     """As `citation_support`, of claims that were weighed."""
-    words, claims, unfounded = WORDS[language].feedback, found.claims, found.unfounded
+    words, claims, unfounded = WORDS[language].feedback, citations.claims, citations.unfounded
     if not claims:
         return Measurement(None, words.uncited)
     bad = sorted((each for each in claims if not each.value), key=lambda each: each.check.support)
@@ -129,9 +129,9 @@ async def weighed(services: Services, task: MetricTask, submission: Submission) 
     return (await _weighed(services, submission)).judged((await services.run(task)).verdicts)
 
 
-def keep_verdicts(run: RunContext, asked: Sequence[Checked], verdicts: Sequence[CitationVerdict]) -> None:
+def keep_verdicts(run: RunContext, claims: Sequence[Checked], verdicts: Sequence[CitationVerdict]) -> None:
     """Remember a model's word for the rest of the run; a number that was not asked about says nothing."""
-    run.verdicts.update({asked[each.number - 1].key: each.word() for each in verdicts if each.number <= len(asked)})
+    run.verdicts.update({claims[each.number - 1].key: each.word() for each in verdicts if each.number <= len(claims)})
 
 
 async def checked_validity(services: Services, submission: Submission) -> Validity:
@@ -193,25 +193,25 @@ async def _check_all(claims: Sequence[tuple[str, DraftClaim]], others: Sequence[
     )
 
 
-async def _asked(services: Services, task: MetricTask, found: Weighed) -> tuple[Weighed, CallUsage | None]:
+async def _asked(services: Services, task: MetricTask, citations: Weighed) -> tuple[Weighed, CallUsage | None]:
     """The claims, the doubtful ones with the model's word on them, in as few calls as they fit into."""
     run = await services.run(task)
-    doubtful = found.doubtful()
+    doubtful = citations.doubtful()
     if not doubtful or not run.options.models:
-        return found, None
+        return citations, None
     model = run.model("evaluator")
     scope = scope_of(run, task)
     usage: CallUsage | None = None
     for number, batch in enumerate(_batches(doubtful, run.profile("evaluator").offered_tokens), start=1):
         step = scope.step if number == 1 else f"{scope.step}/{number}"
         try:
-            asked = replace(scope, step=step, sentences=tuple(each.text for each in batch))
-            answer = await model.structured(_prompt(batch), CitationReply, scope=asked)
+            batch_scope = replace(scope, step=step, sentences=tuple(each.text for each in batch))
+            answer = await model.structured(_prompt(batch), CitationReply, scope=batch_scope)
         except (ModelError, BudgetExhausted):
             break
         usage = answer.usage if usage is None else usage + answer.usage
         keep_verdicts(run, batch, answer.value.citations)
-    return found.judged(run.verdicts), usage
+    return citations.judged(run.verdicts), usage
 
 
 def _batches(claims: Sequence[Checked], tokens: int) -> Iterator[list[Checked]]:
