@@ -6,7 +6,7 @@ when the run ends or waits.
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -114,6 +114,23 @@ class RunContext:
         first = source not in self.sources_off
         self.sources_off.setdefault(source, reason)
         return first
+
+    async def keep_round(self, played: Round) -> dict[str, Any]:
+        """Keep a round's record; gives its id, beside what one wants to see of it in a state.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        document = await self.rounds.put(played)
+        return {"document": document, "round_number": played.round_number, "score": played.score}
+
+    async def rounds_of(self, references: Sequence[Mapping[str, Any]]) -> list[Round]:
+        """The rounds that a state names, as `keep_round` gave them.
+
+        Raises:
+            StoreError: one cannot be read.
+        """
+        return await self.rounds.get_many([each["document"] for each in references])
 
     async def keep_options(self) -> None:
         """What the run is to do, for nodes that are sent no more than whose run it is.

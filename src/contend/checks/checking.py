@@ -58,19 +58,19 @@ def level_of(support: float) -> Level:
 
 
 def _derived(
-    claim: Claim, measured: Strength, passages: Sequence[PassageText], _others: object
+    claim: Claim, comparison: Strength, passages: Sequence[PassageText], _others: object
 ) -> tuple[float, list[Mark]]:
     """It has other words than its passages: code only computes, and whether it follows is for a language model."""
     foreign = claim.expression and any(figure_differs(claim, passages))
     wrong = [_mark(claim, "arithmetic", each) for each in not_shown(claim)] if foreign else []
-    return NOT_SUPPORTED if wrong else min(DOUBTED, max(NEAR, _scaled(measured.lift))), wrong
+    return NOT_SUPPORTED if wrong else min(DOUBTED, max(NEAR, _scaled(comparison.lift))), wrong
 
 
 def _stated(
-    claim: Claim, measured: Strength, passages: Sequence[PassageText], others: Sequence[PassageText]
+    claim: Claim, comparison: Strength, passages: Sequence[PassageText], others: Sequence[PassageText]
 ) -> tuple[float, list[Mark]]:
     marks = list(_marks(claim, passages))
-    support, better = _weighed(claim, measured, passages, others)
+    support, better = _weighed(claim, comparison, passages, others)
     if any(mark.rule == "language" for mark, _ in marks):
         support, better = max(support, NEAR), ""
     if better:
@@ -79,18 +79,18 @@ def _stated(
 
 
 def _weighed(
-    claim: Claim, measured: Strength, passages: Sequence[PassageText], others: Sequence[PassageText]
+    claim: Claim, comparison: Strength, passages: Sequence[PassageText], others: Sequence[PassageText]
 ) -> tuple[float, str]:
     """The support by strength alone, and the title of another passage that says it clearly better."""
     cited = {passage.id for passage in passages}
     rivals = [other for other in others if other.id not in cited]
     if not rivals:
-        return _scaled(measured.lift), ""
-    if measured.share + _CLEARLY_BETTER < 1:
+        return _scaled(comparison.lift), ""
+    if comparison.share + _CLEARLY_BETTER < 1:
         best, title = max((strength(claim.compared, (other,)).share, other.title) for other in rivals)
-        if best - measured.share > _CLEARLY_BETTER:
-            return _scaled(measured.lift), title
-    return _scaled(measured.lift + _UNRIVALLED if measured.lift else 0.0), ""
+        if best - comparison.share > _CLEARLY_BETTER:
+            return _scaled(comparison.lift), title
+    return _scaled(comparison.lift + _UNRIVALLED if comparison.lift else 0.0), ""
 
 
 def _scaled(lift: float) -> float:

@@ -45,8 +45,8 @@ def marked(report: ResearchReport, doubtful: Sequence[DoubtfulLine]) -> Research
         for line in doubtful:
             if line.partly:
                 continue
-            line_text, bar = (line.shown[:-2], " |") if line.shown.startswith("| ") else (line.shown, "")
-            text = text.replace(line.shown, f"{line_text} {DOUBTFUL_SIGN}{bar}")
+            shown_line, bar = (line.shown[:-2], " |") if line.shown.startswith("| ") else (line.shown, "")
+            text = text.replace(line.shown, f"{shown_line} {DOUBTFUL_SIGN}{bar}")
         return text
 
     return report.model_copy(

@@ -18,7 +18,6 @@ from contend.models.record import Record
 from contend.models.round import ExitReason
 from contend.models.rows import RoundStatusRow
 from contend.models.task import RunUsage, TeamStage, TeamStatus
-from contend.research.history import rounds_of
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.rounds import lean
@@ -46,7 +45,7 @@ class Teams:
             outcome = TeamOutcome(
                 team=team,
                 status=(await self._running(execution_id, team)).to("completed"),
-                rounds=lean(await rounds_of(run, final["rounds"])),
+                rounds=lean(await run.rounds_of(final["rounds"])),
                 exit_reason=final["decision"]["exit_reason"],
                 sources_off=final.get("sources_off", {}),
             )

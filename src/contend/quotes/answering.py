@@ -132,12 +132,12 @@ class _Corpus:
         """In how many units each term stands."""
         return Counter(term for own, around in zip(self.own, self.around, strict=True) for term in {*own, *around})
 
-    def weights(self, words_asked: dict[str, str]) -> dict[str, float]:
+    def weights(self, word_of_term: dict[str, str]) -> dict[str, float]:
         """How much of the part each of its terms is: rare and telling words most."""
-        lengths = self._lengths([*words_asked.values()])
+        lengths = self._lengths([*word_of_term.values()])
         return {
             term: math.log(1 + len(self.units) / max(1, self.counts[term])) * length
-            for term, length in zip(words_asked, lengths, strict=True)
+            for term, length in zip(word_of_term, lengths, strict=True)
         }
 
     def _lengths(self, words: Sequence[str]) -> list[float]:
@@ -153,12 +153,12 @@ class _Corpus:
             if each.kind == unit.kind and each.group == unit.group and each.source is unit.source
         ]
 
-    def likeness(self, words_asked: dict[str, str]) -> dict[str, dict[str, float]]:
+    def likeness(self, word_of_term: dict[str, str]) -> dict[str, dict[str, float]]:
         """For each English term of the part the corpus's words of like meaning: `cost` and `price`."""
         import numpy as np  # noqa: PLC0415 - heavy, and not needed by most commands
 
         known = {term: word for each in (*self.own, *self.around) for term, word in each.items() if word.isascii()}
-        words = {term: word for term, word in words_asked.items() if word.isascii() and word.isalpha()}
+        words = {term: word for term, word in word_of_term.items() if word.isascii() and word.isalpha()}
         known = {term: word for term, word in known.items() if word.isalpha()}
         if not known or not words:
             return {}

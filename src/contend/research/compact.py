@@ -27,7 +27,6 @@ from contend.research.ask import (
     stance_of,
     team_of,
 )
-from contend.research.history import rounds_of
 from contend.research.planting import Guard
 from contend.research.state import ResearchState
 from contend.services import Services
@@ -162,7 +161,7 @@ def _briefing(services: Services, state: ResearchState) -> dict[str, Any]:
 
 async def _planning(services: Services, state: ResearchState) -> dict[str, Any]:
     team = team_of(state)
-    rounds = await rounds_of(await services.run(state), state.get("history", []))
+    rounds = await (await services.run(state)).rounds_of(state.get("history", []))
     history = [
         RoundBefore(
             round_number=past.round_number, score=past.score, feedback=past.feedback, uncovered=[*past.uncovered]

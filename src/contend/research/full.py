@@ -47,7 +47,6 @@ from contend.research.drafts import (
 )
 from contend.research.evidence import Evidence, EvidencePool, numbers_of
 from contend.research.gathering import pool_of
-from contend.research.history import rounds_of
 from contend.research.state import ResearchState, WrittenSection
 from contend.services import Services
 from contend.sources.local.library import CatalogueEntry
@@ -223,7 +222,7 @@ async def fixes_for(services: Services, state: ResearchState) -> str:
         return feedback
     if state.get("draft_report"):
         return ""
-    best = best_round(await rounds_of(await services.run(state), state.get("history", [])))
+    best = best_round(await (await services.run(state)).rounds_of(state.get("history", [])))
     return best.feedback if best else ""
 
 
@@ -232,7 +231,7 @@ async def gaps_for(services: Services, state: ResearchState) -> list[str]:
 
     They are sentences, not key words: other sources are searched as the supervisor says.
     """
-    rounds = await rounds_of(await services.run(state), state.get("history", []))
+    rounds = await (await services.run(state)).rounds_of(state.get("history", []))
     if not rounds:
         return []
     unmet = [fix.what for metric in rounds[-1].metrics if metric.name == "coverage" for fix in metric.fixes]

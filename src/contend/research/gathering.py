@@ -110,12 +110,12 @@ def chosen_ids(reply: ChoiceReply, shown: Sequence[Evidence], *, tokens: int) ->
 def within(pool: EvidencePool, ids: Sequence[str], *, tokens: int) -> list[str]:
     """The leading ids whose passages fit."""
     sizes = {each["id"]: each["tokens"] for each in pool["passages"]}
-    chosen_ids_within = []
+    ids_within = []
     for each in dict.fromkeys(ids):
         if each in sizes and sizes[each] <= tokens:
-            chosen_ids_within.append(each)
+            ids_within.append(each)
             tokens -= sizes[each]
-    return chosen_ids_within
+    return ids_within
 
 
 def passages_of(pool: EvidencePool, ids: Sequence[str]) -> list[Passage]:

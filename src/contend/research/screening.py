@@ -39,9 +39,9 @@ async def screened(
     """
     new = [each for each in pool["passages"] if "speaks_to_ai" not in each]
     texts = await services.documents.get_many(each["id"] for each in new)
-    screened_by_code = await asyncio.to_thread(_screen, new, texts)
-    named, usage = await _asked(services, state, screened_by_code.doubtful)
-    signals = {**screened_by_code.signals, **{each: [BY_MODEL] for each in named}}
+    by_code = await asyncio.to_thread(_screen, new, texts)
+    named, usage = await _asked(services, state, by_code.doubtful)
+    signals = {**by_code.signals, **{each: [BY_MODEL] for each in named}}
     known = [each for each in pool["passages"] if each.get("speaks_to_ai") or each["id"] in signals]
     urls = {each["url"] for each in known}
     passages: list[Evidence] = [

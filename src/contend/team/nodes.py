@@ -16,7 +16,6 @@ from contend.models.round import Judgment, Round, best_round
 from contend.models.task import CallUsage
 from contend.preflight import is_alone
 from contend.prompts.judging import JudgePrompt
-from contend.research.history import keep_round
 from contend.research.state import EMPTIED
 from contend.run_context import RunContext
 from contend.services import Services
@@ -158,7 +157,7 @@ class TeamNodes:
         if decision.step != "ask_judge":
             await record_decision(self.services, view, decision, asked_judge=False, seconds=done.seconds)
         return {
-            "rounds": [*_before(state), await keep_round(view.run, done)],
+            "rounds": [*_before(state), await view.run.keep_round(done)],
             "scores": EMPTIED,  # the round's record has them
             "decision": decision.model_dump(mode="json"),
             **times,
@@ -206,7 +205,7 @@ class TeamNodes:
         await record_decision(self.services, view, decision, asked_judge=True, seconds=last.seconds)
         update: TeamUpdate = {
             "decision": decision.model_dump(mode="json"),
-            "rounds": [*_before(state), await keep_round(view.run, last)],
+            "rounds": [*_before(state), await view.run.keep_round(last)],
             **_times(view.run, state),
         }
         return Command(update=dict(update), goto="brief" if decision.step == "go_on" else _ending(state))

@@ -6,7 +6,6 @@ from typing import NamedTuple
 from contend.llm.model import Scope
 from contend.models.options import ResolvedOptions, Role, TeamConfig
 from contend.models.round import Round, RoundPromptContext, RoundState
-from contend.research.history import rounds_of
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.rounds import TeamLimits
@@ -36,7 +35,7 @@ class TeamView(NamedTuple):
             TeamConfig.model_validate(state["team"]),
             state["theme"],
             state.get("round_number", 0),
-            await rounds_of(run, state.get("rounds", [])),
+            await run.rounds_of(state.get("rounds", [])),
             datetime.fromisoformat(started) if started else None,
         )
 

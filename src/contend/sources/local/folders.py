@@ -60,14 +60,14 @@ def list_files(paths: Sequence[Path], *, most: int = MOST_FILES) -> tuple[list[L
     files: dict[Path, Listed] = {}
     left_out: list[LeftOut] = []
     for path, reason in _candidates(paths):
-        reason_found = reason or _examined(path)
-        if isinstance(reason_found, str):
-            left_out.append(LeftOut(path, reason_found))
-        elif reason_found.path not in files and len(files) == most:
+        file_or_reason = reason or _examined(path)
+        if isinstance(file_or_reason, str):
+            left_out.append(LeftOut(path, file_or_reason))
+        elif file_or_reason.path not in files and len(files) == most:
             left_out.append(LeftOut(path, f"over {most:,} files: give fewer folders"))
             break
         else:
-            files[reason_found.path] = reason_found
+            files[file_or_reason.path] = file_or_reason
     return list(files.values()), left_out
 
 
@@ -76,7 +76,7 @@ def told(left_out: Sequence[LeftOut], paths: Sequence[Path]) -> list[str]:
     names: dict[str, list[str]] = {}
     for each in left_out:
         names.setdefault(each.reason, []).append(_name(each.path, paths))
-    lines = [f"{_some(names_of_files)} ({reason})" for reason, names_of_files in names.items()]
+    lines = [f"{_some(file_names)} ({reason})" for reason, file_names in names.items()]
     more = len(lines) - _MOST_LINES
     return lines if more <= 0 else [*lines[:_MOST_LINES], f"files left out for {more:,} more reasons"]
 
