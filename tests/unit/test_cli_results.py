@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from contend.cli.results import slug
+from contend.cli.outcome import slug
 from fakes.terminal import Said, Terminal
 from fakes.vendors import Vendors
 

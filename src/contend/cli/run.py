@@ -16,8 +16,7 @@ from contend import app
 from contend.cli.board import Board
 from contend.cli.live import view_on
 from contend.cli.options import Answers, several_questions
-from contend.cli.outcome import show_outcome
-from contend.cli.results import check_out, leave_files
+from contend.cli.outcome import check_out, leave_files, show_outcome
 from contend.cli.screen import advise, facts_table, in_workspace, note, say_json, show
 from contend.cli.stored_runs import LATEST, from_record, named_thread
 from contend.cli.text import models_text, plain, system_fault

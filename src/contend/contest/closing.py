@@ -13,10 +13,11 @@ from contend.approval import Approved, Rejected, Unusable, apply_answer, questio
 from contend.checks import check_validity
 from contend.contest.comparing import comparisons_of, pairwise_keys, route_to_pairs
 from contend.contest.editing import editing_of, wants_editor
-from contend.contest.failures import dropped_quotes, failure_notes
 from contend.contest.outcomes import BUDGETS, TeamOutcome, outcomes_of, standings, status_of, summary_of, winner_of
 from contend.contest.publishing import (
     DoubtfulLine,
+    dropped_quotes,
+    failure_notes,
     head_of,
     marked,
     named_sources,

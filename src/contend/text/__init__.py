@@ -3,6 +3,11 @@
 Pure, no heavy imports. `en.py` and `ja.py` hold the languages as data.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal
+
+from contend.text import ja
 from contend.text.addresses import ADDRESS, address_key, addresses, file_name, shown_address, without_tail
 from contend.text.cleaning import clean, normalized, shorten
 from contend.text.en import Headings, Words
@@ -20,7 +25,6 @@ from contend.text.sentences import (
     without_sentences,
 )
 from contend.text.terms import detect_language, estimate_tokens, shared_content, terms
-from contend.text.words import WORDS, shown_score
 
 __all__ = [
     "ADDRESS",
@@ -52,3 +56,11 @@ __all__ = [
     "without_sentences",
     "without_tail",
 ]
+
+
+WORDS: Mapping[Literal["en", "ja"], Words] = MappingProxyType({"en": Words(), "ja": ja.WORDS})
+
+
+def shown_score(score: float | None, language: Literal["en", "ja"] = "en") -> str:
+    """A score of 0.0 to 1.0 as `87.3/100`; None as the language's word for unscored, never as 0."""
+    return WORDS[language].unscored if score is None else f"{score * 100:.1f}/100"
