@@ -162,7 +162,7 @@ class LangChainEndpoint:
             return await self._chat(self._of_loop(), model, {})
         except NoAnswer:
             raise
-        except Exception as error:  # noqa: BLE001 - what packages raise without a key has no common base
+        except Exception as error:  # noqa: BLE001 - a vendor's package, or a user's function, raises what it likes
             raise NoAnswer(f"cannot make {model}: {_shown(error)}") from None
 
     def _of_loop(self) -> _Chats:
@@ -183,9 +183,9 @@ class LangChainEndpoint:
     async def _failures_mapped(self, model: str) -> AsyncIterator[None]:
         try:
             yield
-        except (ModelError, NotImplementedError) as error:
-            if isinstance(error, ModelError):
-                raise
+        except ModelError:
+            raise
+        except NotImplementedError:
             raise FormatRefused(f"model {model!r} of {self.address} takes no shape of replies") from None
         except TimeoutError:
             raise ModelError(
@@ -193,7 +193,7 @@ class LangChainEndpoint:
                 " raise CONTEND_CALL_DEADLINE_SECONDS for a slow endpoint",
                 transient=True,
             ) from None
-        except Exception as error:  # noqa: BLE001 - vendors' errors have none; no cause, for it may hold the key
+        except Exception as error:  # noqa: BLE001 - few vendors raise LangChain's errors; no cause: it may hold a key
             raise _as_model_error(error, f"model {model!r} of {self.address}", self.remedy) from None
 
 
@@ -230,8 +230,13 @@ def _as_model_error(error: Exception, who: str, remedy: str) -> ModelError:
     if isinstance(error, ContextOverflowError):
         return ModelError(f"{who}: the prompt is longer than the model's context: choose a larger one")
     status = getattr(error, "status_code", None)
-    passing = isinstance(error, OSError) or status in _PASSING or (isinstance(status, int) and status >= _SERVER_FAULT)
+    # LangChain's own errors say it themselves; for the others, their HTTP status does.
+    passing = isinstance(error, OSError) or getattr(error, "is_retryable", False) or _is_passing(status)
     return ModelError(f"{who} failed ({_shown(error)}): {remedy}", transient=passing)
+
+
+def _is_passing(status: object) -> bool:
+    return status in _PASSING or (isinstance(status, int) and status >= _SERVER_FAULT)
 
 
 def _shown(error: Exception) -> str:
