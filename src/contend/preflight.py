@@ -4,12 +4,15 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from uuid import uuid4
 
-from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langgraph.errors import NodeError
+from langgraph.types import Command
 
 from contend.errors import InputError
+from contend.langgraph_compat import cause
 from contend.llm.budget import require_price
 from contend.models.evaluation import CODE_METRIC_NAMES
 from contend.models.options import DEPTHS, EvaluatorConfig, ResolvedOptions, RunOptions, TeamConfig, run_options
@@ -67,6 +70,16 @@ def question_in_chat(state: Mapping[str, Any]) -> list[AnyMessage]:
     if not theme or (is_new and last is not None and str(last.text).strip() == theme):
         return []
     return [HumanMessage(theme, id=str(uuid4()))]
+
+
+def refused(state: Mapping[str, Any], error: NodeError, fresh: Mapping[str, Any]) -> Command[Literal["__end__"]]:
+    """Bad input ends a graph that is opened on its own with one line, and with `fresh` for what its keys held."""
+    why = cause(error)
+    if not isinstance(why, InputError):
+        raise why
+    question = question_in_chat(state)
+    told = {"asked": asked_of(state, question), "messages": [*question, AIMessage(str(why))]}
+    return Command(update={**fresh, **told}, goto="__end__")
 
 
 def is_alone(state: Mapping[str, Any]) -> bool:

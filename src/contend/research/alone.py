@@ -13,7 +13,7 @@ from contend.errors import ContendError, InputError, StoreError
 from contend.langgraph_compat import cause
 from contend.models.options import DEPTHS, ResolvedOptions, RunOptions, TeamConfig
 from contend.models.record import Record
-from contend.preflight import asked_of, is_alone, open_asked, question_in_chat
+from contend.preflight import asked_of, is_alone, open_asked, question_in_chat, refused
 from contend.research.state import FRESH, ResearchState, ResearchUpdate
 from contend.services import Services
 from contend.team_kinds import team_kind
@@ -54,13 +54,7 @@ class ResearchAlone:
         }
 
     async def refuse(self, state: ResearchState, error: NodeError) -> Command[Literal["__end__"]]:
-        """Bad input ends the run with its one line."""
-        why = cause(error)
-        if not isinstance(why, InputError):
-            raise why
-        question = question_in_chat(state)
-        refused: ResearchUpdate = {**FRESH, "asked": asked_of(state, question)}
-        return Command(update={**refused, "messages": [*question, AIMessage(str(why))]}, goto="__end__")
+        return refused(state, error, FRESH)
 
     async def fail(self, state: ResearchState, error: NodeError) -> Command[Literal["__end__"]]:
         """A failure is told in the chat. A team hears the error itself.

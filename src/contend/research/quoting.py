@@ -3,11 +3,10 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from langgraph.graph import START, StateGraph
 
-from contend.models.events import StepDone
 from contend.models.research import (
     MOST_POINTS,
     CitedSentence,
@@ -32,7 +31,7 @@ from contend.quotes import (
     units_of,
 )
 from contend.research.alone import message
-from contend.research.ask import team_of
+from contend.research.ask import tell_step
 from contend.research.state import BEGUN, ResearchInput, ResearchOutput, ResearchState, ResearchUpdate
 from contend.services import Services
 from contend.text import WORDS, shorten
@@ -74,13 +73,14 @@ class QuotesNode:
             source_priority={"local": 1},
             plan_text=_PLAN,
         )
-        _tell(self.services, state, "plan", f"{len(points)} parts of the question", plan=plan)
+        begun: ResearchState = {**state, "iteration_count": 1}
+        tell_step(self.services, begun, "plan", f"{len(points)} parts of the question", plan=plan)
         answers = await asyncio.to_thread(_answers, state["theme"], await _found(self.services, state))
         submission = await _submission(self.services, state, plan, answers)
         document = await self.services.submissions.put(submission)
         quotes = f"{sum(len(answer.quotes) for answer in answers)} quotes"
         shown = await self.services.documents.put(submission.content)
-        _tell(self.services, state, "write", quotes, document=shown)
+        tell_step(self.services, begun, "write", quotes, document=shown)
         done: ResearchUpdate = {
             **BEGUN,
             "task_plan": plan.model_dump(mode="json"),
@@ -154,26 +154,3 @@ def _draft(answers: Sequence[Answer], ids: dict[Unit, list[str]], summary: str) 
     ]
     plain = Section(blocks=[ItemList(items=opening)])
     return Draft(summary=opening, findings=findings or opening, sections=sections or [plain])
-
-
-def _tell(
-    services: Services,
-    state: ResearchState,
-    step: Literal["plan", "write"],
-    detail: str,
-    *,
-    plan: ResearchPlan | None = None,
-    document: str = "",
-) -> None:
-    services.tell(
-        StepDone(
-            execution_id=state["execution_id"],
-            team_id=team_of(state).team_id,
-            round_number=state["round_number"],
-            step=step,
-            detail=detail,
-            iteration=1,
-            plan=plan,
-            document=document,
-        )
-    )

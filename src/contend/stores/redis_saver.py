@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, Self
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -23,7 +23,7 @@ from redisvl.query.filter import Tag
 
 from contend.errors import CheckpointError
 from contend.settings import Settings
-from contend.stores.checkpoints import FAILURE, ReportsRollbacks, failure_json, failure_of, run_of
+from contend.stores.checkpoints import PlainSerializer, ReportsRollbacks, run_of
 from contend.stores.redis_history import RedisHistory
 from contend.stores.redis_server import check_redis, is_away, open_redis, redis_errors
 
@@ -38,23 +38,8 @@ _REVIVED = (("langchain_core", "messages"), ("langgraph", "types"), ("langchain"
 _SET = ("builtins", "set")
 
 
-class PlainRedisSerializer(JsonPlusRedisSerializer):
-    """Revives nothing from a checkpoint but plain values, messages, LangGraph's own types, and errors."""
-
-    def __init__(self) -> None:
-        super().__init__(allowed_msgpack_modules=None)
-
-    def dumps_typed(self, obj: object) -> tuple[str, bytes]:
-        # As on SQLite: error handlers of a run that goes on decide by the error.
-        return (FAILURE, failure_json(obj)) if isinstance(obj, BaseException) else super().dumps_typed(obj)
-
-    def loads_typed(self, data: tuple[str, bytes]) -> Any:  # noqa: ANN401 - any state
-        kind, stored = data
-        return failure_of(stored) if kind == FAILURE else super().loads_typed(data)
-
-    def with_msgpack_allowlist(self, extra_allowlist: Iterable[tuple[str, ...] | type]) -> Self:  # noqa: ARG002 - nothing is added
-        # The same reason as for the other savers: LangGraph would copy this one.
-        return self
+class PlainRedisSerializer(PlainSerializer, JsonPlusRedisSerializer):
+    """As on SQLite, in the library's JSON."""
 
     def _revive_if_needed(self, obj: Any) -> Any:  # noqa: ANN401 - the library's signature
         # The library would import whatever module a stored dict names.

@@ -8,11 +8,11 @@ from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from contend.errors import ContendError, InputError, StoreError
+from contend.errors import ContendError, StoreError
 from contend.langgraph_compat import cause
 from contend.models.record import Record
 from contend.models.round import best_round
-from contend.preflight import asked_of, is_alone, open_asked, question_in_chat
+from contend.preflight import asked_of, is_alone, open_asked, question_in_chat, refused
 from contend.run_context import identity
 from contend.services import Services
 from contend.team.criteria import made_criteria
@@ -68,13 +68,7 @@ class TeamAlone:
         return {"criteria": made.criteria}
 
     async def refuse(self, state: TeamState, error: NodeError) -> Command[Literal["__end__"]]:
-        """Bad input ends the run with its one line."""
-        why = cause(error)
-        if not isinstance(why, InputError):
-            raise why
-        question = question_in_chat(state)
-        refused: TeamUpdate = {**FRESH, "asked": asked_of(state, question)}
-        return Command(update={**refused, "messages": [*question, AIMessage(str(why))]}, goto="__end__")
+        return refused(state, error, FRESH)
 
     async def fail(self, state: TeamState, error: NodeError) -> Command[Literal["finish_run"]]:
         """A failure ends the run with what its rounds gave until then. In a contest, the team forfeits.
