@@ -10,7 +10,7 @@ from contend.models.events import (
     WinnerPicked,
 )
 from contend.models.record import Language
-from contend.text.words import WORDS, shown_score
+from contend.text import WORDS, shown_score
 
 
 def progress_line(event: Event, language: Language) -> str:

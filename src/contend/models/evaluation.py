@@ -85,4 +85,4 @@ class MetricInput:
 
 
 CODE_METRIC_NAMES = ("citation_validity", "citation_support", "point_coverage")
-"""Metrics that code measures; `contend.team.metrics.by_code` holds the measures."""
+"""Metrics that code measures; `contend.team.metrics.measure` holds the measures."""
