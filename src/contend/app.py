@@ -19,7 +19,7 @@ from contend.contest.learning import learned_from
 from contend.contest.outcomes import whole_summary
 from contend.contest.state import ContestState, input_options
 from contend.errors import InputError, StoreError, UnknownThread
-from contend.estimate import Estimate, estimated
+from contend.estimate import RunEstimate, estimated
 from contend.models.events import ANY_EVENT, AnyEvent
 from contend.models.options import ResolvedOptions, RunOptions, TeamConfig
 from contend.models.playbook import CurationResult
@@ -259,7 +259,7 @@ class DryRun(NamedTuple):
     """What a run would do, and what that might cost: nothing was spent or written."""
 
     opening: Opening
-    estimate: Estimate
+    estimate: RunEstimate
 
 
 async def dry_run(

@@ -35,7 +35,7 @@ class Span(NamedTuple):
         return Span(self.least * times.least, self.most * times.most)
 
 
-class Estimate(NamedTuple):
+class RunEstimate(NamedTuple):
     """Model calls, their tokens, and money in US dollars, at least and at most; None where a price is not known."""
 
     calls: tuple[int, int]
@@ -74,7 +74,7 @@ _PARTS = Span(2, 7)
 """The sections of a long report."""
 
 
-def estimated(opening: Opening, models: ModelsConfig, *, corpus: int | None = None) -> Estimate:
+def estimated(opening: Opening, models: ModelsConfig, *, corpus: int | None = None) -> RunEstimate:
     """The range of a run; `models` tells prices, `corpus` how many tokens its own documents have, where it is known."""
     steps = [*_Plan(opening, corpus).steps()] if opening.options.models else []
     usd: Span | None = NONE
@@ -91,7 +91,7 @@ def estimated(opening: Opening, models: ModelsConfig, *, corpus: int | None = No
             for prompt_tokens, reply_tokens in zip(prompt, step.reply, strict=True)
         ]
         usd = None if usd is None or None in costs else usd + step.calls * Span(*(cost or 0.0 for cost in costs))
-    return Estimate(_whole(calls), _whole(tokens), usd and (usd.least, usd.most))
+    return RunEstimate(_whole(calls), _whole(tokens), usd and (usd.least, usd.most))
 
 
 def _question(opening: Opening) -> int:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from contend.checks import Claim, PassageText, check_claim
 from contend.checks.injection import SIGNALS, Planted, excerpt_of, signals, speaks_to_ai, worth_asking
 from contend.models.research import CitedSentence, Draft, Paragraph, Passage, Section
-from contend.research.planting import Guard, without_planted
+from contend.research.planting import PlantedFilter, without_planted
 
 DATA = Path(__file__).parents[1] / "data" / "injection"
 
@@ -106,7 +106,7 @@ def passage(name: str, text: str, *, speaks: bool = False) -> Passage:
 
 HONEST = passage("honest", "The Kolby bridge has eleven cables. COVID-19 delayed its inspection.")
 PLANTED = passage("planted", f"{ORDER} Its deck is of steel. Experts agree on CANARY-7731.", speaks=True)
-GUARD = Guard([HONEST, PLANTED], "What is known of the Kolby bridge?")
+GUARD = PlantedFilter([HONEST, PLANTED], "What is known of the Kolby bridge?")
 
 
 @pytest.mark.parametrize(

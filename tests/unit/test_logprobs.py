@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.llm.logprobs import Token, distribution_of, read_tokens
+from contend.llm.logprobs import ReplyToken, distribution_of, read_tokens
 from contend.models.replies import MetricReply
 
 
@@ -119,7 +119,7 @@ def test_an_expected_score_is_a_score(likely: dict[int, float], percent: int) ->
     )
 )
 def test_any_tokens_give_shares_that_sum_to_one_or_nothing(tokens: list[tuple[str, dict[str, float]]]) -> None:
-    said = [Token('"percent": ', {}), *(Token(text, likely) for text, likely in tokens)]
+    said = [ReplyToken('"percent": ', {}), *(ReplyToken(text, likely) for text, likely in tokens)]
     found = distribution_of(said, "percent")
 
     assert found is None or sum(found.values()) == pytest.approx(1)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tenacity import Retrying
 
 from contend.retry_after import retry_after
-from contend.sources.throttle import Line, SharedAnswers, TransientError, retry_rules
+from contend.sources.throttle import Queue, SharedAnswers, TransientError, retry_rules
 
 
 class Counter:
@@ -74,7 +74,7 @@ async def test_a_newcomer_does_not_join_a_call_that_was_given_up() -> None:
 
 
 async def test_calls_in_a_line_keep_the_interval_from_ones_end_to_the_next_ones_start() -> None:
-    line = Line("test")
+    line = Queue("test")
     times: list[float] = []
 
     def attempt(_: float) -> None:
@@ -89,7 +89,7 @@ async def test_calls_in_a_line_keep_the_interval_from_ones_end_to_the_next_ones_
 
 
 async def test_time_in_the_line_does_not_count_against_the_deadline() -> None:
-    line = Line("test")
+    line = Queue("test")
 
     def attempt(left: float) -> float:
         time.sleep(0.4)

@@ -25,7 +25,7 @@ _JA_WORD = re.compile(
 )
 
 
-class Token(NamedTuple):
+class PlacedToken(NamedTuple):
     """A word of a sentence: what it is compared by, what it is, and in which clause it stands."""
 
     key: str
@@ -41,13 +41,13 @@ def names_in(text: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=4096)
-def tokens(sentence: str, names: frozenset[str]) -> tuple[Token, ...]:
+def tokens(sentence: str, names: frozenset[str]) -> tuple[PlacedToken, ...]:
     """The words of a sentence that say something."""
     plain = unicodedata.normalize("NFKC", sentence)
     return tuple(_ja_tokens(plain) if detect_language(plain) == "ja" else _en_tokens(plain, names))
 
 
-def _en_tokens(plain: str, names: Collection[str]) -> Iterator[Token]:
+def _en_tokens(plain: str, names: Collection[str]) -> Iterator[PlacedToken]:
     clause, known = 0, years(plain)
     for match in _EN_WORD.finditer(plain):
         if match["end"]:
@@ -65,10 +65,10 @@ def _en_tokens(plain: str, names: Collection[str]) -> Iterator[Token]:
         )
         key = word if kind != "word" else next(iter(terms(word)), "")
         if key:
-            yield Token(key, kind, clause)
+            yield PlacedToken(key, kind, clause)
 
 
-def _ja_tokens(plain: str) -> Iterator[Token]:
+def _ja_tokens(plain: str) -> Iterator[PlacedToken]:
     clause, known = 0, years(plain)
     for match in _JA_WORD.finditer(plain):
         if match["end"]:
@@ -81,7 +81,7 @@ def _ja_tokens(plain: str) -> Iterator[Token]:
             kind = "name"
         else:
             kind = "figure" if key[0].isdigit() else match["particle"] or "word"
-        yield Token(key, kind, clause)
+        yield PlacedToken(key, kind, clause)
 
 
 _SUBJECTS = ("は", "が")
@@ -102,7 +102,7 @@ def out_of_place(claim: str, sentence: str, names: frozenset[str]) -> str:
     return next(_with_others(own, cited), "") or _turned(own, cited)
 
 
-def _with_others(own: Sequence[Token], cited: Sequence[Token]) -> Iterator[str]:
+def _with_others(own: Sequence[PlacedToken], cited: Sequence[PlacedToken]) -> Iterator[str]:
     keys = {token.key for token in own}
     for anchor in own:
         if anchor.kind in _ANCHORS:
@@ -126,7 +126,7 @@ def of_another_year(claim: str, sentences: Sequence[str], names: frozenset[str])
     return ""
 
 
-def _vote(anchor: Token, token: Token, cited: Sequence[Token], keys: AbstractSet[str]) -> int:
+def _vote(anchor: PlacedToken, token: PlacedToken, cited: Sequence[PlacedToken], keys: AbstractSet[str]) -> int:
     """1 where the sentence has the anchor beside the token, -1 where it has another of its kind that is not claimed."""
     place = next((place for place, other in enumerate(cited) if other.key == token.key), None)
     if place is None:
@@ -139,7 +139,7 @@ def _vote(anchor: Token, token: Token, cited: Sequence[Token], keys: AbstractSet
     return -1 if beside and keys.isdisjoint(beside) else 0
 
 
-def _turned(own: Sequence[Token], cited: Sequence[Token]) -> str:
+def _turned(own: Sequence[PlacedToken], cited: Sequence[PlacedToken]) -> str:
     places, keys = [token.key for token in cited], [token.key for token in own]
     shared = [token for token in own if places.count(token.key) == 1 and keys.count(token.key) == 1]
     along = [places.index(token.key) for token in shared]
@@ -151,12 +151,12 @@ def _turned(own: Sequence[Token], cited: Sequence[Token]) -> str:
     return next((token.key for token in shared if _is_object(token, own, cited)), "")
 
 
-def _has_its_place(token: Token) -> bool:
+def _has_its_place(token: PlacedToken) -> bool:
     """Whether to turn it round with another one makes a difference: names and figures; long Japanese words may be."""
     return token.kind in _ORDERED or (not token.key.isascii() and len(token.key) >= _LONG_WORD)
 
 
-def _is_object(subject: Token, own: Sequence[Token], cited: Sequence[Token]) -> bool:
+def _is_object(subject: PlacedToken, own: Sequence[PlacedToken], cited: Sequence[PlacedToken]) -> bool:
     """Whether what a Japanese claim speaks of is no subject there, and what is one there is none in the claim."""
     there = next(token for token in cited if token.key == subject.key)
     if subject.kind not in _SUBJECTS or there.kind in _SUBJECTS:

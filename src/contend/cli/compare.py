@@ -21,30 +21,30 @@ from contend.settings import load_settings
 from contend.stored_runs import StoredRun, report_of
 
 
-class Criteria(NamedTuple):
+class CriteriaMet(NamedTuple):
     """Of the winner's best round: how many of the question's criteria judges found met."""
 
     met: int
     all: int
 
 
-class Side(NamedTuple):
+class ComparedRun(NamedTuple):
     """One of the runs; `criteria` and `sources` are None where there are none on record."""
 
     run: StoredRun
-    criteria: Criteria | None
+    criteria: CriteriaMet | None
     sources: Sequence[SearchResult] | None
 
     def scores(self) -> dict[tuple[str, int], float | None]:
         """By team and round."""
         return {(row.team_name, row.round_number): row.score for row in self.run.rounds}
 
-    def only(self, other: "Side") -> list[SearchResult]:
+    def only(self, other: "ComparedRun") -> list[SearchResult]:
         """The sources that the other run's report does not have."""
         theirs = {source.url for source in other.sources or []}
         return [source for source in self.sources or [] if source.url not in theirs]
 
-    def as_json(self, other: "Side") -> dict[str, object]:
+    def as_json(self, other: "ComparedRun") -> dict[str, object]:
         execution = self.run.execution.model_dump(mode="json")
         names = ("thread_id", "execution_id", "theme", "models", "winner_team_id", "best_score", "created_at")
         return {
@@ -84,24 +84,24 @@ def compare_runs(one: str, other: str, *, workspace: Path | None, as_json: bool)
     advise(f"contend report {one}", f"contend report {other}")
 
 
-def _side(thread: str, workspace: Path | None) -> Side:
+def _side(thread: str, workspace: Path | None) -> ComparedRun:
     run = stored_run(thread, workspace)
     report = report_of(load_settings(workspace=workspace), run.execution.thread_id, run.execution)
-    return Side(run, _criteria(run), None if report is None else report.cited_sources())
+    return ComparedRun(run, _criteria(run), None if report is None else report.cited_sources())
 
 
-def _criteria(run: StoredRun) -> Criteria | None:
+def _criteria(run: StoredRun) -> CriteriaMet | None:
     ours = [row for row in run.rounds if row.team_id == run.execution.winner_team_id and row.score is not None]
     best = max(ours, key=lambda row: (row.score or 0.0, row.round_number), default=None)
     verdicts = [verdict for metric in _metrics(best) for verdict in metric.verdicts.values()]
-    return Criteria(verdicts.count("met"), len(verdicts)) if verdicts else None
+    return CriteriaMet(verdicts.count("met"), len(verdicts)) if verdicts else None
 
 
 def _metrics(row: RoundRow | None) -> list[MetricScore]:
     return [MetricScore.model_validate(each) for each in row.details.get("metrics", [])] if row else []
 
 
-def _facts(a: Side, b: Side) -> Table:
+def _facts(a: ComparedRun, b: ComparedRun) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("", style="dim", no_wrap=True)
     for name, side in (("A", a), ("B", b)):
@@ -111,7 +111,7 @@ def _facts(a: Side, b: Side) -> Table:
     return table
 
 
-def _rows(a: Side, b: Side) -> Iterable[tuple[str, list[Text]]]:
+def _rows(a: ComparedRun, b: ComparedRun) -> Iterable[tuple[str, list[Text]]]:
     sides, runs = (a, b), (a.run, b.run)
     if a.run.execution.theme != b.run.execution.theme:
         yield tr("Question"), [Text(plain(run.execution.theme)) for run in runs]
@@ -124,7 +124,7 @@ def _rows(a: Side, b: Side) -> Iterable[tuple[str, list[Text]]]:
     for team, number in sorted({*scores[0], *scores[1]}):
         cells = [score_text(each[team, number]) if (team, number) in each else "–" for each in scores]
         yield f"{plain(team)}, {tr('round {number}', number=number)}", [Text(cell) for cell in cells]
-    yield tr("Criteria met"), [Text(_met(side.criteria)) for side in sides]
+    yield tr("CriteriaMet met"), [Text(_met(side.criteria)) for side in sides]
     yield tr("Used"), [Text(usage_text(run.usage)) for run in runs]
     yield tr("Sources"), [Text("–" if side.sources is None else str(len(side.sources))) for side in sides]
 
@@ -134,11 +134,11 @@ def _winner(run: StoredRun) -> str:
     return "–" if winner is None else f"{plain(winner.team_name)}  {score_text(run.execution.best_score)}"
 
 
-def _met(criteria: Criteria | None) -> str:
+def _met(criteria: CriteriaMet | None) -> str:
     return "–" if criteria is None else tr("{met} of {all}", met=criteria.met, all=criteria.all)
 
 
-def _sources(name: str, side: Side, other: Side) -> list[RenderableType]:
+def _sources(name: str, side: ComparedRun, other: ComparedRun) -> list[RenderableType]:
     """The sources that only one run cites; none of them where the other has no report to tell."""
     only = side.only(other) if other.sources is not None else []
     if not only:

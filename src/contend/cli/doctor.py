@@ -33,7 +33,7 @@ _STYLES = {"ok": "green", "off": "dim", "warning": "yellow", "fault": "bold red"
 _NOT_READY = 2
 
 
-class Check(NamedTuple):
+class Finding(NamedTuple):
     """One thing looked at. `off` is fine, only less; with a `fault` the main job can't run."""
 
     name: str
@@ -66,15 +66,15 @@ def show_checkup(*, workspace: Path | None, as_json: bool) -> int:
     return _NOT_READY if faults else 0
 
 
-async def _checks(settings: Settings) -> list[Check]:
+async def _checks(settings: Settings) -> list[Finding]:
     checks = [_workspace_check(settings)]
     try:
         services = await asyncio.to_thread(Services, settings)
     except InputError as error:
-        return [*checks, Check("config", "fault", str(error), tr("see `contend config show` once it is mended"))]
+        return [*checks, Finding("config", "fault", str(error), tr("see `contend config show` once it is mended"))]
     servers = await _local_servers()
     checks += [
-        Check("config", "ok", f"{counted(len(services.config.teams), 'team')}: {', '.join(services.config.teams)}"),
+        Finding("config", "ok", f"{counted(len(services.config.teams), 'team')}: {', '.join(services.config.teams)}"),
         await asyncio.to_thread(_prompts_check, services),
         await _model_check(services, servers),
         *([await _context_check(services), _judges_check(services)] if services.models.providers.are_set() else []),
@@ -88,35 +88,39 @@ async def _checks(settings: Settings) -> list[Check]:
     return checks
 
 
-def _workspace_check(settings: Settings) -> Check:
+def _workspace_check(settings: Settings) -> Finding:
     """Whether the workspace, or the folder it would be made in, can be written; leaves nothing there."""
     try:
         check_folder(settings.folder, "workspace")
     except NotReady as error:
-        return Check("workspace", "fault", error.lack, error.remedy)
+        return Finding("workspace", "fault", error.lack, error.remedy)
     made = (
         str(settings.folder)
         if settings.folder.exists()
         else tr("{folder} (made by the first run)", folder=settings.folder)
     )
-    return Check("workspace", "ok", made)
+    return Finding("workspace", "ok", made)
 
 
-def _prompts_check(services: Services) -> Check:
+def _prompts_check(services: Services) -> Finding:
     try:
         for language in LANGUAGES:
             services.library.check(language)
     except InputError as error:
-        return Check("prompts", "fault", str(error), tr("mend the file, or delete it to have the shipped prompt back"))
+        return Finding(
+            "prompts", "fault", str(error), tr("mend the file, or delete it to have the shipped prompt back")
+        )
     count = counted(len(services.library.names()), "prompt")
-    return Check("prompts", "ok", tr("{prompts} render in {languages}", prompts=count, languages=", ".join(LANGUAGES)))
+    return Finding(
+        "prompts", "ok", tr("{prompts} render in {languages}", prompts=count, languages=", ".join(LANGUAGES))
+    )
 
 
-async def _model_check(services: Services, servers: Sequence[Server]) -> Check:
+async def _model_check(services: Services, servers: Sequence[Server]) -> Finding:
     """Whether the endpoint answers and has the models; without one, what else there is."""
     if not services.models.providers.are_set():
         lines = tr("no OPENAI_API_KEY or OPENAI_BASE_URL: contend quotes from your documents, without a language model")
-        return Check("model", "off", lines, _offer(servers))
+        return Finding("model", "off", lines, _offer(servers))
     if services.models.recording:
         recorded = services.models.recording.summary
         lines = tr(
@@ -124,22 +128,22 @@ async def _model_check(services: Services, servers: Sequence[Server]) -> Check:
             day=recorded.recorded_on,
             model=recorded.model,
         )
-        return Check("model", "ok", lines)
+        return Finding("model", "ok", lines)
     wanted = _wanted_models(services)
     try:
         warnings = await check_models(services, wanted)
     except NotReady as error:
-        return Check("model", "fault", error.lack, error.remedy)
+        return Finding("model", "fault", error.lack, error.remedy)
     except InputError as error:
-        return Check("model", "fault", str(error))
+        return Finding("model", "fault", str(error))
     if warnings:
-        return Check("model", "warning", "; ".join(warnings))
+        return Finding("model", "warning", "; ".join(warnings))
     places = services.models.providers.by_endpoint(wanted)
     lines = "; ".join(
         tr("{endpoint} has {models}", endpoint=endpoint.address, models=", ".join(names.values()))
         for endpoint, names in places
     )
-    return Check("model", "ok", lines)
+    return Finding("model", "ok", lines)
 
 
 def _wanted_models(services: Services) -> list[str]:
@@ -148,7 +152,7 @@ def _wanted_models(services: Services) -> list[str]:
     return models_used(resolved.options, resolved.teams)
 
 
-async def _context_check(services: Services) -> Check:
+async def _context_check(services: Services) -> Finding:
     """How much each model can read, and who says so."""
     contexts = await services.models.contexts(_wanted_models(services))
     lines = "; ".join(f"{name} {counted(tokens, 'token')} ({origin})" for name, (tokens, origin) in contexts.items())
@@ -157,20 +161,20 @@ async def _context_check(services: Services) -> Check:
         remedy = tr(
             "say how much {models} can read: [context] in the workspace's config/models.toml", models=", ".join(unknown)
         )
-        return Check("context", "warning", lines, remedy)
-    return Check("context", "ok", lines)
+        return Finding("context", "warning", lines, remedy)
+    return Finding("context", "ok", lines)
 
 
-def _judges_check(services: Services) -> Check:
+def _judges_check(services: Services) -> Finding:
     """Whether anybody judges what the same model wrote."""
     is_set = services.models.providers.are_set()
     resolved = resolve_options(services.config, RunOptions(), theme="", has_language_model=is_set)
     warning = judges_warning(resolved.options, resolved.teams)
     judge = resolved.options.models["evaluator"]
     return (
-        Check("judges", "warning", warning)
+        Finding("judges", "warning", warning)
         if warning
-        else Check("judges", "ok", tr("{model}, not the writer's model", model=judge))
+        else Finding("judges", "ok", tr("{model}, not the writer's model", model=judge))
     )
 
 
@@ -192,7 +196,7 @@ def _offer(servers: Sequence[Server]) -> str:
     )
 
 
-async def _source_checks(services: Services) -> list[Check]:
+async def _source_checks(services: Services) -> list[Finding]:
     """Each source: on, or why not."""
     config = services.config
     is_set = services.models.providers.are_set()
@@ -201,85 +205,85 @@ async def _source_checks(services: Services) -> list[Check]:
     return list(await asyncio.gather(*(_source(services, name, resolved.options.documents) for name in names)))
 
 
-async def _source(services: Services, name: str, documents: Sequence[str]) -> Check:
+async def _source(services: Services, name: str, documents: Sequence[str]) -> Finding:
     try:
         reason = await services.sources.get(name, documents).check()
     except InputError as error:
         where = "`documents` in config/orchestrator.toml [options]" if name == "local" else "config/sources.toml"
-        return Check(f"source {name}", "fault", str(error), tr("mend {file}", file=where))
+        return Finding(f"source {name}", "fault", str(error), tr("mend {file}", file=where))
     if reason is None:
-        return Check(f"source {name}", "ok", tr("on"))
+        return Finding(f"source {name}", "ok", tr("on"))
     remedies = {"local": "give --docs PATH to a run", "tavily": "set TAVILY_API_KEY to search the web"}
-    return Check(f"source {name}", "off", reason, tr(remedies.get(name, "runs go on without it")))
+    return Finding(f"source {name}", "off", reason, tr(remedies.get(name, "runs go on without it")))
 
 
-async def _graph_checks(services: Services) -> list[Check]:
+async def _graph_checks(services: Services) -> list[Finding]:
     """Each graph that a team brings: loaded, or asked at its server."""
     brought = [team for team in services.config.teams.values() if team.kind == "graph"]
     return list(await asyncio.gather(*(_graph(services, team) for team in brought)))
 
 
-async def _graph(services: Services, team: TeamConfig) -> Check:
+async def _graph(services: Services, team: TeamConfig) -> Finding:
     name = f"team {team.team_id}"
     try:
         await services.graphs.get(team)
     except InputError as error:
-        return Check(name, "fault", str(error).removeprefix(f"{name}: "), tr("mend {file}", file="config/teams"))
-    return Check(name, "ok", tr("{graph} can play", graph=team.graph or f"{team.assistant} ({team.url})"))
+        return Finding(name, "fault", str(error).removeprefix(f"{name}: "), tr("mend {file}", file="config/teams"))
+    return Finding(name, "ok", tr("{graph} can play", graph=team.graph or f"{team.assistant} ({team.url})"))
 
 
-async def _store_checks(services: Services) -> list[Check]:
+async def _store_checks(services: Services) -> list[Finding]:
     """Record and checkpointer, read where they exist; neither is made."""
     return [await _record(services), await _checkpointer(services)]
 
 
-async def _record(services: Services) -> Check:
+async def _record(services: Services) -> Finding:
     try:
         count = len(await services.record.executions(limit=1000))
     except ContendError as error:
-        return Check("record", "fault", str(error))
-    return Check("record", "ok", counted(count, "run") if count else tr("no runs yet"))
+        return Finding("record", "fault", str(error))
+    return Finding("record", "ok", counted(count, "run") if count else tr("no runs yet"))
 
 
-async def _checkpointer(services: Services) -> Check:
+async def _checkpointer(services: Services) -> Finding:
     kind = services.settings.checkpointer
     if kind == "memory":
         remedy = tr("unset CONTEND_CHECKPOINTER to keep them in SQLite")
-        return Check("checkpointer", "warning", tr("memory: a run that is stopped cannot go on"), remedy)
+        return Finding("checkpointer", "warning", tr("memory: a run that is stopped cannot go on"), remedy)
     if kind == "redis":
         return await _redis(services)
     if not has_checkpoints(services.settings):
-        return Check("checkpointer", "ok", tr("SQLite, made by the first run"))
+        return Finding("checkpointer", "ok", tr("SQLite, made by the first run"))
     try:
         async with open_checkpointer(services.settings) as saver:
             await saver.aget_tuple({"configurable": {"thread_id": "doctor", "checkpoint_ns": ""}})
     except StoreError as error:
-        return Check("checkpointer", "fault", str(error))
-    return Check("checkpointer", "ok", tr("SQLite answers"))
+        return Finding("checkpointer", "fault", str(error))
+    return Finding("checkpointer", "ok", tr("SQLite answers"))
 
 
-async def _redis(services: Services) -> Check:
+async def _redis(services: Services) -> Finding:
     settings = services.settings
     try:
         warnings = await check_checkpointer(settings)
     except StoreError as error:
-        return Check("checkpointer", "fault", str(error))
+        return Finding("checkpointer", "fault", str(error))
     if warnings:
-        return Check("checkpointer", "warning", "; ".join(warnings))
-    return Check(
+        return Finding("checkpointer", "warning", "; ".join(warnings))
+    return Finding(
         "checkpointer", "ok", tr("Redis at {address} answers, with search and JSON", address=settings.redis_address)
     )
 
 
-def _extra_checks(servers: Sequence[Server]) -> Iterator[Check]:
+def _extra_checks(servers: Sequence[Server]) -> Iterator[Finding]:
     """What is not needed for the main job."""
     served = find_spec("langgraph_cli") is not None and find_spec("langgraph_api") is not None
     if served:
-        yield Check("serve", "ok", tr("`contend serve` opens the graphs in Studio"))
+        yield Finding("serve", "ok", tr("`contend serve` opens the graphs in Studio"))
     else:
-        yield Check("serve", "off", tr("the extra `serve` is not installed"), "pip install 'contend[serve]'")
+        yield Finding("serve", "off", tr("the extra `serve` is not installed"), "pip install 'contend[serve]'")
     for server in servers:
-        yield Check("local server", "ok", f"{server.url} ({_found(server)})")
+        yield Finding("local server", "ok", f"{server.url} ({_found(server)})")
 
 
 async def _local_servers() -> list[Server]:
@@ -297,7 +301,7 @@ async def _local(port: int, kind: str) -> Server | None:
     return Server(url, kind, [model["id"] for model in models])
 
 
-def _table(checks: Sequence[Check]) -> Table:
+def _table(checks: Sequence[Finding]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
@@ -310,7 +314,7 @@ def _table(checks: Sequence[Check]) -> Table:
     return table
 
 
-def _advise(faults: Sequence[Check]) -> None:
+def _advise(faults: Sequence[Finding]) -> None:
     if faults:
         say(tr("Not ready: mend {checks}.", checks=", ".join(check.name for check in faults)))
         advise("contend doctor")

@@ -68,14 +68,14 @@ def _text(path: Path) -> str:
         raise InputError(tr("{file}: not UTF-8 text: save it as UTF-8", file=f"--instructions {path}")) from error
 
 
-class Answers(NamedTuple):
+class PersonAnswers(NamedTuple):
     """A decision for the one open question, or decisions by question."""
 
     decision: object
     by_question: dict[str, object]
 
 
-def answers_of(*, approve: bool, edit: Path | None, reject: str | None, answer: Sequence[str]) -> Answers:
+def answers_of(*, approve: bool, edit: Path | None, reject: str | None, answer: Sequence[str]) -> PersonAnswers:
     """What the options say. `answer` holds `QUESTION=approve`, `QUESTION=reject:WHY` or `QUESTION=edit:FILE`.
 
     Raises:
@@ -90,7 +90,7 @@ def answers_of(*, approve: bool, edit: Path | None, reject: str | None, answer: 
     twice = [name for name, times in Counter(name for name, _ in named).items() if times > 1]
     if twice:
         raise InputError(tr("--answer: {name} has two answers: give one", name=", ".join(twice)))
-    return Answers(answers[0] if answers else None, dict(named))
+    return PersonAnswers(answers[0] if answers else None, dict(named))
 
 
 def _named(text: str) -> tuple[str, object]:

@@ -15,14 +15,14 @@ from rich.text import Text
 from contend import app
 from contend.cli.board import Board
 from contend.cli.live import view_on
-from contend.cli.options import Answers, several_questions
+from contend.cli.options import PersonAnswers, several_questions
 from contend.cli.outcome import check_out, leave_files, show_outcome
 from contend.cli.screen import advise, facts_table, in_workspace, note, say_json, show
 from contend.cli.stored_runs import LATEST, from_record, named_thread
 from contend.cli.text import models_text, plain, system_fault
 from contend.cli.words import speak, tr
 from contend.errors import ContendError, InputError, SeveralQuestions
-from contend.estimate import Estimate
+from contend.estimate import RunEstimate
 from contend.llm.budget import Limits
 from contend.models.options import RunOptions
 from contend.settings import load_settings
@@ -60,7 +60,7 @@ def run_theme(
 
 
 def resume_thread(
-    name: str, answers: Answers, *, force: bool, workspace: Path | None, as_json: bool, out: Path | None
+    name: str, answers: PersonAnswers, *, force: bool, workspace: Path | None, as_json: bool, out: Path | None
 ) -> int:
     """Go on with a thread's run and show it; the exit code.
 
@@ -214,7 +214,7 @@ def _facts(planned: app.DryRun) -> Iterator[tuple[str, str]]:
         yield tr("Warning"), warning
 
 
-def _costs(estimate: Estimate) -> Iterator[tuple[str, str]]:
+def _costs(estimate: RunEstimate) -> Iterator[tuple[str, str]]:
     if not estimate.calls[1]:
         yield tr("Cost"), tr("nothing: no model calls")
         return

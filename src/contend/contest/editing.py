@@ -27,7 +27,7 @@ from contend.report import build_report
 from contend.research.drafts import draft_of, faults_of_report, length_of
 from contend.research.full import draft_text, length_values
 from contend.research.gathering import cited_ids
-from contend.research.planting import Guard, without_planted
+from contend.research.planting import PlantedFilter, without_planted
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.evaluation import evaluation_of
@@ -75,7 +75,7 @@ class EditingNodes:
         drafts = [await self.services.require_submission(_document(outcome)) for outcome in outcomes]
         limits = run.profile("writer")
         passages = await self._passages(drafts, tokens=limits.offered_tokens)
-        guard = Guard(passages, f"{state['theme']}\n{options.instructions}")
+        guard = PlantedFilter(passages, f"{state['theme']}\n{options.instructions}")
         answer = await run.model("writer").structured(
             MergePrompt(
                 head=_head(run, state, drafts[0], passages),
@@ -257,7 +257,7 @@ def _submission(
     options: ResolvedOptions,
     theme: str,
     *,
-    guard: Guard,
+    guard: PlantedFilter,
 ) -> Submission:
     best = drafts[0]
     results: dict[str, SearchResult] = {result.url: result for each in drafts for result in each.results}

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, TypedDict
 
 from contend.errors import ModelError
-from contend.llm.logprobs import Token
+from contend.llm.logprobs import ReplyToken
 
 
 class FormatRefused(ModelError):  # noqa: N818 - named by what the caller meets
@@ -67,7 +67,7 @@ class Completion(NamedTuple):
     refusal: str
     input_tokens: int | None
     output_tokens: int | None
-    tokens: Sequence[Token] = ()
+    tokens: Sequence[ReplyToken] = ()
 
 
 class Endpoint(Protocol):

@@ -12,7 +12,7 @@ _MOST = 100
 _ROUND = 5
 
 
-class Token(NamedTuple):
+class ReplyToken(NamedTuple):
     """A token as it was said, and the probabilities, 0.0 to 1.0, of those that could have stood there."""
 
     text: str
@@ -31,16 +31,16 @@ class _Said(_Choice):
 _SAID: TypeAdapter[list[_Said]] = TypeAdapter(list[_Said])
 
 
-def read_tokens(content: object) -> list[Token]:
+def read_tokens(content: object) -> list[ReplyToken]:
     """The tokens of a chat completion's `logprobs.content`; [] where it holds none that can be read."""
     try:
         tokens = _SAID.validate_python(content or [])
     except ValidationError:
         return []
-    return [Token(one.token, _likely(one)) for one in tokens]
+    return [ReplyToken(one.token, _likely(one)) for one in tokens]
 
 
-def distribution_of(tokens: Sequence[Token], field: str) -> dict[int, float] | None:
+def distribution_of(tokens: Sequence[ReplyToken], field: str) -> dict[int, float] | None:
     """How likely each value of a field of whole percents was, summing to 1; None where the tokens don't tell.
 
     A number of several tokens counts with each of them changed alone. What would have followed a digit that was not
@@ -58,7 +58,7 @@ def distribution_of(tokens: Sequence[Token], field: str) -> dict[int, float] | N
     return {value: share / total for value, share in sorted(shares.items())} if total > 0 else None
 
 
-def _overlapping(tokens: Sequence[Token], begin: int, end: int) -> Iterator[Token]:
+def _overlapping(tokens: Sequence[ReplyToken], begin: int, end: int) -> Iterator[ReplyToken]:
     place = 0
     for token in tokens:
         if place < end and place + len(token.text) > begin:
@@ -66,7 +66,7 @@ def _overlapping(tokens: Sequence[Token], begin: int, end: int) -> Iterator[Toke
         place += len(token.text)
 
 
-def _values(digits: Sequence[Token]) -> Iterator[tuple[int, float]]:
+def _values(digits: Sequence[ReplyToken]) -> Iterator[tuple[int, float]]:
     """Values with their probabilities: the number as said, and with one token changed."""
     said = _read([token.text for token in digits])
     if said is None:

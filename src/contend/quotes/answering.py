@@ -55,7 +55,7 @@ class Quote(NamedTuple):
     words: frozenset[str]
 
 
-class Answer(NamedTuple):
+class QuotedAnswer(NamedTuple):
     """What the documents say to one part. Without quotes they do not answer it: `nearest` come next to it."""
 
     part: str
@@ -63,7 +63,7 @@ class Answer(NamedTuple):
     nearest: list[Quote]
 
 
-def answers_of(question: str, units: Sequence[Unit], *, threshold: float = CALIBRATION.threshold) -> list[Answer]:
+def answers_of(question: str, units: Sequence[Unit], *, threshold: float = CALIBRATION.threshold) -> list[QuotedAnswer]:
     """For each part of the question its quotes, best first."""
     corpus = _Corpus(units, default_embedder())
     return [_answer(part, corpus, threshold) for part in parts_of(question)]
@@ -210,10 +210,10 @@ class _Asked:
         return Quote(self.corpus.units[place], self.coverage(shares), frozenset(words))
 
 
-def _answer(part: str, corpus: _Corpus, threshold: float) -> Answer:
+def _answer(part: str, corpus: _Corpus, threshold: float) -> QuotedAnswer:
     words = content_words(part)
     if not corpus.units or not words:
-        return Answer(part, [], [])
+        return QuotedAnswer(part, [], [])
     part_words = _Asked(corpus, corpus.weights(words), corpus.likeness(words))
     shares = {hit.index: part_words.shares(hit.index) for hit in corpus.index.search(part, _CANDIDATES)}
     order = sorted(shares, key=lambda place: -part_words.coverage(shares[place]))
@@ -226,10 +226,10 @@ def _answer(part: str, corpus: _Corpus, threshold: float) -> Answer:
 
     best = part_words.coverage(shares[order[0]]) if order else 0.0
     if best < threshold:
-        return Answer(part, [], quotes(order[:MOST_NEAREST]))
+        return QuotedAnswer(part, [], quotes(order[:MOST_NEAREST]))
     alike = [place for place in order if part_words.coverage(shares[place]) >= max(threshold, _NEAR * best)]
     places = list(dict.fromkeys([*_complete(part_words, order, shares), *alike]))
-    return Answer(part, quotes(places[:MOST_QUOTES]), [])
+    return QuotedAnswer(part, quotes(places[:MOST_QUOTES]), [])
 
 
 def _complete(part_words: _Asked, order: Sequence[int], shares: dict[int, dict[str, float]]) -> list[int]:

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 from contend.models.record import Language
 from contend.models.research import ResearchReport, SearchResult
 from contend.models.task import title_of
-from contend.quotes.answering import Answer, Quote, words_of
+from contend.quotes.answering import Quote, QuotedAnswer, words_of
 from contend.quotes.units import Unit, cells_of, said_by
 from contend.report.plain import plain_title
 from contend.text import WORDS, clean, shorten, split_code, without_item_mark
@@ -21,12 +21,12 @@ _SUMMARY = 500
 _MOST_FINDINGS = 20
 
 
-def unanswered(answers: Sequence[Answer]) -> list[str]:
+def unanswered(answers: Sequence[QuotedAnswer]) -> list[str]:
     """The parts that the documents do not answer."""
     return [answer.part for answer in answers if not answer.quotes]
 
 
-def quoted_report(question: str, answers: Sequence[Answer], language: Language) -> ResearchReport:
+def quoted_report(question: str, answers: Sequence[QuotedAnswer], language: Language) -> ResearchReport:
     """The quotes as a report like any: what was found, the best quote of each part, all quotes, what is missing."""
     numbers = _numbers(answers)
     words = WORDS[language]
@@ -45,7 +45,7 @@ def quoted_report(question: str, answers: Sequence[Answer], language: Language) 
     )
 
 
-def _numbers(answers: Sequence[Answer]) -> dict[str, int]:
+def _numbers(answers: Sequence[QuotedAnswer]) -> dict[str, int]:
     """The sources in the order of the report's best quotes, then of its others."""
     best = [answer.quotes[0] for answer in answers if answer.quotes]
     others = [quote for answer in answers for quote in (*answer.quotes, *answer.nearest)]
@@ -53,7 +53,7 @@ def _numbers(answers: Sequence[Answer]) -> dict[str, int]:
     return {url: number for number, url in enumerate(urls, start=1)}
 
 
-def _sources(answers: Sequence[Answer]) -> list[SearchResult]:
+def _sources(answers: Sequence[QuotedAnswer]) -> list[SearchResult]:
     quotes = [quote for answer in answers for quote in (*answer.quotes, *answer.nearest)]
     first = {quote.unit.source.url: quote.unit for quote in reversed(quotes)}
     return [
@@ -67,7 +67,7 @@ def _sources(answers: Sequence[Answer]) -> list[SearchResult]:
     ]
 
 
-def _summary(found: Sequence[Answer], parts: int, language: Language) -> str:
+def _summary(found: Sequence[QuotedAnswer], parts: int, language: Language) -> str:
     words = WORDS[language]
     if not found:
         return words.nothing_answered
@@ -77,7 +77,7 @@ def _summary(found: Sequence[Answer], parts: int, language: Language) -> str:
     return answered.format(count=len(found), parts=parts, files=files)
 
 
-def _part(answer: Answer, numbers: dict[str, int], language: Language) -> Iterator[str]:
+def _part(answer: QuotedAnswer, numbers: dict[str, int], language: Language) -> Iterator[str]:
     words = WORDS[language]
     yield f"### {plain_title(_shown(answer.part))}"
     if not answer.quotes:

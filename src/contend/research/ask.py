@@ -14,7 +14,7 @@ from contend.models.research import Draft, Passage, ResearchPlan, SearchResult
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.research.gathering import pool_of, with_summaries
-from contend.research.planting import Guard
+from contend.research.planting import PlantedFilter
 from contend.research.state import ResearchState, ResearchUpdate, latest_calls
 from contend.services import Services
 
@@ -47,9 +47,9 @@ async def spent(services: Services, state: ResearchState, usage: CallUsage) -> R
     }
 
 
-def guard_of(state: ResearchState, offered: Sequence[Passage]) -> Guard:
+def guard_of(state: ResearchState, offered: Sequence[Passage]) -> PlantedFilter:
     """What the passages offered want said that speak to AI systems."""
-    return Guard(offered, f"{state['theme']}\n{state['options']['instructions']}")
+    return PlantedFilter(offered, f"{state['theme']}\n{state['options']['instructions']}")
 
 
 def scope(state: ResearchState, role: AgentRole, *, step: str = "", passages: Sequence[Passage] = ()) -> Scope:

@@ -17,7 +17,7 @@ from contend.research.reading import PASSAGES_A_QUERY
 from contend.retrieval import HybridIndex
 from contend.services import Services
 from contend.sources.full_text import FullText
-from contend.sources.passages import Piece
+from contend.sources.passages import TextPiece
 from contend.text import ADDRESS, clean, file_name, shorten
 
 MOST_REFERENCES = 60
@@ -31,7 +31,7 @@ class Retrieved(NamedTuple):
     result: SearchResult
     text: FullText
 
-    def nearest(self, sentence: CitedSentence) -> list[Piece]:
+    def nearest(self, sentence: CitedSentence) -> list[TextPiece]:
         return self.text.nearest(sentence.text, PASSAGES_A_QUERY)
 
 
@@ -97,6 +97,6 @@ def _own_name(reference: Reference, own: Mapping[str, Any]) -> str:
 
 
 def _document(sections: Sequence[Found]) -> Retrieved:
-    pieces = [Piece(each.heading, each.text) for each in sections]
+    pieces = [TextPiece(each.heading, each.text) for each in sections]
     index = HybridIndex([f"{piece.heading}\n{piece.text}" for piece in pieces])
     return Retrieved(sections[0].result, FullText(pieces, index))

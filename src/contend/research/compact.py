@@ -27,7 +27,7 @@ from contend.research.ask import (
     stance_of,
     team_of,
 )
-from contend.research.planting import Guard
+from contend.research.planting import PlantedFilter
 from contend.research.state import ResearchState
 from contend.services import Services
 from contend.text import clean, shorten
@@ -129,7 +129,7 @@ def draft_of(
     )
 
 
-def faults_of(reply: DraftReply, guard: Guard) -> str:
+def faults_of(reply: DraftReply, guard: PlantedFilter) -> str:
     """What the writer says because a source orders it, a line each; "" where it says nothing of the kind."""
     parts = ("summary", "findings", "analysis", "limits")
     placed = [(f"{name} {number}", each) for name in parts for number, each in enumerate(getattr(reply, name), start=1)]

@@ -27,7 +27,7 @@ from contend.models.research import (
     Table,
     TableRow,
 )
-from contend.research.planting import Guard
+from contend.research.planting import PlantedFilter
 from contend.text import clean, split_code
 
 _MARK = re.compile(r"\[\^?P?\d{1,3}(?:\s*[,–-]\s*P?\d{1,3})*\]")
@@ -62,12 +62,12 @@ def with_summary(draft: Draft, reply: SummaryReply, offered: Sequence[Passage]) 
     return draft.model_copy(update=parts)
 
 
-def faults_of_section(reply: SectionDraftReply, number: int, offered: int, guard: Guard | None = None) -> str:
+def faults_of_section(reply: SectionDraftReply, number: int, offered: int, guard: PlantedFilter | None = None) -> str:
     """As `faults_of_report`."""
     return _told(_faults([], [], [], [(number, reply.section)], offered=offered, guard=guard))
 
 
-def faults_of_summary(reply: SummaryReply, offered: int, guard: Guard | None = None) -> str:
+def faults_of_summary(reply: SummaryReply, offered: int, guard: PlantedFilter | None = None) -> str:
     """As `faults_of_report`."""
     return _told(_faults(reply.summary, reply.findings, reply.limits, [], offered=offered, guard=guard))
 
@@ -91,7 +91,7 @@ def revised(
     return draft.model_copy(update={**changed, "sections": remaining or draft.sections, "bullets_used": used})
 
 
-def faults_of_report(reply: ReportReply, offered: int, guard: Guard | None = None) -> str:
+def faults_of_report(reply: ReportReply, offered: int, guard: PlantedFilter | None = None) -> str:
     """What the writer has to mend in its reply, a line each; "" where nothing is wrong.
 
     `guard`: also what it says because a source orders it.
@@ -100,7 +100,7 @@ def faults_of_report(reply: ReportReply, offered: int, guard: Guard | None = Non
     return _told(_faults(reply.summary, reply.findings, reply.limits, sections, offered=offered, guard=guard))
 
 
-def faults_of_revision(reply: RevisionReply, offered: int, sections: int, guard: Guard | None = None) -> str:
+def faults_of_revision(reply: RevisionReply, offered: int, sections: int, guard: PlantedFilter | None = None) -> str:
     """As `faults_of_report`; also where it names a section that the draft does not have."""
     changed = [(change.number, change.section) for change in reply.sections if change.section]
     lines = [
@@ -217,7 +217,7 @@ def _faults(
     sections: Sequence[tuple[int, SectionReply]],
     *,
     offered: int,
-    guard: Guard | None,
+    guard: PlantedFilter | None,
 ) -> list[str]:
     parts = (("summary", summary), ("finding", findings), ("limit", limits))
     placed: list[tuple[str, StatementReply | RowReply]] = [
@@ -241,7 +241,7 @@ def _items(block: ParagraphReply | ListReply | TableReply) -> Sequence[Statement
             return block.rows
 
 
-def _faults_of(statement: StatementReply | RowReply, offered: int, guard: Guard | None) -> Iterator[str]:
+def _faults_of(statement: StatementReply | RowReply, offered: int, guard: PlantedFilter | None) -> Iterator[str]:
     unknown = [number for number in statement.sources if not 1 <= number <= offered]
     if unknown:
         yield f"there is no passage {', '.join(map(str, unknown))}; passages are numbered 1 (P1) to {offered}"

@@ -16,7 +16,7 @@ _ALONE = (
 )
 
 
-class Guard:
+class PlantedFilter:
     """The passages that a draft is written from, and what those of them want that speak to AI systems."""
 
     def __init__(self, offered: Sequence[Passage], request: str) -> None:
@@ -54,7 +54,7 @@ class Guard:
         return self._planted.repeated_in(text, honest)
 
 
-def without_planted(draft: Draft, guard: Guard) -> Draft:
+def without_planted(draft: Draft, guard: PlantedFilter) -> Draft:
     """The draft without statements, headings and a title that repeat what its sources order; their sources are named.
 
     Raises:
@@ -70,5 +70,5 @@ def without_planted(draft: Draft, guard: Guard) -> Draft:
     return rest.model_copy(update={"title": title, "sections": sections, "withheld": withheld})
 
 
-def _with_heading(section: Section, guard: Guard) -> Section:
+def _with_heading(section: Section, guard: PlantedFilter) -> Section:
     return section.model_copy(update={"heading": ""}) if guard.in_heading(section.heading) else section

@@ -21,7 +21,7 @@ from contend.models.submission import Submission
 from contend.models.task import title_of
 from contend.preflight import is_alone
 from contend.quotes import (
-    Answer,
+    QuotedAnswer,
     SourceText,
     Unit,
     answers_of,
@@ -104,13 +104,13 @@ async def _found(services: Services, state: ResearchState) -> list[Found]:
     return list({(hit.result.url, hit.heading, hit.text): hit for hit in hits}.values())
 
 
-def _answers(question: str, hits: Sequence[Found]) -> list[Answer]:
+def _answers(question: str, hits: Sequence[Found]) -> list[QuotedAnswer]:
     sources = [SourceText(hit.result.url, hit.result.title, hit.heading, hit.text) for hit in hits]
     return answers_of(question, units_of(sources))
 
 
 async def _submission(
-    services: Services, state: ResearchState, plan: ResearchPlan, answers: Sequence[Answer]
+    services: Services, state: ResearchState, plan: ResearchPlan, answers: Sequence[QuotedAnswer]
 ) -> Submission:
     language = state["options"]["language"]
     report = quoted_report(state["theme"], answers, language)
@@ -132,7 +132,7 @@ async def _submission(
     )
 
 
-def _draft(answers: Sequence[Answer], ids: dict[Unit, list[str]], summary: str) -> Draft:
+def _draft(answers: Sequence[QuotedAnswer], ids: dict[Unit, list[str]], summary: str) -> Draft:
     """The quotes as a draft has them: the best of each part as findings, all of them as sections."""
     opening = [CitedSentence(text=summary, kind="judgement")]
     units = [answer.quotes[0].unit for answer in answers if answer.quotes]

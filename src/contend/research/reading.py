@@ -12,7 +12,7 @@ from contend.research.evidence import RANK_CONSTANT
 from contend.research.state import PageTask, ResearchState
 from contend.sources.address import canonical_url
 from contend.sources.full_text import FullText
-from contend.sources.passages import Piece
+from contend.sources.passages import TextPiece
 from contend.text import estimate_tokens, shared_content
 
 PASSAGES_A_QUERY = 3
@@ -58,7 +58,7 @@ def nearest_passages(task: PageTask, page: FullText, summary: str) -> list[tuple
     ]
 
 
-def _hit_of(task: PageTask, piece: Piece, query: str, place: int) -> dict[str, Any]:
+def _hit_of(task: PageTask, piece: TextPiece, query: str, place: int) -> dict[str, Any]:
     return {
         "query": query,
         "place": place,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from contend.models.research import Found
 from contend.sources.address import checked_address, why_unreachable
 from contend.sources.source import as_found
-from contend.sources.throttle import Line, SharedAnswers
+from contend.sources.throttle import Queue, SharedAnswers
 from contend.text import clean
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _PAPER = re.compile(
 )
 T = TypeVar("T")
 _logger = logging.getLogger(__name__)
-_lines: dict[str, Line] = {}
+_lines: dict[str, Queue] = {}
 
 
 class ArxivSource:
@@ -41,7 +41,7 @@ class ArxivSource:
         self._base_url = checked_address(base_url or ARXIV_URL, "CONTEND_ARXIV_BASE_URL")
         self._deadline = deadline_seconds
         self._interval = interval_seconds
-        self._line = _lines.setdefault(self._base_url, Line("arxiv"))
+        self._line = _lines.setdefault(self._base_url, Queue("arxiv"))
         self._answers: SharedAnswers[list[Found]] = SharedAnswers()
         self.left_out = 0
 

@@ -13,7 +13,7 @@ from contend.errors import SourceError
 from contend.retrieval import HybridIndex
 from contend.sources.address import canonical_url
 from contend.sources.arxiv import ArxivSource
-from contend.sources.passages import Piece, split_passages
+from contend.sources.passages import TextPiece, split_passages
 from contend.sources.readers.document import Unreadable, without_page
 from contend.sources.readers.encodings import decode
 from contend.sources.readers.html import LARGE_PAGE, read_web_page
@@ -36,7 +36,7 @@ _KEPT = 64
 class FullText:
     """A document's passages and their index."""
 
-    pieces: list[Piece]
+    pieces: list[TextPiece]
     index: HybridIndex
 
     @classmethod
@@ -44,7 +44,7 @@ class FullText:
         pieces = split_passages(markdown)
         return cls(pieces, HybridIndex([f"{without_page(piece.heading)}\n{piece.text}" for piece in pieces]))
 
-    def nearest(self, question: str, limit: int) -> list[Piece]:
+    def nearest(self, question: str, limit: int) -> list[TextPiece]:
         """At most `limit` passages, best first."""
         return [self.pieces[ranked.index] for ranked in self.index.search(question, limit)]
 

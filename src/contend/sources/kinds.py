@@ -13,7 +13,7 @@ from contend.sources.arxiv import ArxivSource
 from contend.sources.local.documents import LocalDocuments
 from contend.sources.source import Source, as_day, as_found, as_score
 from contend.sources.tavily import TavilySource
-from contend.sources.throttle import Line, SharedAnswers, TransientError
+from contend.sources.throttle import Queue, SharedAnswers, TransientError
 from contend.text import clean, shorten
 
 _logger = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ class FunctionSource:
         self._function = function
         self._interval = interval_seconds
         self._deadline = deadline_seconds
-        self._line = Line(name)
+        self._line = Queue(name)
         self._answers: SharedAnswers[list[Found]] = SharedAnswers()
 
     async def check(self) -> None:

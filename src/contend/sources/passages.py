@@ -16,7 +16,7 @@ _CODE = re.compile(r"```|~~~")
 _LISTED = re.compile(r"[-*+•‣]\s|\d{1,3}[.)]\s|[|>・]")
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """A passage, and the headings it stands under as `Outer › Inner`."""
 
     heading: str
@@ -36,13 +36,13 @@ class PlacedPiece(NamedTuple):
     gap: str
 
 
-def split_passages(markdown: str) -> list[Piece]:
+def split_passages(markdown: str) -> list[TextPiece]:
     """Passages of about 700 characters (Japanese: 350), cut only between sentences, never within a code block.
 
     A sentence or block longer than that stays whole, up to four times the length. Nothing is lost but headings, which
     go to `heading`, rules and white space.
     """
-    return [Piece(piece.heading, piece.text) for piece in placed_passages(markdown)]
+    return [TextPiece(piece.heading, piece.text) for piece in placed_passages(markdown)]
 
 
 def placed_passages(markdown: str) -> list[PlacedPiece]:

@@ -84,7 +84,7 @@ class _Turn(Generic[T]):
             raise CancelledError
 
 
-class Line:
+class Queue:
     """One call at a time, on a thread of its own, whatever event loop it comes from.
 
     Those who waited while a call failed for good share its failure, instead of each finding out in turn.

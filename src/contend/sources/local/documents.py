@@ -11,7 +11,7 @@ from typing import TypeVar
 from contend.models.research import Found, SearchResult
 from contend.retrieval import Embedder
 from contend.sources.local.folders import LeftOut, list_files, told, validate_paths
-from contend.sources.local.library import CatalogueEntry, Hit, Library, Progress
+from contend.sources.local.library import CatalogueEntry, Library, PieceHit, Progress
 from contend.text import clean, shorten
 
 _SUMMARY_CHARACTERS = 500
@@ -131,7 +131,7 @@ def _stepwise(progress: Progress) -> Progress:
     return told
 
 
-def _as_found(hit: Hit) -> Found:
+def _as_found(hit: PieceHit) -> Found:
     result = SearchResult(
         title=hit.file.title,
         summary=shorten(clean(hit.piece.text, single_line=True), _SUMMARY_CHARACTERS),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from contend.retrieval import Embedder, HybridIndex, default_embedder
 from contend.sources.local.folders import LeftOut, Listed
 from contend.sources.local.index import IndexedFile, KeptIndex, index_file, load_index, save_index
-from contend.sources.local.sections import Section
+from contend.sources.local.sections import DocumentSection
 from contend.sources.passages import PlacedPiece
 from contend.sources.readers.document import Unreadable, without_page
 from contend.text import detect_language, terms
@@ -32,12 +32,12 @@ _AFTERTHOUGHT = re.compile(r"(?<!\s)\s*[(（][^()（）]*[)）]\s*\Z")
 _SEMICOLON = re.compile("[;；]")
 
 
-class Hit(NamedTuple):
+class PieceHit(NamedTuple):
     """A passage that was found, the section that it stands in, and how well it fits, 0.0 to 1.0."""
 
     file: IndexedFile
     piece: PlacedPiece
-    section: Section
+    section: DocumentSection
     score: float
 
 
@@ -65,7 +65,7 @@ class Library:
         self._cache = cache
         self._embedder = embedder
         self._files: dict[Listed, IndexedFile | LeftOut] = {}
-        self._search: Callable[[str, int], list[Hit]] | None = None
+        self._search: Callable[[str, int], list[PieceHit]] | None = None
 
     def update(
         self, files: list[Listed], *, wanted: Callable[[], bool] = lambda: True, progress: Progress = lambda *_: None
@@ -96,7 +96,7 @@ class Library:
 
     def _searches(
         self, files: Sequence[Listed], cached: KeptIndex | None, embedder: Embedder
-    ) -> Callable[[str, int], list[Hit]] | None:
+    ) -> Callable[[str, int], list[PieceHit]] | None:
         indexed = {file: each for file, each in self._files.items() if isinstance(each, IndexedFile)}
         if not indexed:
             return None
@@ -115,10 +115,10 @@ class Library:
         except OSError as error:
             return LeftOut(file.path, f"cannot be opened: {error.strerror}")
 
-    def sections(self) -> list[Hit]:
+    def sections(self) -> list[PieceHit]:
         """Every section of every document, in the order of the files."""
         return [
-            Hit(each, each.pieces[each.sections.places.index(place)], section, 1.0)
+            PieceHit(each, each.pieces[each.sections.places.index(place)], section, 1.0)
             for each in self._files.values()
             if isinstance(each, IndexedFile)
             for place, section in enumerate(each.sections.sections)
@@ -127,7 +127,7 @@ class Library:
     def catalogue(self) -> list[CatalogueEntry]:
         return [_entry(each) for each in self._files.values() if isinstance(each, IndexedFile)]
 
-    def search(self, query: str, limit: int) -> list[Hit]:
+    def search(self, query: str, limit: int) -> list[PieceHit]:
         """At most `limit` sections, each by its best passage, best first.
 
         A document that one of the first hits names by its title moves up. Of a query with several subjects, parted by
@@ -137,7 +137,7 @@ class Library:
             return []
         subjects = [subject for subject in _SEMICOLON.split(query) if subject.strip()] or [query]
         rows = zip_longest(*(self._search(subject, limit) for subject in subjects))
-        best: dict[tuple[Path, Section], Hit] = {}
+        best: dict[tuple[Path, DocumentSection], PieceHit] = {}
         for hit in (hit for row in rows for hit in row if hit):
             best.setdefault((hit.file.path, hit.section), hit)
         return list(best.values())[:limit]
@@ -205,13 +205,13 @@ class _Shelf:
             titles=TitleMentions([file.title for file in files]),
         )
 
-    def search(self, query: str, limit: int) -> list[Hit]:
+    def search(self, query: str, limit: int) -> list[PieceHit]:
         vector = self.embedder.embed([query])[0]
         hits = self.index.search(query, max(_RANKED, 3 * limit), vector=vector)
         own = {hit.index: hit.score for hit in hits}
         scores = own | self._named(own, self.index.vectors @ vector)
         ordered = sorted(scores, key=lambda place: (-scores[place], -own.get(place, 0.0), place))
-        best: dict[tuple[int, int], Hit] = {}
+        best: dict[tuple[int, int], PieceHit] = {}
         for place in ordered:
             best.setdefault(self._section_place(place), self._hit(place, scores[place]))
             if len(best) == limit:
@@ -240,10 +240,10 @@ class _Shelf:
         text = self.files[self.owners[place]].pieces[place - self.starts[self.owners[place]]].text
         return (number for number in self.titles.in_text(text) if number != self.owners[place])
 
-    def _hit(self, place: int, score: float) -> Hit:
+    def _hit(self, place: int, score: float) -> PieceHit:
         number, section = self._section_place(place)
         file = self.files[number]
-        return Hit(file, file.pieces[place - self.starts[number]], file.sections.sections[section], score)
+        return PieceHit(file, file.pieces[place - self.starts[number]], file.sections.sections[section], score)
 
 
 def _telling(name: str) -> bool:

@@ -19,7 +19,7 @@ _ROW = "|"
 _ITEM = re.compile(r"[-*+•‣]\s|\d{1,3}[.)]\s|[>・]")
 
 
-class Section(NamedTuple):
+class DocumentSection(NamedTuple):
     """A section, or a part of a long one, under its headings as `Outer › Inner`."""
 
     heading: str
@@ -30,7 +30,7 @@ class Section(NamedTuple):
 class Sections(NamedTuple):
     """The sections of a document in order, and for each of its passages the place of the section that it stands in."""
 
-    sections: list[Section]
+    sections: list[DocumentSection]
     places: list[int]
 
 
@@ -78,10 +78,10 @@ def _may_begin(piece: PlacedPiece) -> bool:
     return piece.gap == "\n\n" or (piece.gap == "\n" and bool(listed))
 
 
-def _section(pieces: Sequence[PlacedPiece], part: _Part) -> Section:
+def _section(pieces: Sequence[PlacedPiece], part: _Part) -> DocumentSection:
     first, *others = pieces[part.begin : part.end]
     text = _lead(pieces, part.begin) + first.text + "".join(piece.gap + piece.text for piece in others)
-    return Section(first.heading, text, estimate_tokens(text))
+    return DocumentSection(first.heading, text, estimate_tokens(text))
 
 
 def _lead(pieces: Sequence[PlacedPiece], begin: int) -> str:
