@@ -17,13 +17,13 @@ from contend.models.round import RoundPromptContext, RoundState
 from contend.prompts import PromptBuilderSettings, PromptLibrary, Untrusted, UserPromptBuilder
 from contend.prompts.library import LANGUAGES
 from contend.resources import resource
-from contend.services import PASSAGE_CHARACTERS
 from contend.stores.leaderboard import LiveLeaderboard
 from contend.text import estimate_tokens
 from stub import prose
 
 ROUNDS = range(1, 11)
-SUBMISSION, FEEDBACK = 4000, 600
+SUBMISSION, FEEDBACK, PASSAGE = 4000, 600, 2000
+"""Characters."""
 TEAMS = 12
 _RUN, _MARK = "bench", "1a2b3c4d"
 _QUESTIONS: Mapping[Language, str] = {
@@ -60,12 +60,13 @@ def passages(language: Language) -> list[dict[str, object]]:
     chosen: list[dict[str, object]] = []
     tokens = 0
     for number in range(1, 17):
-        text = text_of(language, PASSAGE_CHARACTERS, first=number * 17)
+        text = text_of(language, PASSAGE, first=number * 17)
         tokens += estimate_tokens(text)
         if tokens > COMPACT_PASSAGE_TOKENS:
             break
         title = Untrusted(text[:40], label="title")
-        chosen.append({"number": number, "title": title, "text": Untrusted(text, label="passage")})
+        shown = {"number": number, "title": title, "text": Untrusted(text, label="passage"), "speaks_to_ai": False}
+        chosen.append(shown)
     return chosen
 
 
