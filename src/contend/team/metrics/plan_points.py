@@ -10,7 +10,6 @@ from contend.text import (
     detect_language,
     en,
     ja,
-    shared_content,
     split_blocks,
     split_sentences,
     squeezed,
@@ -70,11 +69,6 @@ def statements(markdown: str, *, besides: Collection[str] = ()) -> list[str]:
 
 def asks(sentence: str) -> bool:
     return _QUESTION.search(sentence) is not None
-
-
-def answered_share(point: str, text: str) -> float:
-    """The share of a point's content that stands in the text, 0.0 to 1.0."""
-    return shared_content(content_of(point), text)
 
 
 def names_something(point: str) -> bool:
