@@ -31,15 +31,15 @@ QUERIES = [
 """What each plan searches for: the last one finds documents in Japanese."""
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-_SENTENCE = re.compile(r"(?<=[.)] )[A-Z][^.`|\n]{40,180}\.(?= [A-Z])")
+_SENTENCE = re.compile(r"(?<=[.)] )[A-Z][^.|\n]{40,180}\.(?= (?:- )?[A-Z])")
 _VARIANTS = 50
 
 
 @lru_cache(maxsize=1)
 def prose() -> list[str]:
-    """Sentences of the guide: as long and as varied as what models write."""
-    text = " ".join(" ".join(path.read_text("utf-8").split()) for path in sorted(DOCS.glob("*.md")))
-    return _SENTENCE.findall(text)
+    """Sentences as long and as varied as what models write, of pages that are no documents of a benchmark."""
+    pages = [DOCS.parent / name for name in ("CHANGELOG.md", "ARCHITECTURE.md", "README.md")]
+    return _SENTENCE.findall(" ".join(" ".join(page.read_text("utf-8").split()) for page in pages))
 
 
 _EMPTY = frozenset(
@@ -74,7 +74,7 @@ class _Judged(NamedTuple):
 
 
 class _Sampler:
-    """Makes a reply of a JSON schema, as long as a model's: lists of up to six, sentences of the guide."""
+    """Makes a reply of a JSON schema, as long as a model's: lists of up to six, sentences of other pages."""
 
     def __init__(self, schema: Mapping[str, Any], variant: int, judged: "_Judged | None") -> None:
         self._shapes = schema.get("$defs", {})

@@ -165,7 +165,7 @@ class _Plan:
         if self._corpus is None:
             gathered = Span(profile.chosen_tokens, profile.offered_tokens)
             yield _Step(writer, replies.ChoiceReply, Span(0, 2 * self._rounds.most), _CHOICE, gathered)
-        elif self._corpus > profile.chosen_tokens:
+        elif self._corpus > profile.chosen_tokens and not self._written_from_all(writer):
             offered = min(self._corpus, profile.offered_tokens)
             calls = Span(1, 1 if self._read_whole(writer) else 2 * self._rounds.most)
             yield _Step(writer, replies.ChoiceReply, calls, _CHOICE, Span(0.9, 1.1) * _both(offered))
@@ -175,7 +175,8 @@ class _Plan:
         revisions = Span(rounds.least - 1, rounds.most * loops - 1)
         yield _Step(writer, replies.RevisionReply, revisions, self._written, at_work + self._draft + Span(0, 1500))
         if self._options.length != "long":
-            yield _Step(writer, replies.ReportReply, Span(1, 1), self._written, at_work)
+            first = Span(0.9, 1.1) * _both(self._corpus or 0) if self._written_from_all(writer) else at_work
+            yield _Step(writer, replies.ReportReply, Span(1, 1), self._written, first)
             return
         part = Span(self._written.least / _PARTS.least, self._written.most / _PARTS.most)
         yield _Step(writer, replies.SectionDraftReply, _PARTS, part, at_work)
@@ -217,6 +218,10 @@ class _Plan:
         if self._corpus is None:
             return Span(chosen / 8, chosen)
         return Span(0.9 * self._corpus, self._corpus) if self._corpus <= chosen else Span(chosen / 3, chosen)
+
+    def _written_from_all(self, model: str) -> bool:
+        """Whether the first draft is written from all documents."""
+        return self._options.length != "long" and self._read_whole(model)
 
     def _read_whole(self, model: str) -> bool:
         return self._corpus is not None and self._corpus <= profile_of(model, self._options).offered_tokens

@@ -9,6 +9,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from contend.models.options import TeamConfig
+from contend.models.research import Draft
 from contend.research.gathering import pool_of
 from contend.research.graph import build_research_graph
 from contend.services import Services
@@ -161,7 +162,7 @@ async def test_more_than_later_calls_can_hold_is_chosen_from_once(
 ) -> None:
     queries = []
     for number in range(60):
-        text = f"# Note {number}\n\n" + f"Resume after a crash reads checkpoint{number} of the team's threads. " * 10
+        text = f"# Note {number}\n\n" + f"Resume after a crash reads checkpoint{number} of the team's threads. " * 120
         (contest.documents / f"note-{number}.md").write_text(text, "utf-8")
         queries.append(f"checkpoint{number}")
     plan = {"plan_text": "Read all notes.", "title": "Notes", "points": ["What is read"], "outline": ["Notes"]}
@@ -196,18 +197,23 @@ async def test_documents_that_fit_are_read_whole_and_in_order_without_a_choice(
     assert "zebra" in (await pool_of(services, state))["searches"]
 
 
-async def test_documents_that_the_choice_can_read_are_all_offered_in_order(
+async def test_documents_that_one_writer_can_read_are_all_offered_in_order_and_what_it_cites_stays(
     contest: Contest, services: Services, vendors: Vendors
 ) -> None:
     for number in range(30):
         text = f"# Note {number:02}\n\n" + f"Kiln {number:02} was fired at noon and stood open until the evening. " * 40
         (contest.documents / f"note-{number:02}.md").write_text(text, "utf-8")
 
-    await researched(services, contest, max_iterations=1)
+    state = await researched(services, contest, max_iterations=2)
 
-    (asked,) = prompts_of(vendors, "research/choose")
+    (asked,), (reviewed,) = prompts_of(vendors, "research/write"), prompts_of(vendors, "research/review")
     places = [asked.index(f"Kiln {number:02}") for number in range(30)]
     assert places == sorted(places)
+    assert "research/choose" not in vendors.prompts()
+    assert reviewed.count("\n## P") < 30
+    cited = {each for sentence in Draft.model_validate(state["draft_report"]).sentences() for each in sentence.passages}
+    assert cited
+    assert cited <= {each["id"] for each in state["passages"]}
 
 
 async def test_the_catalogue_of_a_large_folder_names_the_documents_nearest_to_the_question(

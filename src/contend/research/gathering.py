@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from contend.models.replies import ChoiceReply
@@ -15,6 +16,9 @@ from contend.sources.address import canonical_url
 from contend.text import clean, shorten
 
 SUMMARY_CHARACTERS = 300
+MOST_CHARACTERS = 160_000
+"""Of passages in one call: a prompt may have 200,000, whatever its model reads."""
+
 MOST_RESULTS = 20
 """So many documents are listed beside those whose passages are at work."""
 
@@ -116,6 +120,12 @@ def within(pool: EvidencePool, ids: Sequence[str], *, tokens: int) -> list[str]:
             ids_within.append(each)
             tokens -= sizes[each]
     return ids_within
+
+
+def leading(passages: Sequence[Passage]) -> list[Passage]:
+    """As many of the first passages as one prompt may show."""
+    ends = accumulate(len(passage.text) for passage in passages)
+    return [passage for passage, end in zip(passages, ends, strict=True) if end <= MOST_CHARACTERS]
 
 
 def passages_of(pool: EvidencePool, ids: Sequence[str]) -> list[Passage]:

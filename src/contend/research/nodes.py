@@ -32,11 +32,13 @@ from contend.research.ask import (
 )
 from contend.research.evidence import EvidencePool
 from contend.research.gathering import (
+    MOST_CHARACTERS,
     chosen_ids,
     cited_ids,
     grown_pool,
     keep_pool,
     known_ids,
+    leading,
     passages_of,
     pool_of,
     results_of,
@@ -133,6 +135,8 @@ class ResearchNodes:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in off.items()) or "nothing matched"
             raise SourceError(f"no source gave anything for {state['theme'][:80]!r} ({reasons})")
         pool, usage = await screened(self.services, state, pool)
+        if whole and not full.writes_by_section(state):
+            pool = {**pool, "shown": [each["id"] for each in pool["passages"]]}
         chosen = self._working(state, pool, best, first=[hit["text"] for hit in whole])
         if state.get("found") or whole:
             tell_step(self.services, state, "search", _told_found(state, len(pool["results"])))
@@ -153,7 +157,8 @@ class ResearchNodes:
         shown = [known[each] for each in state["to_choose"]]
         limits, pinned = profile(state), cited_ids(draft_to_mend(state, best))
         room = room_for(pool, pinned, limits.chosen_tokens)
-        texts = await with_texts(self.services, passages_of(pool, [each["id"] for each in shown]))
+        texts = leading(await with_texts(self.services, passages_of(pool, [each["id"] for each in shown])))
+        shown = shown[: len(texts)]
         reply, usage = await full.choose(self.services, state, shown, texts, budget=limits.chosen_tokens)
         held = sum(each["tokens"] for each in pool["passages"] if each["id"] in pinned)
         chosen = chosen_ids(reply, shown, tokens=room - held)
@@ -212,9 +217,9 @@ class ResearchNodes:
         if limits.compact or "local" not in searched_sources(state):
             return []
         documents, execution_id = state["options"]["documents"], state["execution_id"]
-        return await self._stored(
-            await self.services.sources.whole(documents, execution_id, limits.offered_tokens), "", summarized=False
-        )
+        sections = await self.services.sources.whole(documents, execution_id, limits.offered_tokens)
+        fits = sum(len(section.text) for section in sections) <= MOST_CHARACTERS
+        return await self._stored(sections, "", summarized=False) if fits else []
 
     def _working(
         self, state: ResearchState, pool: EvidencePool, best: Submission | None, first: Sequence[str]
@@ -229,6 +234,9 @@ class ResearchNodes:
         if limits.compact:
             return self._at_work(pool, working_ids(pool, pinned, tokens=limits.chosen_tokens))
         candidates = working_ids(pool, [*pinned, *known, *first], tokens=max(room, limits.offered_tokens))
+        if first and not full.writes_by_section(state):
+            # One writer reads all there is; what it cites stays for the calls that follow.
+            return {**self._at_work(pool, candidates), "to_choose": [], "nothing_new": False}
         everything = within(pool, [*known, *candidates], tokens=room)
         new = [each for each in candidates if each not in {*pinned, *known, *pool["shown"]}]
         drafted = bool(state.get("draft_report"))

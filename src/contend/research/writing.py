@@ -30,6 +30,7 @@ from contend.research.ask import (
     whole_results,
 )
 from contend.research.evidence import EvidencePool
+from contend.research.gathering import cited_ids, passages_of, pool_of, results_of, room_for, working_ids
 from contend.research.planting import without_planted
 from contend.research.state import EMPTIED, ResearchState, ResearchUpdate, SectionTask, WrittenSection
 from contend.services import Services
@@ -51,7 +52,20 @@ class WritingNodes:
             return {**await self._written(state, draft, offered, marks=[]), **await spent(self.services, state, usage)}
         draft, usage = await full.write(self.services, state, offered, draft_to_mend(state, best))
         written = await self._written(state, draft, offered, marks=await marks_of(draft, offered))
-        return {**written, **await spent(self.services, state, usage)}
+        return {**written, **await self._later_passages(state, draft), **await spent(self.services, state, usage)}
+
+    async def _later_passages(self, state: ResearchState, draft: Draft) -> ResearchUpdate:
+        """Of more than later calls hold: what the draft cites, then what searches found best."""
+        pool, tokens = await pool_of(self.services, state), profile(state).chosen_tokens
+        cited, at_work = cited_ids(draft), {each["id"] for each in state["passages"]}
+        held = sum(each["tokens"] for each in pool["passages"] if each["id"] in at_work)
+        if held <= room_for(pool, cited, tokens):
+            return {}
+        passages = passages_of(pool, working_ids(pool, cited, tokens=tokens // 2))
+        return {
+            "passages": [passage.model_dump(mode="json", exclude={"text"}) for passage in passages],
+            "research_data": results_of(pool, passages),
+        }
 
     async def write_section(self, task: SectionTask) -> ResearchUpdate:
         """One section of a long report."""
