@@ -65,6 +65,9 @@ def test_a_finished_research_is_told_in_full_in_every_form(api: Api, finished: s
     hits = [hit["url"] for event in api.events(finished) if event["type"] == "search_done" for hit in event["hits"]]
     assert statistics["sources_collected"] == len(set(hits)) >= 1
     assert board["rounds"][0]["score"] == details["best_score"]
+    standings = api.get(f"/standings?dataset={details['dataset']}")
+    assert standings["dataset"] in standings["datasets"]
+    assert api.get("/standings?dataset=nothing")["teams"] == []
     assert {metric["name"] for metric in board["rounds"][0]["metrics"]} > {"citation_support"}
     assert evidence["marks"][0]["passages"][0]["text"]
 

@@ -56,6 +56,10 @@ def test_a_finished_report_is_saved_as_a_word_document_and_asked_further_and_his
     expect(page.locator("header h1")).to_have_text("What is a team?")
     expect(page.locator("article h1")).to_be_visible()
 
+    page.get_by_role("link", name="Standings").click()
+    expect(page.get_by_role("row", name="Alpha")).to_contain_text("–")
+    expect(page.get_by_text("tell the first from the second")).to_be_visible()
+
     page.get_by_role("link", name="History").click()
     page.get_by_role("searchbox").fill("What is a team")
     expect(page.locator("tbody tr")).to_have_count(1)

@@ -315,6 +315,24 @@ def test_the_leaderboard_is_of_the_latest_run_and_shows_rounds(answered: Termina
     assert [entry["rank"] for entry in entries] == [1, 2]
 
 
+def test_teams_are_rated_over_the_runs_of_a_dataset_and_few_runs_are_called_few(answered: Terminal) -> None:
+    said = answered("standings").out
+    told = json.loads(answered("standings", "--json").out)
+
+    assert "Rating" in said
+    assert "1 run: too few to tell the first from the second." in said
+    assert {team["team_id"] for team in told["teams"]} == {"archivist", "skeptic"}
+    assert all(team["low"] < team["rating"] < team["high"] for team in told["teams"])
+
+
+def test_standings_of_a_dataset_without_runs_name_those_that_have_some(answered: Terminal) -> None:
+    refused = answered("standings", "nothing")
+
+    assert refused.code == 2
+    assert "dataset 'nothing': no run of it in" in refused.err
+    assert "there are default" in refused.err
+
+
 def test_a_report_comes_in_each_format(answered: Terminal) -> None:
     results = answered.workspace / "results" / "first"
 

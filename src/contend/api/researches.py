@@ -75,6 +75,24 @@ class Researches:
         await self._run(thread, request.theme, input_options(request.run_options()), input={"theme": request.theme})
         return ResearchResponse(research_id=thread, status="started", message=_QUEUED)
 
+    async def start_once(self, request: ResearchRequest, research_id: str) -> ResearchResponse:
+        """Check and queue a research under an id of the caller's; one that is known stays as it is.
+
+        Raises:
+            InputError: it is refused, or the id is no UUID; nothing was spent.
+        """
+        try:
+            thread = str(UUID(research_id))
+        except ValueError as error:
+            raise InputError(f"research {research_id}: an id of your own is a UUID") from error
+        known = await self.services.record.latest_execution(thread) or (await self._at_server(thread)).get("run")
+        if not known:
+            await self.dry_run(request)
+            with suppress(ThreadBusy):  # the same request came twice at once
+                context = input_options(request.run_options())
+                await self._run(thread, request.theme, context, input={"theme": request.theme})
+        return await self.response(thread)
+
     async def start_demo(self) -> ResearchResponse:
         """Play the recorded demo: no key, nothing spent.
 

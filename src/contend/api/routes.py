@@ -24,6 +24,7 @@ from contend.models.playbook import Playbook
 from contend.models.record import IDENTIFIER_RULE
 from contend.report import ReportEvidence
 from contend.settings import Settings
+from contend.standings import Standings, standings
 
 _STATUS: dict[type[ContendError], int] = {
     UnknownThread: 404,
@@ -46,6 +47,10 @@ ResearchId = Annotated[
     str, Path(description="The research's id: a UUID, or the name of a run's thread.", min_length=1, max_length=64)
 ]
 Dataset = Annotated[str, Path(description=f"A playbook's dataset: {IDENTIFIER_RULE}.", min_length=1, max_length=64)]
+
+DatasetQuery = Annotated[
+    str, Query(description=f"The dataset of the runs: {IDENTIFIER_RULE}.", pattern=r"^[A-Za-z0-9_-]{1,64}$")
+]
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     code: {"model": models.Problem, "description": said}
@@ -108,6 +113,14 @@ async def list_researches(
 ) -> models.ResearchPage:
     """The history, the newest first: researches of the API, of Studio and of the command line."""
     return await live.page(search=search, limit=limit, offset=offset)
+
+
+@router.put("/research/{research_id}", status_code=202, tags=["research"], responses=_SENT)
+async def start_research_once(
+    research_id: ResearchId, request: models.ResearchRequest, live: Live
+) -> models.ResearchResponse:
+    """Start a research under a UUID of your own. Again, it answers how that research stands and starts nothing."""
+    return await live.start_once(request, research_id)
 
 
 @router.get("/research/{research_id}", tags=["research"], responses=_UNKNOWN)
@@ -236,6 +249,12 @@ async def answer_questions(research_id: ResearchId, given: models.Answers, live:
 async def compare_researches(research_id: ResearchId, other_id: ResearchId, live: Live) -> models.ResearchComparison:
     """Two researches side by side."""
     return await compared(live, research_id, other_id)
+
+
+@router.get("/standings", tags=["leaderboard"])
+async def get_standings(live: Live, dataset: DatasetQuery = "default") -> Standings:
+    """The teams rated over all finished runs of a dataset; without any, no teams."""
+    return await standings(live.services.record, dataset)
 
 
 @router.get("/leaderboard", tags=["leaderboard"], responses=_UNKNOWN)

@@ -3,68 +3,39 @@
 import asyncio
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
 from contend import app
+from contend.cli.batch_questions import Question, read_questions
 from contend.cli.board import Board
+from contend.cli.research_server import ResearchServer
 from contend.cli.run import STOPPED, until_stopped
 from contend.cli.screen import note, plain_table, say, say_json, screen
 from contend.cli.text import STATUS, plain, score_text, system_fault
 from contend.cli.words import tr
 from contend.errors import ContendError, InputError, UnknownThread
 from contend.models.events import AnyEvent, Detail
-from contend.models.options import Instructions, RunOptions
-from contend.models.record import QuestionText, Record
-from contend.models.task import checked_theme
+from contend.models.options import RunOptions
 from contend.preflight import check_run
 from contend.readiness import NotReady, check_folder
 from contend.run_guard import TERMINAL
 from contend.services import Services
-from contend.settings import Settings, checked, load_settings
+from contend.settings import Settings, load_settings
 from contend.stores.files import write_file, writing
 from contend.stores.leases import lease
 
 _BEGINNING = b'{"id": '
 """Of each result line: what is left of one that was cut off is told from another file's text."""
-
-
-class Line(Record):
-    """What a line of the file may hold."""
-
-    theme: QuestionText
-    id: str | None = Field(None, min_length=1, max_length=200)
-    options: RunOptions = Field(default_factory=RunOptions)
-    instructions: Instructions | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Question:
-    """A line with the options of its run. The same question with the same options has the same thread."""
-
-    where: str
-    id: str | None
-    theme: str
-    options: RunOptions
-
-    @property
-    def thread(self) -> str:
-        asked = [self.id, self.theme, self.options.model_dump(mode="json", exclude_none=True)]
-        return f"batch-{sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]}"
-
-    @property
-    def name(self) -> str:
-        return plain(self.id or self.theme)
 
 
 def run_batch(
@@ -85,73 +56,47 @@ def run_batch(
     """
     settings = load_settings(workspace=workspace, replay=replay)
     questions = read_questions(file, options)
-    results = Results((out or file.with_name(f"{file.stem}.results.jsonl")).expanduser().absolute())
-    check_folder(results.path.parent, "--out")
-    batch = Batch(questions, results, settings, as_json=as_json)
-    with batch.view() as view:
-        work = until_stopped(batch.run(jobs), on_stop=batch.stopping, at_once=view.stop if view else lambda: None)
-        done = asyncio.run(work)
-    code = STOPPED if done is None else exit_code([batch.statuses.get(each.thread, "") for each in questions])
-    batch.tell_end(code)
-    return code
+    batch = Batch(questions, _results(file, out), settings, as_json=as_json)
+    return _ended(batch, batch.run(jobs))
 
 
-def read_questions(file: Path, shared: RunOptions) -> list[Question]:
-    """The questions of a JSONL file, in order.
+def queue_batch(
+    file: Path,
+    options: RunOptions,
+    *,
+    out: Path | None,
+    url: str,
+    token: str | None,
+    workspace: Path | None,
+    as_json: bool,
+) -> int:
+    """As `run_batch`, by runs in the queue of a server. It goes on with them when this process ends.
 
     Raises:
-        InputError: the file or a line is not usable; names the line.
+        InputError: as `run_batch`; the server refuses a line or the token.
+        ContendError: the server does not answer, or a result could not be written.
     """
-    try:
-        lines = file.expanduser().read_text("utf-8").split("\n")
-    except OSError as error:
-        raise InputError(tr("{file}: cannot be read: {why}", file=file, why=error.strerror)) from error
-    except UnicodeDecodeError as error:
-        raise InputError(tr("{file}: not UTF-8 text: save it as UTF-8", file=file)) from error
-    questions = [
-        _question(line, f"{file}:{number}", shared) for number, line in enumerate(lines, start=1) if line.strip()
-    ]
-    if not questions:
-        raise InputError(tr("{file}: holds no question: give one on each line", file=file))
-    _check_distinct(questions)
-    return questions
+    settings = load_settings(workspace=workspace)
+    batch = Batch(read_questions(file, options), _results(file, out), settings, as_json=as_json, queued=True)
+    held = settings.server_token
+    return _ended(batch, batch.run_on(ResearchServer(url, token or (held.get_secret_value() if held else ""))))
 
 
-def _question(text: str, where: str, shared: RunOptions) -> Question:
-    try:
-        given = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(tr("{where}: no JSON ({why}): give an object with `theme`", where=where, why=error)) from error
-    values = {"theme": given} if isinstance(given, str) else given
-    if not isinstance(values, Mapping):
-        raise InputError(tr("{where}: neither object nor text: give an object with `theme`", where=where))
-    line = checked(Line, values, where)
-    own = line.options.model_dump(exclude_none=True)
-    if line.instructions is not None:
-        if "instructions" in own:
-            raise InputError(tr("{where}: instructions stand there twice: leave out options.instructions", where=where))
-        own["instructions"] = line.instructions
-    options = checked(RunOptions, {**shared.model_dump(exclude_none=True), **own}, where)
-    try:
-        return Question(where, line.id, checked_theme(line.theme), options)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from error
+def _results(file: Path, out: Path | None) -> "Results":
+    results = Results((out or file.with_name(f"{file.stem}.results.jsonl")).expanduser().absolute())
+    check_folder(results.path.parent, "--out")
+    return results
 
 
-def _check_distinct(questions: Sequence[Question]) -> None:
-    """Whether each result can be told from the others."""
-    ids: dict[str, str] = {}
-    for each in questions:
-        first = ids.setdefault(each.id or each.thread, each.where)
-        if first == each.where:
-            continue
-        if each.id:
-            raise InputError(
-                tr("{where}: id = {id}: {first} has it too: give each its own",
-                   where=each.where, id=repr(each.id), first=first)
-            )  # fmt: skip
-        raise InputError(tr("{where}: the same as {first}: leave it out, or give it an `id`",
-                            where=each.where, first=first))  # fmt: skip
+def _ended(batch: "Batch", work: Coroutine[Any, Any, bool]) -> int:
+    """Work on a batch and tell of its end; the exit code."""
+    with batch.view() as view:
+        at_once = view.stop if view else lambda: None
+        done = asyncio.run(until_stopped(work, on_stop=batch.stopping, at_once=at_once))
+    statuses = [batch.statuses.get(each.thread, "") for each in batch.questions]
+    code = STOPPED if done is None else exit_code(statuses)
+    batch.tell_end(code)
+    return code
 
 
 @dataclass(frozen=True)
@@ -207,6 +152,7 @@ class Batch:
     results: Results
     settings: Settings
     as_json: bool
+    queued: bool = False
     statuses: dict[str, str] = field(default_factory=dict)
     boards: dict[Question, Board] = field(default_factory=dict)
     stage: str = ""
@@ -223,19 +169,41 @@ class Batch:
         try:
             done = self.results.statuses()
             await _check(services, [each for each in self.questions if each.thread not in done])
-            batch = f"batch-{sha256(str(self.results.path).encode()).hexdigest()[:16]}"
-            async with lease(self.settings, batch):
-                self.results.drop_cut_off()
-                self.statuses |= self.results.statuses()
-                left = iter([each for each in self.questions if each.thread not in self.statuses])
-                async with asyncio.TaskGroup() as group:
-                    for _ in range(jobs):
-                        group.create_task(self._work(services, left))
+            async with self._unanswered() as questions, asyncio.TaskGroup() as group:
+                left = iter(questions)
+                for _ in range(jobs):
+                    group.create_task(self._work(services, left))
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from errors
         finally:
             await services.aclose()
         return True
+
+    async def run_on(self, server: "ResearchServer") -> bool:
+        """Queue what has no result yet, and wait for the results.
+
+        Raises:
+            InputError: a line would be refused; nothing was spent.
+            ContendError: the server does not answer, or a result could not be written.
+        """
+        async with server, self._unanswered() as questions:
+            await server.check(questions)
+            for each in questions:
+                await server.start(each)
+            async for question, result in server.results(questions):
+                if result["status"] in TERMINAL:
+                    self.results.add(result)
+                self._ended(question, result, waits=result["status"] == "waiting")
+        return True
+
+    @asynccontextmanager
+    async def _unanswered(self) -> AsyncIterator[list[Question]]:
+        """The questions without a result, which nobody else answers meanwhile."""
+        batch = f"batch-{sha256(str(self.results.path).encode()).hexdigest()[:16]}"
+        async with lease(self.settings, batch):
+            self.results.drop_cut_off()
+            self.statuses |= self.results.statuses()
+            yield [each for each in self.questions if each.thread not in self.statuses]
 
     async def _work(self, services: Services, left: Iterator[Question]) -> None:
         for question in left:
@@ -301,7 +269,8 @@ class Batch:
         message = tr("{completed} of {all} completed, {partial} partial; results in {file}",
                      completed=completed, all=len(self.questions), partial=partial, file=self.results.path)  # fmt: skip
         if code == STOPPED:
-            message = tr("{reason}; the same command goes on", reason=message)
+            goes_on = "{reason}; the server goes on, the same command fetches the rest"
+            message = tr(goes_on if self.queued else "{reason}; the same command goes on", reason=message)
         if self.as_json:
             say_json({"type": "outcome", "exit_code": code, "message": message}, indent=None)
         else:

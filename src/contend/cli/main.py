@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from contend.cli import commands, playbook
-from contend.cli.commands import ROOT_WORKSPACE
+from contend.cli.flags import ROOT_WORKSPACE
 from contend.cli.words import speak_locale, tr
 from contend.errors import ContendError
 
@@ -45,6 +45,7 @@ for command in (
     commands.status,
     commands.runs,
     commands.leaderboard,
+    commands.standings,
     commands.compare,
     commands.report,
     commands.evaluate,

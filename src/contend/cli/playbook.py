@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from contend.cli.commands import DATASET, FORM, JSON, LIMIT, WORKSPACE
+from contend.cli.flags import DATASET, FORM, JSON, LIMIT, WORKSPACE
 
 app = typer.Typer(help="What the runs of a dataset taught.")
 

@@ -12,7 +12,7 @@ from rich.console import Console, JustifyMethod, OverflowMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from contend.cli.commands import GIVEN_WORKSPACE
+from contend.cli.flags import GIVEN_WORKSPACE
 from contend.cli.text import plain
 from contend.cli.words import tr
 

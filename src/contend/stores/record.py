@@ -63,6 +63,7 @@ class RecordStore:
     # What it answers, by the functions of `record_queries`; without a file, as if it held nothing.
     active_seconds = _answer(queries.active_seconds, float)
     calls = _answer(queries.calls, list)
+    datasets = _answer(queries.datasets, list)
     draft_documents = _answer(queries.draft_documents, set)
     evaluations = _answer(queries.evaluations, list)
     events = _answer(queries.events, list)
@@ -72,6 +73,7 @@ class RecordStore:
     history = _answer(queries.history, lambda: ([], 0))
     latest_execution = _answer(queries.latest_execution, _none)
     leaderboard = _answer(queries.leaderboard, list)
+    rankings = _answer(queries.rankings, dict)
     rounds = _answer(queries.rounds, list)
     rounds_before = _answer(queries.rounds_before, list)
     submission_documents = _answer(queries.submission_documents, dict)

@@ -49,12 +49,17 @@ LEFT JOIN round_status USING (execution_id, team_id, round_number)
 WHERE execution_id = ?
 """
 _BY_TEAM = " ORDER BY team_id, round_number"
-_STANDINGS = """
-SELECT team_id, history.team_name, round_number, score FROM round_history AS history
-LEFT JOIN leader_board USING (execution_id, team_id, round_number) WHERE execution_id = ?
+_SCORES = """
+SELECT execution_id, team_id, history.team_name, round_number, score FROM round_history AS history
+LEFT JOIN leader_board USING (execution_id, team_id, round_number) WHERE list_contains(?, execution_id)
 """
-_NAMES = "SELECT team_id, team_name FROM team_status WHERE execution_id = ?"
-_PAIRWISE = "SELECT team_id, pairwise_key FROM pairwise WHERE execution_id = ?"
+_NAMES = "SELECT execution_id, team_id, team_name FROM team_status WHERE list_contains(?, execution_id)"
+_PAIRWISE = "SELECT execution_id, team_id, pairwise_key FROM pairwise WHERE list_contains(?, execution_id)"
+_FINISHED = """
+SELECT execution_id FROM execution WHERE dataset = ? AND status IN ('completed', 'partial')
+ORDER BY execution.created_at, execution_id
+"""
+_DATASETS = "SELECT DISTINCT dataset FROM execution ORDER BY dataset"
 _SUBMISSION_DOCUMENTS = """
 SELECT thread_id, json_extract_string(role_records, '$.submission') AS document
 FROM round_history JOIN execution USING (execution_id)
@@ -144,15 +149,34 @@ def rounds_before(
 def leaderboard(
     connection: "DuckDBPyConnection", execution_id: str, *, limit: int | None = None
 ) -> list[LeaderboardEntry]:
-    """In rank order, cut to `limit` teams: by the live leaderboard's way, so that memory and record cannot differ."""
+    """In rank order, cut to `limit` teams."""
+    return _leaderboards(connection, [execution_id])[execution_id][:limit]
+
+
+def rankings(connection: "DuckDBPyConnection", dataset: str) -> dict[str, list[LeaderboardEntry]]:
+    """The leaderboards of a dataset's finished executions, the oldest first."""
+    return _leaderboards(connection, [row["execution_id"] for row in fetch(connection, _FINISHED, dataset)])
+
+
+def datasets(connection: "DuckDBPyConnection") -> list[str]:
+    """Those of all executions, by name."""
+    return [row["dataset"] for row in fetch(connection, _DATASETS)]
+
+
+def _leaderboards(connection: "DuckDBPyConnection", executions: list[str]) -> dict[str, list[LeaderboardEntry]]:
+    """By the live leaderboard's way, so that memory and record cannot differ."""
     live = LiveLeaderboard()
-    for row in fetch(connection, _STANDINGS, execution_id):
-        live.enter(execution_id, [(row["team_id"], row["team_name"])])
-        live.scored(execution_id, row["team_id"], row["round_number"], row["score"])
-    live.enter(execution_id, [(row["team_id"], row["team_name"]) for row in fetch(connection, _NAMES, execution_id)])
-    keys = {row["team_id"]: row["pairwise_key"] for row in fetch(connection, _PAIRWISE, execution_id)}
-    live.set_pairwise(execution_id, keys)
-    return live.leaderboard(execution_id)[:limit]
+    for row in fetch(connection, _SCORES, executions):
+        live.enter(row["execution_id"], [(row["team_id"], row["team_name"])])
+        live.scored(row["execution_id"], row["team_id"], row["round_number"], row["score"])
+    for row in fetch(connection, _NAMES, executions):
+        live.enter(row["execution_id"], [(row["team_id"], row["team_name"])])
+    keys: dict[str, dict[str, float]] = {}
+    for row in fetch(connection, _PAIRWISE, executions):
+        keys.setdefault(row["execution_id"], {})[row["team_id"]] = row["pairwise_key"]
+    for execution_id, of_execution in keys.items():
+        live.set_pairwise(execution_id, of_execution)
+    return {execution_id: live.leaderboard(execution_id) for execution_id in executions}
 
 
 def calls(connection: "DuckDBPyConnection", execution_id: str) -> list[CallUsage]:

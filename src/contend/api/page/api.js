@@ -64,6 +64,7 @@ export const api = {
   evidence: (run) => ask("GET", `research/${id(run)}/evidence`),
   document: (run, document) => ask("GET", `research/${id(run)}/documents/${id(document)}`),
   compare: (one, other) => ask("GET", `research/${id(one)}/compare/${id(other)}`),
+  standings: (dataset) => ask("GET", `standings?dataset=${id(dataset)}`),
   playbooks: () => ask("GET", "playbooks"),
   playbook: (dataset, version) =>
     ask("GET", `playbooks/${id(dataset)}${version === undefined ? "" : `/versions/${version}`}`),

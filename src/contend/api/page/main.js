@@ -7,8 +7,9 @@ import { showRun } from "./run.js";
 import { showHistory } from "./history.js";
 import { showCompare } from "./compare.js";
 import { showPlaybook } from "./playbook.js";
+import { showStandings } from "./standings.js";
 
-const VIEWS = { "": showAsk, run: showRun, history: showHistory, compare: showCompare, playbook: showPlaybook };
+const VIEWS = { "": showAsk, run: showRun, history: showHistory, compare: showCompare, playbook: showPlaybook, standings: showStandings };
 
 let leave = () => {};
 
@@ -35,7 +36,7 @@ function drawTop(current) {
     document.getElementById("top"),
     el("nav", { "aria-label": "contend" },
       el("a.brand", { href: "#/", "aria-label": "contend" }, el("img", { src: "icon.svg", alt: "" }), el("span", {}, "contend")),
-      link("", "#/"), link("history", "#/history"), link("playbook", "#/playbook"),
+      link("", "#/"), link("history", "#/history"), link("standings", "#/standings"), link("playbook", "#/playbook"),
       el("span.settings", {},
         el("button", { type: "button", onclick: switchColours, "data-key": "colours" }, t(isDark() ? "light" : "dark")),
         el("button", { type: "button", onclick: switchLanguage, "data-key": "language" }, t("language")))),

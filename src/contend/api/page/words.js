@@ -1,6 +1,8 @@
 /** What the page says, in both languages. A key names what is said; {name} stands for a value. */
 
 const EN = {
+  standings: "Standings", rating: "Rating", interval: "95 %", runs_played: "Runs", won: "Won", tied: "Tied", lost: "Lost", no_standings: "No finished run here has two teams to compare yet.",
+  standings_clear: "{n} runs: {team} is ahead of the others by more than chance.", standings_unclear: "{n} runs: too few to tell the first from the second.", standings_how: "By Bradley and Terry's model on Elo's scale, 1500 the mean; 400 points ahead are ten wins to one.",
   ask: "Ask", history: "History", playbook: "Playbook", compare: "Compare", theme: "Theme", language: "日本語",
   light: "Light", dark: "Dark",
   question: "Your question", question_hint: "Several teams research it, judges score them, an editor merges the best. Up to 8,000 characters.",
@@ -49,6 +51,8 @@ const EN = {
 };
 
 const JA = {
+  standings: "通算成績", rating: "レーティング", interval: "95%区間", runs_played: "実行", won: "勝", tied: "分", lost: "敗", no_standings: "比較できる二つ以上のチームが出た、終了した実行はまだありません。",
+  standings_clear: "実行{n}件: {team} は偶然を超えて他のチームを上回っています。", standings_unclear: "実行{n}件: 1位と2位を区別するには足りません。", standings_how: "ブラッドリー・テリー模型による値をイロの尺度で示します。平均は1500、400点差は10勝1敗に当たります。",
   ask: "質問", history: "履歴", playbook: "プレイブック", compare: "比較", theme: "配色", language: "English",
   light: "ライト", dark: "ダーク",
   question: "質問", question_hint: "複数のチームが調べ、審査員が採点し、編集者が最良の部分をまとめます。8,000文字まで。",

@@ -1,0 +1,130 @@
+"""A `contend serve` elsewhere, whose queue runs the questions of a batch, by its HTTP API."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping
+from http import HTTPStatus
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from contend.cli.batch_questions import Question
+from contend.cli.words import tr
+from contend.errors import ContendError, InputError
+
+_SECONDS_BETWEEN_LOOKS = 1.0
+_ANSWER_SECONDS = 60.0
+_LOOKS_IN_VAIN = 60
+"""A server that restarts is away for so many looks at most."""
+
+
+class ResearchServer:
+    """A client of the server at `url`; `token` may be empty."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._url = url.rstrip("/")
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        try:
+            self._http = httpx.AsyncClient(base_url=self._url, headers=headers, timeout=_ANSWER_SECONDS)
+        except (httpx.InvalidURL, ValueError) as error:
+            raise InputError(tr("--server {url}: no address: give one such as http://host:2024", url=url)) from error
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._http.aclose()
+
+    async def check(self, questions: Iterable[Question]) -> None:
+        """All that the server can refuse of a question, once for those with the same options.
+
+        Raises:
+            InputError: it refuses one; nothing was spent.
+            ContendError: it does not answer.
+        """
+        for each in {str(each.options): each for each in reversed([*questions])}.values():
+            await self._ask("POST", "/research/dry-run", each, json=_request(each))
+
+    async def start(self, question: Question) -> None:
+        """Queue a question's run, unless the server knows it. Raises: as `check`."""
+        await self._ask("PUT", f"/research/{question.thread}", question, json=_request(question))
+
+    async def results(self, questions: Iterable[Question]) -> AsyncIterator[tuple[Question, dict[str, Any]]]:
+        """The result of each question as it ends, `waiting` where a person is asked.
+
+        A run that stopped is taken up again, once.
+
+        Raises:
+            ContendError: the server was away for more than a minute.
+        """
+        left, taken_up, in_vain = list(questions), set[str](), 0
+        while left:
+            try:
+                for each in [*left]:
+                    details = await self._ask("GET", f"/research/{each.thread}", each)
+                    if _has_stopped(details) and each.thread not in taken_up:
+                        taken_up.add(each.thread)
+                        await self._ask("POST", f"/research/{each.thread}/resume", each)
+                    elif details["status"] in {"completed", "failed", "interrupted"}:
+                        left.remove(each)
+                        yield each, self._result(each, details)
+                in_vain = 0
+            except ServerAwayError:
+                in_vain += 1
+                if in_vain >= _LOOKS_IN_VAIN:
+                    raise
+            await asyncio.sleep(_SECONDS_BETWEEN_LOOKS if left else 0)
+
+    async def _ask(self, method: str, path: str, question: Question, **sent: Any) -> Any:  # noqa: ANN401 - any JSON
+        try:
+            answer = await self._http.request(method, path, **sent)
+        except httpx.HTTPError as error:
+            raise ServerAwayError(
+                tr("--server {url}: it does not answer ({why}); the same command goes on when it does",
+                   url=self._url, why=error or type(error).__name__)
+            ) from error  # fmt: skip
+        if answer.is_success:
+            return answer.json()
+        if answer.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise ServerAwayError(f"--server {self._url}: {_detail(answer)}")
+        if answer.status_code == HTTPStatus.CONFLICT:
+            return {}
+        where = question.where if answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY else f"--server {self._url}"
+        raise InputError(f"{where}: {_detail(answer)}")
+
+    def _result(self, question: Question, details: Mapping[str, Any]) -> dict[str, Any]:
+        # A run that could not begin has no execution: it is no result, and is tried again.
+        has_run = bool(details["execution_id"])
+        ended = details["outcome"] if details["status"] != "interrupted" else None
+        status = "waiting" if details["waiting"] else ended if has_run and ended else "not run"
+        return {
+            "id": question.id,
+            "thread": question.thread,
+            "theme": question.theme,
+            "status": status,
+            "message": details["message"],
+            "best_score": details["best_score"],
+            "report": f"{self._url}/research/{question.thread}/report" if details["has_report"] else None,
+            "usage": details["usage"],
+        }
+
+
+class ServerAwayError(ContendError):
+    """The server does not answer, or not as one that works."""
+
+
+def _request(question: Question) -> dict[str, Any]:
+    return {"theme": question.theme, "options": question.options.model_dump(mode="json", exclude_none=True)}
+
+
+def _has_stopped(details: Mapping[str, Any]) -> bool:
+    return details["status"] == "interrupted" and not details["waiting"]
+
+
+def _detail(answer: httpx.Response) -> str:
+    try:
+        return str(answer.json()["detail"])
+    except (ValueError, KeyError, TypeError):
+        return f"{answer.status_code} {answer.reason_phrase}: is it a `contend serve`?"

@@ -1,0 +1,175 @@
+"""How teams stand over many runs: a rating by who came before whom, and how sure it is."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contend.models.options import EvaluatorConfig
+from contend.models.record import Identifier, Record, Text
+from contend.models.round import LeaderboardEntry
+from contend.stores.record import RecordStore
+
+_NEAR_TIE = float(EvaluatorConfig.model_fields["near_tie"].default)
+_MEAN = 1500.0
+_POINTS = 400.0 / np.log(10.0)
+"""A point of Elo's scale in logits: 400 points ahead are ten wins to one."""
+_SPREAD = 1.0
+"""What is held of teams before their first run: their strengths, in logits, are normal with this deviation."""
+_SURE = 1.96
+_STEPS = 50
+
+
+class Standing(Record):
+    """A team's rating on Elo's scale, 1500 the mean of the teams, and the ends of its 95 % interval.
+
+    `runs` are those in which it could be compared; `wins`, `ties` and `losses` are pairs, against each other team of
+    each run.
+    """
+
+    team_id: Identifier
+    team_name: Text
+    rating: float
+    low: float
+    high: float
+    runs: int
+    wins: int
+    ties: int
+    losses: int
+
+
+class Standings(Record):
+    """The teams of a dataset's finished runs, the best first. `is_clear`: the first is better than the second, by 95 %.
+
+    `runs` are those in which two teams could be compared; `datasets` all that have such runs or others.
+    """
+
+    dataset: str
+    runs: int
+    is_clear: bool
+    teams: list[Standing]
+    datasets: list[str]
+
+
+async def standings(record: RecordStore, dataset: str) -> Standings:
+    """The teams' standing over the finished runs that learned from, or into, a dataset."""
+    boards = await record.rankings(dataset)
+    return rated(dataset, list(boards.values()), datasets=await record.datasets())
+
+
+def rated(dataset: str, boards: Sequence[Sequence[LeaderboardEntry]], *, datasets: Sequence[str] = ()) -> Standings:
+    """Ratings from the leaderboards of runs, by the model of Bradley and Terry.
+
+    R. A. Bradley, M. E. Terry: Rank Analysis of Incomplete Block Designs: I. The Method of Paired Comparisons,
+    Biometrika 39 (1952); a tie is half a win of each. The k(k-1)/2 pairs of a run with k teams come from one ranking
+    and weigh k-1 together. Strengths have a normal prior, so that few runs give wide intervals and a team that never
+    lost a finite rating; intervals are Laplace's, of the difference to the mean of the teams.
+    """
+    runs = [pairs for board in boards if (pairs := list(_pairs(board)))]
+    names = {entry.team_id: entry.team_name for board in boards for entry in board}
+    teams = sorted({team for pairs in runs for one, other, _ in pairs for team in (one, other)})
+    strengths, covariance = _fitted(runs, {team: place for place, team in enumerate(teams)})
+    order = sorted(range(len(teams)), key=lambda place: (-strengths[place], teams[place]))
+    return Standings(
+        dataset=dataset,
+        runs=len(runs),
+        is_clear=len(order) > 1 and _is_clear(strengths, covariance, order[0], order[1]),
+        teams=[
+            _standing(teams[place], names, runs, strength=strengths[place], deviation=covariance[place, place] ** 0.5)
+            for place in order
+        ],
+        datasets=sorted(datasets),
+    )
+
+
+_Pair = tuple[str, str, float]
+"""Two teams of a run, and the first one's share of the win: 1, 0.5 or 0."""
+
+
+def _pairs(board: Sequence[LeaderboardEntry]) -> Iterator[_Pair]:
+    for one, other in combinations(board, 2):
+        share = _share(one, other)
+        if share is not None:
+            yield one.team_id, other.team_id, share
+
+
+def _share(one: LeaderboardEntry, other: LeaderboardEntry) -> float | None:
+    """By pairwise comparison where both were compared, else by best score; None where that cannot be said.
+
+    A team without a submission loses against one with a score. What was not scored is not worse than what was.
+    """
+    if one.best_score is None or other.best_score is None:
+        handed_in = one.latest_round > 0, other.latest_round > 0
+        scored = one.best_score is not None, other.best_score is not None
+        return {((True, False), (True, False)): 1.0, ((False, True), (False, True)): 0.0}.get((handed_in, scored))
+    if one.pairwise_key is not None and other.pairwise_key is not None:
+        ahead = one.pairwise_key - other.pairwise_key
+    else:
+        ahead = one.best_score - other.best_score
+        ahead = 0.0 if abs(ahead) <= _NEAR_TIE + 1e-9 else ahead
+    return 0.5 + 0.5 * float(np.sign(ahead))
+
+
+def _fitted(
+    runs: Sequence[Sequence[_Pair]], places: Mapping[str, int]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The likeliest strengths in logits, of mean 0, and their covariance, by Newton's method."""
+    count = len(places)
+    if not count:
+        return np.zeros(0), np.zeros((0, 0))
+    ones, others, shares, weights = _columns(runs, places)
+    strengths = np.zeros(count)
+    for _ in range(_STEPS):
+        likely = 1.0 / (1.0 + np.exp(strengths[others] - strengths[ones]))
+        slope = -strengths / _SPREAD**2
+        np.add.at(slope, ones, weights * (shares - likely))
+        np.add.at(slope, others, weights * (likely - shares))
+        curvature = np.eye(count) / _SPREAD**2
+        bend = weights * likely * (1.0 - likely)
+        for first, second, sign in ((ones, ones, 1), (others, others, 1), (ones, others, -1), (others, ones, -1)):
+            np.add.at(curvature, (first, second), sign * bend)
+        step = np.linalg.solve(curvature, slope)
+        strengths = strengths + step
+        if np.abs(step).max() < 1e-9:  # noqa: PLR2004 - far below a point of the scale
+            break
+    centred = np.eye(count) - 1.0 / count
+    return strengths, centred @ np.linalg.inv(curvature) @ centred
+
+
+def _columns(
+    runs: Sequence[Sequence[_Pair]], places: Mapping[str, int]
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
+    """Of all pairs the two places, the first one's share, and the weight."""
+    rows = []
+    for pairs in runs:
+        teams = {team for one, other, _ in pairs for team in (one, other)}
+        rows += [(places[one], places[other], share, (len(teams) - 1) / len(pairs)) for one, other, share in pairs]
+    ones, others, shares, weights = zip(*rows, strict=True)
+    return np.array(ones), np.array(others), np.array(shares), np.array(weights)
+
+
+def _is_clear(strengths: NDArray[np.float64], covariance: NDArray[np.float64], first: int, second: int) -> bool:
+    spread = covariance[first, first] + covariance[second, second] - 2 * covariance[first, second]
+    return bool(strengths[first] - strengths[second] > _SURE * spread**0.5)
+
+
+def _standing(
+    team: str, names: Mapping[str, str], runs: Sequence[Sequence[_Pair]], *, strength: float, deviation: float
+) -> Standing:
+    played = [[share if one == team else 1 - share for one, other, share in pairs if team in (one, other)]
+              for pairs in runs]  # fmt: skip
+    shares = [share for of_run in played for share in of_run]
+    rating = _MEAN + _POINTS * float(strength)
+    half = _SURE * _POINTS * float(deviation)
+    return Standing(
+        team_id=team,
+        team_name=names[team],
+        rating=round(rating, 1),
+        low=round(rating - half, 1),
+        high=round(rating + half, 1),
+        runs=sum(map(bool, played)),
+        wins=shares.count(1.0),
+        ties=shares.count(0.5),
+        losses=shares.count(0.0),
+    )

@@ -1,0 +1,117 @@
+"""The teams' rating over many runs: what it follows from, and how sure it is."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contend.models.round import LeaderboardEntry, ranked
+from contend.standings import Standing, Standings, rated
+
+Board = list[LeaderboardEntry]
+
+
+def board(*, keys: dict[str, float] | None = None, **scores: float | None) -> Board:
+    """A run's leaderboard by the best score of each team; -1: it handed nothing in."""
+    return ranked(
+        LeaderboardEntry.of(team, team.title(), {} if score == -1 else {1: score}, (keys or {}).get(team))
+        for team, score in scores.items()
+    )
+
+
+def of(standings: Standings, team: str) -> Standing:
+    return next(each for each in standings.teams if each.team_id == team)
+
+
+def test_who_wins_more_pairs_is_rated_higher_and_1500_is_the_mean() -> None:
+    runs = [board(a=0.9, b=0.7, c=0.5)] * 3 + [board(a=0.6, b=0.8, c=0.5)]
+
+    found = rated("default", runs)
+
+    assert [each.team_id for each in found.teams] == ["a", "b", "c"]
+    assert sum(each.rating for each in found.teams) / 3 == pytest.approx(1500, abs=0.1)
+    assert (of(found, "a").runs, of(found, "a").wins, of(found, "a").ties, of(found, "a").losses) == (4, 7, 0, 1)
+    assert found.runs == 4
+
+
+def test_one_run_gives_wide_intervals_and_is_not_enough_to_tell_teams_apart() -> None:
+    one, many = rated("default", [board(a=0.9, b=0.5)]), rated("default", [board(a=0.9, b=0.5)] * 40)
+
+    assert not one.is_clear
+    assert of(one, "b").high > of(one, "a").low
+    assert of(one, "a").high - of(one, "a").low > 300
+    assert many.is_clear
+    assert of(many, "a").low > of(many, "b").high
+
+
+def test_as_many_wins_as_losses_are_no_difference_however_many_runs_there_are() -> None:
+    found = rated("default", [board(a=0.9, b=0.5), board(a=0.5, b=0.9)] * 100)
+
+    assert [each.rating for each in found.teams] == [1500, 1500]
+    assert not found.is_clear
+
+
+def test_scores_that_are_nearly_equal_are_a_tie() -> None:
+    found = rated("default", [board(a=0.82, b=0.8)])
+
+    assert [(each.wins, each.ties, each.losses) for each in found.teams] == [(0, 1, 0)] * 2
+
+
+def test_where_near_ties_were_compared_in_pairs_that_comparison_counts() -> None:
+    found = rated("default", [board(a=0.82, b=0.81, c=0.80, keys={"a": 0.0, "b": 1.0, "c": 0.0})])
+
+    assert (of(found, "b").wins, of(found, "a").losses) == (2, 1)
+    assert (of(found, "a").ties, of(found, "c").ties) == (1, 1)
+
+
+def test_a_team_that_handed_nothing_in_loses_and_an_unscored_one_does_not() -> None:
+    found = rated("default", [board(a=0.5, b=-1, c=None)])
+
+    assert [each.team_id for each in found.teams] == ["a", "b"]
+    assert (of(found, "a").wins, of(found, "b").losses) == (1, 1)
+
+
+def test_a_run_of_many_teams_weighs_no_more_than_the_ranking_that_it_is() -> None:
+    pairs = rated("default", [board(a=0.9, b=0.5), board(b=0.9, c=0.5), board(a=0.9, c=0.5)])
+    together = rated("default", [board(a=0.9, b=0.7, c=0.5)])
+
+    assert of(together, "a").high - of(together, "a").low > of(pairs, "a").high - of(pairs, "a").low
+
+
+def test_without_a_run_of_two_teams_there_is_nothing_to_rate() -> None:
+    found = rated("default", [board(a=0.5), []])
+
+    assert (found.teams, found.runs, found.is_clear) == ([], 0, False)
+
+
+def test_strengths_that_made_the_wins_lie_in_their_intervals() -> None:
+    strengths = {"a": 0.8, "b": 0.2, "c": -0.2, "d": -0.8}
+    inside = 0
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        runs = []
+        for _ in range(60):
+            first, second = random.choice(list(strengths), size=2, replace=False)
+            wins = random.random() < 1 / (1 + np.exp(strengths[second] - strengths[first]))
+            runs.append(board(**{first: 0.9 if wins else 0.5, second: 0.5 if wins else 0.9}))
+        found = rated("default", runs)
+        inside += sum(
+            of(found, team).low <= 1500 + strength * 400 / np.log(10) <= of(found, team).high
+            for team, strength in strengths.items()
+        )
+
+    assert 0.9 < inside / 160 < 0.99
+
+
+@given(
+    st.lists(
+        st.dictionaries(st.sampled_from("abcde"), st.one_of(st.none(), st.just(-1.0), st.floats(0, 1)), max_size=5),
+        max_size=12,
+    )
+)
+def test_any_runs_give_finite_ratings_with_their_intervals_around_them(runs: list[dict[str, float | None]]) -> None:
+    found = rated("default", [board(**each) for each in runs])
+
+    assert all(np.isfinite(each.rating) and each.low <= each.rating <= each.high for each in found.teams)
+    assert found == Standings.model_validate(found.model_dump(mode="json"))
+    assert [each.rating for each in found.teams] == sorted((each.rating for each in found.teams), reverse=True)
