@@ -1,0 +1,307 @@
+"""A team's own graph that fails, hangs, invents or cannot play: it costs its team the place, and the run nothing."""
+
+import asyncio
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from contend.errors import InputError
+from contend.settings.files import load_config
+from fakes.children import contend_child
+from fakes.contests import Contest, metrics_of, rounds_of
+from fakes.own_graphs import ANSWERS, QUESTION, REPORT, TEAM, enter, react
+from fakes.terminal import Terminal
+from fakes.vendors import Vendors
+
+
+@pytest.fixture
+def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
+    return Contest(workspace, documents, vendors.base_url)
+
+
+RAISES = """
+async def answer(state):
+    raise KeyError("no such shelf")
+
+
+agent = one_node(answer).compile()
+"""
+WAITS = """
+async def answer(state):
+    return {"messages": [AIMessage(interrupt("May I search?"))]}
+
+
+agent = one_node(answer).compile()
+"""
+EXITS = """
+import sys
+
+
+async def answer(state):
+    sys.exit(3)
+
+
+agent = one_node(answer)
+"""
+LOOPS = """
+async def answer(state):
+    return {}
+
+
+agent = StateGraph(State)
+agent.add_node("answer", answer)
+agent.add_edge(START, "answer")
+agent.add_edge("answer", "answer")
+"""
+RUBBISH = """
+class Any(TypedDict, total=False):
+    messages: object
+
+
+async def answer(state):
+    return {"messages": {"role": 42}}
+
+
+agent = one_node(answer, Any)
+"""
+EMPTY = """
+async def answer(state):
+    return {"messages": [AIMessage(" ")]}
+
+
+agent = one_node(answer)
+"""
+ENDLESS = """
+async def answer(state):
+    return {"messages": [AIMessage("words " * 200_000)]}
+
+
+agent = one_node(answer)
+"""
+SAYS_NOTHING = """
+async def answer(state):
+    return {"messages": [AIMessage("---")]}
+
+
+agent = one_node(answer)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        (RAISES, "its graph raised KeyError: 'no such shelf'"),
+        (WAITS, "its graph waits for a person, and nobody answers it in a contest"),
+        (EXITS, "its graph raised SystemExit: 3"),
+        (LOOPS, "its graph took over 100 steps"),
+        (RUBBISH, "its graph ended without a report"),
+        (EMPTY, "its graph ended without a report"),
+        (ENDLESS, "its report has 1,199,999 characters; at most 100,000 are read"),
+        (SAYS_NOTHING, "its report says nothing"),
+    ],
+    ids=["raises", "interrupts", "exits", "loops", "rubbish", "empty", "endless", "says nothing"],
+)
+async def test_a_graph_that_gives_no_report_forfeits_alone_and_says_why(contest: Contest, code: str, line: str) -> None:
+    enter(contest.workspace, code, others=("alpha",))
+
+    outcome = await contest.run(QUESTION, teams=["alpha", "mine"], max_rounds=1, learn=False)
+
+    assert outcome.status == "partial"
+    assert outcome.report is not None
+    assert f"team mine failed: {line}" in outcome.message
+
+
+HANGS = """
+import asyncio
+from pathlib import Path
+
+
+async def answer(state):
+    try:
+        await asyncio.sleep(600)
+    finally:
+        Path({mark!r}).write_text("stopped")
+
+
+agent = one_node(answer)
+"""
+BLOCKS = """
+async def answer(state):
+    time.sleep(600)
+
+
+agent = one_node(answer)
+"""
+BLOCKS_A_THREAD = """
+def answer(state):
+    time.sleep(600)
+
+
+agent = one_node(answer)
+"""
+
+
+async def test_a_graph_that_hangs_is_stopped_at_its_teams_deadline(contest: Contest, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    enter(contest.workspace, HANGS.format(mark=str(mark)), others=("alpha",), seconds=6)
+
+    outcome = await contest.run(QUESTION, teams=["alpha", "mine"], max_rounds=1, learn=False)
+
+    assert "team mine timeout: not done within 6 seconds" in outcome.message
+    assert mark.read_text() == "stopped"
+
+
+@pytest.mark.parametrize("code", [BLOCKS, BLOCKS_A_THREAD], ids=["its loop", "a thread"])
+async def test_a_graph_that_blocks_stops_neither_the_contest_nor_the_next_one(contest: Contest, code: str) -> None:
+    enter(contest.workspace, code, others=("alpha",), seconds=6)
+
+    outcome = await contest.run(QUESTION, teams=["alpha", "mine"], max_rounds=1, learn=False)
+
+    assert outcome.report is not None
+    assert "team mine timeout: not done within 6 seconds" in outcome.message
+
+
+INVENTS = REPORT.replace("1. How resume works, resume.md", "1. [Resuming](http://127.0.0.1:9/none)\n2. Of my own head")
+
+
+async def test_what_was_not_retrieved_is_no_source_and_is_named_and_costs_score(contest: Contest) -> None:
+    enter(contest.workspace, ANSWERS, report=INVENTS)
+
+    outcome = await contest.run(QUESTION, teams=["mine"], max_rounds=1, learn=False)
+
+    (scored,) = rounds_of(contest)
+    validity = metrics_of(scored)["citation_validity"]
+    assert validity.score == 0.0
+    assert "not retrieved: http://127.0.0.1:9/none" in validity.reason
+    assert outcome.report is not None
+    assert outcome.report.sources == []
+    assert "[1]" not in outcome.report.executive_summary
+    assert outcome.markdown is not None
+    assert "Cited by the team's graph, and not retrieved: http://127.0.0.1:9/none" in outcome.markdown
+
+
+async def test_a_graph_whose_calls_use_up_the_budget_ends(contest: Contest, vendors: Vendors) -> None:
+    react(contest)
+
+    outcome = await contest.run(QUESTION, teams=["mine"], max_rounds=1, learn=False, max_calls=1)
+
+    assert outcome.status == "failed"
+    assert "max_calls = 1 would be exceeded" in outcome.message
+    assert len(vendors.calls) == outcome.usage.requests == 1
+
+
+FAULTY = {
+    'graph = "my_agents:agent"': "cannot be loaded: FileNotFoundError",
+    'graph = "my_agent:agents"': "cannot be loaded: AttributeError",
+    'graph = "my_agent:REPORT"': "is a str: name a LangGraph graph, or a function without arguments that makes one",
+    'graph = "my_agent:note"': "cannot be loaded: TypeError: note() missing 1 required positional argument",
+    'graph = "my_agent:refused"': "cannot be loaded: RuntimeError: no key",
+    'graph = "my_agent:odd"': "its graph takes number: it has to take `messages`, `question` or `theme`",
+    'url = "http://127.0.0.1:9"\nassistant = "a"': "ConnectError: All connection attempts failed; start the server",
+    'url = "http://127.0.0.1:9"\nassistant = "a"\napi_key_env = "NO_KEY"': "NO_KEY is not set, the key of its server",
+}
+ODD = """
+
+class Odd(TypedDict):
+    number: int
+
+
+odd = one_node(answer, Odd)
+
+
+def refused():
+    raise RuntimeError("no key")
+"""
+
+
+@pytest.mark.parametrize(("entry", "fault"), FAULTY.items())
+async def test_a_graph_that_cannot_play_is_refused_before_anything_is_spent(
+    contest: Contest, vendors: Vendors, entry: str, fault: str
+) -> None:
+    enter(contest.workspace, ANSWERS + ODD, team=TEAM.replace('graph = "my_agent:agent"', entry))
+
+    with pytest.raises(InputError) as refused:
+        await contest.run(QUESTION, teams=["mine"])
+
+    assert str(refused.value).startswith("team mine: ")
+    assert fault in str(refused.value)
+    assert vendors.calls == []
+
+
+@pytest.mark.parametrize(
+    ("entry", "fault"),
+    [
+        ("", "give `graph` as module:attribute, or `url` and `assistant`"),
+        ('graph = "os.path"', "graph = 'os.path': String should match pattern"),
+        ('graph = "a:b"\nurl = "http://a.example"\nassistant = "a"', "give `graph` as module:attribute"),
+        ('url = "http://a.example"', "give `graph` as module:attribute, or `url` and `assistant`"),
+    ],
+)
+def test_an_entry_that_names_no_graph_is_refused_in_one_line(workspace: Path, entry: str, fault: str) -> None:
+    enter(workspace, ANSWERS, team=TEAM.replace('graph = "my_agent:agent"', entry))
+
+    with pytest.raises(InputError, match=re.escape(fault)):
+        load_config(workspace)
+
+
+def test_no_file_outside_the_workspace_is_loaded(workspace: Path) -> None:
+    enter(workspace, ANSWERS, team=TEAM.replace("my_agent:agent", "...secret:agent"))
+
+    with pytest.raises(InputError, match="String should match pattern"):
+        load_config(workspace)
+
+
+@pytest.fixture
+def terminal(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
+    return Terminal(workspace, capsys.readouterr)
+
+
+def test_doctor_shows_each_graph_and_why_one_cannot_play(terminal: Terminal, workspace: Path) -> None:
+    enter(workspace, ANSWERS)
+    ready = {check["name"]: check for check in json.loads(terminal("doctor", "--json").out)["checks"]}
+    enter(workspace, ANSWERS, team=TEAM.replace("my_agent:agent", "my_agent:misspelt"))
+    faulty = {check["name"]: check for check in json.loads(terminal("doctor", "--json").out)["checks"]}
+
+    assert ready["team mine"]["said"] == "my_agent:agent can play"
+    assert faulty["team mine"]["state"] == "fault"
+    assert "module 'contend_workspace.my_agent' has no attribute 'misspelt'" in faulty["team mine"]["said"]
+
+
+def test_a_dry_run_names_a_graph_that_cannot_play(
+    terminal: Terminal, contest: Contest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enter(contest.workspace, ANSWERS, team=TEAM.replace("my_agent:agent", "my_agent:misspelt"))
+    monkeypatch.setenv("OPENAI_BASE_URL", str(contest.base_url))
+
+    said = terminal("run", QUESTION, "--team", "mine", "--dry-run")
+
+    assert said.code == 2
+    assert "team mine: graph = 'my_agent:misspelt' cannot be loaded" in said.err
+
+
+def kill_in_round_two(contest: Contest, vendors: Vendors) -> None:
+    """Its graph waits for a model then."""
+    vendors.hang(model="small", match="# Your best report so far")
+    options = ("--docs", contest.documents, "--team", "mine", "--rounds", "2", "--no-learn", "--thread", "killed")
+    with contend_child(contest.workspace, "run", QUESTION, *options, base_url=vendors.base_url) as child:
+        while not vendors.hung and child.runs:
+            time.sleep(0.01)
+        child.kill()
+    vendors.heal()
+
+
+async def test_rounds_that_were_finished_before_a_kill_are_not_played_again(contest: Contest, vendors: Vendors) -> None:
+    react(contest)
+    await asyncio.to_thread(kill_in_round_two, contest, vendors)
+    before = [call for call in vendors.calls if call.model == "small"]
+
+    outcome = await contest.resume("killed")
+
+    after = [call for call in vendors.calls if call.model == "small"][len(before) :]
+    assert outcome.status == "completed", outcome.message
+    assert (len(before), len(after)) == (2, 2)
+    assert all("# Your best report so far" in call.user for call in after)
+    assert outcome.usage.requests == len(vendors.calls)
