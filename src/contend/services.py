@@ -228,6 +228,5 @@ class Services:
 
     async def aclose(self) -> None:
         """Close stores and connections; queued rows are written first."""
-        self.graphs.close()
         await self.record.close()
         await self.models.providers.aclose()

@@ -27,6 +27,8 @@ def next_tool_call(body: dict[str, Any]) -> dict[str, Any] | None:
 def agents_report(body: dict[str, Any]) -> str:
     """The first sentences of each result of a search, cited by number."""
     told = "\n\n".join(str(message["content"]) for message in body["messages"] if message["role"] == "tool")
+    if "## References" in told:  # another agent's report
+        return told[told.index("# What was found") :]
     heads = [*_RESULT.finditer(told)]
     ends = [*(head.start() for head in heads), len(told)][1:]
     references: dict[str, str] = {}

@@ -118,6 +118,29 @@ def test_the_source_by_a_function_is_cited(tmp_path: Path) -> None:
     assert "https://wiki.example.org/wind" in [source.url for source in outcome.report.sources]
 
 
+@pytest.mark.usefixtures("reader")
+@pytest.mark.parametrize("agent", ["my_agent", "deep_agent"])
+def test_an_agent_of_ones_own_enters_as_a_team(
+    agent: str, tmp_path: Path, vendors: Vendors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    page, workspace = ROOT / "docs" / "teams.md", tmp_path / "workspace"
+    (workspace / "config" / "teams").mkdir(parents=True)
+    for block in blocks(page, "python"):
+        (workspace / block.splitlines()[0].removeprefix("# ")).write_text(block, "utf-8")
+    (entry,) = [text for text in blocks(page, "toml") if "my_agent:agent" in text]
+    (workspace / "config" / "teams" / "mine.toml").write_text(entry.replace("my_agent", agent), "utf-8")
+    entered = '[orchestrator]\n[[orchestrator.teams]]\nconfig = "config/teams/mine.toml"\n'
+    (workspace / "config" / "orchestrator.toml").write_text(entered, "utf-8")
+    options = RunOptions(documents=[str(tmp_path / "reader" / "papers")], sources=["local"], max_rounds=1)
+
+    outcome = asyncio.run(contend.run(QUESTION, options=options))
+
+    assert outcome.report is not None, outcome.message
+    assert "Why long bridges hum in the wind" in [source.title for source in outcome.report.cited_sources()]
+    assert outcome.usage.requests == len(vendors.calls)
+
+
 HUM = [
     "A long bridge hums in the wind because the air leaves its deck in vortices of a steady rhythm.",
     "The hum is loudest when the rhythm of the vortices meets a natural frequency of the deck.",

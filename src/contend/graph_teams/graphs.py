@@ -4,12 +4,12 @@ import asyncio
 import inspect
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from contextvars import Context
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from dotenv import dotenv_values
 from langchain_core.messages import HumanMessage
@@ -29,6 +29,7 @@ from contend.registry import load_attribute, said_of
 Part = tuple[str, Any]
 _INTERRUPT = "__interrupt__"
 _ASKED = frozenset({"messages", "theme", "question"})
+_LOOP = GraphLoop()
 _MOST_STEPS = 100
 _LOADING_SECONDS = 60.0
 _SERVER_SECONDS = 10.0
@@ -69,7 +70,6 @@ class LocalGraph:
 
     takes: frozenset[str]
     graph: PregelProtocol[Any, Any, Any, Any]
-    loop: GraphLoop
     counts: bool = True
 
     async def stream(self, asked: Asked, meter: ModelMeter) -> AsyncGenerator[Part]:
@@ -87,7 +87,7 @@ class LocalGraph:
         context = Context()
         context.run(OF_ROUND.set, asked.search)
         try:
-            async with aclosing(self.loop.stream(parts, context)) as stream:
+            async with aclosing(_LOOP.stream(parts, context)) as stream:
                 async for part in stream:
                     yield _without_person(part)
         except GraphRaised as raised:
@@ -109,8 +109,9 @@ class RemoteTeamGraph:
         given = _given(self.takes, asked, [{"role": "user", "content": asked.message}])
         async with _client(self.team, self.key) as client:
             graph = RemoteGraph(str(self.team.assistant), client=client)
-            config: RunnableConfig = {"configurable": {"thread_id": str(uuid4())}}
-            parts = graph.astream(given, config, stream_mode=["updates", "values"], on_disconnect="cancel")
+            thread = str(uuid4())
+            config: RunnableConfig = {"configurable": {"thread_id": thread}}
+            parts = graph.astream(given, config, stream_mode=["updates", "values"])
             try:
                 async with aclosing(parts) as stream:  # type: ignore[type-var]  # it is a generator
                     async for mode, data, *_ in stream:
@@ -119,6 +120,8 @@ class RemoteTeamGraph:
                 raise GraphError(f"its graph failed on {self.team.url}: {said_of(error)}") from error
             except _server_errors() as error:
                 raise GraphError(f"its server {self.team.url} failed: {said_of(error)}") from error
+            finally:
+                await _leave(client, thread)
 
 
 class TeamGraphs:
@@ -128,7 +131,6 @@ class TeamGraphs:
         """`folder`: whose Python files `graph` names. Blocking: it reads the `.env` file."""
         self._folder = folder
         self._environment = {**dotenv_values(".env"), **os.environ}
-        self._loop = GraphLoop()
         self._graphs: dict[str, TeamGraph] = {}
 
     async def get(self, team: TeamConfig) -> TeamGraph:
@@ -152,13 +154,10 @@ class TeamGraphs:
         if team.url:
             self._graphs.pop(team.team_id, None)
 
-    def close(self) -> None:
-        self._loop.close()
-
     async def _local(self, team: TeamConfig, name: str) -> TeamGraph:
         where = f"team {team.team_id}: graph = {name!r}"
         try:
-            loading = self._loop.call(lambda: _loaded(self._folder, name, where))
+            loading = _LOOP.call(lambda: _loaded(self._folder, name, where))
             graph, takes = await asyncio.wait_for(loading, _LOADING_SECONDS)
         except TimeoutError as error:
             raise InputError(f"{where} was not loaded within {_LOADING_SECONDS:g} s") from error
@@ -167,7 +166,7 @@ class TeamGraphs:
                 raise raised.error from raised
             remedy = f"write module:attribute of a Python file of {self._folder}"
             raise InputError(f"{where} cannot be loaded: {said_of(raised.error)}; {remedy}") from raised.error
-        return LocalGraph(takes, graph, self._loop)
+        return LocalGraph(takes, graph)
 
     async def _remote(self, team: TeamConfig) -> TeamGraph:
         where = f"team {team.team_id}: url = {team.url!r}"
@@ -176,7 +175,7 @@ class TeamGraphs:
             raise InputError(f"{where}: {team.api_key_env} is not set, the key of its server")
         try:
             async with asyncio.timeout(_SERVER_SECONDS), _client(team, key) as client:
-                schemas = await client.assistants.get_schemas(str(team.assistant))
+                schemas = await client.assistants.get_schemas(await _assistant_id(client, str(team.assistant)))
         except TimeoutError as error:
             raise InputError(
                 f"{where} did not answer within {_SERVER_SECONDS:g} s: start it, or mend the address"
@@ -187,6 +186,25 @@ class TeamGraphs:
                 "or key"
             ) from error
         return RemoteTeamGraph(_keys(schemas.get("input_schema") or {}), team, key)
+
+
+async def _leave(client: Any, thread: str) -> None:  # noqa: ANN401 - the SDK's client
+    """Nothing of the round goes on or stays on the server, whatever ended it."""
+    with suppress(TimeoutError, *_server_errors()):
+        async with asyncio.timeout(_SERVER_SECONDS):
+            for run in await client.runs.list(thread):
+                if run["status"] in {"pending", "running"}:
+                    await client.runs.cancel(thread, run["run_id"], wait=True)
+            await client.threads.delete(thread)
+
+
+async def _assistant_id(client: Any, name: str) -> str:  # noqa: ANN401 - the SDK's client
+    """An assistant's id, or that of a graph by its name: runs take both, all else only the id."""
+    try:
+        return str(UUID(name))
+    except ValueError:
+        (found, *_) = await client.assistants.search(graph_id=name, limit=1)
+        return str(found["assistant_id"])
 
 
 async def _loaded(folder: Path, name: str, where: str) -> tuple[PregelProtocol[Any, Any, Any, Any], frozenset[str]]:

@@ -27,7 +27,7 @@ class _End(NamedTuple):
 
 
 class GraphLoop:
-    """One loop for all graphs, since LangChain's clients are shared by a process and belong to the loop they met first.
+    """One loop for all graphs of a process, and as long as it: LangChain's clients belong to the loop they met first.
 
     Where a graph blocks it, the graphs that come later get another one.
     """
@@ -73,12 +73,6 @@ class GraphLoop:
         (given,) = [given async for given in self.stream(once, Context())]
         return given
 
-    def close(self) -> None:
-        """Let go of the loop; what still runs there ends with the process."""
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(_end, self._loop)
-            self._loop = None
-
     async def _answering(self) -> asyncio.AbstractEventLoop:
         """The loop, or a new one in place of one that is blocked."""
         if self._loop is not None:
@@ -123,13 +117,6 @@ async def _pumped(parts: Callable[[], AsyncIterator[T]], tell: Callable[[T | _En
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:
     """`sys.exit` in a node leaves the loop; the tasks of others go on."""
-    while not loop.is_closed():
+    while True:
         with suppress(SystemExit, KeyboardInterrupt):
             loop.run_forever()
-            loop.close()
-
-
-def _end(loop: asyncio.AbstractEventLoop) -> None:
-    for task in asyncio.all_tasks(loop):
-        task.cancel()
-    loop.call_soon(loop.stop)
