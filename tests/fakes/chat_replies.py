@@ -219,7 +219,10 @@ def _fixes(asked: Asked) -> dict[str, Any]:
 
 
 def _draft(asked: Asked) -> dict[str, Any]:
-    """Sentences of the passages, those nearest to the question first; more of them where a best draft stands."""
+    """Sentences of the passages, those nearest to the question first; more of them where a best draft stands.
+
+    A lesson that says so leaves none.
+    """
     offered = asked.numbers("sources")
     most = 3 if asked.blocks("draft") else 2
     quotes = [
@@ -229,6 +232,8 @@ def _draft(asked: Asked) -> dict[str, Any]:
     ]
     wanted = set(_words(asked.theme + " ".join(asked.blocks("feedback"))))
     quotes.sort(key=lambda quote: -len(wanted & set(_words(str(quote["text"])))))
+    if any("leave the sources out" in lesson for lesson in asked.blocks("bullet")):
+        quotes = []
     plain = [{"text": _opening(asked), "sources": []}]
     body = quotes or plain
     return {

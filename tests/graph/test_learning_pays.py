@@ -16,10 +16,13 @@ from contend.prompts import PromptBuilderSettings, UserPromptBuilder
 from contend.prompts.learning import ReflectorPrompt
 from contend.stores.documents import DocumentStore
 from contend.stores.playbooks import PlaybookStore
+from fakes.contests import Contest
+from fakes.vendors import Vendors
 
 _THEME = "Which ferry should the port of Alken buy?"
 _GOOD = "When prices of ferries are compared, take them from the offer and not from the letter."
 _BAD = "When ferries are compared, leave the sources out to save room."
+_FROM_MEMORY = "When a crash is asked about, write from memory and leave the sources out."
 _TEAMS = ("scout", "skeptic", "scholar")
 
 
@@ -103,3 +106,34 @@ async def test_a_question_that_is_asked_again_never_scores_lower(tmp_path: Path)
     scores = [await world.play(number) for number in range(6)]
 
     assert scores == sorted(scores)
+
+
+async def test_contests_on_one_question_retire_a_planted_harmful_lesson_and_never_score_lower(
+    contest: Contest, vendors: Vendors
+) -> None:
+    vendors.reply('{"insights": [], "bullet_evaluations": []}', prompt="reflector/reflect")
+    services = contest.services()
+    await services.playbooks.save(Playbook(dataset="bridges", bullets=[_active(_FROM_MEMORY)]))
+
+    scores, had = [], []
+    for _ in range(4):
+        before = len(vendors.calls)
+        outcome = await contest.run("How does resume work after a crash?", dataset="bridges", max_rounds=1)
+        assert outcome.summary is not None
+        scores.append(outcome.summary.best_score or 0.0)
+        writers = [call for call in vendors.calls[before:] if call.prompt == "writer/write"]
+        had.append(sum(_FROM_MEMORY in call.user for call in writers))
+
+    gone = (await services.playbooks.retired("bridges"))["harmful"]
+    left = await services.playbooks.load("bridges")
+    await services.aclose()
+    assert had == [1, 1, 1, 0]
+    # The history keeps it as it was before the third vote.
+    assert (gone.harmful, gone.helpful, left.bullets) == (2, 0, [])
+    assert gone.trial.difference is not None
+    assert gone.trial.difference < 0
+    assert scores == sorted(scores)
+
+
+def _active(content: str) -> Bullet:
+    return _bullet("harmful", content).model_copy(update={"status": "active"})
