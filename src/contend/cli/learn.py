@@ -104,7 +104,6 @@ async def _learnt(
     dataset: str, train: list[Question], held: list[Question], form: AnswerForm, workspace: Path | None
 ) -> Learnt:
     async with _practice(dataset, form, workspace) as practice:
-        practice.on_line = note
         note(f"{counted(len(train), 'question')} to learn from, {len(held)} set aside")
         return await practice.learn(train, held)
 
@@ -123,6 +122,7 @@ async def _practice(dataset: str, form: AnswerForm, workspace: Path | None) -> A
             dataset,
             form,
             services.folder / "learning",
+            on_line=note,
         )
     finally:
         await services.aclose()

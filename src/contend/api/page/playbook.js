@@ -26,7 +26,9 @@ async function onePlaybook(dataset, version) {
       el("a", { href: `#/playbook/${encodeURIComponent(dataset)}/${each.version}`, "aria-current": each.version === playbook.version ? "true" : null }, t("version", { n: each.version })),
       ` · ${when(each.saved_at)} · ${changes(each)}`)))),
     el("section.card", {}, el("h2", {}, `${t("version", { n: playbook.version })} · ${t("lessons", { n: playbook.bullets.length })}`),
-      playbook.bullets.length ? lessons(playbook.bullets) : el("p.quiet", {}, t("no_lessons"))),
+      playbook.bullets.length ? lessons(playbook.bullets) : el("p.quiet", {}, t("no_lessons")),
+      el("p.small.quiet", {}, t("change_lessons"), " ", el("code", {}, `contend playbook edit ${dataset} ID LESSON`), " · ", el("code", {}, `contend playbook rm ${dataset} ID`),
+        " · ", el("code", {}, `contend playbook rollback ${dataset} ${playbook.version}`))),
   ];
 }
 
@@ -41,7 +43,7 @@ function lessons(bullets) {
   return el("div.scroll", {}, el("table.lessons", {},
     el("thead", {}, el("tr", {}, el("th", {}, t("section")), el("th", {}, t("lesson")), el("th.number", {}, t("helpful")), el("th.number", {}, t("harmful")))),
     el("tbody", {}, bullets.map((bullet) => el("tr", {},
-      el("td.small", {}, bullet.section, bullet.status !== "active" && [" ", el("span.pill.warn", {}, t(bullet.status))]),
-      el("td", {}, bullet.content),
+      el("td.small", {}, bullet.section, " ", el("code", {}, bullet.id), bullet.status !== "active" && [" ", el("span.pill.warn", {}, t(bullet.status))]),
+      el("td", {}, bullet.content, bullet.example && ` (${bullet.example})`),
       el("td.number", {}, bullet.helpful), el("td.number", {}, bullet.harmful))))));
 }
