@@ -87,3 +87,17 @@ def _imported() -> set[str]:
     plain = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
     named = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
     return {name.partition(".")[0] for name in plain | named}
+
+
+def test_an_image_holds_what_it_is_installed_from_and_neither_keys_nor_a_workspace() -> None:
+    lines = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
+    everything, *let_in = [line for line in lines if line and not line.startswith(("#", "**"))]
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]
+    needed = {*build["wheel"]["packages"], *build["wheel"]["force-include"], "pyproject.toml", "constraints.txt"}
+
+    names = {line.removeprefix("!") for line in let_in}
+    assert everything == "*"
+    assert all(line.startswith("!") and (ROOT / line.removeprefix("!")).exists() for line in let_in)
+    assert [each for each in needed if not any(each == name or each.startswith(f"{name}/") for name in names)] == []
+    assert names.isdisjoint({".env", "documents", "leases", "playbooks", "results", "contend.duckdb", "demo", "."})
+    assert "**/.env" in lines

@@ -44,7 +44,7 @@ class ResearchInput(TypedDict, total=False):
     bullets: SkipJsonSchema[list[dict[str, Any]]]
     history: SkipJsonSchema[list[dict[str, Any]]]
     best_submission: SkipJsonSchema[str | None]
-    pool: str | None
+    pool: SkipJsonSchema[str | None]
     sources_off: SkipJsonSchema[dict[str, str]]
     clock: SkipJsonSchema[Reading | None]
 

@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Self, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
@@ -127,12 +127,28 @@ class ModelsConfig(Record):
 class SourceConfig(Record):
     """`[sources.NAME]`: one of contend's own by its `kind`, or a `function` of query and limit, `module:function`.
 
-    Of a function: the seconds between two calls, those that a search may take, and whether the pages behind its best
-    results are read in full.
+    Of a function or an MCP server: the seconds between two calls, those that a search may take, and whether the pages
+    behind its best results are read in full.
+
+    Of an MCP server: its `command` with `args`, or its `url`; the `tool` that searches, and what the tool calls its
+    arguments for query and limit. `env` names the variables that the command is given, `token_env` the one with the
+    url's bearer token. `results` is the key of the list in the tool's reply, `fields` what it calls a result's parts.
     """
 
     kind: str | None = None
     function: FunctionName | None = None
+    command: str | None = None
+    args: list[str] = Field(default_factory=list)
+    env: list[str] = Field(default_factory=list)
+    url: str | None = None
+    token_env: str | None = None
+    tool: str | None = None
+    query: str = "query"
+    limit: str | None = None
+    results: str | None = None
+    fields: dict[Literal["title", "text", "url", "published_date", "authors", "score"], str] = Field(
+        default_factory=dict
+    )
     interval_seconds: float = Field(default=0.0, ge=0)
     deadline_seconds: float = Field(default=30.0, gt=0)
     read_pages: bool = False
@@ -141,6 +157,10 @@ class SourceConfig(Record):
     def _one_of_two(self) -> Self:
         if self.kind and self.function:
             raise ValueError("a source has a kind or a function: leave one of them out")
+        if self.kind == "mcp" and (bool(self.command) == bool(self.url) or not self.tool):
+            raise ValueError("a source of kind mcp has a tool, and a command or a url")
+        if self.kind != "mcp" and (self.command or self.url or self.tool):
+            raise ValueError("command, url and tool are of a source of kind mcp")
         return self
 
 

@@ -1,5 +1,6 @@
 """The sources that config/sources.toml names: each by its kind, or by a function of the user's own."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -11,6 +12,7 @@ from contend.registry import Function, FunctionFailed, Registry, start_function
 from contend.settings import Settings, SourceConfig
 from contend.sources.arxiv import ArxivSource
 from contend.sources.local.documents import LocalDocuments
+from contend.sources.mcp import McpTool
 from contend.sources.source import Source, as_day, as_found, as_score
 from contend.sources.tavily import TavilySource
 from contend.sources.throttle import Queue, SharedAnswers, TransientError
@@ -44,8 +46,9 @@ class FunctionSource:
         self._line = Queue(name)
         self._answers: SharedAnswers[list[Found]] = SharedAnswers()
 
-    async def check(self) -> None:
+    async def check(self) -> str | None:
         """None: the function was found, and only a search tells more."""
+        return None
 
     async def search(self, query: str, *, limit: int) -> list[Found]:
         """At most `limit` results, in the function's order.
@@ -96,6 +99,27 @@ class FunctionSource:
         )
 
 
+class McpSource(FunctionSource):
+    """Asks a tool of an MCP server, as a function is asked."""
+
+    def __init__(self, name: str, entry: SourceConfig, tool: McpTool) -> None:
+        super().__init__(
+            name,
+            tool.search,
+            interval_seconds=entry.interval_seconds,
+            deadline_seconds=entry.deadline_seconds,
+            summarizes=entry.read_pages,
+        )
+        self._tool = tool
+
+    async def check(self) -> str | None:
+        return await self._tool.check()
+
+    def _call(self, query: str, limit: int, seconds: float) -> object:
+        # A loop of its own, which has ended the server's process when it ends.
+        return asyncio.run(self._tool.search(query, limit, seconds))
+
+
 SourceFactory = Callable[[Sequence[Path]], Source]
 """Makes a source for a run with these documents."""
 
@@ -131,13 +155,16 @@ def source_factories(
 
 def _factory(name: str, entry: SourceConfig, settings: Settings, load: Callable[[str], Function]) -> SourceFactory:
     where = f"config/sources.toml [sources.{name}]"
+    if name in KINDS.entries and (entry.function or entry.kind == "mcp"):
+        raise InputError(f"{where}: the name belongs to a source of contend's own; choose another")
+    if entry.kind == "mcp":
+        source = McpSource(name, entry, McpTool(name, entry, where, settings.folder))
+        return lambda _: source
     if entry.function is None:
         make = KINDS.get(entry.kind or name, where)
         if (entry.kind or name) != name:
             raise InputError(f"{where}: a source of kind {entry.kind!r} is named as its kind: [sources.{entry.kind}]")
         return partial(make, settings)
-    if name in KINDS.entries:
-        raise InputError(f"{where}: the name belongs to a source of contend's own; choose another for the function")
     return partial(_by_function, name, entry, load(entry.function))
 
 
