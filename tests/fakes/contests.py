@@ -44,7 +44,7 @@ def write_workspace(
     folder: Path,
     teams: tuple[str, ...] = ("alpha", "beta"),
     *,
-    seconds: int = 60,
+    seconds: int = 600,
     cap: int = 8,
     reads: int = SMALL_CONTEXT,
 ) -> None:

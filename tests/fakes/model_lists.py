@@ -3,8 +3,10 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Thread
+from http.server import BaseHTTPRequestHandler
+from threading import Event
+
+from fakes.loopback import LoopbackServer
 
 
 @contextmanager
@@ -33,14 +35,10 @@ def endpoint(
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
             """Silent."""
 
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, *_: object) -> None:
-            """A client that went away is no error here."""
-
-    with Server(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    server = LoopbackServer(("127.0.0.1", 0), Handler)
+    server.start()
+    try:
         yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+    finally:
         over.set()
-        server.shutdown()
+        server.stop()

@@ -107,10 +107,11 @@ class Recipe(NamedTuple):
 
 def cost(use: Use) -> Cost:
     """That of the first text whose cost grows too much, else of the one that costs most."""
-    worst = Cost(0.0, "")
+    worst, cheapest = Cost(0.0, ""), _seconds(_SCAN, "x" * SIZE)
     for recipe in _recipes(use.pattern):
-        once, scan = _seconds(use, recipe.text(SIZE)), _seconds(_SCAN, recipe.text(SIZE))
-        if once > _SUSPECT * scan:
+        once = _seconds(use, recipe.text(SIZE))
+        # No scan costs less than that of one word: most texts need none of their own.
+        if once > _SUSPECT * cheapest and once > _SUSPECT * _seconds(_SCAN, recipe.text(SIZE)):
             worst = max(worst, Cost(_growth(use, recipe), repr(recipe)))
         if worst.growth > MOST_GROWTH:
             break
@@ -123,7 +124,7 @@ def _growth(use: Use, recipe: Recipe) -> float:
     for _ in range(_MEASURES):
         short, long = _seconds(use, recipe.text(SIZE)), _seconds(use, recipe.text(SIZE * TIMES))
         growth = min(growth, long / short)
-        if growth <= MOST_GROWTH:
+        if growth <= MOST_GROWTH or long == float("inf"):
             break
     return growth
 

@@ -5,13 +5,15 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import Event, Lock
 from typing import Any, NamedTuple, Self
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+
+from fakes.loopback import LoopbackServer
 
 
 class Recording(NamedTuple):
@@ -101,20 +103,18 @@ class Replay:
         self._lock = Lock()
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.replay = self
-        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._server.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.over.set()
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.stop()
 
     def take(self, asked: Asked) -> Answer:
         with self._lock:
@@ -130,9 +130,8 @@ class Replay:
             self.answered_at.append(time.monotonic())
 
 
-class _Server(ThreadingHTTPServer):
+class _Server(LoopbackServer):
     replay: Replay
-    daemon_threads = True
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -15,9 +15,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import Event, Lock
 from typing import Any, Self, TypedDict, Unpack
 
 if __name__ == "__main__":
@@ -25,6 +25,7 @@ if __name__ == "__main__":
 
 from fakes.agents import agents_report, next_tool_call
 from fakes.chat_replies import PROMPTS, Asked, answer
+from fakes.loopback import LoopbackServer
 
 _OWN_TEAM = re.compile(r"<team-[0-9a-f]{8}>([^<]*)</team-[0-9a-f]{8}>[^\n]*← ")
 _ROUND = re.compile(r"(?:^# |Plan )[Rr]ound (\d+)|^# ラウンド ?(\d+)|ラウンド ?(\d+) ?の計画", re.MULTILINE)
@@ -134,7 +135,6 @@ class Vendors:
         self._log = log
         self._server = _Server(("127.0.0.1", port), _Handler)
         self._server.vendors = self
-        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
 
     @property
     def port(self) -> int:
@@ -145,14 +145,13 @@ class Vendors:
         return f"http://127.0.0.1:{self.port}/v1"
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._server.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self._answering.set()
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.stop()
 
     def prompts(self) -> list[str]:
         return [call.prompt for call in self.calls]
@@ -345,13 +344,8 @@ def _weighed(text: str, likely: dict[int, float]) -> list[dict[str, Any]]:
     return [around[0], said, around[1]]
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 256
+class _Server(LoopbackServer):
     vendors: Vendors
-
-    def handle_error(self, *_: object) -> None:
-        """A client that was killed is no error here."""
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
 
 from contend.app import RunOutcome
 from contend.contest.graph import build_contest_graph
@@ -107,17 +108,21 @@ async def test_a_run_killed_on_redis_goes_on_in_another_process_to_the_same_resu
     assert 0 <= repeated <= 4
 
 
-async def test_sixty_four_teams_at_once_need_no_more_connections_than_there_are(
-    contest: Contest, redis: RedisServer
-) -> None:
-    teams = tuple(f"team-{number:02}" for number in range(64))
-    write_workspace(contest.workspace, teams, seconds=3600, cap=64)
+async def test_sixty_four_branches_at_once_need_no_more_connections_than_there_are(redis: RedisServer) -> None:
+    settings = load_settings(redis_url=redis.url)
+    checkpoint: Any = empty_checkpoint()
+    async with open_checkpointer(settings) as saver:
 
-    outcome = await contest.run(THEME, max_rounds=1, learn=False)
+        async def save(branch: int) -> CheckpointTuple | None:
+            config: Any = {"configurable": {"thread_id": "wide", "checkpoint_ns": f"team:{branch}"}}
+            saved = await saver.aput(config, checkpoint, {"source": "loop", "step": 1}, {})
+            await saver.aput_writes(saved, [("notes", branch)], "a task")
+            return await saver.aget_tuple(config)
 
-    assert outcome.status == "completed", outcome.message
-    assert outcome.summary is not None
-    assert len(outcome.summary.team_results) == 64
+        kept = await asyncio.gather(*map(save, range(64)))
+
+    writes = [found.pending_writes for found in kept if found is not None]
+    assert writes == [[("a task", "notes", branch)] for branch in range(64)]
     opened = int(redis.say("INFO", "stats").partition("total_connections_received:")[2].split()[0])
     assert opened < 60
 

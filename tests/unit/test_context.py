@@ -3,9 +3,9 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from contend.llm.context import ContextProfile, ModelContext
 from contend.models.options import ResolvedOptions, RunOptions, TeamConfig
 from contend.services import Services
 from contend.settings import load_settings, resolve_options
+from fakes.loopback import LoopbackServer
 from fakes.terminal import Terminal
 
 Paths = dict[str, object]
@@ -67,17 +68,13 @@ def server(paths: Paths, *, hang: bool = False) -> Iterator[tuple[str, list[str]
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
             """Silent."""
 
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, *_: object) -> None:
-            """A client that went away is no error here."""
-
-    with Server(("127.0.0.1", 0), Handler) as running:
-        Thread(target=running.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    running = LoopbackServer(("127.0.0.1", 0), Handler)
+    running.start()
+    try:
         yield f"http://127.0.0.1:{running.server_address[1]}/v1", asked
+    finally:
         over.set()
-        running.shutdown()
+        running.stop()
 
 
 @pytest.fixture

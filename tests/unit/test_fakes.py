@@ -4,6 +4,8 @@ import asyncio
 import json
 import subprocess
 import sys
+import threading
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -140,3 +142,20 @@ def test_a_server_that_answers_in_another_processs_place_is_not_taken_for_it(tmp
         pytest.raises(AssertionError, match="the server ended: the address is taken"),
     ):
         wait_for(other.url, server, log)
+
+
+def test_a_fake_endpoint_leaves_no_thread_behind_where_clients_stay_connected() -> None:
+    before = {*threading.enumerate()}
+    with Vendors() as vendors:
+        vendors.hang()
+        waiting = HTTPConnection("127.0.0.1", vendors.port)
+        waiting.request("GET", "/v1/models")
+        waiting.getresponse().read()
+        hung = HTTPConnection("127.0.0.1", vendors.port)
+        hung.request("POST", "/v1/chat/completions", json.dumps({"messages": [{"role": "user", "content": "Why?"}]}))
+        while not vendors.hung:
+            pass
+
+    assert {*threading.enumerate()} <= before
+    waiting.close()
+    hung.close()

@@ -28,8 +28,11 @@ from contend.stores.redis_history import RedisHistory
 from contend.stores.redis_server import check_redis, is_away, open_redis, redis_errors
 
 CONNECTIONS = 32
-OPERATION_SECONDS = 12.0
-"""How long one save or read may take, waiting for a connection and trying again included."""
+OPERATION_SECONDS = 30.0
+"""How long one save or read may take, waiting for a connection and trying again included.
+
+A server that is silent is known by its connections' own, shorter limits: a busy process needs time for itself.
+"""
 
 AWAY_SECONDS = 3.0
 """How long a server that did not answer is not asked again: a failing run ends without waiting once per graph."""
