@@ -57,16 +57,15 @@ class _Step:
     holds: Span = NONE
 
 
-_FRAME = Span(450, 1000)
+_FRAME = Span(600, 900)
 """A prompt's instructions, without what is filled in."""
 
-_PLAN, _REVIEW, _METRIC, _JUDGMENT = Span(150, 700), Span(60, 600), Span(60, 250), Span(30, 150)
-_LESSONS, _CRITERIA, _CHOICE, _SCREENED = Span(100, 800), Span(200, 600), Span(80, 500), Span(20, 100)
-_VERDICTS = Span(1000, 3000)
+_PLAN, _REVIEW, _METRIC, _JUDGMENT = Span(400, 1200), Span(60, 600), Span(60, 250), Span(40, 150)
+_LESSONS, _CRITERIA, _CHOICE, _SCREENED = Span(100, 800), Span(300, 800), Span(80, 500), Span(20, 100)
+_VERDICTS = Span(1800, 3200)
 _RUBRICS = Span(400, 1300)
 """The criteria and the metrics' rubrics in a judge's prompt."""
 
-_CATALOGUE = Span(50, 3000)
 _EXCERPTS = Span(100, 6500)
 """What a model is asked about that may speak to AI systems."""
 
@@ -76,13 +75,14 @@ _PARTS = Span(2, 7)
 
 def estimated(opening: Opening, models: ModelsConfig, *, corpus: int | None = None) -> RunEstimate:
     """The range of a run; `models` tells prices, `corpus` how many tokens its own documents have, where it is known."""
-    steps = [*_Plan(opening, corpus).steps()] if opening.options.models else []
+    if not opening.options.models:
+        return RunEstimate((0, 0), (0, 0), (0.0, 0.0))
+    calls = sum((step.calls for step in _Plan(opening, corpus).steps()), start=NONE)
     usd: Span | None = NONE
-    calls = tokens = NONE
-    for step in steps:
+    tokens = NONE
+    for step in _Plan(opening, corpus, likely=True).steps():
         schema, question = schema_tokens(step.shape), _question(opening)
         prompt = _FRAME + Span(schema, schema) + Span(question, question) + step.holds
-        calls += step.calls
         tokens += step.calls * (prompt + step.reply)
         costs = [
             cost_usd(
@@ -99,18 +99,24 @@ def _question(opening: Opening) -> int:
 
 
 class _Plan:
-    """The steps of a run. `corpus`: tokens of the own documents; None where nobody counted them."""
+    """The steps of a run. `corpus`: tokens of the own documents; None where nobody counted them.
 
-    def __init__(self, opening: Opening, corpus: int | None) -> None:
+    `likely`: what most runs do, instead of all that one may do.
+    """
+
+    def __init__(self, opening: Opening, corpus: int | None, *, likely: bool = False) -> None:
+        self._likely = likely
         self._opening = opening
         self._options = options = opening.options
         self._corpus = corpus if opening.sources == ["local"] else None
         words = LENGTH_WORDS[options.length]
-        self._draft = Span(0.5 * words, 1.5 * words)
+        self._draft = Span(1.4 * words, 2.2 * words)
         """A draft as it is shown."""
-        self._written = Span(0.8 * words, 2.2 * words)
+        self._written = Span(2.0 * words, 3.0 * words)
         """A draft as its writer replies it."""
-        self._rounds = Span(options.min_rounds, options.max_rounds)
+        # Judges of a first report nearly always find what is worth another round.
+        least = (options.min_rounds + 2 * options.max_rounds) / 3 if likely else options.min_rounds
+        self._rounds = Span(least, options.max_rounds)
 
     def steps(self) -> Iterator[_Step]:
         options, teams = self._options, self._opening.teams
@@ -122,7 +128,7 @@ class _Plan:
         if options.synthesis and len(teams) > 1 and not self._compact(options.models["writer"]):
             yield from self._editing(len(teams))
         pairs = min(MOST_COMPARED, len(teams))
-        yield self._pair(Span(0, 2 * (pairs - 1)))
+        yield self._pair(Span(0, min(2 if self._likely else 6, 2 * (pairs - 1))))
         if options.learn:
             yield _Step(options.models["reflector"], replies.ReflectionReply, Span(1, 1), _LESSONS, self._draft)
             yield _Step(options.models["curator"], replies.CurationReply, Span(1, 2), _LESSONS)
@@ -148,7 +154,7 @@ class _Plan:
             yield _Step(writer, replies.DraftReply, rounds * Span(1, loops), Span(200, 1200), at_work + brief)
         else:
             planned = Span(1, 1) if self._read_whole(writer) else rounds
-            yield _Step(model("supervisor"), replies.ResearchPlanReply, planned, _PLAN, _CATALOGUE)
+            yield _Step(model("supervisor"), replies.ResearchPlanReply, planned, _PLAN, self._catalogue)
             yield from self._choosing(writer, reviewer)
             yield from self._writing(writer, loops)
         reviews = rounds * Span(min(1, loops - 1), loops - 1)
@@ -161,7 +167,8 @@ class _Plan:
     def _choosing(self, writer: str, reviewer: str) -> Iterator[_Step]:
         """One look at what may speak to AI systems; a choice among passages, where they are more than calls hold."""
         profile = profile_of(writer, self._options)
-        yield _Step(reviewer, replies.InjectionReply, Span(0, 1), _SCREENED, _EXCERPTS)
+        asked = 1 / len(self._opening.teams) if self._likely else 1
+        yield _Step(reviewer, replies.InjectionReply, Span(0, asked), _SCREENED, _EXCERPTS)
         if self._corpus is None:
             gathered = Span(profile.chosen_tokens, profile.offered_tokens)
             yield _Step(writer, replies.ChoiceReply, Span(0, 2 * self._rounds.most), _CHOICE, gathered)
@@ -204,12 +211,14 @@ class _Plan:
         """The merged report: written, judged as any other, and set beside the best one in both orders."""
         writer = self._options.models["writer"]
         holds = self._at_work(writer) + self._draft * _both(min(reports, 26))
-        yield _Step(writer, replies.MergeReply, Span(0, 1), self._written, holds)
-        yield from self._scoring(Span(0, 1))
-        yield self._pair(Span(0, 2))
+        merged = Span(float(self._likely), 1)
+        yield _Step(writer, replies.MergeReply, merged, self._written, holds)
+        yield from self._scoring(merged)
+        yield self._pair(merged * _both(2))
 
     def _pair(self, calls: Span) -> _Step:
-        holds = self._draft * _both(2) + Span(0, 2000)
+        passages = self._at_work(self._options.models["evaluator"])
+        holds = self._draft * _both(2) + Span(0.1, 0.9) * passages
         return _Step(self._options.models["evaluator"], replies.PairwiseReply, calls, _JUDGMENT, holds)
 
     def _at_work(self, model: str) -> Span:
@@ -217,7 +226,11 @@ class _Plan:
         chosen = profile_of(model, self._options).chosen_tokens
         if self._corpus is None:
             return Span(chosen / 8, chosen)
-        return Span(0.9 * self._corpus, self._corpus) if self._corpus <= chosen else Span(chosen / 3, chosen)
+        return Span(0.9, 1.2) * _both(self._corpus) if self._corpus <= chosen else Span(chosen / 2, chosen)
+
+    @property
+    def _catalogue(self) -> Span:
+        return Span(50, 3000) if self._corpus is None else Span(0.03, 0.1) * _both(min(self._corpus, 30_000))
 
     def _written_from_all(self, model: str) -> bool:
         """Whether the first draft is written from all documents."""

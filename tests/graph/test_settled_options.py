@@ -121,10 +121,11 @@ async def test_a_runs_calls_lie_in_the_range_of_its_dry_run_and_its_tokens_withi
     contest = Contest(workspace, documents, vendors.base_url)
     services = contest.services()
 
-    planned = await contend.dry_run(THEME, options=contest.options(depth=depth), services=services)
+    given = {"depth": depth, "length": "brief"}  # the fake's reports are short
+    planned = await contend.dry_run(THEME, options=contest.options(**given), services=services)
     await services.aclose()
     before = len(vendors.calls)
-    outcome = await contest.run(THEME, depth=depth)
+    outcome = await contest.run(THEME, **given)
 
     (least_calls, most_calls), (least, most) = planned.estimate.calls, planned.estimate.tokens
     assert before == 0
