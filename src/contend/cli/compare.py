@@ -124,7 +124,7 @@ def _rows(a: ComparedRun, b: ComparedRun) -> Iterable[tuple[str, list[Text]]]:
     for team, number in sorted({*scores[0], *scores[1]}):
         cells = [score_text(each[team, number]) if (team, number) in each else "–" for each in scores]
         yield f"{plain(team)}, {tr('round {number}', number=number)}", [Text(cell) for cell in cells]
-    yield tr("CriteriaMet met"), [Text(_met(side.criteria)) for side in sides]
+    yield tr("Criteria met"), [Text(_met(side.criteria)) for side in sides]
     yield tr("Used"), [Text(usage_text(run.usage)) for run in runs]
     yield tr("Sources"), [Text("–" if side.sources is None else str(len(side.sources))) for side in sides]
 
