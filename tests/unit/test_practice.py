@@ -53,7 +53,7 @@ def test_an_answer_is_checked_by_code_and_its_error_typed(
     right: bool,
     kind: str | None,
 ) -> None:
-    assert check(answer, label, form) == (right, kind)
+    assert check(answer, label, form)[:2] == (right, kind)
 
 
 @pytest.mark.parametrize(("gained", "lost", "p"), [(0, 0, 1.0), (5, 0, 0.0625), (8, 2, 0.1094), (3, 3, 1.0)])
@@ -95,6 +95,7 @@ class Pupil:
         self.library = PromptLibrary(None)
         self.drawn = drawn
         self.asked: list[str] = []
+        self.shown: dict[str, str] = {}
         self.fails_after = fails_after
 
     async def structured(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope) -> Answer[R]:
@@ -102,6 +103,7 @@ class Pupil:
         if self.fails_after is not None and len(self.asked) >= self.fails_after:
             raise ModelError("the endpoint went away")
         self.asked.append(prompt.prompt_name)
+        self.shown[prompt.prompt_name] = rendered.user
         told: dict[str, Any] = {
             "answers/question": lambda: self._answer(rendered.user, str(prompt.variables()["question"])),
             "errors/reflect": self._reflect,
@@ -115,7 +117,7 @@ class Pupil:
         number = int(question.rsplit(maxsplit=1)[-1].rstrip("?"))
         right = _LESSON in prompt or (number % 2 == 0 and "always wrong" not in prompt)
         if "`expression`" in prompt:
-            return {"expression": "1 / 4" if right else "25"}
+            return {"expression": "1 / 4" if right else "100 / 4"}
         return {"reasoning": "so", "answer": "0.25" if right else "25"}
 
     def _reflect(self) -> dict[str, Any]:
@@ -154,6 +156,14 @@ async def test_of_an_expression_nothing_but_the_expression_is_asked_for(tmp_path
     assert answered.answer == "1 / 4"
     assert answered.reasoning == ""
     assert answered.check.right
+
+
+async def test_who_reflects_on_a_wrong_expression_sees_what_it_comes_to(tmp_path: Path) -> None:
+    pupil = Pupil()
+
+    await _practice(pupil, tmp_path, "expression").learn(_questions(1, 2), _questions(100, 104))
+
+    assert "100 / 4 = 25</answer-" in pupil.shown["errors/reflect"]
 
 
 async def test_lessons_that_make_it_worse_do_not_land(tmp_path: Path) -> None:

@@ -37,10 +37,11 @@ class Question(Record):
 
 
 class Check(NamedTuple):
-    """Whether an answer is right, and the kind of error where it is not."""
+    """Whether an answer is right, the kind of error where it is not, and what code computed."""
 
     right: bool
     kind: ErrorKind | None = None
+    value: Decimal | None = None
 
 
 def read_questions(file: Path) -> list[Question]:
@@ -99,7 +100,7 @@ def _check_number(answer: str, label: str, form: AnswerForm) -> Check:
     decimals = max(_DECIMALS, -exponent if isinstance(exponent, int) else 0)
     if abs(value - wanted) <= Decimal("0.5").scaleb(-decimals) * Decimal("1.01"):
         return Check(right=True)
-    return Check(right=False, kind=_kind(value, wanted))
+    return Check(right=False, kind=_kind(value, wanted), value=value if form == "expression" else None)
 
 
 def _computed(answer: str) -> Decimal | None:

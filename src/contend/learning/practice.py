@@ -275,9 +275,11 @@ def set_aside(questions: Sequence[Question]) -> tuple[list[Question], list[Quest
 
 
 def _error(answered: Answered) -> WrongAnswer:
+    value = answered.check.value
     return WrongAnswer(
         question=answered.question.question,
-        answer=answered.answer,
+        # Beside what was expected, the result tells most: a missing "million", a percentage for a ratio.
+        answer=answered.answer if value is None else f"{answered.answer} = {value:.6g}",
         expected=answered.question.answer,
         kind=answered.check.kind or "other",
         reasoning=answered.reasoning,
