@@ -9,7 +9,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from contend.models.record import Language
-from contend.models.research import CitedSentence, Draft, Passage, SearchResult
+from contend.models.research import CitedSentence, Draft, Paragraph, Passage, SearchResult, Section
 from contend.models.submission import Submission
 from contend.report import build_report
 from contend.services import Services
@@ -81,7 +81,9 @@ async def kept_submission(services: Services, pair: Pair, parts: Parts) -> str:
     """The document id under which an answer is kept as a submission."""
     ids = {name: await services.documents.put(text) for name, text in pair.texts.items()} | {_INVENTED: _INVENTED}
     passages = [Passage(id=ids[name], url=source.url, title=source.title) for name, source in pair.sources.items()]
-    draft = Draft(**{part: [_sentence(line, ids) for line in lines] for part, lines in parts.items()})
+    said = {part: [_sentence(line, ids) for line in lines] for part, lines in parts.items()}
+    body = [Section(heading=pair.theme, blocks=[Paragraph(sentences=said.pop("analysis"))])]
+    draft = Draft(**said, sections=body)
     shown = list(pair.sources.values())
     report = build_report(draft, passages, shown, theme=pair.theme, language=pair.language)
     submission = Submission(
