@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from browser.conftest import prepared
@@ -32,6 +33,7 @@ def open_run(page: Page, theme: str) -> None:
     expect(page.locator("header h1")).to_have_text(theme)
 
 
+@pytest.mark.timeout(900)
 def test_of_three_runs_one_stopped_one_waiting_one_killed_each_is_shown_as_it_stands(
     tmp_path: Path, shared_documents: Path, endpoint: Vendors, browser: Browser
 ) -> None:

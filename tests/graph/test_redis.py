@@ -196,7 +196,8 @@ async def test_a_deleted_thread_leaves_nothing_in_redis_however_long_it_was(
     async with open_checkpointer(services.settings) as saver:
         latest = await saver.aget_tuple({"configurable": {"thread_id": "deleted"}})
         assert latest is not None
-        await saver.aput_writes(latest.config, [("notes", number) for number in range(10_050)], "a task")
+        for task in range(10):
+            await saver.aput_writes(latest.config, [("notes", number) for number in range(1_005)], f"task {task}")
 
     await delete("deleted", services=services)
 

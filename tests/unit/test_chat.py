@@ -292,7 +292,7 @@ async def test_characters_that_no_text_should_hold_are_dropped(vendors: Vendors,
 
 @pytest.mark.parametrize("form", ["seconds", "date"])
 async def test_a_rate_limit_is_waited_out_as_told(vendors: Vendors, prompts: PromptLibrary, form: str) -> None:
-    wait = 1.2 if form == "seconds" else email.utils.formatdate(time.time() + 2, usegmt=True)
+    wait = 1.2 if form == "seconds" else email.utils.formatdate(time.time() + 3, usegmt=True)
     vendors.fail(status=429, retry_after=wait, times=1)
 
     async with calling(vendors, prompts) as caller:
