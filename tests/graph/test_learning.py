@@ -397,12 +397,18 @@ async def test_many_rounds_are_shown_as_the_best_and_the_worst(
     assert shown == [*range(1, 9), *range(33, 41)]
 
 
-async def test_long_feedback_is_cut_before_it_is_shown(
+async def test_feedback_is_shown_whole_and_cut_only_for_a_small_model(
     stub: Stub, playbooks: PlaybookStore, documents: DocumentStore
 ) -> None:
-    await _learned(_nodes(stub, playbooks, documents), rounds=[_round("word " * 500)])
+    feedback = ("word " * 500).strip()
+    nodes = _nodes(stub, playbooks, documents)
 
-    assert len(stub.shown[0]["rounds"][0]["feedback"]) <= 1200
+    await _learned(nodes, rounds=[_round(feedback)])
+    await _learned(nodes, rounds=[_round(feedback)], compact=True)
+
+    whole, cut = (shown["rounds"][0]["feedback"] for shown in stub.shown if "rounds" in shown)
+    assert whole == feedback
+    assert len(cut) <= 1200
 
 
 async def test_japanese_runs_ask_in_japanese(stub: Stub, playbooks: PlaybookStore, documents: DocumentStore) -> None:

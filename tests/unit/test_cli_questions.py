@@ -38,6 +38,8 @@ def test_a_run_that_waits_shows_what_is_asked_and_the_command_that_answers(termi
     assert "Plan of team Archivist" in said.out
     assert "search_queries:" in said.out
     assert "contend resume asked --answer archivist=approve" in said.out
+    assert "Waiting" in terminal("runs").out
+    assert "Waiting" in terminal("status", "asked").out
 
 
 def test_questions_are_answered_by_team_one_approved_one_edited_one_rejected(

@@ -19,7 +19,7 @@ from contend.models.round import ExitReason, LeaderboardEntry
 from contend.models.rows import ExecutionRow
 from contend.models.task import RunStatus, TeamStatus
 from contend.settings import Settings, load_settings
-from contend.stored_runs import StoredRun, report_of, status_of
+from contend.stored_runs import StoredRun, is_waiting, report_of, status_of
 from contend.stores.files import write_file
 from contend.stores.record import RecordStore
 from contend.text import shorten
@@ -40,7 +40,7 @@ def show_status(thread: str, *, workspace: Path | None, as_json: bool) -> None:
         return
     execution = run.execution
     head = Text(plain(execution.theme), style="bold")
-    head.append(f"\n{tr(STATUS[run.status])}", style=f"bold {STYLE[run.status]}")
+    head.append(f"\n{_status_text(execution, run.status)}", style=f"bold {STYLE[run.status]}")
     if run.message and "contend resume" not in run.message:
         head.append(f" · {tr(plain(run.message))}", style="not bold")
     facts = f"{models_text(execution.models)} · {usage_text(run.usage)} · {tr('playbook')} {execution.dataset}"
@@ -63,7 +63,7 @@ def show_runs(limit: int, *, workspace: Path | None, as_json: bool) -> None:
     table.columns[-1].ratio, table.expand = 1, True  # the question has one line, in what the others leave
     for row in current:
         started = f"{row.created_at.astimezone():%Y-%m-%d %H:%M}"
-        status = Text(tr(row.status), style=STYLE[row.status])
+        status = Text(_status_text(row, row.status), style=STYLE[row.status])
         best = "–" if row.winner_team_id is None else score_text(row.best_score)
         table.add_row(
             _short_id(row.thread_id, threads), started, status, best, Text(plain(shorten(row.theme, _THEME_SHOWN)))
@@ -128,6 +128,11 @@ def delete_thread(thread: str, *, workspace: Path | None, as_json: bool) -> None
     what = tr("{runs}, {texts}, its checkpoints and its report", runs=runs, texts=texts)
     say(tr("Deleted thread {thread}: {what}.", thread=deleted.thread_id, what=what))
     say(tr("Copies of the report in other folders and lessons in the playbook are left."))
+
+
+def _status_text(execution: ExecutionRow, status: RunStatus) -> str:
+    waits = status == "interrupted" and is_waiting(execution)
+    return tr("Waiting") if waits else tr(STATUS[status])
 
 
 async def _current(record: RecordStore, settings: Settings, limit: int) -> tuple[list[ExecutionRow], list[str]]:

@@ -11,6 +11,7 @@ from contend.errors import InputError
 from contend.learning.graph import build_learn_graph
 from contend.learning.reflector import PlayedRound
 from contend.learning.state import LearningState, LearnInput, LearnOutput
+from contend.llm.context import role_profile
 from contend.models.events import Learned
 from contend.models.options import ResolvedOptions
 from contend.models.playbook import CurationResult
@@ -49,11 +50,12 @@ class LearnNode:
 
     async def given(self, state: ContestState, dataset: str) -> LearnInput:
         """What the learning graph is asked with."""
-        outcomes = outcomes_of(state)
+        outcomes, options = outcomes_of(state), ResolvedOptions.model_validate(state["options"])
         return LearnInput(
             execution_id=state["execution_id"],
             dataset=dataset,
-            language=ResolvedOptions.model_validate(state["options"]).language,
+            language=options.language,
+            compact=role_profile(options, "reflector").compact,
             theme=state["theme"],
             rounds=[
                 played.model_dump(mode="json")
@@ -70,7 +72,11 @@ class LearnNode:
         rows = await self.services.record.evaluations(execution_id, outcome.team.team_id)
         metrics = {row.round_number: row.details.get("metrics", []) for row in rows}
         return {
-            number: [f"{metric['name']}: {metric['reason']}" for metric in judged if metric.get("reason")]
+            number: [
+                f"{metric['name']}: {metric['reason']}"
+                for metric in judged
+                if metric.get("reason") and metric.get("weight")
+            ]
             for number, judged in metrics.items()
         }
 
@@ -101,7 +107,7 @@ def _played(outcome: TeamOutcome, judged: Mapping[int, list[str]]) -> list[Playe
             score=finished.score,
             feedback=finished.feedback,
             used=finished.bullets_used,
-            metrics={metric.name: metric.score for metric in finished.metrics},
+            metrics={metric.name: metric.score for metric in finished.metrics if metric.weight},
             queries=finished.queries,
             judged=judged.get(finished.round_number, []),
             submission=finished.submission,

@@ -35,6 +35,7 @@ class _Asked(Record):
     sources: list[str] = Field(default_factory=list)
     withheld: Withheld | None = None
     approve: bool = False
+    compact: bool = False
 
 
 class _Edited(Record):
@@ -75,6 +76,7 @@ class LearnNodes:
             execution_id=execution_id,
             theme=theme,
             language=asked.language,
+            compact=asked.compact,
         )
         return {
             "execution_id": execution_id,

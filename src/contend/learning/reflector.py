@@ -14,25 +14,33 @@ from contend.models.replies import ReflectionReply
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts.learning import ReflectorPrompt, RoundReflectedOn, ShownBullet
-from contend.text import shorten, split_sentences, terms
+from contend.text import shorten
 
 _log = logging.getLogger(__name__)
 
 _MOST_ROUNDS = 16
-_FEEDBACK_CHARACTERS = 1200
-_JUDGED_CHARACTERS = 300
-_DRAFT_CHARACTERS = 4000
-_MOST_QUERIES = 8
-_MOST_JUDGED, _MOST_CITED, _MOST_CHANGED = 10, 12, 14
-_LINE_CHARACTERS = 200
+_MOST_QUERIES, _MOST_JUDGED, _MOST_CITED = 20, 10, 40
+_LINE_CHARACTERS = 400
+
+
+class _Limits(NamedTuple):
+    """Characters of a round that a prompt holds, in each of its texts."""
+
+    feedback: int
+    judged: int
+    draft: int
+
+
+_WHOLE = _Limits(feedback=12_000, judged=2_000, draft=40_000)
+"""Longer than what judges and writers may write."""
+_COMPACT = _Limits(feedback=1_200, judged=300, draft=4_000)
 
 
 class PlayedRound(Record):
     """A finished round as the reflector sees it. `used` holds the ids of the bullets that its submission used.
 
     `judged`: what each judge wrote, and what is unmet; `submission`: the id of what was handed in, from which come
-    `draft`, `cited` (documents, each with the search that found it) and `changed` (sentences that the better of two
-    drafts has and the other has not).
+    `draft` and `cited` (documents, each with the search that found it).
     """
 
     team_id: Identifier
@@ -47,7 +55,6 @@ class PlayedRound(Record):
     submission: str | None = None
     draft: str = ""
     cited: list[str] = Field(default_factory=list)
-    changed: list[str] = Field(default_factory=list)
 
 
 class Reflection(NamedTuple):
@@ -72,11 +79,12 @@ class ReflectorAgent:
         execution_id: str,
         theme: str = "",
         language: Language = "en",
+        compact: bool = False,
     ) -> Reflection:
         """Lessons of the rounds, and one tag at most for each of `bullets` that a round used.
 
         Without rounds there is no call. Of many rounds the best and the worst are shown. Tags of other bullets are
-        dropped and logged.
+        dropped and logged. `compact`: texts are cut to what a small model reads.
 
         Raises:
             ModelError: as `Model.structured`.
@@ -85,7 +93,8 @@ class ReflectorAgent:
             return Reflection(ReflectionResult(), [])
         used = {bullet_id for played in rounds for bullet_id in played.used}
         tagged = [bullet for bullet in bullets if bullet.id in used]
-        shown = [_shortened(played).model_dump(exclude={"submission"}) for played in _telling(rounds)]
+        limits = _COMPACT if compact else _WHOLE
+        shown = [_shortened(played, limits).model_dump(exclude={"submission"}) for played in _telling(rounds)]
         prompt = ReflectorPrompt(
             dataset=dataset,
             theme=theme,
@@ -107,15 +116,14 @@ def _telling(rounds: Sequence[PlayedRound]) -> list[PlayedRound]:
     return [played for played in rounds if id(played) in chosen] or [*rounds[:_MOST_ROUNDS]]
 
 
-def _shortened(played: PlayedRound) -> PlayedRound:
+def _shortened(played: PlayedRound, limits: _Limits) -> PlayedRound:
     return played.model_copy(
         update={
-            "feedback": shorten(played.feedback, _FEEDBACK_CHARACTERS),
-            "draft": shorten(played.draft, _DRAFT_CHARACTERS),
+            "feedback": shorten(played.feedback, limits.feedback),
+            "draft": shorten(played.draft, limits.draft),
             "queries": _lines(played.queries, _MOST_QUERIES),
-            "judged": _lines(played.judged, _MOST_JUDGED, _JUDGED_CHARACTERS),
+            "judged": _lines(played.judged, _MOST_JUDGED, limits.judged),
             "cited": _lines(played.cited, _MOST_CITED),
-            "changed": _lines(played.changed, _MOST_CHANGED),
         }
     )
 
@@ -125,10 +133,7 @@ def _lines(texts: Sequence[str], most: int, characters: int = _LINE_CHARACTERS) 
 
 
 def with_drafts(rounds: Sequence[PlayedRound], submissions: Mapping[str, Submission]) -> list[PlayedRound]:
-    """The rounds with what their submissions show.
-
-    That is the documents cited, the best and the worst draft, and what only the better one says.
-    """
+    """The rounds with what their submissions show: the documents cited, and the best and the worst draft."""
     read = [
         played.model_copy(update={"cited": _cited(submissions[played.submission or ""])})
         if played.submission in submissions
@@ -142,8 +147,6 @@ def with_drafts(rounds: Sequence[PlayedRound], submissions: Mapping[str, Submiss
     texts = {place: submissions[read[place].submission or ""].content for place in (best, worst)}
     for place, text in texts.items():
         read[place] = read[place].model_copy(update={"draft": text})
-    if best != worst:
-        read[best] = read[best].model_copy(update={"changed": _only_in(texts[best], texts[worst])})
     return read
 
 
@@ -154,16 +157,6 @@ def _cited(submission: Submission) -> list[str]:
         passage.title: submission.found_by.get(passage.id, "") for passage in submission.passages if passage.id in cited
     }
     return [f"{title} ← {query}" if query else title for title, query in found.items()]
-
-
-def _only_in(text: str, other: str) -> list[str]:
-    """The sentences of a text of which the other has less than half the words."""
-    known = set(terms(other))
-    return [
-        sentence
-        for sentence in split_sentences(text)
-        if (own := set(terms(sentence))) and len(own & known) < len(own) / 2
-    ]
 
 
 def _result(reply: ReflectionReply, known: set[str]) -> ReflectionResult:

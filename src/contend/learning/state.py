@@ -22,6 +22,7 @@ class LearnInput(TypedDict, total=False):
         dict[str, Any] | None, Field(description="The bullets that one team went without: `team_id` and `bullets`.")
     ]
     approve: Annotated[bool, Field(description="Whether a person sees the delta before it is applied.")]
+    compact: Annotated[bool, Field(description="Whether texts are cut to what a small model reads.")]
     sources: Annotated[
         list[str], Field(description="Ids of the documents that the teams read: lessons may not copy from them.")
     ]

@@ -14,7 +14,6 @@ from contend.prompts.values import (
     PromptValues,
     Query,
     Question,
-    Sentence,
     outside,
 )
 from contend.prompts.wrapping import Untrusted
@@ -52,7 +51,7 @@ class ShownBullet(PromptPart):
 class RoundReflectedOn(PromptPart):
     """A finished round. `used`: ids of bullets; `metrics`: scores by name.
 
-    `cited`: documents, each with the search that found it; `changed`: sentences that the worst draft has not.
+    `cited`: documents, each with the search that found it.
     """
 
     team_id: str
@@ -66,7 +65,6 @@ class RoundReflectedOn(PromptPart):
     judged: list[Annotated[str, outside("judged")]] = []
     draft: DraftText = ""
     cited: list[Annotated[str, outside("cited")]] = []
-    changed: list[Sentence] = []
 
 
 class _OfDataset(PromptValues):

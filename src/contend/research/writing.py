@@ -237,7 +237,9 @@ def submission_of(
 
 
 def _found_by(state: ResearchState, pool: EvidencePool) -> dict[str, str]:
-    """The search that found each cited passage best."""
+    """The search that found each cited passage best; none where all documents were read whole."""
+    if pool.get("whole"):
+        return {}
     placed = Draft.model_validate(state["draft_report"]).placed()
     cited = {passage for each in placed for passage in each.sentence.passages}
     passages = [each for each in pool["passages"] if each["id"] in cited and each["queries"]]
