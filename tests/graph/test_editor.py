@@ -89,6 +89,23 @@ async def test_a_merged_report_that_judges_like_less_is_not_published(contest: C
     assert "the merged report was not better" in (outcome.markdown or "")
 
 
+async def test_the_next_run_of_a_thread_publishes_nothing_that_was_merged_before(
+    contest: Contest, vendors: Vendors
+) -> None:
+    merging(vendors)
+    preferring(vendors, merged=True)
+    await ran(contest, thread_id="asked-twice")
+    preferring(vendors, merged=False)
+
+    left = await ran(contest, thread_id="asked-twice")
+    alone = await ran(contest, thread_id="asked-twice", synthesis=False)
+
+    for outcome in (left, alone):
+        assert outcome.status == "completed", outcome.message
+        assert outcome.report is not None
+        assert "Merged" not in outcome.report.executive_summary
+
+
 @pytest.mark.parametrize(("merged", "pairs"), [(True, 0), (False, 2)], ids=["published", "left"])
 async def test_a_near_tie_is_compared_only_where_a_teams_report_is_published(
     contest: Contest, vendors: Vendors, *, merged: bool, pairs: int
