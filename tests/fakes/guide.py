@@ -34,7 +34,7 @@ def reader_folder(folder: Path) -> Path:
     (papers / "bridges.md").write_text(BRIDGES, "utf-8")
     (papers / "hashi.md").write_text(HASHI, "utf-8")
     (folder / "plan.toml").write_text('search_queries = ["bridge wind vortices"]\n', "utf-8")
-    for labels in ("train.jsonl", "validation.jsonl"):
+    for labels in ("train.jsonl", "validation.jsonl", "test.jsonl"):
         (folder / labels).write_text(LABELS, "utf-8")
     (folder / "questions.jsonl").write_text(QUESTIONS, "utf-8")
     (activated / "activate").write_text(":\n", "utf-8")

@@ -63,7 +63,7 @@ async def test_a_forfeit_leaves_the_judges_word_on_the_round_before(
 async def test_a_team_over_its_time_ends_by_its_deadline(
     contest: Contest, services: Services, vendors: Vendors
 ) -> None:
-    now = Now(takes=100)
+    now = Now(takes=1000)
     services.now = now
     vendors.malform(now.slow, prompt="supervisor/plan", model="beta")
 

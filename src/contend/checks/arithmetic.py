@@ -16,7 +16,7 @@ _MOST_PARTS = 100
 _HIGHEST_POWER = 366
 """Interest by the day for a year."""
 _PRECISION = 30
-_PERCENT = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*[%％](?!\s*[\w.(])")
+_PERCENT = re.compile(r"(?<![\d.])(\d++(?:\.\d*+)?|\.\d++)\s*+[%％](?!\s*[\w.(])")
 
 _BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
