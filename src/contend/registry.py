@@ -83,7 +83,8 @@ async def call_function(function: Function, *arguments: object, seconds: float) 
         FunctionFailed: it raised, or was not done in time.
     """
     try:
-        return await asyncio.wait_for(asyncio.wrap_future(start_function(function, *arguments)), seconds)
+        async with asyncio.timeout(seconds):
+            return await asyncio.wrap_future(start_function(function, *arguments))
     except TimeoutError as error:
         raise FunctionFailed(f"was not done within {seconds:g} s") from error
 

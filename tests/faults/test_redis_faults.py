@@ -14,6 +14,7 @@ from contend.cli.main import run_command
 from contend.errors import CheckpointError, StoreError
 from contend.settings import load_settings
 from contend.stores.checkpoints import check_checkpointer
+from contend.stores.redis_server import open_redis
 from fakes.contests import Contest, write_workspace
 from fakes.redis_server import RedisServer
 from fakes.vendors import Vendors
@@ -107,7 +108,8 @@ async def _failed_midway(contest: Contest, vendors: Vendors, fail: Callable[[], 
     await _answered(vendors, "supervisor/plan", running)
     fail()
     with pytest.raises(CheckpointError) as told:
-        await asyncio.wait_for(running, 60)
+        async with asyncio.timeout(60):
+            await running
     vendors.latency = 0.0
     return told.value
 
@@ -208,6 +210,24 @@ async def test_a_run_whose_checkpoints_are_gone_is_told_as_lost_and_not_as_unkno
         server.say("FLUSHALL")
         with pytest.raises(CheckpointError, match="'lost': its checkpoints are gone from Redis at redis://"):
             await contest.resume("lost")
+
+
+async def test_a_cancellation_is_not_lost_where_it_comes_while_a_command_is_sent(tmp_path: Path) -> None:
+    lost = []
+    with RedisServer(tmp_path / "redis", password=PASSWORD) as server:
+        settings = load_settings(redis_url=server.url)
+        async with open_redis(settings) as client:
+            for turns in range(60):
+                await client.ping()
+                sending = asyncio.create_task(client.set("key", turns))
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                asked = sending.cancel()
+                await asyncio.wait([sending])
+                if asked and not sending.cancelled():
+                    lost.append(turns)
+
+    assert lost == []
 
 
 def test_the_password_of_redis_is_in_no_output_of_the_command_line(

@@ -55,7 +55,8 @@ async def test_a_call_that_nobody_waits_for_ends() -> None:
     await asyncio.sleep(0)
     only.cancel()
 
-    await asyncio.wait_for(ended.wait(), 1)
+    async with asyncio.timeout(1):
+        await ended.wait()
 
 
 async def test_a_newcomer_does_not_join_a_call_that_was_given_up() -> None:

@@ -157,8 +157,8 @@ class TeamGraphs:
     async def _local(self, team: TeamConfig, name: str) -> TeamGraph:
         where = f"team {team.team_id}: graph = {name!r}"
         try:
-            loading = _LOOP.call(lambda: _loaded(self._folder, name, where))
-            graph, takes = await asyncio.wait_for(loading, _LOADING_SECONDS)
+            async with asyncio.timeout(_LOADING_SECONDS):
+                graph, takes = await _LOOP.call(lambda: _loaded(self._folder, name, where))
         except TimeoutError as error:
             raise InputError(f"{where} was not loaded within {_LOADING_SECONDS:g} s") from error
         except GraphRaised as raised:

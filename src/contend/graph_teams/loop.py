@@ -79,7 +79,8 @@ class GraphLoop:
             here, heard = asyncio.get_running_loop(), asyncio.Event()
             self._loop.call_soon_threadsafe(here.call_soon_threadsafe, heard.set)
             with suppress(TimeoutError):
-                await asyncio.wait_for(heard.wait(), _ANSWER_SECONDS)
+                async with asyncio.timeout(_ANSWER_SECONDS):
+                    await heard.wait()
                 return self._loop
             _LOG.warning("a team's graph blocks its event loop: the next graph gets another one")
         self._loop = asyncio.new_event_loop()

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
 from redis.exceptions import (
@@ -48,6 +49,23 @@ _MODULES_MISSING = (
 )
 
 
+class KeepsCancellation(AbstractConnection):
+    """A connection that loses no cancellation.
+
+    redis-py sends by `asyncio.wait_for`, which in Python 3.11 drops one that comes in the moment in which what it waits
+    for is done: a stopped run went on.
+    """
+
+    async def send_packed_command(self, command: Any, check_health: bool = True) -> None:  # noqa: ANN401 - the library's
+        task = asyncio.current_task()
+        before = task.cancelling() if task else 0
+        await super().send_packed_command(command, check_health)
+        if task is not None and task.cancelling() > before:
+            # Nobody reads the answer any more.
+            await self.disconnect(nowait=True)
+            raise asyncio.CancelledError
+
+
 @asynccontextmanager
 async def open_redis(settings: Settings, *, connections: int = 1, patient: bool = True) -> AsyncIterator[Redis]:
     """A client with at most `connections` connections; whoever wants more waits. Opens none before the first command.
@@ -64,6 +82,8 @@ async def open_redis(settings: Settings, *, connections: int = 1, patient: bool 
         socket_connect_timeout=3,
         retry=retry,
     )
+    # Of the class that the address asks for: TCP, TLS or a socket.
+    pool.connection_class = type("Connection", (KeepsCancellation, pool.connection_class), {})
     client = Redis(connection_pool=pool)
     try:
         yield client
