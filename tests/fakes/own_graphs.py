@@ -78,9 +78,10 @@ def enter(
     team: str = TEAM,
     others: tuple[str, ...] = (),
     seconds: int = 60,
+    cap: int = 8,
 ) -> None:
     """A workspace whose team `mine` is played by `agent` of the code."""
-    write_workspace(workspace, (*others, "mine"), seconds=seconds)
+    write_workspace(workspace, (*others, "mine"), seconds=seconds, cap=cap)
     (workspace / "config" / "teams" / "mine.toml").write_text(team, "utf-8")
     (workspace / "my_agent.py").write_text(STATE.format(report=report) + code, "utf-8")
 

@@ -13,7 +13,7 @@ from contend.settings.files import load_config
 from fakes.children import contend_child
 from fakes.contests import Contest, metrics_of, rounds_of
 from fakes.own_graphs import ANSWERS, QUESTION, REPORT, TEAM, enter, react
-from fakes.terminal import Terminal
+from fakes.terminal import Terminal, started
 from fakes.vendors import Vendors
 
 
@@ -129,19 +129,13 @@ async def answer(state):
 agent = one_node(answer)
 """
 BLOCKS = """
-async def answer(state):
+async def never(state):
     time.sleep(600)
 
 
-agent = one_node(answer)
 """
-BLOCKS_A_THREAD = """
-def answer(state):
-    time.sleep(600)
-
-
-agent = one_node(answer)
-"""
+BLOCKS_A_THREAD = BLOCKS.replace("async ", "")
+BLOCKED = TEAM.replace('"mine"', '"blocked"').replace("my_agent:agent", "my_agent:blocked")
 
 
 async def test_a_graph_that_hangs_is_stopped_at_its_teams_deadline(contest: Contest, tmp_path: Path) -> None:
@@ -155,13 +149,18 @@ async def test_a_graph_that_hangs_is_stopped_at_its_teams_deadline(contest: Cont
 
 
 @pytest.mark.parametrize("code", [BLOCKS, BLOCKS_A_THREAD], ids=["its loop", "a thread"])
-async def test_a_graph_that_blocks_stops_neither_the_contest_nor_the_next_one(contest: Contest, code: str) -> None:
-    enter(contest.workspace, code, others=("alpha",), seconds=25)
+def test_a_graph_that_blocks_stops_neither_the_next_one_nor_the_end_of_the_command(contest: Contest, code: str) -> None:
+    enter(contest.workspace, code + "blocked = one_node(never)\n\n\n" + ANSWERS, others=("blocked",), seconds=25, cap=1)
+    (contest.workspace / "config" / "teams" / "blocked.toml").write_text(BLOCKED, "utf-8")
+    asked = ("run", QUESTION, "--docs", contest.documents, "--source", "local", "--rounds", "1", "--no-learn")
 
-    outcome = await contest.run(QUESTION, teams=["alpha", "mine"], max_rounds=1, learn=False)
+    with started("--workspace", contest.workspace, *asked, OPENAI_BASE_URL=str(contest.base_url)) as child:
+        out, err = child.communicate()
 
-    assert outcome.report is not None
-    assert "team mine timeout: not done within 25 seconds" in outcome.message
+    assert child.returncode == 1
+    assert "team blocked timeout: not done within 25 seconds" in out
+    assert "Report  contend-results/" in out
+    assert err == ""
 
 
 INVENTS = REPORT.replace("1. How resume works, resume.md", "1. [Resuming](http://127.0.0.1:9/none)\n2. Of my own head")

@@ -1,5 +1,6 @@
 """The command `contend`: its commands, and the one place where errors become a line and an exit code."""
 
+import atexit
 import logging
 import os
 import signal
@@ -91,6 +92,8 @@ def _help_without_command(context: typer.Context) -> None:
 
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 partial, 2 no report or bad input, 3 waiting, 130 stopped."""
+    code: int | None = None
+    atexit.register(lambda: _leave(code))
     for name, value in _DEFAULTS.items():
         os.environ.setdefault(name, value)
     for stream in (sys.stdout, sys.stderr):
@@ -99,7 +102,21 @@ def main() -> None:
     signal.signal(signal.SIGINT, _stop)
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
-    sys.exit(run_command(sys.argv[1:]))
+    code = run_command(sys.argv[1:])
+    sys.exit(code)
+
+
+def _leave(code: int | None) -> None:
+    """At once where a thread of teams' graphs is left: one of them may block it for ever.
+
+    The interpreter cannot take apart what such a thread holds, and DuckDB complains of that on standard error.
+    """
+    # Where no graph was loaded, neither was the module, which takes a second.
+    loop = sys.modules.get("contend.graph_teams.loop")
+    if code is not None and loop is not None and loop.threads_left():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def run_command(arguments: Sequence[str]) -> int:

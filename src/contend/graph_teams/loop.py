@@ -2,16 +2,17 @@
 
 import asyncio
 import logging
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import Context
-from threading import Thread
 from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 _ANSWER_SECONDS = 5.0
+_NAME = "contend-graphs"
 
 
 class GraphRaised(Exception):  # noqa: N818 - said of the graph, and caught where it was run
@@ -85,7 +86,7 @@ class GraphLoop:
             _LOG.warning("a team's graph blocks its event loop: the next graph gets another one")
         self._loop = asyncio.new_event_loop()
         self._loop.set_default_executor(_DaemonThreads())
-        Thread(target=_run, args=(self._loop,), name="contend-graphs", daemon=True).start()
+        threading.Thread(target=_run, args=(self._loop,), name=_NAME, daemon=True).start()
         return self._loop
 
 
@@ -95,7 +96,7 @@ class _DaemonThreads(ThreadPoolExecutor):
     def submit(self, fn: Callable[..., T], /, *args: object, **kwargs: object) -> "Future[T]":
         done: Future[T] = Future()
         done.set_running_or_notify_cancel()
-        Thread(target=_work, args=(done, fn, args, kwargs), daemon=True).start()
+        threading.Thread(target=_work, args=(done, fn, args, kwargs), name=_NAME, daemon=True).start()
         return done
 
 
@@ -114,6 +115,11 @@ async def _pumped(parts: Callable[[], AsyncIterator[T]], tell: Callable[[T | _En
     except BaseException as raised:  # noqa: BLE001 - others' code: whatever it raises belongs to who waits
         error = raised
     tell(_End(error))
+
+
+def threads_left() -> bool:
+    """Whether a graph's thread is there, which may be blocked for ever."""
+    return any(thread.name == _NAME for thread in threading.enumerate())
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:
