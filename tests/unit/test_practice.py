@@ -1,5 +1,6 @@
 """Learning from questions with labels: what counts as right, what is kept, and what goes on after a stop."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -136,7 +137,7 @@ def _questions(first: int, last: int) -> list[Question]:
 
 def _practice(pupil: Pupil, folder: Path, form: AnswerForm = "number") -> Practice:
     curator = CuratorAgent(pupil, UserPromptBuilder(PromptBuilderSettings()), PlaybookStore(folder / "playbooks"))
-    return Practice(pupil, pupil, curator, "growth", form, folder / "learning")
+    return Practice(pupil, pupil, curator, "growth", form, folder / "learning", at_once=8)
 
 
 async def test_lessons_from_errors_stay_where_the_questions_set_aside_fare_better(tmp_path: Path) -> None:
@@ -194,6 +195,30 @@ async def test_learning_goes_on_after_a_stop_without_asking_again(tmp_path: Path
     assert first.asked.count("answers/question") + second.asked.count("answers/question") == whole.asked.count(
         "answers/question"
     )
+
+
+class LastReplies(Pupil):
+    """Fails at its fourth call; what was asked before is answered many turns of the event loop later."""
+
+    async def structured(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope) -> Answer[R]:
+        answer = await super().structured(prompt, reply_type, scope=scope)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        return answer
+
+
+async def test_what_was_asked_when_an_answer_failed_is_kept_and_no_more_is_asked(tmp_path: Path) -> None:
+    held = _questions(100, 120)
+    first = LastReplies(fails_after=3)
+    with pytest.raises(ModelError, match="went away"):
+        await _practice(first, tmp_path).answered(held, Playbook(dataset="growth"))
+    assert len(first.asked) == 3
+
+    second = Pupil()
+    answered = await _practice(second, tmp_path).answered(held, Playbook(dataset="growth"))
+
+    assert len(second.asked) == 17
+    assert [each.question for each in answered] == held
 
 
 async def test_off_on_off_on_asks_each_anew_and_compares_off_with_off(tmp_path: Path) -> None:

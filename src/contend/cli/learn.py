@@ -122,6 +122,7 @@ async def _practice(dataset: str, form: AnswerForm, workspace: Path | None) -> A
             dataset,
             form,
             services.folder / "learning",
+            services.settings.max_calls_in_flight,
             on_line=note,
         )
     finally:

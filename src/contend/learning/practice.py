@@ -7,6 +7,7 @@ without asking again.
 import asyncio
 import json
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -73,7 +74,7 @@ class Learnt(NamedTuple):
 
 @dataclass
 class Practice:
-    """Learns from labelled questions into a dataset. `on_line` is told each step."""
+    """Learns from labelled questions into a dataset, `at_once` of them at a time. `on_line` is told each step."""
 
     writer: Model
     reflector: Model
@@ -81,6 +82,7 @@ class Practice:
     dataset: str
     form: AnswerForm
     folder: Path
+    at_once: int
     language: Language = "en"
     lesson_tokens: int = 600
     on_line: Callable[[str], None] = lambda _: None
@@ -129,7 +131,11 @@ class Practice:
         return rounds, Comparison.of(rounds[0], rounds[2])
 
     async def answered(self, questions: Sequence[Question], playbook: Playbook, *, turn: int = 0) -> list[Answered]:
-        """Each question answered with the lessons that fit it."""
+        """Each question answered with the lessons that fit it.
+
+        Raises:
+            ModelError: an answer failed. What was asked by then was waited for and is kept; the rest is not asked.
+        """
         if self._kept is None:
             self._kept = await asyncio.to_thread(self._read)
             if self._kept:
@@ -137,11 +143,21 @@ class Practice:
                     f"{len(self._kept)} answers of earlier tries are kept in {self._file}; delete it to start anew"
                 )
         chosen = await asyncio.to_thread(self._chosen, questions, playbook)
-        return list(
-            await asyncio.gather(
-                *(self._answer(question, bullets, turn) for question, bullets in zip(questions, chosen, strict=True))
-            )
-        )
+        unasked = deque(enumerate(zip(questions, chosen, strict=True)))
+        answers: dict[int, Answered] = {}
+
+        async def answer_in_turn() -> None:
+            try:
+                while unasked:
+                    place, (question, bullets) = unasked.popleft()
+                    answers[place] = await self._answer(question, bullets, turn)
+            finally:
+                unasked.clear()  # after a failure, the others finish what they have asked, and ask no more
+
+        ends = await asyncio.gather(*(answer_in_turn() for _ in range(self.at_once)), return_exceptions=True)
+        if failures := [end for end in ends if end]:
+            raise failures[0]
+        return [answers[place] for place in range(len(questions))]
 
     def _chosen(self, questions: Sequence[Question], playbook: Playbook) -> list[list[Bullet]]:
         index = lesson_index(self.curator.playbook_store.folder, self.dataset)
