@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from contend.errors import InputError
 from contend.models.events import StepDone
 from fakes.contests import Contest
+from fakes.loopback import LoopbackServer
 from fakes.own_graphs import QUESTION, TEAM, enter
 from fakes.servers import Server, langgraph_dev
 from fakes.vendors import Vendors
@@ -104,6 +106,66 @@ async def test_a_remote_graph_that_gives_no_report_forfeits(
     assert outcome.report is not None
     assert line in outcome.message
     assert others.client.threads.search() == []  # nothing of it goes on there
+
+
+class AgentServer(LoopbackServer):
+    """`deleted`: the paths of what it was told to delete."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), RunsThatEnd)
+        self.deleted: list[str] = []
+
+
+class RunsThatEnd(BaseHTTPRequestHandler):
+    """A graph waits for a person; when its run is to be cancelled, it has just ended."""
+
+    server: AgentServer
+
+    def do_GET(self) -> None:
+        run = {"run_id": "r", "status": "running"}
+        self._reply(200, [run] if self.path.split("?")[0].endswith("/runs") else {"input_schema": {}})
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.path.endswith("/runs/stream"):
+            waits = {"__interrupt__": [{"value": "May I search?", "id": "i"}]}
+            self._send(200, "text/event-stream", f"event: updates\ndata: {json.dumps(waits)}\n\n")
+        elif "/cancel" in self.path:
+            self._reply(404, {"detail": "No matching runs to cancel."})
+        else:
+            self._reply(200, [{"assistant_id": "a", "graph_id": "waits"}])
+
+    def do_DELETE(self) -> None:
+        self.server.deleted.append(self.path)
+        self._reply(200, {})
+
+    def _reply(self, status: int, value: object) -> None:
+        self._send(status, "application/json", json.dumps(value))
+
+    def _send(self, status: int, kind: str, body: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def log_message(self, *_: object) -> None: ...
+
+
+async def test_a_run_that_ends_as_it_is_cancelled_leaves_no_thread_on_its_server(contest: Contest) -> None:
+    server = LoopbackServer(("127.0.0.1", 0), RunsThatEnd)
+    server.deleted = []  # type: ignore[attr-defined]
+    server.start()
+    team = TEAM.replace(
+        'graph = "my_agent:agent"', f'url = "http://127.0.0.1:{server.server_port}"\nassistant = "waits"'
+    )
+    enter(contest.workspace, "", team=team, others=("alpha",), seconds=20)
+
+    outcome = await contest.run(QUESTION, teams=["alpha", "mine"], max_rounds=1, learn=False)
+    server.stop()
+
+    assert "its graph waits for a person" in outcome.message
+    assert [path.split("/")[1] for path in server.deleted] == ["threads"]
 
 
 async def test_an_assistant_that_a_server_does_not_have_is_refused(contest: Contest, others: Server) -> None:

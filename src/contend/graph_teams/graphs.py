@@ -190,11 +190,14 @@ class TeamGraphs:
 
 async def _leave(client: Any, thread: str) -> None:  # noqa: ANN401 - the SDK's client
     """Nothing of the round goes on or stays on the server, whatever ended it."""
+    from httpx import HTTPStatusError  # noqa: PLC0415 - heavy
+
     with suppress(TimeoutError, *_server_errors()):
         async with asyncio.timeout(_SERVER_SECONDS):
             for run in await client.runs.list(thread):
                 if run["status"] in {"pending", "running"}:
-                    await client.runs.cancel(thread, run["run_id"], wait=True)
+                    with suppress(HTTPStatusError):  # it ended meanwhile
+                        await client.runs.cancel(thread, run["run_id"], wait=True)
             await client.threads.delete(thread)
 
 
