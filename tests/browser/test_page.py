@@ -54,6 +54,9 @@ def test_a_finished_report_is_saved_as_a_word_document_and_asked_further_and_his
     with page.expect_download() as saved:
         page.get_by_role("button", name="docx").click()
     assert saved.value.path().read_bytes().startswith(b"PK")
+    page.route("**/report?format=json", lambda route: route.abort())
+    page.get_by_role("button", name="json").click()
+    expect(page.get_by_role("alert")).to_have_text("That did not work: the server does not answer")
 
     page.get_by_label("Ask again").fill("What is a team?")
     page.get_by_role("button", name="Start").click()
@@ -63,6 +66,7 @@ def test_a_finished_report_is_saved_as_a_word_document_and_asked_further_and_his
     page.get_by_role("link", name="Standings").click()
     expect(page.get_by_role("row", name="Alpha")).to_contain_text("–")
     expect(page.get_by_text("tell the first from the second")).to_be_visible()
+    expect(page.locator("thead")).to_have_text("TeamRating95 %RunsWonTiedLost")
 
     page.get_by_role("link", name="History").click()
     page.get_by_role("searchbox").fill("What is a team")

@@ -11,8 +11,11 @@ _SAID = re.compile(r'(\w+): "((?:[^"\\]|\\.)*)"')
 
 def test_both_languages_of_the_page_say_the_same_things_with_the_same_values() -> None:
     text = (PAGE / "words.js").read_text("utf-8")
-    english, japanese = (dict(_SAID.findall(part)) for part in re.split(r"const (?:EN|JA|WORDS) =", text)[1:3])
+    pairs = [_SAID.findall(part) for part in re.split(r"const (?:EN|JA|WORDS) =", text)[1:3]]
+    english, japanese = map(dict, pairs)
 
+    # Of two with the same key a browser takes the last.
+    assert [len(each) for each in pairs] == [len(english), len(japanese)]
     assert english.keys() == japanese.keys()
     assert len(english) > 100
     for key, said in english.items():

@@ -20,11 +20,12 @@ export function showAsk(main, _rest, query) {
   return runList(recent, () => api.list("", 0, 5), all).stop;
 }
 
-/** What went wrong, as a line; where the server wants its token, a field for it. */
+/** What went wrong. Where no server answers, a browser says so in its own words. */
+export const errorLine = (error) => t("error", { why: error instanceof TypeError ? t("unreachable") : error.message });
+
+/** What went wrong, as a line of the page; where the server wants its token, a field for it. */
 export function problem(error) {
-  // Where no server answers, a browser says so in its own words.
-  const why = error instanceof TypeError ? t("unreachable") : error.message;
-  const line = el("p.notice.bad", { role: "alert" }, t("error", { why }));
+  const line = el("p.notice.bad", { role: "alert" }, errorLine(error));
   if (error.status !== 401) return line;
   const enter = (event) => {
     event.preventDefault();

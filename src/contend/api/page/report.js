@@ -3,6 +3,7 @@
 import { Marked } from "./vendor/marked.js";
 import DOMPurify from "./vendor/purify.js";
 import { api } from "./api.js";
+import { problem } from "./ask.js";
 import { el, refill } from "./dom.js";
 import { t } from "./words.js";
 
@@ -35,7 +36,7 @@ export async function reportView(run) {
 const FORMATS = ["md", "html", "pdf", "docx", "json", "bibtex", "csv"];
 
 function exports(run) {
-  const refused = el("span.small", { role: "alert" });
+  const refused = el("div");
   const save = async (format) => {
     refill(refused);
     try {
@@ -43,12 +44,12 @@ function exports(run) {
       el("a", { href, download: `report.${format === "bibtex" ? "bib" : format}` }).click();
       URL.revokeObjectURL(href);
     } catch (error) {
-      refill(refused, error.message);
+      refill(refused, problem(error));
     }
   };
-  return el("p.row.actions.small", {}, el("span.quiet", {}, t("export")),
+  return [el("p.row.actions.small", {}, el("span.quiet", {}, t("export")),
     FORMATS.map((format) => el("button.plain", { type: "button", onclick: () => save(format) }, format)),
-    el("button.plain", { type: "button", onclick: () => print() }, t("print")), refused);
+    el("button.plain", { type: "button", onclick: () => print() }, t("print"))), refused];
 }
 
 function outline(article) {

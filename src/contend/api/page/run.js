@@ -1,7 +1,7 @@
 /** One run: watch it, decide what it asks, read its report, see what judges said. */
 
 import { api, follow } from "./api.js";
-import { askForm, problem } from "./ask.js";
+import { askForm, errorLine, problem } from "./ask.js";
 import { questionForm } from "./decide.js";
 import { el, refill } from "./dom.js";
 import { LIVE, noteOf, statusOf, statusPill } from "./history.js";
@@ -37,7 +37,7 @@ class RunView {
     const stop = follow(this.id, {
       onEvent: (event) => this.take(event),
       onStatus: () => this.load(),
-      onLost: (error) => !error && this.announce(t("lost")),
+      onLost: (error) => !error && this.announce(t("connection_lost")),
       onBack: () => this.announce(""),
     });
     this.stop = stop;
@@ -154,7 +154,7 @@ class RunView {
       await step();
       this.announce("");
     } catch (error) {
-      this.announce(t("error", { why: error instanceof TypeError ? t("unreachable") : error.message }));
+      this.announce(errorLine(error));
     }
     if (location.hash.startsWith("#/run/")) await this.load();
   }

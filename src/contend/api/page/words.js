@@ -28,7 +28,6 @@ const EN = {
   started: "starting", processing: "running", completed: "done", failed: "failed", interrupted: "stopped", waiting: "waits for you", partial: "partly done",
   working: "working", done: "done", forfeited: "forfeited", timeout: "out of time", queued: "in the queue",
   leaderboard: "Leaderboard", rank: "#", team: "Team", best: "Best", round_n: "Round {n}", now: "Now", no_scores: "no score yet", unscored: "unscored",
- 
   plan: "Plan", search: "Search", choose: "Choice", write: "Draft", review: "Review", graph: "Graph", revise: "Revision", submitted: "Handed in", scored: "Score", judged: "Decision",
   editor: "Editor", editor_published: "The merged report is published: it scored {score}, the best team's {best}.", editor_kept: "The merged report scored {score}, the best team's {best}: the team's is published.",
   taken: "Taken from {team}: {what}", points: "Points", queries: "Searches", sources: "Sources", read_draft: "Read the draft", characters: "{n} characters",
@@ -43,7 +42,7 @@ const EN = {
   versus: "Compared with", choose_run: "Choose a run", only_here: "Sources only this run has", both: "Sources of both: {n}", versions: "Versions", version: "Version {n}",
   lessons: "{n} lessons", helpful: "helpful", harmful: "harmful", no_lessons: "No lessons yet: contend writes some after a contest.", change_lessons: "Change, remove or go back in a terminal:",
   section: "Section", lesson: "Lesson",
-  lost: "The connection was lost; trying again …", error: "That did not work: {why}", not_found: "There is nothing here.",
+  connection_lost: "The connection was lost; trying again …", error: "That did not work: {why}", not_found: "There is nothing here.",
   recorded: "The model's replies in this run are recorded, not live.",
   investigation_points: "Points", search_queries: "Searches", plan_text: "Plan", source_priority: "Order of sources",
   citation_support: "citations say so", citation_validity: "citations retrieved", clarity_coherence: "clarity", point_coverage: "points answered",
@@ -78,7 +77,6 @@ const JA = {
   started: "開始中", processing: "実行中", completed: "完了", failed: "失敗", interrupted: "停止", waiting: "回答待ち", partial: "一部完了",
   working: "作業中", done: "完了", forfeited: "棄権", timeout: "時間切れ", queued: "待機中",
   leaderboard: "順位表", rank: "順位", team: "チーム", best: "最高", round_n: "ラウンド{n}", now: "現在", no_scores: "採点前", unscored: "採点なし",
- 
   plan: "計画", search: "検索", choose: "選択", write: "下書き", review: "査読", graph: "グラフ", revise: "改稿", submitted: "提出", scored: "得点", judged: "判断",
   editor: "編集者", editor_published: "統合したレポートを公開しました（{score}点、最良のチームは{best}点）。", editor_kept: "統合したレポートは{score}点、最良のチームは{best}点だったため、チームのものを公開しました。",
   taken: "{team}から採用: {what}", points: "論点", queries: "検索語", sources: "情報源", read_draft: "下書きを読む", characters: "{n}文字",
@@ -93,7 +91,7 @@ const JA = {
   versus: "比較相手", choose_run: "実行を選ぶ", only_here: "この実行だけの情報源", both: "共通の情報源: {n}件", versions: "版", version: "第{n}版",
   lessons: "教訓{n}件", helpful: "有用", harmful: "有害", no_lessons: "教訓はまだありません。コンテストの後に書かれます。", change_lessons: "変更・削除・復元は端末で:",
   section: "区分", lesson: "教訓",
-  lost: "接続が切れました。再接続しています…", error: "うまくいきませんでした: {why}", not_found: "ここには何もありません。",
+  connection_lost: "接続が切れました。再接続しています…", error: "うまくいきませんでした: {why}", not_found: "ここには何もありません。",
   recorded: "この実行でのモデルの返答は記録されたもので、その場のものではありません。",
   investigation_points: "論点", search_queries: "検索語", plan_text: "計画", source_priority: "情報源の順序",
   citation_support: "引用の裏付け", citation_validity: "引用元の実在", clarity_coherence: "明瞭さ", point_coverage: "論点への回答",
