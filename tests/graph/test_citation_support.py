@@ -246,6 +246,6 @@ async def test_a_doubtful_row_is_signed_in_its_table_and_listed_by_its_cells(
     outcome = await contest.run(THEME, max_rounds=1, learn=False, synthesis=False)
 
     report, _, to_check = (outcome.markdown or "").partition("Citations to check")
-    assert re.search(r"^\| The moon \| Green cheese from Gouda \[\d+\] ⚠ \|$", report, re.MULTILINE)
-    assert re.search(r"^- The moon \| Green cheese from Gouda \[\d+\]", to_check, re.MULTILINE)
+    assert re.search(r"^\| The moon \| Green cheese from Gouda \| \[\d+\] ⚠ \|$", report, re.MULTILINE)
+    assert re.search(r"^- The moon \| Green cheese from Gouda \| \[\d+\]", to_check, re.MULTILINE)
     assert "Body: The moon" not in to_check

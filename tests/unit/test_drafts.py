@@ -19,6 +19,7 @@ from contend.models.research import (
     TableRow,
 )
 from contend.report.build import build_report
+from contend.report.markdown_draft import read_draft
 from contend.research.drafts import draft_of, faults_of_report, faults_of_revision, revised, shown_draft
 
 PASSAGES = [Passage(id=f"p{number}", url=f"https://a.org/{number}", title="A") for number in (1, 2, 3)]
@@ -149,12 +150,31 @@ def test_a_table_needs_as_many_cells_as_columns() -> None:
         draft(sections=[{"heading": "Causes", "blocks": [table]}])
 
 
-def test_a_table_stands_in_the_report_with_the_marks_of_each_row() -> None:
+def test_a_table_stands_in_the_report_with_the_marks_of_each_row_in_a_column_of_their_own() -> None:
     body = build_report(draft(), PASSAGES, RESULTS, theme="Why?", language="en").detailed_analysis
 
-    assert "### Causes\n\nVortices are shed [1][2].\n\n| Bridge | Hertz |\n| --- | --- |\n" in body
-    assert "| West | 0.2 [1] |\n| East | 0.9 [3] |" in body
+    assert "### Causes\n\nVortices are shed [1][2].\n\n| Bridge | Hertz | Sources |\n| --- | --- | --- |\n" in body
+    assert "| West | 0.2 | [1] |\n| East | 0.9 | [3] |" in body
     assert "### Costs\n\n- Twelve dampers cost 240 [3]." in body
+
+
+def test_a_table_that_cites_nothing_has_no_column_for_it() -> None:
+    table = {**TABLE, "rows": [row("West", "0.2", sources=())]}
+    uncited = draft(sections=[{"heading": "Causes", "blocks": [table]}])
+
+    body = build_report(uncited, PASSAGES, RESULTS, theme="Why?", language="ja").detailed_analysis
+
+    assert body == "### Causes\n\n| Bridge | Hertz |\n| --- | --- |\n| West | 0.2 |"
+
+
+def test_a_table_reads_back_from_its_report_without_the_column_of_its_sources() -> None:
+    markdown = build_report(draft(), PASSAGES, RESULTS, theme="Why?", language="ja").to_markdown("ja")
+
+    (table,) = read_draft(markdown).draft.tables().values()
+
+    assert table.columns == ["Bridge", "Hertz"]
+    assert [row.cells for row in table.rows] == [["West", "0.2"], ["East", "0.9"]]
+    assert [row.passages for row in table.rows] == [["https://a.org/1"], ["https://a.org/3"]]
 
 
 words = st.text(st.sampled_from("abc鳴橋風XYZ012(),"), max_size=8).map(

@@ -132,6 +132,9 @@ class Table(Record):
                 raise ValueError(f"row {number} has {len(row.cells)} cells for {len(self.columns)} columns")
         return self
 
+    def cites(self) -> bool:
+        return any(row.passages for row in self.rows)
+
     def statement(self, row: TableRow) -> CitedSentence:
         """The row as a sentence would say it: `Column: cell; Column: cell`."""
         named = [
@@ -190,14 +193,21 @@ class Draft(Record):
         placed += [PlacedSentence(f"limit {number}", each) for number, each in enumerate(self.limits, start=1)]
         return placed
 
-    def rows(self) -> dict[str, TableRow]:
-        """Every row of a table, by its place."""
+    def tables(self) -> dict[str, Table]:
+        """Every table, by its place: section and block as `2.1`."""
         return {
-            f"{number}.{at}.{item}": row
+            f"{number}.{at}": block
             for number, section in enumerate(self.sections, start=1)
             for at, block in enumerate(section.blocks, start=1)
             if isinstance(block, Table)
-            for item, row in enumerate(block.rows, start=1)
+        }
+
+    def rows(self) -> dict[str, TableRow]:
+        """Every row of a table, by its place."""
+        return {
+            f"{place}.{item}": row
+            for place, table in self.tables().items()
+            for item, row in enumerate(table.rows, start=1)
         }
 
     def sentences(self) -> list[CitedSentence]:

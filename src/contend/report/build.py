@@ -25,7 +25,7 @@ from contend.models.research import (
 )
 from contend.models.task import title_of
 from contend.report.plain import plain_sentence, plain_title
-from contend.text import SENTENCE_STOPS, addresses, detect_language, without_sentences
+from contend.text import SENTENCE_STOPS, WORDS, addresses, detect_language, without_sentences
 
 
 class Shown(Protocol):
@@ -70,23 +70,21 @@ def _block(block: Block, shown: Shown, language: Language) -> str:
         case ItemList():
             return "\n".join(f"- {text}" for each in block.items if (text := shown.sentence(each)))
         case Table():
-            return _table(block, shown)
+            return _table(block, shown, language)
 
 
-def _table(table: Table, shown: Shown) -> str:
-    lines = [_row([_cell(column, shown) for column in table.columns]), _row(["---"] * len(table.columns))]
-    return "\n".join([*lines, *(row_markdown(row, shown) for row in table.rows)])
+def _table(table: Table, shown: Shown, language: Language) -> str:
+    """The marks of a row stand in a column of their own: beside a figure they would read as a part of it."""
+    columns = [_cell(column, shown) for column in table.columns]
+    columns += [WORDS[language].sources_column] if table.cites() else []
+    rows = (row_markdown(table, row, shown) for row in table.rows)
+    return "\n".join([_row(columns), _row(["---"] * len(columns)), *rows])
 
 
-def row_markdown(row: TableRow, shown: Shown) -> str:
+def row_markdown(table: Table, row: TableRow, shown: Shown) -> str:
     """A table's row as its line in the report."""
-    return _row(_cells(row, shown))
-
-
-def _cells(row: TableRow, shown: Shown) -> list[str]:
-    """The marks of a row stand in its last cell."""
-    *cells, last = (_cell(cell, shown) for cell in row.cells)
-    return [*cells, f"{last} {shown.marks(row.passages)}".strip()]
+    cells = [_cell(cell, shown) for cell in row.cells]
+    return _row([*cells, shown.marks(row.passages)] if table.cites() else cells)
 
 
 def _cell(text: str, shown: Shown) -> str:
@@ -193,8 +191,8 @@ def build_report(
 
 
 def published_lines(draft: Draft, passages: Sequence[Passage], results: Sequence[SearchResult]) -> list[PublishedLine]:
-    """The lines of the draft's report in its order; of a table each row, as it stands there: `| cell | cell [1] |`."""
-    rows, known = draft.rows(), {passage.id: passage for passage in passages}
+    """The lines of the draft's report in its order; of a table each row, as it stands there: `| cell | cell | [1] |`."""
+    tables, rows, known = draft.tables(), draft.rows(), {passage.id: passage for passage in passages}
     citations = _Citations(_Sources.of(draft, passages, results))
     lines = []
     for place, sentence in draft.placed():
@@ -202,7 +200,11 @@ def published_lines(draft: Draft, passages: Sequence[Passage], results: Sequence
         for passage in (known[each] for each in sentence.passages if each in known):
             if number := citations.numbers.get(passage.url):
                 behind[number].append(passage)
-        if shown := row_markdown(rows[place], citations) if place in rows else citations.sentence(sentence):
+        if row := rows.get(place):
+            shown = row_markdown(tables[place.rpartition(".")[0]], row, citations)
+        else:
+            shown = citations.sentence(sentence)
+        if shown:
             lines.append(PublishedLine(sentence.text, shown, behind))
     return lines
 

@@ -157,14 +157,20 @@ class _Reader:
                     yield from self._blocks(child)
 
     def _table(self, node: SyntaxTreeNode) -> Iterator[Table]:
-        head, *rows = [[_content(cell) for cell in row.children] for part in node.children for row in part.children]
+        lines = [[_content(cell) for cell in row.children] for part in node.children for row in part.children]
+        written = [at for at, cells in enumerate(zip(*lines[1:], strict=True)) if not _only_marks(cells)]
+
+        def texts(cells: list[str]) -> list[str]:
+            return [without_marks(cells[at]) for at in written]
+
+        head, *rows = lines
         made = [
-            TableRow(cells=[without_marks(cell) for cell in cells], passages=self._cited(" ".join(cells)))
+            TableRow(cells=texts(cells), passages=self._cited(" ".join(cells)))
             for cells in rows
-            if any(cell.strip() for cell in cells)
+            if any(map(str.strip, texts(cells)))
         ]
         if made:
-            yield Table(columns=[without_marks(cell) for cell in head], rows=made)
+            yield Table(columns=texts(head), rows=made)
 
     def _sentences(self, text: str) -> list[CitedSentence]:
         """Marks that stand alone after a full stop belong to what goes before them."""
@@ -196,6 +202,11 @@ class _Reader:
         key = reference.address or " ".join(reference.text.split()) or f"[{number}]"
         self.references.setdefault(key, reference)
         return key
+
+
+def _only_marks(cells: Sequence[str]) -> bool:
+    """Whether a table's column holds citations and nothing else, as contend's own tables have one."""
+    return any(map(MARK.search, cells)) and not any(re.search(r"\w", without_marks(cell)) for cell in cells)
 
 
 def _content(node: SyntaxTreeNode) -> str:
