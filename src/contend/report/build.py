@@ -191,7 +191,7 @@ def build_report(
 
 
 def published_lines(draft: Draft, passages: Sequence[Passage], results: Sequence[SearchResult]) -> list[PublishedLine]:
-    """The lines of the draft's report in its order; of a table each row, as it stands there: `| cell | cell | [1] |`."""
+    """The lines of the draft's report in its order; of a table each row, as it stands there: `| a | b | [1] |`."""
     tables, rows, known = draft.tables(), draft.rows(), {passage.id: passage for passage in passages}
     citations = _Citations(_Sources.of(draft, passages, results))
     lines = []
