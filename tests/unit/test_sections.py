@@ -132,6 +132,22 @@ async def test_the_same_text_is_the_same_section_whatever_was_searched(tmp_path:
         ("a.txt", "覚書\n\n2026年5月1日から有効である。", None),
         ("a.md", "# Log\n\nText.\n\nMore text.\n\n12 May 2026", None),
         ("a.md", "# Log\n\n31 February 2026", None),
+        ("a.md", "# Bids, April 2026\nPurchasing\n\n| | A |\n|---|---|\n\nOrder planned for 26 May 2026.", None),
+        ("a.md", "# 入札比較（2026年4月）\n購買部\n\n| | 甲 |\n|---|---|\n\n発注予定日は2026年5月26日。", None),
+        ("a.md", "# Bids\n\n| | A |\n|---|---|\n\nPurchasing, 26 May 2026", None),
+        ("a.md", "# Brief\n\nThe board decides on Thursday, 10 December 2026.", None),
+        ("a.txt", "The board decides on 10 December 2026.\n\nText.", None),
+        ("a.md", "# 概要\n\n取締役会は2026年12月10日。", None),
+        ("a.md", "# Offer\nDelivery date: 26 May 2026\nValid: 1 January 2026 – 31 May 2026", None),
+        ("a.txt", "見積書\n納期：2026年5月26日\n有効期限　2026年6月30日", None),
+        ("a.md", "# Steps\n\n- 26 May 2026, order\n- 1 June 2026: delivery", None),
+        ("a.md", "# Agenda for the meeting on 26 May 2026\n\nSecretary, Tuesday, 12 May 2026", "2026-05-12"),
+        ("a.md", "# 取締役会（2026年5月26日）の議題\n\n総務部　２０２６年５月１２日（火）", "2026-05-12"),
+        ("a.md", "# Minutes of the meeting of 18 June 2026\n\nPresent: five.", "2026-06-18"),
+        ("a.md", "# 2026年6月18日取締役会議事録\n\n出席：五名。", "2026-06-18"),
+        ("a.md", "# Notes\n\n- **Author:** Finance\n- **Date:** 12 May 2026", "2026-05-12"),
+        ("a.md", "# Notes\n\nOslo, 12 May 2026 — Norrvik said on 14 May 2026 that it orders.", "2026-05-12"),
+        ("a.md", "# 通知\n\n第12号　令和8年5月12日付", "2026-05-12"),
         ("a.csv", "Day,Fault\n2024-12-19,cold\n", None),
         ("a.html", '<meta property="article:published_time" content="2024-05-01T10:00Z"><p>Text.', "2024-05-01"),
         ("a.html", '<meta name="DCTERMS.created" content="2024-05-01"><p>Text.', "2024-05-01"),
@@ -173,6 +189,12 @@ def test_a_pdf_tells_its_day_in_its_name_or_its_properties(
     (tmp_path / name).write_bytes(make_pdf([["Text."]], created=created))
 
     assert read_document(tmp_path / name).published == day
+
+
+def test_the_title_of_a_pdf_may_tell_its_day_below_the_heading_of_its_first_page(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(make_pdf([["Minutes of the meeting of 18 June 2026", "Present: five."]]))
+
+    assert read_document(tmp_path / "a.pdf").published == "2026-06-18"
 
 
 async def test_a_documents_day_and_its_upper_headings_stand_in_the_catalogue_and_its_day_at_each_hit(

@@ -88,6 +88,9 @@ NUMBER_WORDS = (
 )
 """A number, or how many, in words."""
 
+DATE_FIELDS = "(?:date|dated|date of issue|as of|state of|issued|published|signed|revised|(?:last )?updated)(?: on)?"
+"""What stands before a document's own date."""
+
 ASKS_NUMBER = r"\bhow (?:many|much)\b"
 
 OPENERS = (

@@ -22,7 +22,7 @@ from contend.text import estimate_tokens
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
 
-FORMAT = "5"
+FORMAT = "6"
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,12 @@
 import calendar
 import re
 import unicodedata
-from collections.abc import Iterator
 from datetime import date
+from itertools import islice, takewhile
 
-from contend.text import ja
+from contend.sources.readers.document import without_page
+from contend.text import SENTENCE_STOPS, en, ja
+from contend.text.cleaning import CJK
 
 _ISO_DAY = re.compile(r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)")
 _PDF_DAY = re.compile(r"(?:D:)?(\d{4})(\d{2})(\d{2})")
@@ -37,36 +39,48 @@ _MONTHS = {
     if name
 }
 _MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?"
+_WEEKDAY = rf"(?:(?:{'|'.join([*calendar.day_name, *calendar.day_abbr])})\.?,? )?"
 _WRITTEN = re.compile(
     r"(?<!\d)(?:"
     r"(?P<iso>\d{4}-\d{2}-\d{2})(?!\d)"
-    rf"|(?P<day>\d{{1,2}}) {_MONTH} (?P<year>\d{{4}})(?!\d)"
-    rf"|{_MONTH.replace('month', 'month2')} (?P<day2>\d{{1,2}}), (?P<year2>\d{{4}})(?!\d)"
+    rf"|{_WEEKDAY}(?P<day>\d{{1,2}}) {_MONTH} (?P<year>\d{{4}})(?!\d)"
+    rf"|{_WEEKDAY}{_MONTH.replace('month', 'month2')} (?P<day2>\d{{1,2}}), (?P<year2>\d{{4}})(?!\d)"
     rf"|(?P<era>{'|'.join(ja.ERAS)})?(?P<year3>\d{{1,4}}|元)年(?P<month3>\d{{1,2}})月(?P<day3>\d{{1,2}})日"
+    r"(?:\([月火水木金土日]\))?"
     r")",
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(r" ?[a-z0-9\u3041-\u3096]", re.IGNORECASE)
 """After a day: it belongs to a sentence, or to a span of time."""
 
-_FIRST_LINES = 3
+_APART = re.compile(r"[·•・|,、;()。/]|[.!?] ")
+_BEFORE = re.compile(
+    rf"\s*(?:(?:[-+] )?(?:{en.DATE_FIELDS}|{ja.DATE_FIELDS}):?\s*)?|\D+ [–—-] |.*[{CJK}](?<![日期限]) ", re.IGNORECASE
+)
+_AFTER = re.compile(rf"(?P<named>{ja.AFTER_DATE})?(?:\Z| ?[^\w\s:~–—-]| [–—-] (?!\d)| [{CJK}])")
+_HEAD_LINES = 3
 
 
-def day_in_lines(text: str) -> str | None:
-    """The day that stands by itself in a text's first three lines: under its title, in it, or named as its date."""
-    lines = [
-        line
-        for line in unicodedata.normalize("NFKC", text[:2000]).split("\n")
-        if line.strip() and not line.startswith("|")
+def day_in_head(text: str) -> str | None:
+    """The day that a text's head gives as its own: its first three lines, or fewer before a table.
+
+    It stands under the title, by itself or named as the date, else in the title. A day that a sentence speaks of, or
+    that has another name, is not the text's own.
+    """
+    lines = (re.sub(r"[#*_]+", "", line).strip() for line in unicodedata.normalize("NFKC", text[:2000]).split("\n"))
+    prose = takewhile(lambda line: not line.startswith("|"), filter(None, map(without_page, lines)))
+    head = list(islice(prose, _HEAD_LINES))
+    under = 1 if head and head[0][-1] not in SENTENCE_STOPS else 0
+    dates = [match for line in head[under:] for match in _WRITTEN.finditer(line) if _is_apart(match)]
+    titled = [
+        match for line in head[:under] for match in _WRITTEN.finditer(line) if not _GOES_ON.match(line, match.end())
     ]
-    return next((day for line in lines[:_FIRST_LINES] for day in _days_alone(line)), None)
+    return next((day for match in [*dates, *titled] if (day := _valid(_iso(match)))), None)
 
 
-def _days_alone(line: str) -> Iterator[str]:
-    for match in _WRITTEN.finditer(line):
-        after = line[match.end() :]
-        if not _GOES_ON.match(after) and (day := _valid(_iso(match))):
-            yield day
+def _is_apart(match: re.Match[str]) -> bool:
+    before, after = _APART.split(match.string[: match.start()])[-1], _AFTER.match(match.string, match.end())
+    return bool(after and (after["named"] or _BEFORE.fullmatch(before)))
 
 
 def _iso(match: re.Match[str]) -> str:

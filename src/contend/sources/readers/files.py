@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from contend.sources.readers.csv_table import read_csv
-from contend.sources.readers.days import day_in_lines, day_in_name, day_of
+from contend.sources.readers.days import day_in_head, day_in_name, day_of
 from contend.sources.readers.document import Document, Unreadable
 from contend.sources.readers.encodings import decode
 from contend.sources.readers.html import LARGE_PAGE, html_to_markdown
@@ -43,7 +43,7 @@ def read_document(path: Path) -> Document:
 def _day(document: Document, kind: str, path: Path) -> str | None:
     """What the text's author wrote stands before the name, and the name before what a program noted when it saved."""
     saved, written = (document.published, None) if kind in _READ_APART else (None, document.published)
-    told = None if kind in _TABLES else day_in_lines(document.text)
+    told = None if kind in _TABLES else day_in_head(document.text)
     return written or told or day_in_name(path.stem) or saved
 
 
