@@ -5,17 +5,15 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import wraps
 from inspect import Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from contend.cli.words import speak, speak_english
-
-if TYPE_CHECKING:
-    from contend.models.options import RunOptions
 
 GIVEN_WORKSPACE: ContextVar[Path | None] = ContextVar("given_workspace", default=None)
 """The workspace that the command was given, so that the commands it advises can repeat it."""
@@ -72,73 +70,6 @@ DATASET = Annotated[str, typer.Argument(metavar="DATASET", help="The playbook's 
 _LIMITS = "Limits"
 _MODELS = "Models and learning"
 
-DOCS = Annotated[
-    list[Path] | None,
-    typer.Option("--docs", metavar="PATH", help="A file or folder of your own documents; may be repeated."),
-]
-INSTRUCTIONS = Annotated[
-    Path | None, typer.Option("--instructions", metavar="FILE", help="A text file with further instructions.")
-]
-TEAMS = Annotated[
-    list[str] | None,
-    typer.Option("--team", metavar="NAME", help="A team to enter; may be repeated. Default: as --depth says."),
-]
-SOURCES = Annotated[
-    list[str] | None,
-    typer.Option("--source", metavar="NAME", help="A source to use; may be repeated. Default: all that are on."),
-]
-DEPTH = Annotated[
-    Literal["quick", "standard", "deep"] | None,
-    typer.Option(
-        "--depth", help="One team and round, three teams and up to two rounds (default), or all and up to three."
-    ),
-]
-LENGTH = Annotated[
-    Literal["brief", "standard", "long"] | None,
-    typer.Option("--length", help="About 500, 1,500 or 3,500 words. Default: standard, long for deep."),
-]
-ROUNDS = Annotated[
-    str | None, typer.Option("--rounds", metavar="MIN:MAX", help="Rounds per team, 1 to 10; `2` for exactly two.")
-]
-LEARN_INTO = Annotated[
-    str | None, typer.Option("--dataset", metavar="NAME", help="The playbook to start from and to learn into.")
-]
-LANGUAGE = Annotated[
-    Literal["auto", "en", "ja"] | None, typer.Option("--language", help="Language of prompts and report.")
-]
-MODEL = Annotated[
-    str | None,
-    typer.Option("--model", metavar="NAME", rich_help_panel=_MODELS, help="Model of every role."),
-]
-APPROVE = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--approve", metavar="WHAT", help="Wait for a person before it: plan, report, playbook; may be repeated."
-    ),
-]
-NO_SYNTHESIS = Annotated[
-    bool,
-    typer.Option("--no-synthesis", help="Publish the winner's report; no editor merges the best parts."),
-]
-NO_LEARN = Annotated[bool, typer.Option("--no-learn", rich_help_panel=_MODELS, help="Write nothing into the playbook.")]
-NO_PLAYBOOK = Annotated[
-    bool, typer.Option("--no-playbook", rich_help_panel=_MODELS, help="Start without the playbook's lessons.")
-]
-MAX_TOKENS = Annotated[
-    int | None, typer.Option("--max-tokens", metavar="N", rich_help_panel=_LIMITS, help="Tokens of the whole run.")
-]
-MAX_USD = Annotated[
-    float | None,
-    typer.Option("--max-usd", metavar="N", rich_help_panel=_LIMITS, help="Money of the whole run; needs prices."),
-]
-MAX_MINUTES = Annotated[
-    float | None,
-    typer.Option("--max-minutes", metavar="N", rich_help_panel=_LIMITS, help="Active minutes of the whole run."),
-]
-MAX_CALLS = Annotated[
-    int | None,
-    typer.Option("--max-calls", metavar="N", rich_help_panel=_LIMITS, help="Model calls of the whole run."),
-]
 REPLAY = Annotated[
     Path | None,
     typer.Option(
@@ -163,64 +94,96 @@ def uncollected() -> Iterator[None]:
         atexit.register(gc.unfreeze)
 
 
-def _run_options(
-    *,
-    docs: DOCS = None,
-    instructions: INSTRUCTIONS = None,
-    team: TEAMS = None,
-    source: SOURCES = None,
-    depth: DEPTH = None,
-    length: LENGTH = None,
-    rounds: ROUNDS = None,
-    dataset: LEARN_INTO = None,
-    language: LANGUAGE = None,
-    model: MODEL = None,
-    approve: APPROVE = None,
-    no_synthesis: NO_SYNTHESIS = False,
-    no_learn: NO_LEARN = False,
-    no_playbook: NO_PLAYBOOK = False,
-    max_tokens: MAX_TOKENS = None,
-    max_usd: MAX_USD = None,
-    max_minutes: MAX_MINUTES = None,
-    max_calls: MAX_CALLS = None,
-) -> "RunOptions":
-    with uncollected():
-        from contend.cli.options import run_options
+@dataclass(frozen=True, kw_only=True)
+class RunFlags:
+    """The options of a run, as typer reads them."""
 
-    return run_options(
-        docs=docs,
-        instructions=instructions,
-        rounds=rounds,
-        teams=team,
-        sources=source,
-        approve=approve,
-        dataset=dataset,
-        language=language,
-        model=model,
-        max_tokens=max_tokens,
-        max_usd=max_usd,
-        max_minutes=max_minutes,
-        max_calls=max_calls,
-        depth=depth,
-        length=length,
-        synthesis=False if no_synthesis else None,
-        learn=False if no_learn else None,
-        playbook=False if no_playbook else None,
-    )
+    docs: Annotated[
+        list[Path] | None,
+        typer.Option("--docs", metavar="PATH", help="A file or folder of your own documents; may be repeated."),
+    ] = None
+    instructions: Annotated[
+        Path | None, typer.Option("--instructions", metavar="FILE", help="A text file with further instructions.")
+    ] = None
+    team: Annotated[
+        list[str] | None,
+        typer.Option("--team", metavar="NAME", help="A team to enter; may be repeated. Default: as --depth says."),
+    ] = None
+    source: Annotated[
+        list[str] | None,
+        typer.Option("--source", metavar="NAME", help="A source to use; may be repeated. Default: all that are on."),
+    ] = None
+    depth: Annotated[
+        Literal["quick", "standard", "deep"] | None,
+        typer.Option(
+            "--depth", help="One team and round, three teams and up to two rounds (default), or all and up to three."
+        ),
+    ] = None
+    length: Annotated[
+        Literal["brief", "standard", "long"] | None,
+        typer.Option("--length", help="About 500, 1,500 or 3,500 words. Default: standard, long for deep."),
+    ] = None
+    rounds: Annotated[
+        str | None, typer.Option("--rounds", metavar="MIN:MAX", help="Rounds per team, 1 to 10; `2` for exactly two.")
+    ] = None
+    dataset: Annotated[
+        str | None, typer.Option("--dataset", metavar="NAME", help="The playbook to start from and to learn into.")
+    ] = None
+    language: Annotated[
+        Literal["auto", "en", "ja"] | None, typer.Option("--language", help="Language of prompts and report.")
+    ] = None
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="NAME", rich_help_panel=_MODELS, help="Model of every role."),
+    ] = None
+    approve: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--approve", metavar="WHAT", help="Wait for a person before it: plan, report, playbook; may be repeated."
+        ),
+    ] = None
+    no_synthesis: Annotated[
+        bool,
+        typer.Option("--no-synthesis", help="Publish the winner's report; no editor merges the best parts."),
+    ] = False
+    no_learn: Annotated[
+        bool, typer.Option("--no-learn", rich_help_panel=_MODELS, help="Write nothing into the playbook.")
+    ] = False
+    no_playbook: Annotated[
+        bool, typer.Option("--no-playbook", rich_help_panel=_MODELS, help="Start without the playbook's lessons.")
+    ] = False
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", metavar="N", rich_help_panel=_LIMITS, help="Tokens of the whole run.")
+    ] = None
+    max_usd: Annotated[
+        float | None,
+        typer.Option("--max-usd", metavar="N", rich_help_panel=_LIMITS, help="Money of the whole run; needs prices."),
+    ] = None
+    max_minutes: Annotated[
+        float | None,
+        typer.Option("--max-minutes", metavar="N", rich_help_panel=_LIMITS, help="Active minutes of the whole run."),
+    ] = None
+    max_calls: Annotated[
+        int | None,
+        typer.Option("--max-calls", metavar="N", rich_help_panel=_LIMITS, help="Model calls of the whole run."),
+    ] = None
 
 
 def with_run_options(command: Callable[..., None]) -> Callable[..., None]:
     """The command with the options of a run beside its own, which it gets as `options`."""
-    own, shared = signature(command).parameters, signature(_run_options).parameters
+    own, shared = signature(command).parameters, signature(RunFlags).parameters
 
     @wraps(command)
-    def given(**values: Any) -> None:  # noqa: ANN401 - what typer read
+    def with_flags(**values: Any) -> None:  # noqa: ANN401 - what typer read
         speak(values.get("theme", ""), values["language"])
-        options = _run_options(**{name: values.pop(name) for name in shared})
+        with uncollected():
+            from contend.cli.options import run_options
+
+        options = run_options(RunFlags(**{name: values.pop(name) for name in shared}))
         command(**values, options=options)
 
     beside = {name: each for name, each in own.items() if name != "options"}
     parameters = sorted([*beside.values(), *shared.values()], key=lambda each: each.kind)
-    given.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
-    given.__annotations__ = {each.name: each.annotation for each in parameters}
-    return given
+    with_flags.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
+    with_flags.__annotations__ = {each.name: each.annotation for each in parameters}
+    return with_flags

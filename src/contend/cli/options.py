@@ -7,37 +7,40 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from contend.cli.flags import RunFlags
 from contend.cli.words import tr
 from contend.errors import InputError, SeveralQuestions
 from contend.models.options import RunOptions
 from contend.settings import checked
 
 
-def run_options(
-    *,
-    docs: Sequence[Path] | None,
-    instructions: Path | None,
-    rounds: str | None,
-    teams: Sequence[str] | None,
-    sources: Sequence[str] | None,
-    approve: Sequence[str] | None,
-    **plain: str | float | bool | None,
-) -> RunOptions:
+def run_options(flags: RunFlags) -> RunOptions:
     """What was given; document paths absolute, names also separated by commas.
 
     Raises:
         InputError: a value is not usable.
     """
-    least, most = _rounds(rounds)
+    least, most = _rounds(flags.rounds)
     values = {
-        "documents": [str(path.expanduser().absolute()) for path in docs or []] or None,
-        "instructions": None if instructions is None else _text(instructions),
-        "teams": _names(teams),
-        "sources": _names(sources),
-        "approve": _names(approve),
+        "documents": [str(path.expanduser().absolute()) for path in flags.docs or []] or None,
+        "instructions": None if flags.instructions is None else _text(flags.instructions),
+        "teams": _names(flags.team),
+        "sources": _names(flags.source),
+        "approve": _names(flags.approve),
+        "depth": flags.depth,
+        "length": flags.length,
         "min_rounds": least,
         "max_rounds": most,
-        **plain,
+        "dataset": flags.dataset,
+        "language": flags.language,
+        "model": flags.model,
+        "synthesis": False if flags.no_synthesis else None,
+        "learn": False if flags.no_learn else None,
+        "playbook": False if flags.no_playbook else None,
+        "max_tokens": flags.max_tokens,
+        "max_usd": flags.max_usd,
+        "max_minutes": flags.max_minutes,
+        "max_calls": flags.max_calls,
     }
     return checked(RunOptions, {name: value for name, value in values.items() if value is not None}, "run")
 
