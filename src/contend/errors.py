@@ -35,9 +35,13 @@ class ContendError(RuntimeError):
     """The root of what contend raises on purpose. The Agent Server hides the words of an error of no known kind."""
 
     def __repr__(self) -> str:
-        """With its plain attributes: most savers keep an error as this text, from which `revived` makes it again."""
+        """As the nearest kind of this module, by which error handlers decide, with its plain attributes.
+
+        LangGraph's savers keep an error as this text, from which `revived` makes it again.
+        """
+        kind = next(kind.__name__ for kind in type(self).__mro__ if kind.__module__ == __name__)
         details = [f", {name}={value!r}" for name, value in vars(self).items() if isinstance(value, str | int)]
-        return f"{type(self).__name__}({str(self)!r}{''.join(details)})"
+        return f"{kind}({str(self)!r}{''.join(details)})"
 
 
 class InputError(ContendError):
@@ -130,14 +134,11 @@ class PlaybookDamaged(StoreError):  # noqa: N818 - named by what the caller meet
 
 def revived(text: str) -> Exception:
     """The error again of which a checkpoint holds the `repr`; one of no known kind as a ContendError with the text."""
-    name = text.partition("(")[0]
-    if name.endswith("TimeoutError"):
-        return TimeoutError(text)
-    kind = globals().get(name)
-    if not (isinstance(kind, type) and issubclass(kind, ContendError)):
+    kind = {**globals(), "TimeoutError": TimeoutError}.get(text.partition("(")[0])
+    if not (isinstance(kind, type) and issubclass(kind, Exception)):
         return ContendError(text)
     call = ast.parse(text, mode="eval").body
     assert isinstance(call, ast.Call)  # noqa: S101 - as `__repr__` writes it
-    error = kind.__new__(kind, ast.literal_eval(call.args[0]))
+    error = kind.__new__(kind, *map(ast.literal_eval, call.args))
     vars(error).update({each.arg: ast.literal_eval(each.value) for each in call.keywords if each.arg})
     return error

@@ -30,8 +30,8 @@ def fails_to(node: str, *others: str) -> tuple[str, ...]:
 def cause(error: NodeError) -> BaseException:
     """What a node failed of.
 
-    A run that goes on calls the handlers of its last step again, and LangGraph's savers keep an error as its `repr`: a
-    handler in a graph of somebody else's gets that text. They would have to keep the error.
+    A run that goes on calls the handlers of its last step again, and LangGraph's savers keep an error as its `repr`:
+    handlers decide by the error, and get that text. They would have to keep the error.
     """
     kept: object = error.error
     return kept if isinstance(kept, BaseException) else revived(str(kept))

@@ -1,26 +1,68 @@
-"""What checkpoints of other savers than ours keep of an error, and the error made of it again."""
+"""What a saver keeps of an error, and the error made of it again, by which handlers decide."""
 
 import pytest
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.errors import NodeError
 
-from contend.errors import BudgetExhausted, ContendError, InputError, ModelError, SourceError, revived
+from contend.errors import BudgetExhausted, ContendError, InputError, ModelError, SourceError, StoreLocked
+from contend.langgraph_compat import cause
+from contend.llm.endpoint import FormatRefused
+from contend.readiness import NotReady
+from contend.sources.throttle import TransientError
+from contend.stores.checkpoints import PackedSerializer
+from contend.stores.redis_saver import PlainRedisSerializer
+
+
+@pytest.fixture(params=[PackedSerializer, PlainRedisSerializer, JsonPlusSerializer], ids=["sqlite", "redis", "other"])
+def serializer(request: pytest.FixtureRequest) -> SerializerProtocol:
+    made: SerializerProtocol = request.param()
+    return made
+
+
+def from_checkpoint(serializer: SerializerProtocol, error: Exception) -> BaseException:
+    return cause(NodeError("team", serializer.loads_typed(serializer.dumps_typed(error))))
 
 
 @pytest.mark.parametrize(
     "error",
     [
         InputError("sources: 'arxv' is not known: say \"arxiv\""),
+        InputError("theme is empty: 質問を書く"),
         SourceError("Tavily did not answer\nin time", transient=True),
-        ModelError("model 'beta' refused"),
+        ModelError("model 'beta' refused (401)"),
         BudgetExhausted("max_calls: 20 calls are made", limit="max_calls"),
+        StoreLocked("held by process 7"),
+        TimeoutError("60 seconds"),
+        TimeoutError(),
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_an_error_kept_as_its_text_is_the_same_error_again(error: ContendError) -> None:
-    again = revived(repr(error))
+def test_an_error_comes_back_from_a_checkpoint_as_it_went_in(serializer: SerializerProtocol, error: Exception) -> None:
+    back = from_checkpoint(serializer, error)
 
-    assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+    assert (type(back), str(back), vars(back)) == (type(error), str(error), vars(error))
 
 
-def test_an_error_of_another_kind_says_what_it_was() -> None:
-    assert str(revived(repr(ZeroDivisionError("division by zero")))) == "ZeroDivisionError('division by zero')"
-    assert isinstance(revived(repr(TimeoutError("60 seconds"))), TimeoutError)
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (FormatRefused("no such format", transient=False), ModelError),
+        (TransientError("arXiv did not answer", after=2.5), SourceError),
+        (NotReady("model 'beta' is not served", "name another"), InputError),
+    ],
+    ids=["of a model", "of a source", "of a workspace"],
+)
+def test_an_adapters_own_error_comes_back_as_the_kind_that_handlers_know(
+    serializer: SerializerProtocol, error: ContendError, kind: type[ContendError]
+) -> None:
+    back = from_checkpoint(serializer, error)
+
+    assert (type(back), str(back)) == (kind, str(error))
+
+
+@pytest.mark.parametrize("error", [KeyError("options"), ZeroDivisionError("division by zero")])
+def test_an_error_that_is_not_ours_comes_back_with_its_name(serializer: SerializerProtocol, error: Exception) -> None:
+    back = from_checkpoint(serializer, error)
+
+    assert (type(back), str(back)) == (ContendError, repr(error))

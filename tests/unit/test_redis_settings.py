@@ -15,7 +15,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Interrupt, Overwrite, Send
 
-from contend.errors import InputError, SourceError, StoreError
+from contend.errors import InputError, StoreError
 from contend.settings import load_settings
 from contend.stores.redis_saver import PlainRedisSerializer
 
@@ -136,10 +136,3 @@ def test_a_stored_dict_that_names_a_class_stays_a_dict(tmp_path: Path, monkeypat
     for name in (["os", "system"], ["planted_module", "Thing"], ["pathlib", "Path"], "odd", None, [1]):
         planted = {"lc": 2, "type": "constructor", "id": name, "kwargs": {}, "args": ["true"]}
         assert serializer.loads_typed(serializer.dumps_typed({"found": [planted]})) == {"found": [planted]}
-
-
-def test_an_error_comes_back_as_itself() -> None:
-    serializer = PlainRedisSerializer()
-    back = serializer.loads_typed(serializer.dumps_typed(SourceError("arXiv is away", transient=True)))
-    assert isinstance(back, SourceError)
-    assert str(back) == "arXiv is away"

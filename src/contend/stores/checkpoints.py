@@ -1,6 +1,5 @@
 """Checkpointers: where a run's state is kept between steps. Memory, SQLite or Redis."""
 
-import json
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -12,31 +11,18 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from contend import errors
 from contend.errors import StoreError
 from contend.settings import Settings
 
-FAILURE = "failure"
 _PACKED = "+zlib"
 _PACKED_FROM = 200
 
 
 class PlainSerializer(JsonPlusSerializer):
-    """Revives nothing from a checkpoint but plain values, messages, LangGraph's own types, and errors.
-
-    LangGraph keeps a failed node's error as the text of its `repr` and, in a run that goes on, hands that to the node's
-    error handler, once more if it was done: handlers decide by the error, so it is kept as one.
-    """
+    """Revives nothing from a checkpoint but plain values, messages and LangGraph's own types."""
 
     def __init__(self) -> None:
         super().__init__(allowed_msgpack_modules=None)
-
-    def dumps_typed(self, obj: object) -> tuple[str, bytes]:
-        return (FAILURE, failure_json(obj)) if isinstance(obj, BaseException) else super().dumps_typed(obj)
-
-    def loads_typed(self, data: tuple[str, bytes]) -> Any:  # noqa: ANN401 - any state
-        kind, stored = data
-        return failure_of(stored) if kind == FAILURE else super().loads_typed(data)
 
     def with_msgpack_allowlist(self, extra_allowlist: Iterable[tuple[str, ...] | type]) -> Self:  # noqa: ARG002 - nothing is added
         # Given another serializer, LangGraph would copy the saver, and the Agent Server's wrapper around it can't be
@@ -58,29 +44,6 @@ class PackedSerializer(PlainSerializer):
         if kind.endswith(_PACKED):
             return super().loads_typed((kind.removesuffix(_PACKED), zlib.decompress(stored)))
         return super().loads_typed(data)
-
-
-_KINDS: Mapping[str, type[Exception]] = {"TimeoutError": TimeoutError} | {
-    kind.__name__: kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)
-}
-"""The errors by which handlers decide what became of a node."""
-
-
-def failure_json(error: BaseException) -> bytes:
-    """The nearest of those kinds, what it says, its plain attributes; another error as a ContendError that names it."""
-    kind = next((kind.__name__ for kind in type(error).__mro__ if kind.__name__ in _KINDS), None)
-    message = str(error) if kind else f"{type(error).__name__}: {error}"
-    details = {name: value for name, value in vars(error).items() if isinstance(value, str | int)}
-    return json.dumps({"kind": kind or errors.ContendError.__name__, "said": message, "details": details}).encode()
-
-
-def failure_of(stored: bytes) -> Exception:
-    """The error again."""
-    failure = json.loads(stored)
-    kind = _KINDS[failure["kind"]]
-    error = kind.__new__(kind, failure["said"])
-    vars(error).update(failure["details"])
-    return error
 
 
 _MEMORY = InMemorySaver(serde=PlainSerializer())

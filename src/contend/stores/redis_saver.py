@@ -44,6 +44,10 @@ _SET = ("builtins", "set")
 class PlainRedisSerializer(PlainSerializer, JsonPlusRedisSerializer):
     """As on SQLite, in the library's JSON."""
 
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:  # noqa: ANN401 - any state
+        # As LangGraph's other savers keep an error; the library would keep its attributes alone.
+        return super().dumps_typed(repr(obj) if isinstance(obj, BaseException) else obj)
+
     def _revive_if_needed(self, obj: Any) -> Any:  # noqa: ANN401 - the library's signature
         # The library would import whatever module a stored dict names.
         if isinstance(obj, dict) and obj.get("type") == "constructor" and not _may_revive(obj.get("id")):
