@@ -6,12 +6,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from contend.models.options import EvaluatorConfig
+from contend.models.options import NEAR_TIE
 from contend.models.record import Identifier, Record, Text
 from contend.models.round import LeaderboardEntry
 from contend.stores.record import RecordStore
 
-_NEAR_TIE = float(EvaluatorConfig.model_fields["near_tie"].default)
 _MEAN = 1500.0
 _POINTS = 400.0 / np.log(10.0)
 """A point of Elo's scale in logits: 400 points ahead are ten wins to one."""
@@ -107,7 +106,7 @@ def _share(one: LeaderboardEntry, other: LeaderboardEntry) -> float | None:
         ahead = one.pairwise_key - other.pairwise_key
     else:
         ahead = one.best_score - other.best_score
-        ahead = 0.0 if abs(ahead) <= _NEAR_TIE + 1e-9 else ahead
+        ahead = 0.0 if abs(ahead) <= NEAR_TIE + 1e-9 else ahead
     return 0.5 + 0.5 * float(np.sign(ahead))
 
 

@@ -14,6 +14,7 @@ from contend.learning.curator import CuratorAgent
 from contend.learning.reflector import PlayedRound, ReflectorAgent, with_drafts
 from contend.learning.selection import Withheld
 from contend.learning.state import ApplyUpdate, ApproveUpdate, CurateUpdate, LearningState, ReflectUpdate
+from contend.models.options import NEAR_TIE
 from contend.models.playbook import Bullet, BulletEvaluation, DeltaContextItem, Observation, ReflectionResult, Skipped
 from contend.models.record import Identifier, Language, Record
 from contend.models.submission import Submission
@@ -177,10 +178,6 @@ def _plain(record: BaseModel) -> dict[str, Any]:
     return record.model_dump(mode="json")
 
 
-MARGIN = 0.02
-"""A smaller difference of scores is none."""
-
-
 def credited(
     reflection: ReflectionResult,
     bullets: Sequence[Bullet],
@@ -218,8 +215,8 @@ def _difference(scores: Mapping[str, float | None], withheld: Withheld | None) -
 
 def _vote(bullet: Bullet, difference: float | None, opinion: str) -> str:
     """The vote; "" for none."""
-    if difference is not None and abs(difference) >= MARGIN:
+    if difference is not None and abs(difference) >= NEAR_TIE:
         return "helpful" if difference > 0 else "harmful"
     shown = bullet.trial.difference or 0.0
-    contrary = {"helpful": shown <= -MARGIN, "harmful": shown >= MARGIN}
+    contrary = {"helpful": shown <= -NEAR_TIE, "harmful": shown >= NEAR_TIE}
     return "neutral" if contrary.get(opinion) else opinion

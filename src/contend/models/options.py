@@ -175,6 +175,10 @@ class MetricConfig(Record):
         return self
 
 
+NEAR_TIE = 0.02
+"""A difference of two scores, 0.0 to 1.0, that does not yet say which is better."""
+
+
 class EvaluatorConfig(Record):
     """The metrics that score each submission, and how.
 
@@ -185,7 +189,7 @@ class EvaluatorConfig(Record):
 
     samples: int = Field(default=1, ge=1, le=9)
     expected_score: bool = False
-    near_tie: Score = 0.02
+    near_tie: Score = NEAR_TIE
     metrics: list[MetricConfig] = Field(min_length=1, max_length=20)
 
     @model_validator(mode="after")
