@@ -244,6 +244,13 @@ def test_scores_are_a_row_for_each_round_by_rank_and_a_column_for_each_metric() 
     ]
 
 
+def test_scores_are_written_without_the_noise_of_binary_fractions() -> None:
+    table = scores_csv(run(scored("a", "A", 1, 0.1 + 0.2, insight=0.9999999999999999, coverage=49 / 60)))
+
+    row = list(csv.reader(io.StringIO(table.decode("utf-8-sig"), newline="")))[1]
+    assert (row[4], *row[6:]) == ("0.3", "1.0", "0.816667")
+
+
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "＝1", '=HYPERLINK("x";"y")', "\x00=1"])
 def test_no_cell_of_the_scores_is_computed(name: str) -> None:
     table = scores_csv(run(scored("a", name, 1, 0.5)))

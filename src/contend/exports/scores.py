@@ -9,6 +9,8 @@ from contend.text import clean
 
 _COLUMNS = ("rank", "team_id", "team", "round", "score", "exit_reason")
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+_DIGITS = 6
+"""Of a score: a mean of percents has 0.9600000000000001 for 0.96."""
 
 
 def scores_csv(run: StoredRun) -> bytes:
@@ -34,6 +36,8 @@ def scores_csv(run: StoredRun) -> bytes:
 
 
 def _cell(value: object) -> object:
+    if isinstance(value, float):
+        return round(value, _DIGITS)
     if not isinstance(value, str):
         return value
     text = clean(value, single_line=True).strip()
