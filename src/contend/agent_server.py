@@ -24,6 +24,7 @@ from contend.demo import demo_settings
 from contend.errors import InputError, StoreError, UnknownThread
 from contend.graphs import AsyncGraph, GraphName, build_graph
 from contend.langgraph_compat import EveryKey, as_subclass
+from contend.learning.nodes import whole_input
 from contend.models.options import run_options
 from contend.models.record import Record
 from contend.preflight import settled_theme
@@ -187,7 +188,7 @@ class ServedGraph(AsyncGraph):
         if isinstance(asked, Mapping) and self._is_contest:
             return {**asked, "run_options": input_options(run_options(options))}
         if isinstance(asked, Mapping) and "reflection" in self.channels:
-            return {**asked, "execution_id": str(config.get("metadata", {}).get("run_id") or uuid4())}
+            return {**whole_input(asked), "execution_id": str(config.get("metadata", {}).get("run_id") or uuid4())}
         return asked
 
     def _refuse_state(self, asked: object) -> None:

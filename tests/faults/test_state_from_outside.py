@@ -112,6 +112,17 @@ def test_lessons_are_learned_once_a_run_and_again_in_the_next_one_on_a_thread(se
     assert len(set(ids)) == 2
 
 
+def test_nothing_is_learned_again_of_what_the_run_before_on_the_thread_was_given(server: Server) -> None:
+    thread = server.thread()
+    played = {"team_id": "a", "round_number": 1, "score": 0.5, "queries": ["resume after a crash"]}
+    server.run("learn", {"dataset": "first", "theme": THEME, "rounds": [played]}, thread_id=thread)
+
+    server.run("learn", {"dataset": "second"}, thread_id=thread)
+
+    values = server.client.threads.get_state(thread)["values"]
+    assert (values["dataset"], values["rounds"], values["theme"]) == ("second", [], "")
+
+
 @pytest.mark.parametrize("thread", ["../../x", "a/b", "CON", "-rf"])
 async def test_a_thread_id_that_leads_elsewhere_is_refused_in_a_graph_of_ones_own(
     workspace: Path, documents: Path, thread: str

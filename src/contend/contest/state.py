@@ -38,9 +38,10 @@ class ContestOutput(TypedDict, total=False):
 class ContestState(ContestInput, ContestOutput, total=False):
     """`outcomes` grows by parallel teams and is emptied by `open_run`; `submission` is what will be published.
 
-    `editing` is an Editing; `merged_scores` and `merged_comparisons` grow by what judges find of the merged report.
-    `asked` is what the run was opened for, `earlier` what the thread's last report said. `criteria` are for judges;
-    `criteria_call` is what they cost, `criteria_failure` says why there are none where there should be.
+    Of an earlier run on the thread, `messages` and `earlier` alone live on: the chat, and what the thread's last report
+    said. `asked` is what the run was opened for. `editing` is an Editing; `merged_scores` and `merged_comparisons` grow
+    by what judges find of the merged report. `criteria` are for judges; `criteria_call` is what they cost,
+    `criteria_failure` says why there are none where there should be.
     """
 
     asked: dict[str, str]

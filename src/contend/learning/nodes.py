@@ -13,7 +13,7 @@ from contend.approval import Approved, Rejected, Unusable, apply_answer, questio
 from contend.learning.curator import CuratorAgent
 from contend.learning.reflector import PlayedRound, ReflectorAgent, with_drafts
 from contend.learning.selection import Withheld
-from contend.learning.state import ApplyUpdate, ApproveUpdate, CurateUpdate, LearningState, ReflectUpdate
+from contend.learning.state import FRESH, LearningState, LearnUpdate
 from contend.models.options import NEAR_TIE
 from contend.models.playbook import Bullet, BulletEvaluation, DeltaContextItem, Observation, ReflectionResult, Skipped
 from contend.models.record import Identifier, Language, Record
@@ -39,6 +39,11 @@ class _Asked(Record):
     compact: bool = False
 
 
+def whole_input(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """A run's input with a value for whatever it leaves out, which else would be the last run's on its thread."""
+    return {**_Asked().model_dump(mode="json"), **asked}
+
+
 class _Edited(Record):
     operations: list[DeltaContextItem]
 
@@ -60,14 +65,14 @@ class LearnNodes:
     forget: Callable[[str], None] = lambda _: None
     """Lets go of what is kept in memory for an execution: learning is the last in it that calls a model."""
 
-    async def reflect(self, state: LearningState) -> ReflectUpdate:
+    async def reflect(self, state: LearningState) -> LearnUpdate:
         """Lessons and tags; none, and no call, where this execution was learned from before."""
         given: Mapping[str, Any] = state
         asked = checked(_Asked, {name: given[name] for name in _Asked.model_fields if name in given}, "input")
         execution_id, dataset = state.get("execution_id") or str(uuid4()), _dataset(state)
         theme = checked_theme(asked.theme) if asked.theme else ""
         if await self.playbooks.applied(dataset, execution_id):
-            return {"execution_id": execution_id, "reflection": _plain(ReflectionResult()), "usage": []}
+            return {**FRESH, "execution_id": execution_id, "reflection": _plain(ReflectionResult())}
         playbook = await self.playbooks.load(dataset)
         bullets = [bullet for bullet in playbook.bullets if bullet.id in asked.bullets]
         reflection = await self.reflector.reflect(
@@ -80,6 +85,7 @@ class LearnNodes:
             compact=asked.compact,
         )
         return {
+            **FRESH,
             "execution_id": execution_id,
             "reflection": _plain(credited(reflection.result, bullets, _scores(asked.rounds), asked.withheld)),
             "usage": [_plain(call) for call in reflection.usage],
@@ -89,7 +95,7 @@ class LearnNodes:
         texts = await self.documents.get_many([played.submission for played in rounds if played.submission])
         return {document: Submission.model_validate_json(text) for document, text in texts.items()}
 
-    async def curate(self, state: LearningState) -> CurateUpdate:
+    async def curate(self, state: LearningState) -> LearnUpdate:
         """The operations to carry out; nothing is saved yet."""
         texts = await self.documents.get_many(state.get("sources", []))
         proposal = await self.curator.propose(
@@ -107,7 +113,7 @@ class LearnNodes:
             "usage": [*state.get("usage", []), *(_plain(call) for call in proposal.usage)],
         }
 
-    async def approve_delta(self, state: LearningState) -> ApproveUpdate:
+    async def approve_delta(self, state: LearningState) -> LearnUpdate:
         """A person approves the operations, edits them or rejects them; the loop waits here."""
         result = apply_answer(
             interrupt(_delta_question(state)),
@@ -124,7 +130,7 @@ class LearnNodes:
                 kept = [_plain(item) for item in delta]
                 return {"delta": kept, "approve": False, "approved": True, "problem": ""}
 
-    async def apply_delta(self, state: LearningState) -> ApplyUpdate:
+    async def apply_delta(self, state: LearningState) -> LearnUpdate:
         """The votes and operations carried out on the newest playbook."""
         result = await self.curator.apply(
             [DeltaContextItem.model_validate(item) for item in state["delta"]],
@@ -149,7 +155,7 @@ def _delta_question(state: LearningState) -> dict[str, Any]:
     )
 
 
-def _rejected(state: LearningState, reason: str) -> ApproveUpdate:
+def _rejected(state: LearningState, reason: str) -> LearnUpdate:
     """Nothing of this run enters the playbook, votes included."""
     refused = Skipped(bullet_id=None, reason=f"a person rejected the changes: {reason or 'no reason given'}")
     return {

@@ -50,26 +50,17 @@ class LearnOutput(TypedDict, total=False):
     usage: list[dict[str, Any]]
 
 
-class ReflectUpdate(TypedDict, total=False):
-    execution_id: str
-    reflection: dict[str, Any]
-    usage: list[dict[str, Any]]
+LearnUpdate = LearningState
+"""A node's partial update: any of the state's keys."""
 
 
-class CurateUpdate(TypedDict, total=False):
-    delta: list[dict[str, Any]]
-    skipped: list[dict[str, Any]]
-    usage: list[dict[str, Any]]
-
-
-class ApproveUpdate(TypedDict, total=False):
-    delta: list[dict[str, Any]]
-    skipped: list[dict[str, Any]]
-    reflection: dict[str, Any]
-    approve: bool
-    approved: bool
-    problem: str
-
-
-class ApplyUpdate(TypedDict):
-    result: dict[str, Any]
+FRESH: LearnUpdate = {
+    "reflection": {},
+    "delta": [],
+    "skipped": [],
+    "result": {},
+    "usage": [],
+    "problem": "",
+    "approved": False,
+}
+"""A further run on a thread: nothing of the one before stays."""

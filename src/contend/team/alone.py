@@ -23,6 +23,7 @@ from contend.team.view import TeamView
 FRESH: TeamUpdate = {
     "bullets": [],
     "criteria": [],
+    "earlier": "",
     "round_number": 0,
     "rounds": [],
     "pool": None,
