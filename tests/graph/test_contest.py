@@ -29,7 +29,7 @@ async def test_a_contest_ends_with_a_cited_report_and_a_winner(contest: Contest)
     assert outcome.report is not None
     assert outcome.summary is not None
     assert outcome.summary.best_team_id in {"alpha", "beta"}
-    numbers = citation_numbers(outcome.report.to_markdown())
+    numbers = citation_numbers(outcome.report)
     assert numbers
     assert set(numbers) <= set(range(1, len(outcome.report.sources) + 1))
     assert [Path(file).name for file in outcome.files] == ["report.md", "report.html", "report.json"]

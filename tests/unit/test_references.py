@@ -48,6 +48,7 @@ def test_a_report_of_contend_is_read_without_what_it_says_of_its_run() -> None:
     submission = submission_of(markdown, report.theme)
 
     assert "Winner" not in submission.content
+    assert "Generated at" not in submission.content
     assert len(submission.results) == len(report.sources)
     assert check_validity(submission.report, {one.url for one in submission.results}) == (2, 2, [])
 

@@ -360,7 +360,7 @@ def test_every_mark_is_an_entry_of_the_sources(
         )
     )
 
-    numbers = citation_numbers(report.to_markdown())
+    numbers = citation_numbers(report)
 
     assert set(numbers) <= set(range(1, len(report.sources) + 1))
     firsts = list(dict.fromkeys(numbers))

@@ -1,6 +1,7 @@
 """Reports as Markdown, read back from it, and exported."""
 
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -8,16 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
+from contend.errors import DraftError
 from contend.models.record import Language
-from contend.models.research import ResearchReport
-from contend.report import (
-    build_report,
-    head_markdown,
-    parse_report,
-    to_bibtex,
-    to_json,
-)
-from fakes.reports import FILLER, build, draft, finished, passage, run_head, said, source
+from contend.models.research import Passage, ResearchReport
+from contend.report import Reference, build_report, head_markdown, read_draft, to_bibtex, to_json
+from fakes.reports import FILLER, NOON, build, draft, finished, passage, run_head, said, source
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
@@ -78,7 +74,14 @@ def test_a_report_is_read_back_from_its_markdown(language: Language) -> None:
     report = finished(language)
     markdown = f"{report.to_markdown(language)}\n\n{head_markdown(run_head(), language)}"
 
-    assert parse_report(markdown, theme=report.theme, sources=report.sources) == report
+    read = read_draft(markdown)
+
+    passages = [Passage(id=one.url, url=one.url, title=one.title) for one in report.sources]
+    rebuilt = build_report(
+        read.draft, passages, report.sources, theme=report.theme, language=language, generated_at=NOON
+    )
+    assert read.draft.title == report.theme
+    assert rebuilt == report
 
 
 def test_a_foreign_report_brings_its_own_references() -> None:
@@ -88,52 +91,42 @@ def test_a_foreign_report_brings_its_own_references() -> None:
         "## References\n[1] Wind and cables. https://wind.example/a.\n[2] [Humming](https://hum.example/b)\n"
     )
 
-    report = parse_report(markdown, theme="Why?")
+    read = read_draft(markdown)
 
-    assert report is not None
-    assert [(one.title, one.url) for one in report.sources] == [
-        ("Wind and cables", "https://wind.example/a"),
-        ("Humming", "https://hum.example/b"),
+    assert read.references == {
+        "https://wind.example/a": Reference("Wind and cables. https://wind.example/a.", "https://wind.example/a"),
+        "https://hum.example/b": Reference("[Humming](https://hum.example/b)", "https://hum.example/b"),
+    }
+    assert [(each.text, each.passages) for each in read.draft.findings] == [
+        ("It hums in wind.", ["https://hum.example/b"])
     ]
-    assert report.key_findings == ["It hums in wind [2]."]
-    assert report.detailed_analysis == f"### Background\n\nBridges are old.\n\n{FILLER} [1]."
+    assert [section.heading for section in read.draft.sections] == ["", "Background", ""]
 
 
-def test_a_foreign_reports_entry_is_the_retrieved_source_of_that_address() -> None:
-    markdown = build(draft(), names="ba").to_markdown()
+def test_only_links_to_the_web_are_citations() -> None:
+    read = read_draft("It hums, see [a study](https://a.example/x_(hum) 'Study'), [below](#more) and ![](img.png).")
 
-    report = parse_report(markdown, theme="Why?", sources=[source("c"), source("a")])
-
-    assert report is not None
-    assert [one.summary for one in report.sources] == ["Summary of a.", "Title b", "Summary of c."]
+    assert list(read.references) == ["https://a.example/x_(hum)"]
+    assert read.draft.summary[0].text == "It hums, see a study, [below](#more) and ![](img.png)."
 
 
-@pytest.mark.parametrize(
-    "markdown",
-    [
-        "",
-        "Bridges hum.",
-        "# Bridges\n\n## Summary of things\n\nThey hum.",
-        f"## Executive Summary\n\n{FILLER}\n\n## Key Findings\n\n1. It hums.",
-        f"## Executive Summary\n{FILLER}\n## Key Findings\n- x\n## Detailed Analysis\n{FILLER}\n## References\n- Me",
-    ],
-)
-def test_markdown_that_holds_no_report_gives_none(markdown: str) -> None:
-    assert parse_report(markdown, theme="Why?") is None
+@pytest.mark.parametrize("markdown", ["", "# Bridges", "# Bridges\n\n## Summary\n\n---", "[1]"])
+def test_markdown_that_says_nothing_is_no_report(markdown: str) -> None:
+    with pytest.raises(DraftError):
+        read_draft(markdown)
 
 
 def test_html_of_a_foreign_report_is_text() -> None:
-    markdown = finished().to_markdown().replace("It is loud.", "It is <img src=x onerror=alert(1)> loud <https://a.b>.")
+    read = read_draft("It hums.\n\nIt is <img src=x onerror=alert(1)> loud <b>and clear</b>.")
 
-    report = parse_report(markdown, theme="Why?")
-
-    assert report is not None
-    assert report.key_findings[1] == r"It is \<img src=x onerror=alert(1)> loud https://a.b."
+    shown = build_report(read.draft, [], [], theme="Why?", language="en").detailed_analysis
+    assert "<" not in shown.replace("\\<", "")
 
 
 @given(st.text(alphabet="#*[]1.- \nabhttps://x<>`|=", max_size=300))
-def test_any_markdown_gives_a_report_or_none(markdown: str) -> None:
-    assert parse_report(markdown, theme="Why?") is None
+def test_any_markdown_gives_a_draft_or_says_that_it_is_none(markdown: str) -> None:
+    with suppress(DraftError):
+        assert read_draft(markdown).draft.findings
 
 
 def test_json_loads_again_as_the_report() -> None:

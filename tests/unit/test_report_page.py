@@ -77,7 +77,7 @@ def lines_of(*passages: str) -> list[PublishedLine]:
     """The lines of `finished`, in which the first source has these passages."""
     behind = [Passage(id=text, url="u", title="Title a", heading="p. 3", text=text) for text in passages]
     report = finished()
-    numbers = citation_numbers(report.to_markdown())
+    numbers = citation_numbers(report)
     return [
         PublishedLine("", "", {number: [behind[place % len(behind)]] if number == 1 else []})
         for place, number in enumerate(numbers)

@@ -1,6 +1,5 @@
 """The check of a claim against the passages that it names; whether what a report cites was retrieved."""
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -111,12 +110,6 @@ def _mark(claim: Claim, rule: str, detail: str = "") -> Mark:
     return Mark(rule=rule, detail=detail, line=lines[rule].format(detail=detail))
 
 
-_REFERENCES = re.compile(
-    rf"^## +(?:{'|'.join(words.headings.references for words in WORDS.values())})\s*$", re.MULTILINE
-)  # fmt: skip
-_REFERENCE = re.compile(r"^(?:(\d+)[.)]|\[(\d+)\]:?)\s")
-
-
 class Validity(NamedTuple):
     """Of `total` distinct citations `valid` name a retrieved source; `unknown` lists the others as written."""
 
@@ -125,45 +118,25 @@ class Validity(NamedTuple):
     unknown: list[str]
 
 
-def citation_numbers(markdown: str) -> list[int]:
-    """The numbers of all `[n]` in the text before its references, in order, repeats kept; those in code are none."""
-    return [int(number) for number in MARK.findall(without_code(_body_and_references(markdown)[0]))]
+def citation_numbers(report: ResearchReport) -> list[int]:
+    """The numbers of all `[n]` in a report's text, in order, repeats kept; those in code are none."""
+    return [int(number) for number in MARK.findall(without_code(_body(report)))]
 
 
-def check_validity(
-    report: ResearchReport | str, retrieved_urls: Collection[str], *, texts: Iterable[str] = ()
-) -> Validity:
-    """Whether each `[n]`, and each address in the text of a report or of Markdown, is a source that was retrieved.
+def check_validity(report: ResearchReport, retrieved_urls: Collection[str], *, texts: Iterable[str] = ()) -> Validity:
+    """Whether each `[n]`, and each address in the text of a report, is a source that was retrieved.
 
     An address that one of the `texts` has, such as the default of an option, is no citation.
     """
-    body, references = _body_and_references(report if isinstance(report, str) else report.to_markdown())
     retrieved = {address_key(url) for url in retrieved_urls}
-    if isinstance(report, str):
-        url_of = _listed(references)
-    else:
-        url_of = {number: source.url for number, source in enumerate(report.sources, start=1)}
-    cited = {f"[{number}]": url_of.get(number, "") for number in citation_numbers(body)}
+    url_of = {number: source.url for number, source in enumerate(report.sources, start=1)}
+    cited = {f"[{number}]": url_of.get(number, "") for number in citation_numbers(report)}
     quoted = {address for text in texts for address in addresses(text)} - retrieved
-    named = (without_tail(match[0]) for match in ADDRESS.finditer(MARK.sub(" ", without_code(body))))
+    named = (without_tail(match[0]) for match in ADDRESS.finditer(MARK.sub(" ", without_code(_body(report)))))
     cited |= {url: url for url in named if url and address_key(url) not in quoted}
     unknown = [name for name, url in cited.items() if address_key(url) not in retrieved]
     return Validity(valid=len(cited) - len(unknown), total=len(cited), unknown=unknown)
 
 
-def _body_and_references(markdown: str) -> tuple[str, str]:
-    parts = _REFERENCES.split(markdown, maxsplit=1)
-    return parts[0], parts[1] if len(parts) > 1 else ""
-
-
-def _listed(references: str) -> dict[int, str]:
-    """The address of each numbered entry of a list of references."""
-    listed: dict[int, str] = {}
-    number = 0
-    for line in references.split("\n"):
-        entry = _REFERENCE.match(line)
-        number = int(entry[1] or entry[2]) if entry else number
-        address = ADDRESS.search(line)
-        if address:
-            listed.setdefault(number, without_tail(address[0]))
-    return listed
+def _body(report: ResearchReport) -> str:
+    return report.model_copy(update={"sources": []}).to_markdown()

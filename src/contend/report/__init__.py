@@ -6,7 +6,6 @@ from contend.report.exports import to_bibtex, to_json
 from contend.report.head import ReportHead, head_markdown
 from contend.report.html import markdown_to_html, to_html
 from contend.report.markdown_draft import ReadDraft, read_draft, with_passages
-from contend.report.parse import parse_report
 from contend.report.references import Reference, ReferencedText, read_references
 
 __all__ = [
@@ -20,7 +19,6 @@ __all__ = [
     "build_report",
     "head_markdown",
     "markdown_to_html",
-    "parse_report",
     "planted_in",
     "published_lines",
     "read_draft",

@@ -63,7 +63,7 @@ class ReportEvidence(Record):
         folders: Sequence[Path],
     ) -> Self:
         """`doubts`: why sentences are marked, by what is shown of them."""
-        numbers = citation_numbers(report.model_copy(update={"sources": []}).to_markdown(language))
+        numbers = citation_numbers(report)
         behind = PassagesBehind(lines, numbers=numbers)
         sentences = [(line.shown, doubts.get(line.shown, "")) for line in lines for _ in line.passages]
         in_turn = sentences if len(sentences) == len(numbers) else [("", "")] * len(numbers)

@@ -59,7 +59,7 @@ def to_html(
     text, _, generated = bare.removeprefix(f"# {report.theme}\n").rpartition(
         f"## {WORDS[language].headings.references}\n"
     )
-    passages = PassagesBehind(lines, numbers=citation_numbers(bare))
+    passages = PassagesBehind(lines, numbers=citation_numbers(report))
     links = _CitationLinks(report.sources, passages)
     body = links.render(text)
     references = _references(report, passages, cited=links.cited, language=language, folders=folders)

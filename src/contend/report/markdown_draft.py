@@ -21,10 +21,12 @@ from contend.models.research import (
     TableRow,
     flat_section,
 )
-from contend.report.parse import GENERATED, part_of
-from contend.report.references import Reference, read_references
+from contend.report.plain import LINK
+from contend.report.references import Reference, heading_name, read_references
 from contend.text import (
     ADDRESS,
+    WORDS,
+    Headings,
     split_code,
     split_sentences,
     without_code,
@@ -35,8 +37,8 @@ from contend.text import (
 
 MOST_FINDINGS = 20
 _SUMMARY_SENTENCES = 4
-_LINK = re.compile(r"!?\[([^\[\]]*)\]\(\s*<?(https?://(?:[^()\s<>]|\([^()\s]*\))+)>?(?:\s[^()]*)?\)")
 _NUMBER = re.compile(r"\^?\d{1,3}")
+_FIELDS = {getattr(words.headings, field).casefold(): field for words in WORDS.values() for field in Headings._fields}
 _MARKDOWN = MarkdownIt("commonmark").enable("table")
 
 
@@ -59,7 +61,7 @@ def read_draft(markdown: str) -> ReadDraft:
     Raises:
         DraftError: it says nothing.
     """
-    referenced = read_references(GENERATED.sub("", markdown))
+    referenced = read_references(markdown)
     reader = _Reader(referenced.entries)
     parts = reader.read(referenced.body)
     return ReadDraft(_whole(reader.title, parts), reader.references)
@@ -115,7 +117,7 @@ class _Reader:
 
     def read(self, body: str) -> list[_Part]:
         pieces = split_code(body)
-        pieces[::2] = [_LINK.sub(self._as_mark, piece) for piece in pieces[::2]]
+        pieces[::2] = [LINK.sub(self._as_mark, piece) for piece in pieces[::2]]
         parts = [_Part(None, "", [])]
         for node in SyntaxTreeNode(_MARKDOWN.parse("".join(pieces))).children:
             if node.type == "heading":
@@ -126,6 +128,8 @@ class _Reader:
 
     def _as_mark(self, link: re.Match[str]) -> str:
         label, address = link[1], without_tail(link[2])
+        if not address.startswith(("http://", "https://")):
+            return link[0]
         if address not in self._linked:
             self._linked[address] = next(self._numbers)
             self._entries[self._linked[address]] = Reference(label or address, address)
@@ -133,10 +137,10 @@ class _Reader:
 
     def _open(self, parts: list[_Part], node: SyntaxTreeNode) -> None:
         heading = without_marks(_content(node))
-        if node.tag == "h1" and not self.title and part_of(heading) is None:
+        if node.tag == "h1" and not self.title and _field_of(heading) is None:
             self.title = heading
         else:
-            field = part_of(heading)
+            field = _field_of(heading)
             parts.append(_Part(None if field == "analysis" else field, "" if field else heading, []))
 
     def _blocks(self, node: SyntaxTreeNode) -> Iterator[Block]:
@@ -207,6 +211,11 @@ class _Reader:
 def _only_marks(cells: Sequence[str]) -> bool:
     """Whether a table's column holds citations and nothing else, as contend's own tables have one."""
     return any(map(MARK.search, cells)) and not any(re.search(r"\w", without_marks(cell)) for cell in cells)
+
+
+def _field_of(heading: str) -> str | None:
+    """Which of contend's parts of a report stands under a heading; None for one of its author's own."""
+    return _FIELDS.get(heading_name(heading))
 
 
 def _content(node: SyntaxTreeNode) -> str:

@@ -39,7 +39,7 @@ _OPENS_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _TYPE = re.compile(r"<([A-Za-z]\w*+)(?![^\s<>]*[@:])(>|(?=[^\s/>\w:-])|\Z)")
 """`<String>`, and `<b` before a comma: no HTML. One in a row of attributes may be."""
 
-_LINK = re.compile(r"!?\[([^\[\]]*)\]\(\s*+<?((?:[^()\s<>]|\([^()\s]*\))*+)>?(?:\s[^()]*+)?\)")
+LINK = re.compile(r"!?\[([^\[\]]*)\]\(\s*+<?((?:[^()\s<>]|\([^()\s]*\))*+)>?(?:\s[^()]*+)?\)")
 _AUTOLINK = re.compile(r"<([^\s<>]+)>")
 _TWICE = re.compile(r"[(（]([(（][^()（）]{0,40}[)）])[)）]")
 
@@ -71,15 +71,8 @@ def plain_sentence(text: str, known: Collection[str] = ()) -> str:
 def plain_title(text: str) -> str:
     """A title on one line that opens no HTML element and no link, without an anchor such as `{#setup}`."""
     single = _TAG.sub("", _ACTIVE.sub("", clean(text, single_line=True)))
-    linkless = _LINK.sub(r"\1", without_anchor(single))
+    linkless = LINK.sub(r"\1", without_anchor(single))
     return " ".join(_OPENS_TAG.sub(lambda found: "<" if _is_type(found) else "< ", linkless).split())
-
-
-def without_html(markdown: str) -> str:
-    """Markdown of others with its HTML shown as text outside of code, so that it is inert wherever it is rendered."""
-    pieces = split_code(clean(markdown))
-    pieces[::2] = [_OPENS_TAG.sub(_tag, _AUTOLINK.sub(_bare, piece)) for piece in pieces[::2]]
-    return "".join(pieces)
 
 
 def _cited_by_code(text: str, known: set[str], language: Language) -> str:
@@ -88,7 +81,7 @@ def _cited_by_code(text: str, known: set[str], language: Language) -> str:
     before = None
     while text != before:
         before, text = text, _MARK.sub(lambda found: _without_mark(found, source), text)
-    text = _AUTOLINK.sub(_bare, _LINK.sub(_unlinked, text))
+    text = _AUTOLINK.sub(_bare, LINK.sub(_unlinked, text))
     return _TWICE.sub(
         lambda found: found[1] if found[1] == nowhere else found[0],
         ADDRESS.sub(lambda found: _known_address(found[0], known, nowhere), text),

@@ -9,8 +9,9 @@ from contend.text import ADDRESS, WORDS, address_key, split_code, without_tail
 _KNOWN = {name.casefold() for words in WORDS.values() for name in (words.headings.references, words.headings.also_read)}
 _KNOWN |= {"sources", "bibliography", "works cited", "出典", "引用文献", "参照"}
 _APPENDICES = tuple(f"## {words.about_run}" for words in WORDS.values())
+_GENERATED = re.compile(r"^\*Generated at: [\d: -]+ UTC\*$", re.MULTILINE)
 _HEADING = re.compile(r" {0,3}(?:#{1,6}[ \t]|\*\*[^*]{1,80}\*\*:?\s*\Z|[^\W\d_][^.!?。：:]{0,40}[:：]\s*\Z)")
-_AROUND_NAME = re.compile(r"^[\s#*\d.)]+|[\s#*:：]+$")
+_AROUND_NAME = re.compile(r"^[\s#*_\d.)]+|[\s#*_:：]+$")
 _DEFINED = re.compile(r" {0,3}(?:[-*+][ \t]+)?\[\^?(\d{1,3})\]:[ \t]*(?=\S)")
 _LISTED = re.compile(r" {0,3}(?:[-*+][ \t]+)?(?:\[(\d{1,3})\]|(\d{1,3})[.)])[ \t]+(?=\S)")
 _SEVERAL = re.compile(r"\[\^?(\d{1,3}(?:\s?[,;、]\s?\^?\d{1,3})*)\]")
@@ -47,13 +48,13 @@ def read_references(markdown: str) -> ReferencedText:
     A numbered list is one of references under a heading that says so, or where half of its entries have an address and
     the rest of the text cites by number.
     """
-    text = _without_appendix(markdown)
+    text = _GENERATED.sub("", _without_appendix(markdown))
     lines = text.split("\n")
     cites = any(_SEVERAL.search(_LISTED.sub("", line, count=1)) for line in lines)
     entries: dict[int, Reference] = {}
     taken: set[int] = set()
     for begin, end in _sections(lines):
-        known = _AROUND_NAME.sub("", lines[begin]).casefold() in _KNOWN
+        known = heading_name(lines[begin]) in _KNOWN
         listed = list(_entries(lines, begin, end))
         addressed = sum(ADDRESS.search(entry.text()) is not None for entry in listed) * 2 >= len(listed)
         for entry in listed:
@@ -67,6 +68,11 @@ def read_references(markdown: str) -> ReferencedText:
     pieces = split_code(body)
     pieces[::2] = [_SEVERAL.sub(_singly, piece) for piece in pieces[::2]]
     return ReferencedText(text, "".join(pieces), entries)
+
+
+def heading_name(line: str) -> str:
+    """A heading by which a part is known: without its marks and its number, in small letters."""
+    return _AROUND_NAME.sub("", line).casefold()
 
 
 def _without_appendix(markdown: str) -> str:
