@@ -115,6 +115,18 @@ async def test_a_judge_sees_places_passages_and_instructions_and_no_names(contes
         assert not re.search(r"\b(?:alpha|beta)\b", call.system + call.user, re.IGNORECASE)
 
 
+async def test_a_judge_is_told_how_long_a_report_is_and_how_long_it_is_to_be(
+    contest: Contest, vendors: Vendors
+) -> None:
+    await contest.run(THEME, teams=["alpha"], max_rounds=1, learn=False, length="brief")
+
+    (asked,) = calls_of(vendors, "evaluator/verdicts")
+    said = re.findall(r"^(?:summary|finding|\d\.\d\.\d).*?: (.+?) \[P\d+\]", asked.user, re.MULTILINE)
+    words = re.search(r"The submission has (\d+) words.* About 500 are wanted", asked.user)
+    assert words
+    assert int(words[1]) >= len(" ".join(said).split()) > 0
+
+
 async def test_coverage_is_the_weighted_share_of_the_criteria_and_the_unmet_are_the_feedback_whole(
     contest: Contest, vendors: Vendors
 ) -> None:

@@ -85,7 +85,7 @@ async def test_a_revision_sees_the_type_of_each_block_and_both_lengths(
     assert re.search(r"^1\.1 paragraph\n1\.1\.1: ", asked, re.MULTILINE)
     assert re.search(r"^2\.1 list\n2\.1\.1: ", asked, re.MULTILINE)
     assert re.search(r"^2\.2 table: Statement \| No\.\n2\.2\.1: .* \| \d", asked, re.MULTILINE)
-    assert re.search(r"The draft has \d+ words, headings not counted; about 1500 are wanted", asked)
+    assert re.search(r"The draft has \d+ words; about 1500 are wanted", asked)
 
 
 async def test_planner_and_writer_see_the_file_and_the_day_of_each_of_the_own_documents(
@@ -256,6 +256,22 @@ async def test_what_the_check_finds_of_a_citation_goes_back_to_the_reviewer_and_
         (asked,) = prompts_of(vendors, prompt)
         assert "\n- finding 1: " in asked
         assert "1969" in asked.split("What a check by code and judges found")[1].split("# ")[0]
+
+
+async def test_reviewer_and_writer_are_told_how_long_the_draft_is_and_how_long_it_is_to_be(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    said = _said("Bridges hum in the wind.", 1)
+    section = {"heading": "On bridges", "blocks": [{"type": "paragraph", "sentences": [said]}]}
+    reply = _reply() | {"summary": [said], "findings": [said], "sections": [section], "limits": []}
+    vendors.reply(json.dumps(reply), prompt="research/write", times=1)
+    vendors.reply(fixes("Add rain."), prompt="research/review", times=1)
+
+    await researched(services, contest, max_iterations=2, length="brief")
+
+    for prompt in ("research/review", "research/revise"):
+        (asked,) = prompts_of(vendors, prompt)
+        assert "The draft has 17 words; about 500 are wanted" in asked
 
 
 async def test_a_long_report_is_written_section_by_section_and_summarized_by_who_has_read_them(

@@ -263,6 +263,31 @@ async def test_judges_of_a_pair_see_the_passages_behind_what_only_one_report(
         assert "Be brief." in head
 
 
+async def test_passages_have_the_same_numbers_for_the_judges_of_a_pair_as_for_those_of_one_report(
+    services: Services,
+) -> None:
+    texts = {name: await services.documents.put(f"Of {name}.") for name in ("wind", "rain", "snow", "fog")}
+    passages = [Passage(id=each, url=f"https://{name}.example", title=name) for name, each in texts.items()]
+
+    def submission(*cited: str) -> Submission:
+        said = [CitedSentence(text=f"On {name}.", passages=[texts[name]]) for name in cited]
+        draft = Draft(summary=said, findings=said[:1], sections=[Section(blocks=[Paragraph(sentences=said)])])
+        results = [SearchResult(title=each.title, summary="-", source="tavily", url=each.url) for each in passages]
+        report = build_report(draft, passages, results, theme=THEME, language="en")
+        return Submission(content=report.to_markdown(), report=report, draft=draft, passages=passages, results=results)
+
+    first, second = submission("fog", "rain"), submission("snow", "rain")
+
+    view = await pair_view(services, first, second, tokens=1_000)
+
+    assert [each.title for each in view.passages] == ["snow", "fog"]
+    assert [each.title for each in view.others] == ["rain"]
+    for text, each in zip(view.texts, (first, second), strict=True):
+        assert text == (await shown_report(services, each, tokens=1_000)).text
+    prompt = view.prompt(user_query=THEME, instructions="", criteria="")
+    assert [each.number for each in (*prompt.passages, *prompt.others)] == [3, 4, 2]
+
+
 async def submission_citing(services: Services, cited: str, text: str) -> Submission:
     """One sentence that cites a passage by its id; only the passage with `text` was retrieved."""
     said = [CitedSentence(text="Bridges hum.", passages=[cited])]

@@ -20,7 +20,7 @@ from contend.models.research import (
 )
 from contend.report.build import build_report
 from contend.report.markdown_draft import read_draft
-from contend.research.drafts import draft_of, faults_of_report, faults_of_revision, revised, shown_draft
+from contend.research.drafts import draft_of, faults_of_report, faults_of_revision, length_of, revised, shown_draft
 
 PASSAGES = [Passage(id=f"p{number}", url=f"https://a.org/{number}", title="A") for number in (1, 2, 3)]
 RESULTS = [SearchResult(title="A", summary="A.", source="web", url=passage.url) for passage in PASSAGES]
@@ -86,6 +86,16 @@ def test_a_draft_is_shown_with_places_passages_kinds_and_what_they_rest_on() -> 
         "2.1.1: Twelve dampers cost 240. [P7] (derived, 12 * 20)\n\n## Limits\n"
         "limit 1: Prices of 2026 are not known. (open, damper price 2026)"
     )
+
+
+def test_the_length_of_a_draft_is_that_of_what_is_printed_but_for_citations() -> None:
+    said_and_headings = "Bridges hum in the wind. Dampers quieten most of them. Causes Vortices are shed. "
+    table = "Bridge Hertz West 0.2 East 0.9 "
+    printed = said_and_headings + table + "Costs Twelve dampers cost 240. Prices of 2026 are not known."
+
+    assert length_of(draft()) == {
+        "draft_words": len(printed.split()), "draft_characters": len(printed.replace(" ", "")),
+    }  # fmt: skip
 
 
 def test_a_revision_changes_what_it_names_and_nothing_else() -> None:

@@ -55,6 +55,10 @@ class VerdictsPrompt(PromptValues, prompt="evaluator/verdicts"):
     instructions: Instructions = ""
     passages: list[SourcePassage] = []
     submission: SubmissionText
+    draft_words: int
+    draft_characters: int
+    words: int
+    characters: int
     structured: bool = False
     invented: bool = False
     doubtful: list[DoubtfulCitation] = []

@@ -247,6 +247,10 @@ class FixesPrompt(PromptValues, prompt="research/review"):
 
     head: str
     draft: DraftText
+    draft_words: int
+    draft_characters: int
+    words: int
+    characters: int
     marks: list[MarkedPlace] = []
 
 

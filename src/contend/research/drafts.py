@@ -143,9 +143,13 @@ def _block_lines(draft: Draft) -> dict[str, str]:
 
 
 def length_of(draft: Draft) -> dict[str, int]:
-    """How long a draft is, in words and in characters, without its headings."""
-    text = " ".join(sentence.text for sentence in draft.sentences())
-    return {"draft_words": len(text.split()), "draft_characters": len(text)}
+    """How long a draft is as it is printed but for its citations, in words and in characters other than spaces."""
+    rows = draft.rows()
+    texts = [" ".join(rows[place].cells) if place in rows else sentence.text for place, sentence in draft.placed()]
+    texts += [section.heading for section in draft.sections]
+    texts += [column for table in draft.tables().values() for column in table.columns]
+    words = " ".join(texts).split()
+    return {"draft_words": len(words), "draft_characters": sum(map(len, words))}
 
 
 def _heading(draft: Draft, place: str) -> str:

@@ -204,7 +204,13 @@ async def review(
 ) -> tuple[FixesReply, CallUsage]:
     """What to mend in the draft, what to search for, and whether it can be handed in."""
     answer = await (await agent(services, state, "reviewer")).structured(
-        FixesPrompt(head=await _head(services, state, offered), draft=draft_text(draft, offered), marks=_marks(state)),
+        FixesPrompt(
+            head=await _head(services, state, offered),
+            draft=draft_text(draft, offered),
+            marks=_marks(state),
+            **length_of(draft),
+            **length_values(state["options"]["length"]),
+        ),
         FixesReply,
         scope=scope(state, "reviewer", step=str(state["iteration_count"])),
     )

@@ -11,6 +11,8 @@ from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts.judging import DoubtfulCitation, MetricPrompt, VerdictsPrompt
 from contend.prompts.research import ShownPassage, SourcePassage
+from contend.research.drafts import length_of
+from contend.research.full import length_values
 from contend.services import Services
 from contend.team.criteria import judged_by_criteria
 from contend.team.evaluation import found_evidence
@@ -94,6 +96,8 @@ async def judged_together(
         doubtful=_listed_doubts(doubtful, shown.numbers),
         criteria=listed(criteria),
         rubrics="\n\n".join(rubrics),
+        **length_of(submission.draft),
+        **length_values(options.length),
     )
     answer = await run.model("evaluator").structured(
         prompt,

@@ -8,6 +8,7 @@ from contend.models.submission import Submission
 from contend.prompts.judging import ComparePrompt
 from contend.prompts.research import ShownPassage, SourcePassage
 from contend.research.drafts import shown_draft
+from contend.research.evidence import numbers_of
 from contend.research.gathering import cited_ids
 from contend.services import Services
 from contend.team.metrics.judge_view import INVENTED, whole_passages
@@ -49,20 +50,20 @@ async def pair_view(services: Services, first: Submission, second: Submission, *
     if not (first.passages and second.passages):
         texts = (whole_text(first.content), whole_text(second.content))
         return PairView(texts, structured=False)
-    known = {each.id: each for each in (*first.passages, *second.passages)}
     # In both orders of a pair the prompts begin alike.
     one, other = sorted((first, second), key=lambda each: each.content)
+    known = {each.id: each for each in (*one.passages, *other.passages)}
     cited = dict.fromkeys([*cited_ids(one.draft), *cited_ids(other.draft)])
-    at_hand = [known[each] for each in cited if each in known]
-    numbers = dict.fromkeys(cited, INVENTED) | {each.id: number for number, each in enumerate(at_hand, start=1)}
+    # Of teams that had the same passages at hand, each has the number that writers and judges know it by.
+    numbers = dict.fromkeys(cited, INVENTED) | numbers_of(list(known))
     wanted = [known[each] for each in disputed(one.draft, other.draft) if each in known]
-    shown = await whole_passages(services, wanted, tokens=tokens) if wanted else []
-    ids = {each.id for each in shown}
+    whole = await whole_passages(services, wanted, tokens=tokens) if wanted else []
+    shown = {each.id: each for each in whole}
     return PairView(
         (shown_draft(first.draft, numbers, basis=False), shown_draft(second.draft, numbers, basis=False)),
-        shown,
+        [shown[each] for each in known if each in shown],
         numbers,
-        [each for each in at_hand if each.id not in ids],
+        [each for each in known.values() if each.id in cited and each.id not in shown],
     )
 
 
