@@ -85,9 +85,7 @@ def estimated(opening: Opening, models: ModelsConfig, *, corpus: int | None = No
         prompt = _FRAME + Span(schema, schema) + Span(question, question) + step.holds
         tokens += step.calls * (prompt + step.reply)
         costs = [
-            cost_usd(
-                models.prices.get(step.model), input_tokens=round(prompt_tokens), output_tokens=round(reply_tokens)
-            )
+            cost_usd(models.prices.get(step.model), input_tokens=prompt_tokens, output_tokens=reply_tokens)
             for prompt_tokens, reply_tokens in zip(prompt, step.reply, strict=True)
         ]
         usd = None if usd is None or None in costs else usd + step.calls * Span(*(cost or 0.0 for cost in costs))

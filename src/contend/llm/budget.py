@@ -164,7 +164,7 @@ def _needed(reservation: Reservation, name: Limit) -> float:
             return 0.0
 
 
-def cost_usd(price: ModelPrice | None, *, input_tokens: int, output_tokens: int) -> float | None:
+def cost_usd(price: ModelPrice | None, *, input_tokens: float, output_tokens: float) -> float | None:
     """What that many tokens cost, in US dollars; None without a price."""
     if price is None:
         return None
