@@ -6,8 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from langchain_core.exceptions import (
+    ContextOverflowError,
+    ModelAPIError,
+    ModelAuthenticationError,
+    ModelRateLimitError,
+)
+from langchain_core.language_models import FakeListChatModel
 
-from contend.errors import InputError
+from contend.errors import InputError, ModelError
+from contend.llm.endpoint import Turn
+from contend.llm.langchain_endpoint import LangChainEndpoint
 from fakes.contests import Contest, write_workspace
 from fakes.model_lists import endpoint
 from fakes.terminal import Terminal
@@ -237,3 +246,44 @@ async def test_a_failure_of_a_langchain_model_is_one_line_that_names_it_and_show
     reason = outcome.summary.team_statuses[0].error_message or ""
     assert "model 'odd-1' of my_models:chat failed (OpenAIPermissionDeniedError" in reason
     assert KEY not in reason
+
+
+class VendorError(Exception):
+    """A vendor's own error, as most packages raise it."""
+
+    def __init__(self, status_code: int) -> None:
+        super().__init__("refused")
+        self.status_code = status_code
+
+
+class Failing(FakeListChatModel):
+    error: Exception
+
+    def _call(self, *_: object, **__: object) -> str:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "is_worth_again"),
+    [
+        (ModelRateLimitError("slow down"), True),
+        (ModelAPIError("down"), True),
+        (ModelAuthenticationError("no key"), False),
+        (ContextOverflowError("too long"), False),
+        (ConnectionResetError("gone"), True),
+        (VendorError(503), True),
+        (VendorError(429), True),
+        (VendorError(400), False),
+        (ValueError("no such option"), False),
+    ],
+    ids=repr,
+)
+async def test_whether_again_is_worth_it_is_known_of_langchains_errors_and_of_vendors_own(
+    error: Exception, is_worth_again: bool
+) -> None:
+    endpoint = LangChainEndpoint("mine", lambda _, **__: Failing(responses=[], error=error), remedy="try later")
+
+    with pytest.raises(ModelError) as caught:
+        await endpoint.complete("m", [Turn("user", "Why?")], max_output_tokens=9, response_format={})
+
+    assert caught.value.transient is is_worth_again

@@ -57,7 +57,7 @@ def run_batch(
     settings = load_settings(workspace=workspace, replay=replay)
     questions = read_questions(file, options)
     batch = Batch(questions, _results(file, out), settings, as_json=as_json)
-    return _ended(batch, batch.run(jobs))
+    return _run_to_end(batch, batch.run(jobs))
 
 
 def queue_batch(
@@ -79,7 +79,7 @@ def queue_batch(
     settings = load_settings(workspace=workspace)
     batch = Batch(read_questions(file, options), _results(file, out), settings, as_json=as_json, queued=True)
     held = settings.server_token
-    return _ended(batch, batch.run_on(ResearchServer(url, token or (held.get_secret_value() if held else ""))))
+    return _run_to_end(batch, batch.run_on(ResearchServer(url, token or (held.get_secret_value() if held else ""))))
 
 
 def _results(file: Path, out: Path | None) -> "Results":
@@ -88,7 +88,7 @@ def _results(file: Path, out: Path | None) -> "Results":
     return results
 
 
-def _ended(batch: "Batch", work: Coroutine[Any, Any, bool]) -> int:
+def _run_to_end(batch: "Batch", work: Coroutine[Any, Any, bool]) -> int:
     """Work on a batch and tell of its end; the exit code."""
     with batch.view() as view:
         at_once = view.stop if view else lambda: None
@@ -179,7 +179,7 @@ class Batch:
             await services.aclose()
         return True
 
-    async def run_on(self, server: "ResearchServer") -> bool:
+    async def run_on(self, server: ResearchServer) -> bool:
         """Queue what has no result yet, and wait for the results.
 
         Raises:
@@ -193,7 +193,7 @@ class Batch:
             async for question, result in server.results(questions):
                 if result["status"] in TERMINAL:
                     self.results.add(result)
-                self._ended(question, result, waits=result["status"] == "waiting")
+                self._end(question, result, waits=result["status"] == "waiting")
         return True
 
     @asynccontextmanager
@@ -212,14 +212,14 @@ class Batch:
                 outcome = await _outcome(services, question, partial(self._show, question))
             except (ContendError, OSError) as error:
                 reason = system_fault(error) if isinstance(error, OSError) else str(error)
-                self._ended(question, {"status": "not run", "message": reason})
+                self._end(question, {"status": "not run", "message": reason})
                 continue
             finally:
                 del self.boards[question]
             result = _result(question, outcome)
             if outcome.status in TERMINAL and not outcome.questions:
                 self.results.add(result)
-            self._ended(question, result, waits=bool(outcome.questions))
+            self._end(question, result, waits=bool(outcome.questions))
 
     def _show(self, question: Question, event: AnyEvent) -> None:
         if not isinstance(event, Detail):
@@ -228,7 +228,7 @@ class Batch:
             say_json(event.model_dump(mode="json"), indent=None)
             sys.stdout.flush()
 
-    def _ended(self, question: Question, result: Mapping[str, Any], *, waits: bool = False) -> None:
+    def _end(self, question: Question, result: Mapping[str, Any], *, waits: bool = False) -> None:
         self.statuses[question.thread] = "waiting" if waits else result["status"]
         if self.as_json:
             say_json({"type": "result", "id": question.id, "thread": question.thread, **result}, indent=None)
