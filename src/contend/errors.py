@@ -4,6 +4,7 @@
   + InputError            (the caller's mistake: exit 2, nothing spent, nothing written)
     + PromptError         (a template does not render)
     + UnknownThread       (no run under that thread id)
+    + UnknownLesson       (no playbook, version or lesson of that name)
     + ThreadBusy          (another process holds the thread's lease; try again when it ends)
     + SeveralQuestions    (an answer that fits one question came without its name while several are open)
     + RunChanged          (config, prompts or teams differ from those the run began with)
@@ -19,6 +20,7 @@
     + StoreLocked         (another process holds it; names its PID where known)
     + StoreUnwritable     (the disk is full, read-only or forbids it; the run stands at its last saved step)
     + PlaybookDamaged     (names the file and the last good version)
+    + PlaybookChanged     (another version was saved since the caller read it)
 
 Each message is one line that names what, where and the remedy.
 """
@@ -54,6 +56,10 @@ class PromptError(InputError):
 
 class UnknownThread(InputError):  # noqa: N818 - named by what the caller meets
     """No run is known under this thread id."""
+
+
+class UnknownLesson(InputError):  # noqa: N818 - named by what the caller meets
+    """No playbook, version of one, or lesson in it is known by this name."""
 
 
 class ThreadBusy(InputError):  # noqa: N818 - named by what the caller meets
@@ -130,6 +136,10 @@ class StoreUnwritable(StoreError):  # noqa: N818 - named by what the caller meet
 
 class PlaybookDamaged(StoreError):  # noqa: N818 - named by what the caller meets
     """A playbook file cannot be read; the message names it and the last good version."""
+
+
+class PlaybookChanged(StoreError):  # noqa: N818 - named by what the caller meets
+    """Another version of the playbook was saved since the caller read it; nothing was written."""
 
 
 def revived(text: str) -> Exception:

@@ -12,7 +12,7 @@ from schemathesis.specs.openapi.checks import (
 
 from fakes.api_client import Api
 
-OURS = "^/(research|leaderboard|playbooks|health)"
+OURS = "^/(research|leaderboard|standings|playbooks|health)"
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
 

@@ -14,7 +14,7 @@ from filelock import FileLock
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contend.errors import InputError, PlaybookDamaged, StoreError, StoreLocked
+from contend.errors import InputError, PlaybookChanged, PlaybookDamaged, StoreLocked, UnknownLesson
 from contend.models.playbook import Bullet, DeltaContextItem, Playbook, Skipped
 from contend.stores.playbooks import Change, Curated, PlaybookStore
 
@@ -117,7 +117,7 @@ async def test_what_was_saved_loads_again(store: PlaybookStore) -> None:
 async def test_saving_over_a_version_one_has_not_seen_is_refused(store: PlaybookStore) -> None:
     await store.save(Playbook(dataset="d", bullets=[_bullet("b-1")]))
 
-    with pytest.raises(StoreError, match="is at version 1, not 0: load it again"):
+    with pytest.raises(PlaybookChanged, match="is at version 1, not 0"):
         await store.save(Playbook(dataset="d", bullets=[_bullet("b-2")]))
 
     assert _ids(await store.load("d")) == {"b-1"}
@@ -166,7 +166,7 @@ async def test_every_version_can_be_loaded(store: PlaybookStore) -> None:
         {"b-1", "b-2"},
         {"b-2", "b-3"},
     ]
-    with pytest.raises(InputError, match="no version 3: see `contend playbook history d`"):
+    with pytest.raises(UnknownLesson, match="playbook 'd' has no version 3: its history lists"):
         await store.load("d", version=3)
 
 

@@ -8,7 +8,6 @@ from pydantic import ConfigDict, Field
 from contend.approval import Question
 from contend.models.evaluation import MetricScore
 from contend.models.options import RunOptions
-from contend.models.playbook import PlaybookVersion
 from contend.models.record import Identifier, QuestionText, Record, Score, UtcDatetime, utc_now
 from contend.models.research import SearchResult
 from contend.models.round import ExitReason, LeaderboardEntry
@@ -75,14 +74,14 @@ _STATUS: dict[RunStatus, ResearchStatus] = {
 _WHOLE = Annotated[int, Field(ge=0)]
 
 
-def _example(**values: Any) -> ConfigDict:  # noqa: ANN401 - any JSON
+def example(**values: Any) -> ConfigDict:  # noqa: ANN401 - any JSON
     return ConfigDict(json_schema_extra={"example": values})
 
 
 class ResearchRequest(Record):
     """A research to start. Another `checkpointer_type` than the server's is refused."""
 
-    model_config = _example(theme="Why do long bridges hum in the wind?", max_iterations=5)
+    model_config = example(theme="Why do long bridges hum in the wind?", max_iterations=5)
 
     theme: QuestionText
     max_iterations: int = Field(default=5, ge=1, le=10)
@@ -104,7 +103,7 @@ class ResearchRequest(Record):
 class ResearchResponse(Record):
     """Where a research stands. A partial run is completed, with what is missing in the message."""
 
-    model_config = _example(
+    model_config = example(
         research_id="0b9f3c6e-4f43-4b2c-9a3a-0f6f2f1f7a55",
         status="started",
         message="the teams are at work",
@@ -144,7 +143,7 @@ class ProgressInfo(Record):
     made so far, as soon as there are some.
     """
 
-    model_config = _example(
+    model_config = example(
         current_iteration=1,
         max_iterations=5,
         current_node="writer",
@@ -165,7 +164,7 @@ class ProgressInfo(Record):
 class ResearchStatistics(Record):
     """What a research came to. Whole numbers, rounded down."""
 
-    model_config = _example(iterations=3, sources_collected=14, processing_time_seconds=95)
+    model_config = example(iterations=3, sources_collected=14, processing_time_seconds=95)
 
     iterations: _WHOLE
     sources_collected: _WHOLE
@@ -189,7 +188,7 @@ class ResearchItem(ResearchResponse):
     is told while the teams are at work.
     """
 
-    model_config = _example(
+    model_config = example(
         research_id="0b9f3c6e-4f43-4b2c-9a3a-0f6f2f1f7a55",
         status="completed",
         message="all teams delivered",
@@ -237,7 +236,7 @@ class ResearchDetails(ResearchItem):
 class Estimate(Record):
     """What a research might cost, at least and at most; nothing was started or spent. `usd` null: no price is known."""
 
-    model_config = _example(
+    model_config = example(
         teams=["scout", "scholar"],
         sources=["tavily", "arxiv"],
         sources_off={"local": "no documents are given"},
@@ -270,7 +269,7 @@ class Answers(Record):
     A decision is "approve", {"type": "edit", "args": {…}} or {"type": "reject", "reason": "…"}.
     """
 
-    model_config = _example(
+    model_config = example(
         decision=None, answers={"scholar": "approve", "scout": {"type": "reject", "reason": "too broad"}}
     )
 
@@ -321,30 +320,10 @@ class ResearchComparison(Record):
     only_second: list[str]
 
 
-class PlaybookItem(Record):
-    """A playbook in the list."""
-
-    dataset: Identifier
-    version: _WHOLE
-    bullets: _WHOLE
-    saved_at: UtcDatetime | None = None
-
-
-class Playbooks(Record):
-    playbooks: list[PlaybookItem]
-
-
-class PlaybookVersions(Record):
-    """Every version of a playbook: its deltas, when, for which run and why; the newest first."""
-
-    dataset: Identifier
-    versions: list[PlaybookVersion]
-
-
 class Health(Record):
     """`teams`: those that may be named; `problems`: what keeps a research with a language model from working."""
 
-    model_config = _example(
+    model_config = example(
         status="ok",
         version="0.1.0",
         checkpointer="sqlite",
@@ -366,7 +345,7 @@ class Health(Record):
 class Problem(Record):
     """What was wrong with a request: one line with field, value and remedy."""
 
-    model_config = _example(detail="theme: String should have at least 1 character", field="theme")
+    model_config = example(detail="theme: String should have at least 1 character", field="theme")
 
     detail: str
     field: str | None = None

@@ -3,37 +3,26 @@
 from importlib.metadata import version
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Request, Response
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Response
+from fastapi.responses import StreamingResponse
 from langgraph_sdk import get_client
-from starlette.exceptions import HTTPException
 
 from contend.agent_server import server_services
-from contend.api import models, results
+from contend.api import models, playbooks, results
 from contend.api.comparison import compared
 from contend.api.live_page import LivePage
 from contend.api.mcp import mcp_app
+from contend.api.problems import BUSY, PROBLEMS, SENT, UNKNOWN, LimitedRoute, add_problems
 from contend.api.requests import AllowedOrigins, RequestGuard
 from contend.api.researches import Researches
 from contend.api.stream import event_stream
 from contend.demo import has_demo
-from contend.errors import ContendError, InputError, RunChanged, StoreError, ThreadBusy, UnknownThread
 from contend.exports import MEDIA, ReportFormat
-from contend.models.playbook import Playbook
 from contend.models.record import IDENTIFIER_RULE
 from contend.report import ReportEvidence
 from contend.settings import Settings
 from contend.standings import Standings, standings
 
-_STATUS: dict[type[ContendError], int] = {
-    UnknownThread: 404,
-    ThreadBusy: 409,
-    RunChanged: 409,
-    InputError: 422,
-    StoreError: 503,
-    ContendError: 500,
-}
 _NUMBER = r"^[0-9]{1,18}$"
 
 
@@ -46,42 +35,24 @@ Live = Annotated[Researches, Depends(researches)]
 ResearchId = Annotated[
     str, Path(description="The research's id: a UUID, or the name of a run's thread.", min_length=1, max_length=64)
 ]
-Dataset = Annotated[str, Path(description=f"A playbook's dataset: {IDENTIFIER_RULE}.", min_length=1, max_length=64)]
-
 DatasetQuery = Annotated[
     str, Query(description=f"The dataset of the runs: {IDENTIFIER_RULE}.", pattern=r"^[A-Za-z0-9_-]{1,64}$")
 ]
 
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
-    code: {"model": models.Problem, "description": said}
-    for code, said in {
-        400: "The body is no JSON.",
-        401: "The server's token is missing.",
-        403: "This server does not answer this caller.",
-        422: "A value is not usable: field, value and remedy in one line.",
-        503: "A store cannot be read or written.",
-    }.items()
-}
-_UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"model": models.Problem, "description": "There is none."}}
-_BUSY: dict[int | str, dict[str, Any]] = {
-    409: {"model": models.Problem, "description": "Its state does not allow it: it is at work, or at its end."},
-    415: {"model": models.Problem, "description": "The body is not sent as application/json."},
-}
 _REPORTS: dict[str, Any] = {media.partition(";")[0]: {"schema": {"type": "string"}} for media in MEDIA.values()} | {
     "application/json": {"schema": {"$ref": "#/components/schemas/ResearchReport"}}
 }
-_SENT: dict[int | str, dict[str, Any]] = {415: _BUSY[415]}
 
-router = APIRouter(responses=_PROBLEMS)
+router = APIRouter(responses=PROBLEMS, route_class=LimitedRoute)
 
 
-@router.post("/research", status_code=202, tags=["research"], responses=_SENT | _BUSY)
+@router.post("/research", status_code=202, tags=["research"], responses=BUSY)
 async def start_research(request: models.ResearchRequest, live: Live) -> models.ResearchResponse:
     """Start a research. It is checked at once, and waits in the server's queue until a worker is free."""
     return await live.start(request)
 
 
-@router.post("/research/dry-run", tags=["research"], responses=_SENT)
+@router.post("/research/dry-run", tags=["research"], responses=SENT)
 async def estimate_research(request: models.ResearchRequest, live: Live) -> models.Estimate:
     """Check a research, and estimate what it might cost. Nothing is started or spent."""
     opening, estimate = await live.dry_run(request)
@@ -115,7 +86,7 @@ async def list_researches(
     return await live.page(search=search, limit=limit, offset=offset)
 
 
-@router.put("/research/{research_id}", status_code=202, tags=["research"], responses=_SENT)
+@router.put("/research/{research_id}", status_code=202, tags=["research"], responses=SENT)
 async def start_research_once(
     research_id: ResearchId, request: models.ResearchRequest, live: Live
 ) -> models.ResearchResponse:
@@ -123,37 +94,37 @@ async def start_research_once(
     return await live.start_once(request, research_id)
 
 
-@router.get("/research/{research_id}", tags=["research"], responses=_UNKNOWN)
+@router.get("/research/{research_id}", tags=["research"], responses=UNKNOWN)
 async def get_research(research_id: ResearchId, live: Live) -> models.ResearchDetails:
     """Where a research stands: teams, ranking, cost, questions."""
     return await live.details(research_id)
 
 
-@router.delete("/research/{research_id}", tags=["research"], responses=_UNKNOWN | _BUSY)
+@router.delete("/research/{research_id}", tags=["research"], responses=UNKNOWN | BUSY)
 async def cancel_research(research_id: ResearchId, live: Live) -> models.ResearchResponse:
     """Stop a research where it is. Nothing that was found is lost, and it can go on."""
     return await live.cancel(research_id)
 
 
-@router.delete("/research/{research_id}/data", status_code=204, tags=["research"], responses=_UNKNOWN | _BUSY)
+@router.delete("/research/{research_id}/data", status_code=204, tags=["research"], responses=UNKNOWN | BUSY)
 async def delete_research(research_id: ResearchId, live: Live) -> None:
     """Delete all that is kept of a research: its state, its rows in the record, its texts, its report."""
     await live.delete(research_id)
 
 
-@router.post("/research/{research_id}/resume", status_code=202, tags=["research"], responses=_UNKNOWN | _BUSY)
+@router.post("/research/{research_id}/resume", status_code=202, tags=["research"], responses=UNKNOWN | BUSY)
 async def resume_research(research_id: ResearchId, live: Live) -> models.ResearchResponse:
     """Go on with a research that was cancelled, or whose process ended. Finished calls are not paid again."""
     return await live.resume(research_id)
 
 
-@router.post("/research/{research_id}/follow-up", status_code=202, tags=["research"], responses=_UNKNOWN | _BUSY)
+@router.post("/research/{research_id}/follow-up", status_code=202, tags=["research"], responses=UNKNOWN | BUSY)
 async def ask_again(research_id: ResearchId, request: models.ResearchRequest, live: Live) -> models.ResearchResponse:
     """Ask a further question on a finished research: a run of its own, which knows the last report."""
     return await live.start(request, research_id=research_id)
 
 
-@router.get("/research/{research_id}/progress", tags=["research"], responses=_UNKNOWN)
+@router.get("/research/{research_id}/progress", tags=["research"], responses=UNKNOWN)
 async def get_progress(research_id: ResearchId, live: Live) -> models.ProgressInfo:
     """Round, loop and node of each team, what is done and to come, the cost so far, and when it may end."""
     return await live.progress(research_id)
@@ -163,7 +134,7 @@ async def get_progress(research_id: ResearchId, live: Live) -> models.ProgressIn
     "/research/{research_id}/events",
     tags=["research"],
     response_class=Response,
-    responses=_UNKNOWN
+    responses=UNKNOWN
     | {
         200: {"description": "Server-sent events.", "content": {"text/event-stream": {"schema": {"type": "string"}}}},
         204: {"description": "The research is at its end, and all of it was told."},
@@ -191,7 +162,7 @@ async def follow_research(
     "/research/{research_id}/documents/{document_id}",
     tags=["research"],
     response_class=Response,
-    responses=_UNKNOWN | {200: {"content": {"text/markdown": {"schema": {"type": "string"}}}}},
+    responses=UNKNOWN | {200: {"content": {"text/markdown": {"schema": {"type": "string"}}}}},
 )
 async def get_document(
     research_id: ResearchId,
@@ -206,7 +177,7 @@ async def get_document(
     "/research/{research_id}/report",
     tags=["research"],
     response_class=Response,
-    responses=_UNKNOWN | {200: {"content": _REPORTS}},
+    responses=UNKNOWN | {200: {"content": _REPORTS}},
 )
 async def get_report(
     research_id: ResearchId,
@@ -221,31 +192,31 @@ async def get_report(
     return Response(content, media_type=MEDIA[kind], headers=headers)
 
 
-@router.get("/research/{research_id}/evidence", tags=["research"], responses=_UNKNOWN)
+@router.get("/research/{research_id}/evidence", tags=["research"], responses=UNKNOWN)
 async def get_evidence(research_id: ResearchId, live: Live) -> ReportEvidence:
     """What each citation of the report rests on: its sentence, the passages, and what is doubtful about it."""
     return await results.evidence(live, research_id)
 
 
-@router.get("/research/{research_id}/statistics", tags=["research"], responses=_UNKNOWN)
+@router.get("/research/{research_id}/statistics", tags=["research"], responses=UNKNOWN)
 async def get_statistics(research_id: ResearchId, live: Live) -> models.ResearchStatistics:
     """Loops, sources, seconds."""
     return await results.statistics(live, research_id)
 
 
-@router.get("/research/{research_id}/questions", tags=["research"], responses=_UNKNOWN)
+@router.get("/research/{research_id}/questions", tags=["research"], responses=UNKNOWN)
 async def get_questions(research_id: ResearchId, live: Live) -> models.Questions:
     """What waits for a person; what stands under `args` may be edited."""
     return models.Questions(questions=(await live.details(research_id)).questions)
 
 
-@router.post("/research/{research_id}/answers", status_code=202, tags=["research"], responses=_UNKNOWN | _BUSY)
+@router.post("/research/{research_id}/answers", status_code=202, tags=["research"], responses=UNKNOWN | BUSY)
 async def answer_questions(research_id: ResearchId, given: models.Answers, live: Live) -> models.ResearchResponse:
     """Approve, edit or reject what waits; the research goes on. Questions that are left out wait on."""
     return await live.answer(research_id, given.decision, given.answers)
 
 
-@router.get("/research/{research_id}/compare/{other_id}", tags=["research"], responses=_UNKNOWN)
+@router.get("/research/{research_id}/compare/{other_id}", tags=["research"], responses=UNKNOWN)
 async def compare_researches(research_id: ResearchId, other_id: ResearchId, live: Live) -> models.ResearchComparison:
     """Two researches side by side."""
     return await compared(live, research_id, other_id)
@@ -257,56 +228,13 @@ async def get_standings(live: Live, dataset: DatasetQuery = "default") -> Standi
     return await standings(live.services.record, dataset)
 
 
-@router.get("/leaderboard", tags=["leaderboard"], responses=_UNKNOWN)
+@router.get("/leaderboard", tags=["leaderboard"], responses=UNKNOWN)
 async def get_leaderboard(
     live: Live,
     research_id: Annotated[str | None, Query(description="Of the newest run if left out.", max_length=64)] = None,
 ) -> models.Leaderboard:
     """Ranking and rounds of a run, with what the judges said."""
     return await results.leaderboard(live, research_id)
-
-
-@router.get("/playbooks", tags=["playbooks"])
-async def list_playbooks(live: Live) -> models.Playbooks:
-    """All playbooks of the workspace."""
-    store = live.services.playbooks
-    found = [(await store.load(dataset), await store.history(dataset)) for dataset in await store.datasets()]
-    return models.Playbooks(
-        playbooks=[
-            models.PlaybookItem(
-                dataset=playbook.dataset,
-                version=playbook.version,
-                bullets=len(playbook.bullets),
-                saved_at=history[-1].saved_at if history else None,
-            )
-            for playbook, history in found
-        ]
-    )
-
-
-@router.get("/playbooks/{dataset}", tags=["playbooks"], responses=_UNKNOWN)
-async def get_playbook(dataset: Dataset, live: Live) -> Playbook:
-    """A playbook as it is."""
-    return await _playbook(live, dataset, None)
-
-
-@router.get("/playbooks/{dataset}/versions", tags=["playbooks"], responses=_UNKNOWN)
-async def list_playbook_versions(dataset: Dataset, live: Live) -> models.PlaybookVersions:
-    """Every version of a playbook, the newest first."""
-    await _playbook(live, dataset, None)
-    history = await live.services.playbooks.history(dataset)
-    return models.PlaybookVersions(dataset=dataset, versions=history[::-1])
-
-
-@router.get("/playbooks/{dataset}/versions/{number}", tags=["playbooks"], responses=_UNKNOWN)
-async def get_playbook_version(
-    dataset: Dataset, number: Annotated[int, Path(ge=1, le=1_000_000)], live: Live
-) -> Playbook:
-    """A playbook as it was in a version."""
-    newest = await _playbook(live, dataset, None)
-    if number > newest.version:
-        raise UnknownThread(f"version {number}: playbook {dataset!r} has versions 1 to {newest.version}")
-    return await _playbook(live, dataset, number)
 
 
 @router.get("/health", tags=["health"])
@@ -325,12 +253,6 @@ async def get_health(live: Live) -> models.Health:
     )
 
 
-async def _playbook(live: Researches, dataset: str, number: int | None) -> Playbook:
-    if dataset not in await live.services.playbooks.datasets():
-        raise UnknownThread(f"playbook {dataset!r}: there is none; see GET /playbooks")
-    return await live.services.playbooks.load(dataset, version=number)
-
-
 def research_app(settings: Settings) -> FastAPI:
     """The routes behind the check of who asks; the Agent Server adds its own."""
     tools, over_mcp = mcp_app()
@@ -344,33 +266,8 @@ def research_app(settings: Settings) -> FastAPI:
     )
     app.add_middleware(RequestGuard, settings=settings, origins=AllowedOrigins.of_server())
     app.include_router(router)
+    app.include_router(playbooks.router)
     app.mount("/app", LivePage())
     app.router.routes.extend(over_mcp.routes)
-    app.add_exception_handler(ContendError, _refused)
-    app.add_exception_handler(RequestValidationError, _not_valid)
-    # The Agent Server's own handler takes its place for all routes.
-    app.exception_handlers.pop(HTTPException, None)
+    add_problems(app)
     return app
-
-
-async def _refused(_: Request, error: Exception) -> Response:
-    kinds = [kind for kind in type(error).__mro__ if kind in _STATUS]
-    return _problem(_STATUS[kinds[0]], str(error))
-
-
-async def _not_valid(_: Request, error: Exception) -> Response:
-    """The first fault in one line, with the field that it is in."""
-    faults = error.errors() if isinstance(error, RequestValidationError) else []
-    fault = faults[0] if faults else {"loc": (), "msg": str(error)}
-    place = [str(part) for part in fault["loc"] if part not in {"body", "query", "path", "header"}]
-    if fault.get("type") == "json_invalid":
-        return _problem(400, f"the body is no JSON: {fault['msg']}")
-    name = ".".join(place)
-    given = repr(fault["input"])[:80] if "input" in fault and name else ""
-    shown = f" (given: {given})" if given and fault.get("type") != "missing" else ""
-    return _problem(422, f"{name or 'request'}: {fault['msg']}{shown}", name or None)
-
-
-def _problem(status: int, detail: str, field: str | None = None) -> Response:
-    problem = models.Problem(detail=detail.encode("utf-8", "replace").decode(), field=field)
-    return JSONResponse(problem.model_dump(mode="json"), status_code=status)

@@ -4,9 +4,7 @@ import asyncio
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
-from uuid import uuid4
 
-from pydantic import ValidationError
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -15,11 +13,11 @@ from contend.cli.screen import advise, plain_table, say, say_json, show
 from contend.cli.text import counted, plain
 from contend.cli.words import tr
 from contend.errors import InputError
-from contend.learning.by_hand import add, checked_by_hand, edit, remove
-from contend.learning.exchange import Format, read_bullets, written
-from contend.models.playbook import Bullet, Playbook, PlaybookVersion, Trial
+from contend.learning.by_hand import HandChange, add, apply_by_hand, edit, imported, remove, restored
+from contend.learning.exchange import Format, written
+from contend.models.playbook import Bullet, Playbook, PlaybookVersion
 from contend.settings import load_settings
-from contend.stores.playbooks import Change, PlaybookStore
+from contend.stores.playbooks import PlaybookStore
 from contend.text import shorten
 
 
@@ -159,7 +157,7 @@ def add_lesson(
         InputError: it holds what no lesson may hold, or the section is none.
     """
     given = _given(content=content, section=section, example=example, always=always)
-    _change(dataset, add([_written(given)]), "added by hand", workspace)
+    _change(dataset, add(given), workspace)
 
 
 def edit_lesson(
@@ -182,9 +180,8 @@ def edit_lesson(
         raise InputError(
             tr("edit: nothing to change: give new words, --section, --example, --always or --where-it-fits")
         )
-    _written({"content": "a lesson", **given})
     [old] = _named(dataset, [bullet_id], workspace)
-    _change(dataset, edit(old.id, given), "edited by hand", workspace, old=old)
+    _change(dataset, edit(old.id, given), workspace, old=old)
 
 
 def remove_lessons(dataset: str, bullet_ids: list[str], *, workspace: Path | None) -> None:
@@ -194,7 +191,7 @@ def remove_lessons(dataset: str, bullet_ids: list[str], *, workspace: Path | Non
         InputError: there is no such bullet.
     """
     gone = [bullet.id for bullet in _named(dataset, bullet_ids, workspace)]
-    _change(dataset, remove(gone), "removed by hand", workspace)
+    _change(dataset, remove(gone), workspace)
 
 
 def restore_lesson(dataset: str, bullet_id: str | None, *, workspace: Path | None) -> None:
@@ -218,8 +215,7 @@ def restore_lesson(dataset: str, bullet_id: str | None, *, workspace: Path | Non
             tr("lesson {id}: {count} such lessons can be restored: name one of {names}",
                id=repr(bullet_id), count=len(found), names=names)
         )  # fmt: skip
-    back = found[0].model_copy(update={"harmful": 0, "trial": Trial(), "removal_reason": ""})
-    _change(dataset, add([back]), "restored by hand", workspace)
+    _change(dataset, restored(found[0]), workspace)
 
 
 def import_lessons(dataset: str, file: Path, *, workspace: Path | None) -> None:
@@ -234,12 +230,11 @@ def import_lessons(dataset: str, file: Path, *, workspace: Path | None) -> None:
         raise InputError(tr("{file}: cannot be read: {why}", file=file, why=error.strerror or error)) from error
     except UnicodeDecodeError as error:
         raise InputError(tr("{file}: not UTF-8 text: save it as UTF-8", file=file)) from error
-    given = read_bullets(text, name=str(file))
-    bullets = [checked_by_hand(bullet) for bullet in given.bullets]
-    if given.left_out:
-        some = plain(", ".join(shorten(repr(each), 60) for each in given.left_out[:3]))
-        say(tr("left out, for it is no lesson: {count} ({some})", count=len(given.left_out), some=some))
-    _change(dataset, add(bullets), f"imported from {file.name}", workspace)
+    by_hand, left_out = imported(text, name=file.name)
+    if left_out:
+        some = plain(", ".join(shorten(repr(each), 60) for each in left_out[:3]))
+        say(tr("left out, for it is no lesson: {count} ({some})", count=len(left_out), some=some))
+    _change(dataset, by_hand, workspace)
 
 
 def export_lessons(dataset: str, kind: Format, *, out: Path | None, workspace: Path | None) -> None:
@@ -259,17 +254,9 @@ def export_lessons(dataset: str, kind: Format, *, out: Path | None, workspace: P
 
 
 def _given(**values: object) -> dict[str, object]:
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _written(given: dict[str, object]) -> Bullet:
-    if not str(given["content"]).strip():
+    if not str(values["content"]).strip():
         raise InputError(tr("the lesson is empty: say when it applies, and what to do then"))
-    try:
-        return checked_by_hand(Bullet.model_validate({"provenance": "by hand", **given}))
-    except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False)[0]
-        raise InputError(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}") from error
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _named(dataset: str, names: Iterable[str], workspace: Path | None) -> list[Bullet]:
@@ -293,10 +280,10 @@ def _one(dataset: str, name: str, bullets: Iterable[Bullet]) -> Bullet:
     )
 
 
-def _change(dataset: str, change: Change, reason: str, workspace: Path | None, *, old: Bullet | None = None) -> None:
+def _change(dataset: str, by_hand: HandChange, workspace: Path | None, *, old: Bullet | None = None) -> None:
     """Save a change and say what came of it; `old`: the bullet that it is about, as it was."""
     store = _store(workspace)
-    result = asyncio.run(store.apply(dataset, str(uuid4()), change, reason=reason))
+    result = asyncio.run(apply_by_hand(store, dataset, by_hand))
     for item in result.delta_items:
         say(f"{item.operation} {item.bullet_id}  {plain(item.content or '')}")
     for skipped in result.skipped:

@@ -1,17 +1,112 @@
-"""What a person does to a playbook: add, edit, remove, restore, import. Each change is a version of its own."""
+"""What a person does to a playbook: add, edit, remove, restore, import. Each change is a version of its own.
 
-from collections.abc import Sequence
+The command line and the HTTP API both change playbooks through here, so that the same holds for a lesson whoever sends
+it: what it may contain, what becomes of its votes, how the history names the change.
+"""
 
-from contend.errors import InputError
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+from uuid import uuid4
+
+from pydantic import ValidationError
+
+from contend.errors import InputError, UnknownLesson
+from contend.learning.exchange import read_bullets
 from contend.learning.nearness import Nearness
 from contend.learning.screening import Sources, refusal
-from contend.models.playbook import Bullet, DeltaContextItem, Playbook, Skipped
+from contend.models.playbook import Bullet, CurationResult, DeltaContextItem, Playbook, Skipped, Trial
 from contend.models.record import utc_now
-from contend.stores.playbooks import Change, Curated
+from contend.stores.playbooks import Change, Curated, PlaybookStore
 
 
-def add(bullets: Sequence[Bullet]) -> Change:
-    """Add bullets; what stands there word for word is skipped, and an id that is taken is replaced."""
+class HandChange(NamedTuple):
+    """A person's change, and how the history names it."""
+
+    change: Change
+    reason: str
+
+
+async def apply_by_hand(
+    store: PlaybookStore, dataset: str, by_hand: HandChange, *, expected: int | None = None
+) -> CurationResult:
+    """Save the change as a version of its own; one that changes nothing makes none.
+
+    Raises:
+        UnknownLesson: the lesson to change is not in the newest version.
+        PlaybookChanged: another version than `expected` is the newest.
+        StoreError: the playbook cannot be read or written.
+    """
+    return await store.apply(dataset, str(uuid4()), by_hand.change, reason=by_hand.reason, expected=expected)
+
+
+def add(given: Mapping[str, object]) -> HandChange:
+    """Add a lesson of a person's own: `content`, and `section`, `example`, `always` where they are given.
+
+    It is active at once.
+
+    Raises:
+        InputError: it is empty, or holds what no lesson may hold.
+    """
+    return HandChange(_adding([_checked_values(given)]), "added by hand")
+
+
+def edit(bullet_id: str, changes: Mapping[str, object]) -> HandChange:
+    """Change a bullet's fields. Other words for the same keep its votes; another meaning begins without any.
+
+    Raises:
+        InputError: the new words are empty, or hold what no lesson may hold.
+    """
+    _checked_values({"content": "a lesson", **changes})
+
+    def change(playbook: Playbook) -> Curated:
+        old = _found(playbook, bullet_id)
+        new = Bullet.model_validate({**old.model_dump(), **changes, "updated_at": utc_now(), "removal_reason": ""})
+        if not Nearness([old]).same(new.content, old.content):
+            votes = {"helpful": 0, "harmful": 0, "helpful_runs": [], "trial": {}}
+            new = Bullet.model_validate({**new.model_dump(), **votes, "searchable_text": new.content})
+        kept = {bullet.id: bullet for bullet in playbook.bullets} | {old.id: new}
+        return _curated(kept, [_item("UPDATE", new)], [], "1 edited")
+
+    return HandChange(change, "edited by hand")
+
+
+def remove(bullet_ids: Sequence[str]) -> HandChange:
+    """Remove bullets; the history keeps them, and `restored` brings them back."""
+
+    def change(playbook: Playbook) -> Curated:
+        gone = [_found(playbook, bullet_id) for bullet_id in bullet_ids]
+        kept = {bullet.id: bullet for bullet in playbook.bullets if bullet not in gone}
+        return _curated(kept, [_item("DELETE", bullet) for bullet in gone], [], f"{len(gone)} removed")
+
+    return HandChange(change, "removed by hand")
+
+
+def restored(bullet: Bullet) -> HandChange:
+    """Bring back a bullet that is gone, with its helpful votes; what spoke against it no longer counts."""
+    back = bullet.model_copy(update={"harmful": 0, "trial": Trial(), "removal_reason": ""})
+    return HandChange(_adding([back]), "restored by hand")
+
+
+class Imported(NamedTuple):
+    """The lessons of a file as one change, and the lines and fields that are none."""
+
+    by_hand: HandChange
+    left_out: list[str]
+
+
+def imported(text: str, *, name: str) -> Imported:
+    """All lessons of a file, or none; `name` is the file's.
+
+    Raises:
+        InputError: it cannot be read, or a lesson holds what none may hold.
+    """
+    given = read_bullets(text, name=name)
+    bullets = [_checked(bullet) for bullet in given.bullets]
+    return Imported(HandChange(_adding(bullets), f"imported from {name}"), given.left_out)
+
+
+def _adding(bullets: Sequence[Bullet]) -> Change:
+    """What stands there word for word is skipped, and an id that is taken is replaced."""
 
     def change(playbook: Playbook) -> Curated:
         kept = {bullet.id: bullet for bullet in playbook.bullets}
@@ -31,38 +126,15 @@ def add(bullets: Sequence[Bullet]) -> Change:
     return change
 
 
-def edit(bullet_id: str, changes: dict[str, object]) -> Change:
-    """Change a bullet's fields. Other words for the same keep its votes; another meaning begins without any."""
-
-    def change(playbook: Playbook) -> Curated:
-        old = _found(playbook, bullet_id)
-        new = Bullet.model_validate({**old.model_dump(), **changes, "updated_at": utc_now(), "removal_reason": ""})
-        if not Nearness([old]).same(new.content, old.content):
-            votes = {"helpful": 0, "harmful": 0, "helpful_runs": [], "trial": {}}
-            new = Bullet.model_validate({**new.model_dump(), **votes, "searchable_text": new.content})
-        kept = {bullet.id: bullet for bullet in playbook.bullets} | {old.id: new}
-        return _curated(kept, [_item("UPDATE", new)], [], "1 edited")
-
-    return change
+def _checked_values(given: Mapping[str, object]) -> Bullet:
+    try:
+        return _checked(Bullet.model_validate({"provenance": "by hand", **given}))
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        raise InputError(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}") from error
 
 
-def remove(bullet_ids: Sequence[str]) -> Change:
-    """Remove bullets; the history keeps them, and `restore` brings them back."""
-
-    def change(playbook: Playbook) -> Curated:
-        gone = [_found(playbook, bullet_id) for bullet_id in bullet_ids]
-        kept = {bullet.id: bullet for bullet in playbook.bullets if bullet not in gone}
-        return _curated(kept, [_item("DELETE", bullet) for bullet in gone], [], f"{len(gone)} removed")
-
-    return change
-
-
-def checked_by_hand(bullet: Bullet) -> Bullet:
-    """A bullet that a person wrote.
-
-    Raises:
-        InputError: it holds a link, a secret, personal data or orders to the model.
-    """
+def _checked(bullet: Bullet) -> Bullet:
     refused = refusal(f"{bullet.lesson}\n{bullet.searchable_text}", Sources(), by_person=True)
     if refused:
         raise InputError(f"the lesson {bullet.content[:80]!r} {refused}: leave that out")
@@ -73,7 +145,10 @@ def _found(playbook: Playbook, bullet_id: str) -> Bullet:
     for bullet in playbook.bullets:
         if bullet.id == bullet_id:
             return bullet
-    raise InputError(f"lesson {bullet_id!r}: it is gone: `contend playbook show {playbook.dataset}` lists the ids")
+    raise UnknownLesson(
+        f"lesson {bullet_id[:80]!r}: it is not in playbook {playbook.dataset!r}, version {playbook.version}: "
+        "see the ids that are there"
+    )
 
 
 def _free(bullet_id: str, kept: dict[str, Bullet]) -> str:

@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 from pydantic import Field, ValidationError
 from pydantic_core import from_json, to_json
 
-from contend.errors import InputError, PlaybookDamaged, StoreError, StoreLocked
+from contend.errors import PlaybookDamaged, StoreError, StoreLocked, UnknownLesson
 from contend.models.playbook import Bullet, CurationResult, Playbook, PlaybookVersion, Skipped
 
 
@@ -131,7 +131,7 @@ class PlaybookFiles:
         """A version made from the history alone.
 
         Raises:
-            InputError: the history does not hold that version.
+            UnknownLesson: the history does not hold that version.
         """
         playbook = Playbook(dataset=self.dataset)
         for line in self.lines():
@@ -139,9 +139,7 @@ class PlaybookFiles:
                 break
             playbook = _next(playbook, line)
         if playbook.version != version:
-            raise InputError(
-                f"playbook {self.dataset!r} has no version {version}: see `contend playbook history {self.dataset}`"
-            )
+            raise UnknownLesson(f"playbook {self.dataset!r} has no version {version}: its history lists those it has")
         return playbook
 
     def commit(self, old: Playbook, line: VersionLine) -> Playbook:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from contend.errors import InputError, PlaybookDamaged, StoreError
+from contend.errors import InputError, PlaybookChanged, PlaybookDamaged
 from contend.models.playbook import (
     Bullet,
     BulletChange,
@@ -50,22 +50,27 @@ class PlaybookStore:
 
         Raises:
             PlaybookDamaged: a file cannot be read; nothing was overwritten.
-            InputError: there is no such version.
+            UnknownLesson: there is no such version.
         """
         files = self._files(dataset)
         return await asyncio.to_thread(files.newest if version is None else lambda: _at(files, version))
 
-    async def apply(self, dataset: str, execution_id: str, change: Change, *, reason: str = "") -> CurationResult:
+    async def apply(
+        self, dataset: str, execution_id: str, change: Change, *, reason: str = "", expected: int | None = None
+    ) -> CurationResult:
         """Change the newest version and save it as the next one, once for each execution.
 
         An execution that was already applied gets its first result back. A change that changes nothing makes no
-        version. `change` runs on a worker thread while the dataset is locked.
+        version. `change` runs on a worker thread while the dataset is locked. `expected`: the version that the caller
+        takes for the newest.
 
         Raises:
+            PlaybookChanged: another version than `expected` is the newest.
             PlaybookDamaged: a file cannot be read; nothing was overwritten.
             StoreError: the disk refused; the old version stands.
         """
-        return await asyncio.to_thread(self._apply, self._files(dataset), execution_id, change, reason)
+        files = self._files(dataset)
+        return await asyncio.to_thread(self._apply, files, execution_id, change, reason=reason, expected=expected)
 
     async def applied(self, dataset: str, execution_id: str) -> CurationResult | None:
         """The result of an execution's curation; None if it was not applied yet."""
@@ -76,7 +81,8 @@ class PlaybookStore:
         """Save what was made of the newest version as the next one.
 
         Raises:
-            StoreError: somebody else saved a version since `playbook` was loaded, or the disk refused.
+            PlaybookChanged: somebody else saved a version since `playbook` was loaded.
+            StoreError: the disk refused.
         """
         return await asyncio.to_thread(self._save, self._files(playbook.dataset), playbook, reason)
 
@@ -95,9 +101,14 @@ class PlaybookStore:
         new = await self.load(dataset, version=to_version)
         return _diff(old, new)
 
-    async def rollback(self, dataset: str, version: int) -> Playbook:
-        """Make a new version with the bullets of an old one. A damaged playbook file is kept as `.damaged.json`."""
-        return await asyncio.to_thread(self._rollback, self._files(dataset), version)
+    async def rollback(self, dataset: str, version: int, *, expected: int | None = None) -> Playbook:
+        """Make a new version with the bullets of an old one. A damaged playbook file is kept as `.damaged.json`.
+
+        Raises:
+            UnknownLesson: there is no such version.
+            PlaybookChanged: another version than `expected` is the newest.
+        """
+        return await asyncio.to_thread(self._rollback, self._files(dataset), version, expected)
 
     async def datasets(self) -> list[str]:
         """Datasets that have a playbook, by name."""
@@ -108,11 +119,14 @@ class PlaybookStore:
             raise InputError(f"dataset {dataset[:80]!r}: {IDENTIFIER_RULE}")
         return PlaybookFiles(self.folder, dataset)
 
-    def _apply(self, files: PlaybookFiles, execution_id: str, change: Change, reason: str) -> CurationResult:
+    def _apply(
+        self, files: PlaybookFiles, execution_id: str, change: Change, *, reason: str, expected: int | None
+    ) -> CurationResult:
         with files.locked(self.lock_seconds):
             if line := files.line_of(execution_id):
                 return line.result(files.dataset)
             playbook = files.newest_recorded()
+            _check_newest(playbook, expected)
             curated = change(playbook)
             line = _line(playbook, curated, execution_id=execution_id, reason=reason)
             if line.changed or line.removed:
@@ -124,13 +138,10 @@ class PlaybookStore:
     def _save(self, files: PlaybookFiles, playbook: Playbook, reason: str) -> Playbook:
         with files.locked(self.lock_seconds):
             newest = files.newest_recorded()
-            if newest.version != playbook.version:
-                raise StoreError(
-                    f"playbook {files.dataset!r} is at version {newest.version}, not {playbook.version}: load it again"
-                )
+            _check_newest(newest, playbook.version)
             return files.commit(newest, _version_of(newest, playbook.bullets, reason))
 
-    def _rollback(self, files: PlaybookFiles, version: int) -> Playbook:
+    def _rollback(self, files: PlaybookFiles, version: int, expected: int | None) -> Playbook:
         with files.locked(self.lock_seconds):
             target = files.rebuilt(version)
             try:
@@ -138,11 +149,20 @@ class PlaybookStore:
             except PlaybookDamaged:
                 files.put_aside()
                 newest = files.newest()
+            _check_newest(newest, expected)
             return files.commit(newest, _version_of(newest, target.bullets, f"rolled back to version {version}"))
 
     def _datasets(self) -> list[str]:
         names = (path.name.split(".")[0] for path in self.folder.glob("*.json*") if _is_playbook(path))
         return sorted(set(names))
+
+
+def _check_newest(newest: Playbook, expected: int | None) -> None:
+    if expected is not None and newest.version != expected:
+        raise PlaybookChanged(
+            f"playbook {newest.dataset!r} is at version {newest.version}, not {expected}: "
+            "somebody changed it since: read it again"
+        )
 
 
 def _is_playbook(path: Path) -> bool:

@@ -1,0 +1,265 @@
+"""The routes of a dataset's playbook: what was learned, each version of it, and what a person changes of it."""
+
+import asyncio
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query, Response
+from pydantic import Field, model_validator
+
+from contend.agent_server import server_services
+from contend.api.models import example
+from contend.api.problems import CHANGED, PROBLEMS, UNKNOWN, LimitedRoute
+from contend.errors import UnknownLesson
+from contend.learning.by_hand import HandChange, add, apply_by_hand, edit, imported, remove, restored
+from contend.learning.exchange import Format, written
+from contend.models.playbook import (
+    GENERAL,
+    Bullet,
+    CurationResult,
+    Playbook,
+    PlaybookDiff,
+    PlaybookVersion,
+    SectionName,
+)
+from contend.models.record import IDENTIFIER_RULE, Identifier, Record, Text, UtcDatetime
+from contend.stores.playbooks import PlaybookStore
+
+_LATEST_VERSION = 2**31
+_MEDIA: dict[Format, str] = {"json": "application/json", "ace": "text/plain", "markdown": "text/markdown"}
+_EXPORTS = {media: {"schema": {"type": "object" if kind == "json" else "string"}} for kind, media in _MEDIA.items()}
+
+
+class PlaybookItem(Record):
+    """A playbook in the list."""
+
+    dataset: Identifier
+    version: int = Field(ge=0)
+    bullets: int = Field(ge=0)
+    saved_at: UtcDatetime | None = None
+
+
+class Playbooks(Record):
+    playbooks: list[PlaybookItem]
+
+
+class PlaybookVersions(Record):
+    """Every version of a playbook: its deltas, when, for which run and why; the newest first."""
+
+    dataset: Identifier
+    versions: list[PlaybookVersion]
+
+
+class RetiredLessons(Record):
+    """Lessons that were in a version and are in the newest no more, as they were last."""
+
+    dataset: Identifier
+    bullets: list[Bullet]
+
+
+LessonText = Annotated[Text, Field(max_length=2000)]
+ExampleText = Annotated[str, Field(max_length=500)]
+
+
+class Lesson(Record):
+    """A lesson of a person's own. `always`: it applies to every question."""
+
+    model_config = example(
+        content="For tide times, trust the harbour's table before any news.",
+        section="searching",
+        example="",
+        always=False,
+    )
+
+    content: LessonText
+    section: SectionName = GENERAL
+    example: ExampleText = ""
+    always: bool = False
+
+
+class LessonChange(Record):
+    """What of a lesson is to change; what is left out stays."""
+
+    model_config = example(content="For tide times, trust the harbour's table of the same year.")
+
+    content: LessonText | None = None
+    section: SectionName | None = None
+    example: ExampleText | None = None
+    always: bool | None = None
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> "LessonChange":
+        if not self.model_dump(exclude_none=True):
+            raise ValueError("nothing to change: give content, section, example or always")
+        return self
+
+
+class LessonFile(Record):
+    """A file's text: JSON, the text of ACE playbooks or a Markdown list. The history shows its `name`."""
+
+    model_config = example(name="lessons.md", text="- For tide times, trust the harbour's table before any news.")
+
+    text: Annotated[str, Field(min_length=1, max_length=2_000_000)]
+    name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]+$")] = "a file"
+
+
+class ImportResult(Record):
+    """What an import did. `left_out`: lines and fields that are no lesson."""
+
+    result: CurationResult
+    left_out: list[str]
+
+
+async def playbook_store() -> PlaybookStore:
+    """Of this process."""
+    return (await server_services()).playbooks
+
+
+Store = Annotated[PlaybookStore, Depends(playbook_store)]
+Dataset = Annotated[str, Path(description=f"A playbook's dataset: {IDENTIFIER_RULE}.", min_length=1, max_length=64)]
+LessonId = Annotated[str, Path(description="A lesson's id.", min_length=1, max_length=64)]
+VersionNumber = Annotated[int, Path(description="A version; 0 is the empty playbook.", ge=0, le=_LATEST_VERSION)]
+KnownVersion = Annotated[
+    int | None,
+    Query(
+        alias="version",
+        description="The version that you take for the newest: where another one is, nothing is changed (409).",
+        ge=0,
+        le=_LATEST_VERSION,
+    ),
+]
+
+router = APIRouter(prefix="/playbooks", tags=["playbooks"], responses=PROBLEMS, route_class=LimitedRoute)
+
+
+@router.get("")
+async def list_playbooks(store: Store) -> Playbooks:
+    """All playbooks of the workspace."""
+    found = [(await store.load(dataset), await store.history(dataset)) for dataset in await store.datasets()]
+    return Playbooks(
+        playbooks=[
+            PlaybookItem(
+                dataset=playbook.dataset,
+                version=playbook.version,
+                bullets=len(playbook.bullets),
+                saved_at=history[-1].saved_at if history else None,
+            )
+            for playbook, history in found
+        ]
+    )
+
+
+@router.get("/{dataset}", responses=UNKNOWN)
+async def get_playbook(dataset: Dataset, store: Store) -> Playbook:
+    """A playbook as it is."""
+    await _check_known(store, dataset)
+    return await store.load(dataset)
+
+
+@router.get("/{dataset}/versions", responses=UNKNOWN)
+async def list_playbook_versions(dataset: Dataset, store: Store) -> PlaybookVersions:
+    """Every version of a playbook, the newest first."""
+    await _check_known(store, dataset)
+    history = await store.history(dataset)
+    return PlaybookVersions(dataset=dataset, versions=history[::-1])
+
+
+@router.get("/{dataset}/versions/{number}", responses=UNKNOWN)
+async def get_playbook_version(dataset: Dataset, number: VersionNumber, store: Store) -> Playbook:
+    """A playbook as it was in a version."""
+    await _check_known(store, dataset)
+    return await store.load(dataset, version=number)
+
+
+@router.post("/{dataset}/versions/{number}/rollback", responses=UNKNOWN | CHANGED)
+async def roll_back_playbook(
+    dataset: Dataset, number: VersionNumber, store: Store, known: KnownVersion = None
+) -> Playbook:
+    """Make the lessons of an old version the newest version, which is undone the same way."""
+    await _check_known(store, dataset)
+    return await store.rollback(dataset, number, expected=known)
+
+
+@router.get("/{dataset}/diff", responses=UNKNOWN)
+async def compare_playbook_versions(
+    dataset: Dataset,
+    first: Annotated[int, Query(description="A version; 0 is the empty playbook.", ge=0, le=_LATEST_VERSION)],
+    store: Store,
+    second: Annotated[int | None, Query(description="Left out: the newest.", ge=0, le=_LATEST_VERSION)] = None,
+) -> PlaybookDiff:
+    """What turns one version of a playbook into another."""
+    await _check_known(store, dataset)
+    return await store.diff(dataset, first, (await store.load(dataset)).version if second is None else second)
+
+
+@router.get("/{dataset}/retired", responses=UNKNOWN)
+async def list_retired_lessons(dataset: Dataset, store: Store) -> RetiredLessons:
+    """The lessons that can be restored."""
+    await _check_known(store, dataset)
+    return RetiredLessons(dataset=dataset, bullets=[*(await store.retired(dataset)).values()])
+
+
+@router.post("/{dataset}/lessons", responses=CHANGED)
+async def add_lesson(dataset: Dataset, given: Lesson, store: Store, known: KnownVersion = None) -> CurationResult:
+    """Add a lesson of your own; it is active at once. One that stands there word for word is skipped."""
+    return await apply_by_hand(store, dataset, add(given.model_dump()), expected=known)
+
+
+@router.patch("/{dataset}/lessons/{lesson_id}", responses=UNKNOWN | CHANGED)
+async def edit_lesson(
+    dataset: Dataset, lesson_id: LessonId, given: LessonChange, store: Store, known: KnownVersion = None
+) -> CurationResult:
+    """Change a lesson. Other words for the same keep its votes; another meaning begins without any."""
+    return await _changed(store, dataset, edit(lesson_id, given.model_dump(exclude_none=True)), known)
+
+
+@router.delete("/{dataset}/lessons/{lesson_id}", responses=UNKNOWN | CHANGED)
+async def retire_lesson(
+    dataset: Dataset, lesson_id: LessonId, store: Store, known: KnownVersion = None
+) -> CurationResult:
+    """Take a lesson out of the playbook; it can be restored."""
+    return await _changed(store, dataset, remove([lesson_id]), known)
+
+
+@router.post("/{dataset}/lessons/{lesson_id}/restore", responses=UNKNOWN | CHANGED)
+async def restore_lesson(
+    dataset: Dataset, lesson_id: LessonId, store: Store, known: KnownVersion = None
+) -> CurationResult:
+    """Bring back a lesson that was retired; what spoke against it no longer counts."""
+    await _check_known(store, dataset)
+    gone = (await store.retired(dataset)).get(lesson_id)
+    if gone is None:
+        raise UnknownLesson(f"lesson {lesson_id!r}: no such one is retired; see GET /playbooks/{dataset}/retired")
+    return await apply_by_hand(store, dataset, restored(gone), expected=known)
+
+
+@router.post("/{dataset}/import", responses=CHANGED)
+async def import_lessons(dataset: Dataset, given: LessonFile, store: Store, known: KnownVersion = None) -> ImportResult:
+    """Add a file's lessons, all or none. Of a lesson the content is enough; what stands there already is skipped."""
+    by_hand, left_out = await asyncio.to_thread(imported, given.text, name=given.name)
+    return ImportResult(result=await apply_by_hand(store, dataset, by_hand, expected=known), left_out=left_out)
+
+
+@router.get(
+    "/{dataset}/export",
+    response_class=Response,
+    responses=UNKNOWN | {200: {"content": _EXPORTS}},
+)
+async def export_lessons(
+    dataset: Dataset,
+    store: Store,
+    kind: Annotated[Format, Query(alias="format", description="json, ace (its text) or markdown.")] = "json",
+) -> Response:
+    """The playbook for another machine or tool; `import` reads each format."""
+    await _check_known(store, dataset)
+    text = await asyncio.to_thread(written, await store.load(dataset), kind)
+    return Response(text, media_type=f"{_MEDIA[kind]}; charset=utf-8")
+
+
+async def _changed(store: PlaybookStore, dataset: str, by_hand: HandChange, known: int | None) -> CurationResult:
+    await _check_known(store, dataset)
+    return await apply_by_hand(store, dataset, by_hand, expected=known)
+
+
+async def _check_known(store: PlaybookStore, dataset: str) -> None:
+    if dataset not in await store.datasets():
+        raise UnknownLesson(f"playbook {dataset!r}: there is none; see GET /playbooks")
