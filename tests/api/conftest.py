@@ -43,6 +43,6 @@ def api(_running: Server, endpoint: Vendors) -> Iterator[Api]:
     endpoint.heal()
     endpoint.calls.clear()
     endpoint.hung.clear()
-    with httpx.Client(base_url=_running.url, timeout=60) as http:
+    with httpx.Client(base_url=_running.url, timeout=240) as http:
         yield Api(_running, http)
     endpoint.heal()

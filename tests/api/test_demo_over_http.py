@@ -16,7 +16,7 @@ def keyless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     (folder / "workspace").mkdir()
     with (
         agent_server(folder / "workspace", started_in=folder) as server,
-        httpx.Client(base_url=server.url, timeout=60) as http,
+        httpx.Client(base_url=server.url, timeout=240) as http,
     ):
         yield Api(server, http)
 

@@ -19,7 +19,7 @@ THEME = "How does resume work after a crash?"
 def _served(workspace: Path, vendors: Vendors) -> Iterator[Api]:
     with (
         agent_server(workspace, OPENAI_BASE_URL=vendors.base_url) as server,
-        httpx.Client(base_url=server.url, timeout=60) as http,
+        httpx.Client(base_url=server.url, timeout=240) as http,
     ):
         yield Api(server, http)
 

@@ -27,7 +27,7 @@ def test_every_route_answers_any_request_as_it_says(api: Api) -> None:
         @given(case=operation.as_strategy())
         @settings(max_examples=8, deadline=None, suppress_health_check=[*HealthCheck], derandomize=True, database=None)
         def tried(case: schemathesis.Case) -> None:
-            case.validate_response(case.call(timeout=20), checks=CHECKS)
+            case.validate_response(case.call(timeout=100), checks=CHECKS)
 
         try:
             tried()

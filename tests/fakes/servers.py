@@ -1,7 +1,6 @@
 """The Agent Server on contend's graphs, as `contend serve` and `langgraph dev` start it."""
 
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -17,9 +16,10 @@ from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
 from fakes.children import MAIN, outside
+from fakes.loopback import free_port
 
 REPOSITORY = Path(__file__).parents[2]
-_MOST_SECONDS = 600
+_MOST_SECONDS = 3600
 _SERVE = f"import signal; signal.alarm({_MOST_SECONDS}); {MAIN}"
 """The alarm outlives the exec by which contend becomes the server."""
 
@@ -80,7 +80,7 @@ class Server:
 def agent_server(
     workspace: Path, *, started_in: Path | None = None, port: int = 0, **variables: str
 ) -> Iterator[Server]:
-    """`contend serve` on the workspace. It ends with the block, and by itself after ten minutes."""
+    """`contend serve` on the workspace. It ends with the block, and by itself after an hour."""
     variables = {"CONTEND_WORKSPACE": str(workspace), **variables}
     with _server(_SERVE, ["serve"], started_in or workspace, workspace, variables, port=port) as server:
         yield server
@@ -128,7 +128,7 @@ def _server(
     port: int = 0,
 ) -> Iterator[Server]:
     log = started_in.with_name(f"{started_in.name}.log")
-    port = port or _free_port()
+    port = port or free_port()
     command = [sys.executable, "-c", code, *arguments, "--port", str(port)]
     with (
         log.open("ab") as said,
@@ -143,12 +143,6 @@ def _server(
                 yield Server(url, workspace, client, server, log)
         finally:
             server.terminate()
-
-
-def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 def wait_for(url: str, server: "subprocess.Popen[bytes]", log: Path) -> None:

@@ -57,5 +57,5 @@ def started(*arguments: str | Path, **environment: str) -> AbstractContextManage
 def said_by(*command: str | Path, **environment: str) -> Said:
     """How a command ended as a child process, and what it wrote."""
     with child_of(command, **environment) as child:
-        out, err = child.communicate(timeout=60)
+        out, err = child.communicate(timeout=240)
     return Said(child.returncode, out, err)

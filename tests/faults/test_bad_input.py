@@ -236,7 +236,7 @@ def test_hostile_words_cannot_steer_the_terminal_through_an_error(terminal: Term
 
 def test_the_real_command_refuses_on_one_line_too(workspace: Path, documents: Path) -> None:
     with started("run", "", "--docs", documents, "--workspace", workspace) as child:
-        out, err = child.communicate(timeout=60)
+        out, err = child.communicate(timeout=240)
 
     assert (child.returncode, out) == (2, "")
     assert err.startswith("error: theme is empty")

@@ -50,7 +50,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
         given = ["demo", "--assume-old=.venv/core", f"BIN={Path(sys.executable).parent}"]
         more = {"CONTEND_MODEL": "gpt-5-mini", "CONTEND_RECORD": str(folder / "new.jsonl"), **keys}
         with child_of([*make, *given], **more) as child:
-            out, err = child.communicate(timeout=120)
+            out, err = child.communicate(timeout=240)
         assert child.returncode == 0, err
         report = (folder / "demo" / "report.md").read_text("utf-8")
         yield Demo(out, report, folder, len(vendors.calls))
@@ -118,7 +118,7 @@ def test_live_says_what_it_may_cost_before_it_asks_the_users_model(tmp_path: Pat
     given = ["--assume-old=.venv/core", f"BIN={Path(sys.executable).parent}"]
 
     with child_of([*make, *given], OPENAI_BASE_URL=vendors.base_url) as child:
-        out, err = child.communicate(timeout=120)
+        out, err = child.communicate(timeout=240)
 
     assert child.returncode in {0, 1}, err
     assert vendors.calls

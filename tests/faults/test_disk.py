@@ -101,7 +101,7 @@ def test_too_little_space_is_refused_before_anything_starts(workspace: Path, doc
     limited = f'ulimit -f 1000; exec "{CONTEND}" "$@"'
 
     with child_of(["bash", "-c", limited, "contend", *asked]) as child:
-        _, said = child.communicate(timeout=60)
+        _, said = child.communicate(timeout=240)
 
     assert child.returncode == 2
     assert "has no 20 MB left" in said
@@ -112,7 +112,7 @@ def test_a_full_device_behind_standard_output_is_named_with_the_way_to_go_on(wor
     asked = ["run", THEME, "--docs", documents, "--source", "local", "--thread", "full", "--workspace", workspace]
 
     with child_of(["bash", "-c", f'exec "{CONTEND}" "$@" >/dev/full', "contend", *asked]) as child:
-        _, said = child.communicate(timeout=60)
+        _, said = child.communicate(timeout=240)
 
     assert child.returncode == 2
     assert "No space left on device" in said

@@ -114,51 +114,49 @@ async def test_a_graph_that_gives_no_report_forfeits_alone_and_says_why(contest:
     assert f"team mine failed: {line}" in outcome.message
 
 
-HANGS = """
+HANG = """
 import asyncio
 from pathlib import Path
 
 
-async def answer(state):
+async def wait(state):
     try:
         await asyncio.sleep(600)
     finally:
         Path({mark!r}).write_text("stopped")
 
 
-agent = one_node(answer)
-"""
-BLOCKS = """
-async def never(state):
+async def block_its_loop(state):
     time.sleep(600)
 
 
+def block_a_thread(state):
+    time.sleep(600)
+
+
+waits, its_loop, a_thread = map(one_node, (wait, block_its_loop, block_a_thread))
+
+
 """
-BLOCKS_A_THREAD = BLOCKS.replace("async ", "")
-BLOCKED = TEAM.replace('"mine"', '"blocked"').replace("my_agent:agent", "my_agent:blocked")
+HANGING = ("waits", "its_loop", "a_thread")
 
 
-async def test_a_graph_that_hangs_is_stopped_at_its_teams_deadline(contest: Contest, tmp_path: Path) -> None:
+def test_graphs_that_hang_or_block_end_at_their_deadline_and_hinder_neither_the_next_one_nor_the_end_of_the_command(
+    contest: Contest, tmp_path: Path
+) -> None:
     mark = tmp_path / "mark"
-    enter(contest.workspace, HANGS.format(mark=str(mark)), others=("alpha",), seconds=25)
-
-    outcome = await contest.run(QUESTION, teams=["alpha", "mine"], max_rounds=1, learn=False)
-
-    assert "team mine timeout: not done within 25 seconds" in outcome.message
-    assert mark.read_text() == "stopped"
-
-
-@pytest.mark.parametrize("code", [BLOCKS, BLOCKS_A_THREAD], ids=["its loop", "a thread"])
-def test_a_graph_that_blocks_stops_neither_the_next_one_nor_the_end_of_the_command(contest: Contest, code: str) -> None:
-    enter(contest.workspace, code + "blocked = one_node(never)\n\n\n" + ANSWERS, others=("blocked",), seconds=25, cap=1)
-    (contest.workspace / "config" / "teams" / "blocked.toml").write_text(BLOCKED, "utf-8")
+    enter(contest.workspace, HANG.format(mark=str(mark)) + ANSWERS, others=HANGING, seconds=25, cap=len(HANGING))
+    for name in HANGING:
+        team = TEAM.replace('"mine"', f'"{name}"').replace("my_agent:agent", f"my_agent:{name}")
+        (contest.workspace / "config" / "teams" / f"{name}.toml").write_text(team, "utf-8")
     asked = ("run", QUESTION, "--docs", contest.documents, "--source", "local", "--rounds", "1", "--no-learn")
 
     with started("--workspace", contest.workspace, *asked, OPENAI_BASE_URL=str(contest.base_url)) as child:
         out, err = child.communicate()
 
     assert child.returncode == 1
-    assert "team blocked timeout: not done within 25 seconds" in out
+    assert "teams waits, its_loop and a_thread timeout: not done within 25 seconds" in out
+    assert mark.read_text() == "stopped"
     assert "Report  contend-results/" in out
     assert err == ""
 

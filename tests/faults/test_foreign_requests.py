@@ -42,7 +42,7 @@ def ask(
 ) -> tuple[int, dict[str, str], str]:
     """Status, headers and body; exactly these headers are sent."""
     host, port = server.url.removeprefix("http://").split(":")
-    connection = http.client.HTTPConnection(host, int(port), timeout=60)
+    connection = http.client.HTTPConnection(host, int(port), timeout=240)
     connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
     for name, value in ({"Host": f"{host}:{port}"} | headers).items():
         connection.putheader(name, value)

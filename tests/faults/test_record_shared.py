@@ -26,7 +26,9 @@ from contend.models.rows import ExecutionRow
 from contend.stores.record import RecordStore
 
 async def write(path, name, count):
-    store = RecordStore(Path(path), lock_seconds=30)
+    store = RecordStore(Path(path), lock_seconds=240)
+    print("ready", flush=True)
+    sys.stdin.readline()
     for number in range(int(count)):
         await store.start_execution(ExecutionRow(execution_id=f"{name}-{number}", thread_id=name, theme="hum"))
     await store.close()
@@ -41,7 +43,7 @@ from contend.models.rows import ExecutionRow
 from contend.stores.record import RecordStore
 
 async def write(path):
-    store = RecordStore(Path(path), lock_seconds=30)
+    store = RecordStore(Path(path), lock_seconds=240)
     for number in range(1_000_000):
         await store.start_execution(ExecutionRow(execution_id="steady", thread_id="steady", theme="hum"))
         if number == 0:
@@ -90,7 +92,7 @@ def execution(execution_id: str = "mine", *, theme: str = "hum") -> ExecutionRow
 
 def start(code: str, *arguments: object) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - code of this test
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603 - code of this test
 
 
 @contextmanager
@@ -126,8 +128,12 @@ def path(tmp_path: Path) -> Path:
 
 
 async def test_two_processes_write_at_once_while_a_third_reads(path: Path) -> None:
-    reader, seen = RecordStore(path, lock_seconds=30), [0]
-    with start(WRITER, path, "one", 400) as one, start(WRITER, path, "two", 400) as two:
+    reader, seen = RecordStore(path, lock_seconds=240), [0]
+    with running(WRITER, path, "one", 400) as one, running(WRITER, path, "two", 400) as two:
+        for writer in (one, two):
+            assert writer.stdin is not None
+            writer.stdin.write("go\n")
+            writer.stdin.flush()
         while one.poll() is None or two.poll() is None:
             seen.append(len(await reader.executions(limit=1000)))
             await asyncio.sleep(0.3)
@@ -154,7 +160,7 @@ async def test_a_record_that_another_process_made_meanwhile_is_not_begun_anew(pa
 
 
 async def test_a_steady_writer_lets_others_in(path: Path) -> None:
-    store = RecordStore(path, lock_seconds=8)
+    store = RecordStore(path, lock_seconds=240)
     with running(STEADY_WRITER, path):
         await store.start_execution(execution())
 
@@ -182,7 +188,7 @@ async def test_waiting_for_a_held_file_does_not_stop_the_event_loop(path: Path) 
 
 
 async def test_a_file_that_is_let_go_in_time_is_written(path: Path) -> None:
-    store = RecordStore(path, lock_seconds=20)
+    store = RecordStore(path, lock_seconds=240)
     with running(HOLDER, path, 1):
         await store.start_execution(execution())
 

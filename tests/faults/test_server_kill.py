@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import pytest
-
 from fakes.contests import Contest, write_workspace
 from fakes.servers import Server, agent_server
 from fakes.traces import asked, record_of, settled
@@ -35,7 +33,6 @@ def wait_for_queue(workspace: Path) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.timeout(180)
 async def test_runs_of_a_killed_server_go_on_in_the_next_one_and_in_the_command_line(
     workspace: Path, tmp_path: Path, documents: Path, vendors: Vendors
 ) -> None:

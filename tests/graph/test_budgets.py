@@ -8,6 +8,7 @@ from contend.app import dry_run
 from contend.errors import InputError
 from contend.models.events import AnyEvent
 from fakes.contests import SMALL_CONTEXT, Contest, write_workspace
+from fakes.now import Now
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
@@ -74,10 +75,14 @@ async def test_a_limit_in_dollars_without_a_price_is_refused_before_anything_is_
 
 
 async def test_minutes_end_a_run_with_the_best_until_then(contest: Contest, vendors: Vendors) -> None:
-    vendors.latency = 0.4
+    now, services = Now(takes=4), contest.services()
+    services.now = now
+    vendors.malform(now.slow, prompt="supervisor/plan")
+    options = contest.options(max_minutes=0.1, min_rounds=10, max_rounds=10, teams=["alpha"])
 
-    outcome = await contest.run(THEME, max_minutes=0.1, min_rounds=10, max_rounds=10, teams=["alpha"])
+    outcome = await contend.run(THEME, options=options, services=services)
 
+    await services.aclose()
     assert outcome.status == "partial"
     assert "max_minutes was reached" in outcome.message
     assert outcome.report is not None

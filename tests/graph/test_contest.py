@@ -17,6 +17,7 @@ from contend.models.research import Found
 from contend.models.rows import ExecutionRow
 from contend.stores.checkpoints import open_checkpointer
 from fakes.contests import Contest, write_workspace
+from fakes.now import Now
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
@@ -75,11 +76,16 @@ async def test_no_team_delivering_means_no_report(contest: Contest, vendors: Ven
 
 
 async def test_a_team_over_its_deadline_is_a_timeout(workspace: Path, documents: Path, vendors: Vendors) -> None:
-    write_workspace(workspace, seconds=5)
-    vendors.hang(model="beta")
+    write_workspace(workspace, seconds=600, cap=1)
+    contest, now = Contest(workspace, documents, vendors.base_url), Now(takes=598)
+    services = contest.services()
+    services.now = now
+    vendors.malform(now.slow, model="beta", prompt="supervisor/plan")
+    vendors.hang(model="beta", prompt="writer/write")  # with two seconds left
 
-    outcome = await Contest(workspace, documents, vendors.base_url).run(THEME)
+    outcome = await contend.run(THEME, options=contest.options(), services=services)
 
+    await services.aclose()
     assert outcome.summary is not None
     assert {team.team_id: team.status for team in outcome.summary.team_statuses} == {
         "alpha": "completed",

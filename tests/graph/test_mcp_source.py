@@ -18,6 +18,7 @@ from contend.settings import load_settings
 from contend.sources.source import Source
 from fakes import mcp_library
 from fakes.contests import Contest, write_workspace
+from fakes.loopback import free_port
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a kill?"
@@ -108,9 +109,7 @@ async def test_a_tool_that_fails_is_one_line_and_leaves_no_process(
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
     """The library, served at an address."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = int(taken.getsockname()[1])
+    port = free_port()
     command = [sys.executable, str(Path(mcp_library.__file__)), str(tmp_path), "http", str(port)]
     with (tmp_path / "log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as server:  # noqa: S603 - ours
         while server.poll() is None:

@@ -95,8 +95,9 @@ async def test_a_run_killed_on_redis_goes_on_in_another_process_to_the_same_resu
     command = [sys.executable, "-c", CHILD, str(Path(__file__).parents[1]), *map(str, arguments)]
     with subprocess.Popen(command) as child:  # noqa: ASYNC220, S603 - code of this test, killed below
         try:
-            await reached(vendors, "evaluator/metric", child.poll)
-            await asyncio.sleep(0.5)
+            while len(vendors.hung) < 2:
+                assert child.poll() is None
+                await asyncio.sleep(0.02)
         finally:
             child.send_signal(signal.SIGKILL)
     vendors.heal()

