@@ -12,6 +12,15 @@ from contend.llm.budget import cost_usd
 from contend.llm.chat import schema_tokens
 from contend.llm.context import profile_of
 from contend.models import replies
+from contend.models.judging_replies import (
+    CitationReply,
+    CriteriaReply,
+    JudgmentReply,
+    MetricReply,
+    PairwiseReply,
+    VerdictsReply,
+)
+from contend.models.learning_replies import CurationReply, ReflectionReply
 from contend.models.options import LENGTH_WORDS, Role, TeamConfig
 from contend.models.replies import Reply
 from contend.preflight import Opening
@@ -122,14 +131,14 @@ class _Plan:
         for team in teams:
             yield from self._of_team(team)
         if self._judged_together:
-            yield _Step(evaluator, replies.CriteriaReply, Span(1, 1), _CRITERIA)
+            yield _Step(evaluator, CriteriaReply, Span(1, 1), _CRITERIA)
         if options.synthesis and len(teams) > 1 and not self._compact(options.models["writer"]):
             yield from self._editing(len(teams))
         pairs = min(MOST_COMPARED, len(teams))
         yield self._pair(Span(0, min(2 if self._likely else 6, 2 * (pairs - 1))))
         if options.learn:
-            yield _Step(options.models["reflector"], replies.ReflectionReply, Span(1, 1), _LESSONS, self._draft)
-            yield _Step(options.models["curator"], replies.CurationReply, Span(1, 2), _LESSONS)
+            yield _Step(options.models["reflector"], ReflectionReply, Span(1, 1), _LESSONS, self._draft)
+            yield _Step(options.models["curator"], CurationReply, Span(1, 2), _LESSONS)
 
     def _of_team(self, team: TeamConfig) -> Iterator[_Step]:
         """Rounds: a plan, a choice, drafts, reviews of all but the last, metrics, the round judge between them."""
@@ -140,9 +149,7 @@ class _Plan:
         rounds, loops = self._rounds, team.max_iterations or self._options.max_iterations
         if team.kind == "graph":  # what its own calls cost, nobody can say before
             yield from self._scoring(rounds)
-            yield _Step(
-                self._options.models["judge"], replies.JudgmentReply, Span(0, rounds.most), _JUDGMENT, self._draft
-            )
+            yield _Step(self._options.models["judge"], JudgmentReply, Span(0, rounds.most), _JUDGMENT, self._draft)
             return
         writer, reviewer, brief = model("writer"), model("reviewer"), Span(0, 500)
         compact, at_work = self._compact(writer), self._at_work(writer)
@@ -160,7 +167,7 @@ class _Plan:
         yield _Step(reviewer, review, reviews, _REVIEW, at_work + self._draft)
         yield from self._scoring(rounds)
         judged = Span(0, rounds.most)
-        yield _Step(self._options.models["judge"], replies.JudgmentReply, judged, _JUDGMENT, brief + self._draft)
+        yield _Step(self._options.models["judge"], JudgmentReply, judged, _JUDGMENT, brief + self._draft)
 
     def _choosing(self, writer: str, reviewer: str) -> Iterator[_Step]:
         """One look at what may speak to AI systems; a choice among passages, where they are more than calls hold."""
@@ -196,14 +203,12 @@ class _Plan:
         shared = [each for each in by_model if each.model is None and self._judged_together]
         if shared:
             repaired = times_asked * Span(1, 1.2)
-            yield _Step(judge, replies.VerdictsReply, repaired, _VERDICTS, at_work + self._draft + _RUBRICS)
+            yield _Step(judge, VerdictsReply, repaired, _VERDICTS, at_work + self._draft + _RUBRICS)
         for metric in by_model:
             if metric not in shared:
-                yield _Step(
-                    metric.model or judge, replies.MetricReply, times_asked, _METRIC, self._draft + Span(0, 500)
-                )
+                yield _Step(metric.model or judge, MetricReply, times_asked, _METRIC, self._draft + Span(0, 500))
         if not shared:
-            yield _Step(judge, replies.CitationReply, Span(0, times.most), _METRIC, at_work)
+            yield _Step(judge, CitationReply, Span(0, times.most), _METRIC, at_work)
 
     def _editing(self, reports: int) -> Iterator[_Step]:
         """The merged report: written, judged as any other, and set beside the best one in both orders."""
@@ -217,7 +222,7 @@ class _Plan:
     def _pair(self, calls: Span) -> _Step:
         passages = self._at_work(self._options.models["evaluator"])
         holds = self._draft * _both(2) + Span(0.1, 0.9) * passages
-        return _Step(self._options.models["evaluator"], replies.PairwiseReply, calls, _JUDGMENT, holds)
+        return _Step(self._options.models["evaluator"], PairwiseReply, calls, _JUDGMENT, holds)
 
     def _at_work(self, model: str) -> Span:
         """Passages of a call: all there are, where they fit."""

@@ -19,8 +19,9 @@ from contend.errors import StoreError
 from contend.llm.budget import Ledger, Limits
 from contend.llm.context import ContextProfile, role_profile
 from contend.llm.model import Answer, Model
+from contend.models.judging_replies import CitationWord
 from contend.models.options import ResolvedOptions, Role, TeamConfig
-from contend.models.replies import CitationWord, InjectionReply
+from contend.models.replies import InjectionReply
 from contend.models.round import Round
 from contend.models.rows import ExecutionRow
 from contend.models.task import TeamStatus

@@ -10,7 +10,8 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from contend.models.evaluation import Criterion
-from contend.models.replies import CriterionVerdict, FixReply
+from contend.models.judging_replies import CriterionVerdict
+from contend.models.replies import FixReply
 from contend.resources import resource
 from contend.services import Services
 from contend.team.graph import build_team_graph

@@ -21,6 +21,7 @@ from contend.learning.reflector import PlayedRound, ReflectorAgent
 from contend.learning.sections import SectionFile
 from contend.learning.selection import select_bullets
 from contend.llm.model import Answer, R, Scope
+from contend.models.learning_replies import CurationReply, LessonPairsReply, ReflectionReply
 from contend.models.playbook import (
     Bullet,
     DeltaContextItem,
@@ -28,7 +29,6 @@ from contend.models.playbook import (
     Playbook,
     ReflectionResult,
 )
-from contend.models.replies import CurationReply, LessonPairsReply, ReflectionReply
 from contend.models.task import CallUsage
 from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, Untrusted, UserPromptBuilder, mark_of
 from contend.stores.documents import DocumentStore

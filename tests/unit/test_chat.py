@@ -21,7 +21,8 @@ from contend.llm.budget import Ledger, Limits
 from contend.llm.chat import ChatModel, schema_text
 from contend.llm.model import Answer, Scope
 from contend.llm.openai_endpoint import OpenAIEndpoint
-from contend.models.replies import MetricReply, PlanReply, ResearchPlanReply, draft_reply
+from contend.models.judging_replies import MetricReply
+from contend.models.replies import PlanReply, ResearchPlanReply, draft_reply
 from contend.prompts import PromptLibrary, mark_of
 from contend.prompts.judging import MetricPrompt
 from contend.prompts.research import PlanPrompt, ShownPassage, WritePrompt

@@ -14,18 +14,10 @@ from contend.llm.budget import Ledger
 from contend.llm.chat import ChatModel
 from contend.llm.model import R, Scope
 from contend.llm.openai_endpoint import OpenAIEndpoint
+from contend.models.judging_replies import JudgmentReply, MetricReply, PairwiseReply
+from contend.models.learning_replies import CurationReply, ReflectionReply
 from contend.models.record import Language
-from contend.models.replies import (
-    CurationReply,
-    JudgmentReply,
-    MetricReply,
-    PairwiseReply,
-    PlanReply,
-    ReflectionReply,
-    Reply,
-    ReviewReply,
-    draft_reply,
-)
+from contend.models.replies import PlanReply, Reply, ReviewReply, draft_reply
 from contend.prompts import PromptLibrary, PromptValues, Untrusted
 from contend.prompts.judging import JudgePrompt, MetricPrompt
 from contend.prompts.research import PlanPrompt

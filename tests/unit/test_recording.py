@@ -10,7 +10,7 @@ import pytest
 from contend.errors import InputError
 from contend.llm.model import Answer, R, Scope
 from contend.llm.recording import LESSON_FIELDS, PASSAGE_FIELDS, Recording, RecordingModel, ReplayModel
-from contend.models import replies
+from contend.models import judging_replies, learning_replies, replies
 from contend.models.task import CallUsage
 from contend.prompts import PromptValues
 from contend.prompts.judging import JudgePrompt
@@ -27,7 +27,13 @@ LINE = (
 
 
 def _lists_of_numbers() -> set[str]:
-    shapes = [each for _, each in inspect.getmembers(replies, inspect.isclass) if issubclass(each, replies.Reply)]
+    modules = (replies, judging_replies, learning_replies)
+    shapes = [
+        each
+        for module in modules
+        for _, each in inspect.getmembers(module, inspect.isclass)
+        if issubclass(each, replies.Reply)
+    ]
     shapes.append(replies.draft_reply(3, 2))
     return {
         name
@@ -121,13 +127,16 @@ async def test_numbers_name_the_same_passages_in_a_replay(
 
 async def test_verdicts_stay_with_their_sentences_in_a_replay(tmp_path: Path) -> None:
     verdicts = [
-        replies.CitationVerdict(number=number, reason="the passage says so", verdict=verdict)
+        judging_replies.CitationVerdict(number=number, reason="the passage says so", verdict=verdict)
         for number, verdict in enumerate(("stated", "contradicted", "absent"), start=1)
     ]
     asked = Scope("run", "evaluator", "en", sentences=("It hums.", "It sings.", "It falls."))
 
     again = await replayed(
-        tmp_path, replies.CitationReply(citations=verdicts), asked, sentences=("It rings.", "It falls.", "It hums.")
+        tmp_path,
+        judging_replies.CitationReply(citations=verdicts),
+        asked,
+        sentences=("It rings.", "It falls.", "It hums."),
     )
 
     assert [(each.number, each.verdict) for each in again.citations] == [(3, "stated"), (2, "absent")]

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from contend.models.evaluation import EvaluationResult, Fix, MetricScore
+from contend.models.judging_replies import JudgmentReply, MetricReply, PairwiseReply
 from contend.models.options import EvaluatorConfig, MetricConfig
-from contend.models.replies import JudgmentReply, MetricReply, PairwiseReply
 from contend.models.round import Judgment
 from contend.team.evaluation import evaluation_of, found_evidence, medians
 

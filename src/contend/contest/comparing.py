@@ -16,9 +16,9 @@ from contend.estimate import MOST_COMPARED
 from contend.langgraph_compat import cause
 from contend.llm.model import Scope
 from contend.models.evaluation import Criterion
+from contend.models.judging_replies import PairwiseReply
 from contend.models.options import ResolvedOptions
 from contend.models.record import Identifier, Record
-from contend.models.replies import PairwiseReply
 from contend.models.task import CallUsage
 from contend.services import Services
 from contend.team.metrics import listed, pair_view

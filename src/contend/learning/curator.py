@@ -15,6 +15,7 @@ from contend.learning.nearness import Nearness
 from contend.learning.screening import Sources
 from contend.learning.sections import SectionFile
 from contend.llm.model import Model, Scope
+from contend.models.learning_replies import MOST_LESSON_PAIRS, CurationReply, LessonPairReply, LessonPairsReply
 from contend.models.playbook import (
     Bullet,
     CurationResult,
@@ -27,7 +28,6 @@ from contend.models.playbook import (
     Skipped,
 )
 from contend.models.record import Language
-from contend.models.replies import MOST_LESSON_PAIRS, CurationReply, LessonPairReply, LessonPairsReply
 from contend.models.task import CallUsage
 from contend.prompts.learning import CuratorPrompt, LessonPair, SameLessonsPrompt, nearest
 from contend.resources import resource

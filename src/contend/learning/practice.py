@@ -20,9 +20,9 @@ from contend.learning.index import lesson_index
 from contend.learning.labels import AnswerForm, Check, Question, check, mcnemar
 from contend.learning.selection import select_bullets
 from contend.llm.model import Model, Scope
+from contend.models.learning_replies import AnswerReply, ExpressionReply, ReflectionReply
 from contend.models.playbook import Bullet, BulletEvaluation, Insight, Playbook, ReflectionResult
 from contend.models.record import Language
-from contend.models.replies import AnswerReply, ExpressionReply, ReflectionReply
 from contend.models.task import CallUsage
 from contend.prompts.learning import AnswerPrompt, ErrorsPrompt, ShownBullet, WrongAnswer
 

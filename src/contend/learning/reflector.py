@@ -8,9 +8,9 @@ from typing import NamedTuple
 from pydantic import Field
 
 from contend.llm.model import Model, Scope
+from contend.models.learning_replies import ReflectionReply
 from contend.models.playbook import Bullet, BulletEvaluation, Insight, ReflectionResult
 from contend.models.record import Identifier, Language, Record, Score
-from contend.models.replies import ReflectionReply
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts.learning import ReflectorPrompt, RoundReflectedOn, ShownBullet

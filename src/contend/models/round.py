@@ -6,8 +6,8 @@ from typing import Any, Literal, Protocol
 from pydantic import ConfigDict, Field, SkipValidation, ValidationInfo, field_validator
 
 from contend.models.evaluation import MetricScore
+from contend.models.judging_replies import CitationWord
 from contend.models.record import Identifier, Record, Score, Text, UtcDatetime, utc_now
-from contend.models.replies import CitationWord
 from contend.models.task import CallUsage, RunUsage
 
 ExitReason = Literal[

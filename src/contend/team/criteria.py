@@ -6,8 +6,8 @@ from contend.errors import ModelError
 from contend.llm.context import role_profile
 from contend.llm.model import Scope
 from contend.models.evaluation import Criterion
+from contend.models.judging_replies import CriteriaReply
 from contend.models.options import MetricConfig, ResolvedOptions
-from contend.models.replies import CriteriaReply
 from contend.models.task import CallUsage
 from contend.prompts.judging import CriteriaPrompt
 from contend.run_context import RunContext

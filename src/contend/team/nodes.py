@@ -11,7 +11,7 @@ from contend.errors import BudgetExhausted, ContendError
 from contend.langgraph_compat import cause
 from contend.models.evaluation import MetricScore
 from contend.models.events import RoundStarted
-from contend.models.replies import JudgmentReply
+from contend.models.judging_replies import JudgmentReply
 from contend.models.round import Judgment, Round, best_round
 from contend.models.task import CallUsage
 from contend.preflight import is_alone

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from contend.models.evaluation import Criterion, Fix, MetricScore
+from contend.models.judging_replies import MOST_CITATIONS, CriterionVerdict, MetricReply, MetricVerdict, VerdictsReply
 from contend.models.options import MetricConfig
 from contend.models.record import Language
-from contend.models.replies import MOST_CITATIONS, CriterionVerdict, FixReply, MetricReply, MetricVerdict, VerdictsReply
+from contend.models.replies import FixReply
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts.judging import DoubtfulCitation, MetricPrompt, VerdictsPrompt
