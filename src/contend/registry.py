@@ -91,22 +91,30 @@ async def call_function(function: Function, *arguments: object, seconds: float) 
 
 def start_function(function: Function, *arguments: object) -> "Future[object]":
     """What a plain or async function will return; its errors come as `FunctionFailed`."""
-    done: Future[object] = Future()
+
+    def work() -> object:
+        try:
+            result = function(*arguments)
+            return asyncio.run(_awaited(result)) if inspect.isawaitable(result) else result
+        except BaseException as error:
+            raise FunctionFailed(f"raised {said_of(error)}", passing=isinstance(error, OSError)) from error
+
+    return on_daemon_thread(work, name="contend-function")
+
+
+def on_daemon_thread(work: Callable[[], T], *, name: str) -> "Future[T]":
+    """What others' code will give, or whatever it raises. A pool's thread would keep the process where it hangs."""
+    done: Future[T] = Future()
     done.set_running_or_notify_cancel()
-    # A daemon: a hanging function would otherwise keep the process from ending.
-    Thread(target=_work, args=(function, arguments, done), daemon=True).start()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - others' code: whatever it raises belongs to who waits
+            done.set_exception(error)
+
+    Thread(target=run, name=name, daemon=True).start()
     return done
-
-
-def _work(function: Function, arguments: tuple[object, ...], done: "Future[object]") -> None:
-    try:
-        result = function(*arguments)
-        if inspect.isawaitable(result):
-            result = asyncio.run(_awaited(result))
-    except BaseException as error:  # noqa: BLE001 - the user's own code: whatever it raises belongs to who waits
-        done.set_exception(FunctionFailed(f"raised {said_of(error)}", passing=isinstance(error, OSError)))
-    else:
-        done.set_result(result)
 
 
 async def _awaited(result: Any) -> object:  # noqa: ANN401 - any awaitable

@@ -7,7 +7,10 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import Context
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
+
+from contend.registry import on_daemon_thread
 
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
@@ -45,16 +48,16 @@ class GraphLoop:
             GraphRaised: whatever the iterator raises.
         """
         there, here = await self._answering(), asyncio.get_running_loop()
-        heard: asyncio.Queue[T | _End] = asyncio.Queue()
+        queue: asyncio.Queue[T | _End] = asyncio.Queue()
 
         def tell(part: T | _End) -> None:
             with suppress(RuntimeError):  # nobody listens any more: the caller's loop is closed
-                here.call_soon_threadsafe(heard.put_nowait, part)
+                here.call_soon_threadsafe(queue.put_nowait, part)
 
         task: Future[asyncio.Task[None]] = Future()
         there.call_soon_threadsafe(lambda: task.set_result(there.create_task(_pumped(parts, tell), context=context)))
         try:
-            while not isinstance(part := await heard.get(), _End):
+            while not isinstance(part := await queue.get(), _End):
                 yield part
             if part.error is not None:
                 raise GraphRaised(part.error) from part.error
@@ -77,11 +80,11 @@ class GraphLoop:
     async def _answering(self) -> asyncio.AbstractEventLoop:
         """The loop, or a new one in place of one that is blocked."""
         if self._loop is not None:
-            here, heard = asyncio.get_running_loop(), asyncio.Event()
-            self._loop.call_soon_threadsafe(here.call_soon_threadsafe, heard.set)
+            here, answer = asyncio.get_running_loop(), asyncio.Event()
+            self._loop.call_soon_threadsafe(here.call_soon_threadsafe, answer.set)
             with suppress(TimeoutError):
                 async with asyncio.timeout(_ANSWER_SECONDS):
-                    await heard.wait()
+                    await answer.wait()
                 return self._loop
             _LOG.warning("a team's graph blocks its event loop: the next graph gets another one")
         self._loop = asyncio.new_event_loop()
@@ -94,17 +97,7 @@ class _DaemonThreads(ThreadPoolExecutor):
     """A thread a call, which keeps no process from ending: a pool's would be waited for, also where they hang."""
 
     def submit(self, fn: Callable[..., T], /, *args: object, **kwargs: object) -> "Future[T]":
-        done: Future[T] = Future()
-        done.set_running_or_notify_cancel()
-        threading.Thread(target=_work, args=(done, fn, args, kwargs), name=_NAME, daemon=True).start()
-        return done
-
-
-def _work(done: "Future[T]", fn: Callable[..., T], args: tuple[object, ...], kwargs: dict[str, object]) -> None:
-    try:
-        done.set_result(fn(*args, **kwargs))
-    except BaseException as error:  # noqa: BLE001 - others' code: whatever it raises belongs to who waits
-        done.set_exception(error)
+        return on_daemon_thread(partial(fn, *args, **kwargs), name=_NAME)
 
 
 async def _pumped(parts: Callable[[], AsyncIterator[T]], tell: Callable[[T | _End], None]) -> None:
