@@ -1,16 +1,16 @@
 """Graphs that somebody else wrote, as teams: loaded, run apart from contend's own, and what came of it as text."""
 
-from contend.graph_teams.graphs import Asked, TeamGraph, TeamGraphs
+from contend.graph_teams.graphs import GraphRequest, TeamGraph, TeamGraphs
 from contend.graph_teams.meter import ModelMeter
 from contend.graph_teams.reply import reply_of, shown_step
-from contend.graph_teams.searching import lent, search_here, search_in_thread
+from contend.graph_teams.searching import lend, search_here, search_in_thread
 
 __all__ = [
-    "Asked",
+    "GraphRequest",
     "ModelMeter",
     "TeamGraph",
     "TeamGraphs",
-    "lent",
+    "lend",
     "reply_of",
     "search_here",
     "search_in_thread",

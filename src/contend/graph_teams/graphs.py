@@ -22,20 +22,20 @@ from langgraph.pregel.protocol import PregelProtocol
 from contend.errors import ContendError, GraphError, InputError
 from contend.graph_teams.loop import GraphLoop, GraphRaised
 from contend.graph_teams.meter import ModelMeter
-from contend.graph_teams.searching import OF_ROUND, Search
+from contend.graph_teams.searching import SEARCH_OF_ROUND, Search
 from contend.models.options import TeamConfig
 from contend.registry import load_attribute, said_of
 
 Part = tuple[str, Any]
 _INTERRUPT = "__interrupt__"
-_ASKED = frozenset({"messages", "theme", "question"})
+_QUESTION_KEYS = frozenset({"messages", "theme", "question"})
 _LOOP = GraphLoop()
 _MOST_STEPS = 100
 _LOADING_SECONDS = 60.0
 _SERVER_SECONDS = 10.0
 
 
-class Asked(NamedTuple):
+class GraphRequest(NamedTuple):
     """What a graph is asked for a round: `message` is all of it, `question` the run's question alone.
 
     `search` is contend's own, for a graph that has `contend.tools.search` among its tools.
@@ -55,7 +55,7 @@ class TeamGraph(Protocol):
     @property
     def counts(self) -> bool: ...
 
-    def stream(self, asked: Asked, meter: ModelMeter) -> AsyncGenerator[Part]:
+    def stream(self, request: GraphRequest, meter: ModelMeter) -> AsyncGenerator[Part]:
         """Its run on a thread of its own: `("updates", …)` after each step and `("values", …)` with its state.
 
         Raises:
@@ -72,26 +72,26 @@ class LocalGraph:
     graph: PregelProtocol[Any, Any, Any, Any]
     counts: bool = True
 
-    async def stream(self, asked: Asked, meter: ModelMeter) -> AsyncGenerator[Part]:
+    async def stream(self, request: GraphRequest, meter: ModelMeter) -> AsyncGenerator[Part]:
         limit = (getattr(self.graph, "config", None) or {}).get("recursion_limit", _MOST_STEPS)
         config: RunnableConfig = {
             "configurable": {"thread_id": str(uuid4())},
             "recursion_limit": limit,
             "callbacks": [meter],
         }
-        given = _given(self.takes, asked, [HumanMessage(asked.message)])
+        graph_input = _input_of(self.takes, request, [HumanMessage(request.message)])
 
         def parts() -> AsyncIterator[Part]:
-            return self.graph.astream(given, config, stream_mode=["updates", "values"])  # type: ignore[return-value]  # two modes give pairs
+            return self.graph.astream(graph_input, config, stream_mode=["updates", "values"])  # type: ignore[return-value]  # two modes give pairs
 
         context = Context()
-        context.run(OF_ROUND.set, asked.search)
+        context.run(SEARCH_OF_ROUND.set, request.search)
         try:
             async with aclosing(_LOOP.stream(parts, context)) as stream:
                 async for part in stream:
                     yield _without_person(part)
         except GraphRaised as raised:
-            raise meter.refused or _said(raised.error, limit) from raised.error
+            raise meter.refused or _error_of(raised.error, limit) from raised.error
 
 
 @dataclass(frozen=True)
@@ -103,15 +103,15 @@ class RemoteTeamGraph:
     key: str | None
     counts: bool = False
 
-    async def stream(self, asked: Asked, meter: ModelMeter) -> AsyncGenerator[Part]:  # noqa: ARG002 - it counts nothing
+    async def stream(self, request: GraphRequest, meter: ModelMeter) -> AsyncGenerator[Part]:  # noqa: ARG002 - it counts nothing
         from langgraph.pregel.remote import RemoteException, RemoteGraph  # noqa: PLC0415 - heavy
 
-        given = _given(self.takes, asked, [{"role": "user", "content": asked.message}])
+        graph_input = _input_of(self.takes, request, [{"role": "user", "content": request.message}])
         async with _client(self.team, self.key) as client:
             graph = RemoteGraph(str(self.team.assistant), client=client)
             thread = str(uuid4())
             config: RunnableConfig = {"configurable": {"thread_id": thread}}
-            parts = graph.astream(given, config, stream_mode=["updates", "values"])
+            parts = graph.astream(graph_input, config, stream_mode=["updates", "values"])
             try:
                 async with aclosing(parts) as stream:  # type: ignore[type-var]  # it is a generator
                     async for mode, data, *_ in stream:
@@ -141,7 +141,7 @@ class TeamGraphs:
         """
         if team.team_id not in self._graphs:
             graph = await (self._local(team, team.graph) if team.graph else self._remote(team))
-            if graph.takes and not graph.takes & _ASKED:
+            if graph.takes and not graph.takes & _QUESTION_KEYS:
                 raise InputError(
                     f"team {team.team_id}: its graph takes {', '.join(sorted(graph.takes))}: it has to take "
                     "`messages`, `question` or `theme`"
@@ -206,16 +206,16 @@ async def _assistant_id(client: Any, name: str) -> str:  # noqa: ANN401 - the SD
     try:
         return str(UUID(name))
     except ValueError:
-        (found, *_) = await client.assistants.search(graph_id=name, limit=1)
-        return str(found["assistant_id"])
+        (assistant, *_) = await client.assistants.search(graph_id=name, limit=1)
+        return str(assistant["assistant_id"])
 
 
 async def _loaded(folder: Path, name: str, where: str) -> tuple[PregelProtocol[Any, Any, Any, Any], frozenset[str]]:
-    found = await asyncio.to_thread(load_attribute, folder, name)
-    if callable(found) and not isinstance(found, PregelProtocol | StateGraph):
-        found = found()
-        found = await found if inspect.isawaitable(found) else found
-    graph = found.compile() if isinstance(found, StateGraph) else found
+    attribute = await asyncio.to_thread(load_attribute, folder, name)
+    if callable(attribute) and not isinstance(attribute, PregelProtocol | StateGraph):
+        attribute = attribute()
+        attribute = await attribute if inspect.isawaitable(attribute) else attribute
+    graph = attribute.compile() if isinstance(attribute, StateGraph) else attribute
     if not isinstance(graph, PregelProtocol):
         kind = type(graph).__name__
         raise InputError(f"{where} is a {kind}: name a LangGraph graph, or a function without arguments that makes one")
@@ -235,8 +235,8 @@ def _keys(schema: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(shape.get("properties") or ())
 
 
-def _given(takes: frozenset[str], asked: Asked, messages: list[Any]) -> dict[str, Any]:
-    values = {"messages": messages, "theme": asked.question, "question": asked.question}
+def _input_of(takes: frozenset[str], request: GraphRequest, messages: list[Any]) -> dict[str, Any]:
+    values = {"messages": messages, "theme": request.question, "question": request.question}
     return {name: value for name, value in values.items() if name in (takes or {"messages"})}
 
 
@@ -247,7 +247,7 @@ def _without_person(part: Part) -> Part:
     return mode, data
 
 
-def _said(error: BaseException, limit: int) -> ContendError:
+def _error_of(error: BaseException, limit: int) -> ContendError:
     if isinstance(error, ContendError):
         return error
     if isinstance(error, GraphRecursionError):

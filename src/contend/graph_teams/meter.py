@@ -27,7 +27,7 @@ _MOST_SECONDS = 60.0
 class _Open(NamedTuple):
     held: Reservation
     model: str
-    said: int
+    input_tokens: int
     began: float
 
 
@@ -67,8 +67,8 @@ class ModelMeter(BaseCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **how: Any,  # noqa: ANN401, ARG002 - LangChain's
     ) -> None:
-        said = sum(estimate_tokens(str(message.text)) for batch in messages for message in batch)
-        self._begin(run_id, _name(serialized, metadata), said)
+        input_tokens = sum(estimate_tokens(str(message.text)) for batch in messages for message in batch)
+        self._begin(run_id, _name(serialized, metadata), input_tokens)
 
     def on_llm_start(
         self,
@@ -97,42 +97,45 @@ class ModelMeter(BaseCallbackHandler):
         for begun in [*self._open.values()]:
             self._ledger.release(begun.held)
 
-    def _begin(self, run_id: UUID, model: str, said: int) -> None:
+    def _begin(self, run_id: UUID, model: str, input_tokens: int) -> None:
         if self._closed:
             raise GraphError("the round is over: no further model call is made")
         price = self._prices.get(model)
         try:
             held = self._on_run(
-                lambda: self._ledger.reserve(input_tokens=said, output_tokens=DEFAULT_OUTPUT_TOKENS, price=price)
+                lambda: self._ledger.reserve(
+                    input_tokens=input_tokens, output_tokens=DEFAULT_OUTPUT_TOKENS, price=price
+                )
             )
         except ContendError as error:
             self.refused = error
             raise
-        self._open[run_id] = _Open(held, model, said, time.monotonic())
+        self._open[run_id] = _Open(held, model, input_tokens, time.monotonic())
 
     def _settle(self, begun: _Open, usage: CallUsage) -> None:
         self._ledger.settle(begun.held, usage)
         self.calls.append(usage)
 
     def _usage(self, begun: _Open, response: LLMResult, run_id: UUID) -> CallUsage:
-        given = [generation for batch in response.generations for generation in batch]
-        counted = [
+        generations = [generation for batch in response.generations for generation in batch]
+        usages = [
             generation.message.usage_metadata
-            for generation in given
+            for generation in generations
             if isinstance(generation, ChatGeneration)
             and isinstance(generation.message, AIMessage)
             and generation.message.usage_metadata
         ]
-        taken = sum(each["input_tokens"] for each in counted) if counted else begun.said
-        said = sum(each["output_tokens"] for each in counted)
-        said = said if counted else sum(estimate_tokens(generation.text) for generation in given)
+        input_tokens = sum(each["input_tokens"] for each in usages) if usages else begun.input_tokens
+        output_tokens = sum(
+            [each["output_tokens"] for each in usages] or [estimate_tokens(each.text) for each in generations]
+        )
         return CallUsage(
             call_key=f"{self._key}/{run_id}",
             role=ROLE,
             model=begun.model,
-            input_tokens=taken,
-            output_tokens=said,
-            cost_usd=cost_usd(self._prices.get(begun.model), input_tokens=taken, output_tokens=said),
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
+            cost_usd=cost_usd(self._prices.get(begun.model), input_tokens=input_tokens, output_tokens=output_tokens),
             milliseconds=round((time.monotonic() - begun.began) * 1000),
         )
 

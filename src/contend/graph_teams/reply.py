@@ -32,7 +32,7 @@ def reply_of(values: object) -> str:
     state = _plain(values)
     if not isinstance(state, Mapping):
         state = {"report": state}
-    texts = [*(_markdown(state.get(key)) for key in _KEYS), _last_said(state.get("messages"))]
+    texts = [*(_markdown(state.get(key)) for key in _KEYS), _last_text(state.get("messages"))]
     if not (text := next(filter(None, texts), "")):
         raise GraphError(_NOTHING)
     return text
@@ -62,9 +62,9 @@ def _markdown(value: object) -> str:
         return next((each.strip() for key in _TEXTS if isinstance(each := record.get(key), str)), "")
 
 
-def _last_said(messages: object) -> str:
-    said = (_text(message) for message in reversed(_list(messages)) if _field(message, "type", "role") in _OF_MODELS)
-    return next(filter(None, said), "")
+def _last_text(messages: object) -> str:
+    texts = (_text(message) for message in reversed(_list(messages)) if _field(message, "type", "role") in _OF_MODELS)
+    return next(filter(None, texts), "")
 
 
 def _text(message: object) -> str:
@@ -90,9 +90,9 @@ def _calls(messages: Sequence[object]) -> Iterator[str]:
 
 def _field(record: object, *names: str) -> Any:  # noqa: ANN401 - of others' records anything
     for name in names:
-        found = record.get(name) if isinstance(record, Mapping) else getattr(record, name, None)
-        if found is not None:
-            return found
+        value = record.get(name) if isinstance(record, Mapping) else getattr(record, name, None)
+        if value is not None:
+            return value
     return None
 
 

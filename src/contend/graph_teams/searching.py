@@ -7,41 +7,41 @@ from contextvars import ContextVar, copy_context
 from typing import Any
 
 Search = Callable[[str], "Future[str]"]
-OF_ROUND: ContextVar[Search] = ContextVar("search_of_round")
+SEARCH_OF_ROUND: ContextVar[Search] = ContextVar("search_of_round")
 _NOWHERE = "This search works only in an agent that contend runs as a team."
 
 
-def lent(search: Callable[[str], Coroutine[Any, Any, str]]) -> Search:
+def lend(search: Callable[[str], Coroutine[Any, Any, str]]) -> Search:
     """A search of the caller's loop and context, for other threads."""
     here, context = asyncio.get_running_loop(), copy_context()
 
-    def asked(query: str) -> "Future[str]":
-        found: Future[str] = Future()
+    def begin_search(query: str) -> "Future[str]":
+        answer: Future[str] = Future()
 
         def begin() -> None:
             here.create_task(search(query), context=context.copy()).add_done_callback(pass_on)
 
         def pass_on(task: "asyncio.Task[str]") -> None:
             if task.cancelled():
-                found.cancel()
+                answer.cancel()
             elif error := task.exception():
-                found.set_exception(error)
+                answer.set_exception(error)
             else:
-                found.set_result(task.result())
+                answer.set_result(task.result())
 
         here.call_soon_threadsafe(begin)
-        return found
+        return answer
 
-    return asked
+    return begin_search
 
 
 async def search_here(query: str) -> str:
     """What the round's sources say on a query."""
-    asked = OF_ROUND.get(None)
-    return _NOWHERE if asked is None else await asyncio.wrap_future(asked(query))
+    round_search = SEARCH_OF_ROUND.get(None)
+    return _NOWHERE if round_search is None else await asyncio.wrap_future(round_search(query))
 
 
 def search_in_thread(query: str) -> str:
     """The same for code that knows no async."""
-    asked = OF_ROUND.get(None)
-    return _NOWHERE if asked is None else asked(query).result()
+    round_search = SEARCH_OF_ROUND.get(None)
+    return _NOWHERE if round_search is None else round_search(query).result()

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from contend.checks.claims import Calibration
 from contend.quotes.units import Unit, said_by
 from contend.retrieval import HybridIndex, StaticEmbedder, default_embedder
-from contend.text import normalized, terms
+from contend.text import clean, normalized, terms, without_item_mark
 
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
-from contend.text import clean, without_item_mark
 
 MOST_QUOTES, MOST_OF_A_LIST, MOST_NEAREST = 5, 10, 3
 _CANDIDATES = 200
@@ -180,7 +179,7 @@ def _of_unit_length(vectors: "Vectors") -> "Vectors":
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _PartWords:
     """One part, against a corpus."""
 
     corpus: _Corpus
@@ -214,7 +213,7 @@ def _answer(part: str, corpus: _Corpus, threshold: float) -> QuotedAnswer:
     words = content_words(part)
     if not corpus.units or not words:
         return QuotedAnswer(part, [], [])
-    part_words = _Asked(corpus, corpus.weights(words), corpus.likeness(words))
+    part_words = _PartWords(corpus, corpus.weights(words), corpus.likeness(words))
     shares = {hit.index: part_words.shares(hit.index) for hit in corpus.index.search(part, _CANDIDATES)}
     order = sorted(shares, key=lambda place: -part_words.coverage(shares[place]))
 
@@ -232,7 +231,7 @@ def _answer(part: str, corpus: _Corpus, threshold: float) -> QuotedAnswer:
     return QuotedAnswer(part, quotes(places[:MOST_QUOTES]), [])
 
 
-def _complete(part_words: _Asked, order: Sequence[int], shares: dict[int, dict[str, float]]) -> list[int]:
+def _complete(part_words: _PartWords, order: Sequence[int], shares: dict[int, dict[str, float]]) -> list[int]:
     """The best unit, and those that say much of what is asked about and is in none before them."""
     had = dict.fromkeys(part_words.weights, 0.0)
     chosen: list[int] = []
@@ -249,7 +248,7 @@ def _gain(shares: dict[str, float], had: dict[str, float]) -> dict[str, float]:
     return {term: max(0.0, share - had[term]) for term, share in shares.items()}
 
 
-def _with_lists(part_words: _Asked, places: Sequence[int]) -> list[int]:
+def _with_lists(part_words: _PartWords, places: Sequence[int]) -> list[int]:
     """The places, and the whole list of each item whose leading line was asked about."""
     places_shown: list[int] = []
     for place in places:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from langgraph.graph import END, START, StateGraph
 
 from contend.errors import DraftError, InputError, SourceError
-from contend.graph_teams import Asked, ModelMeter, TeamGraph, lent, reply_of, shown_step
+from contend.graph_teams import GraphRequest, ModelMeter, TeamGraph, lend, reply_of, shown_step
 from contend.llm.budget import Ledger
 from contend.models.events import StepDone
 from contend.models.options import TeamConfig
@@ -83,9 +83,9 @@ class GraphNodes:
         run.clock.go(team.team_id, state.get("clock"))
         graph, meter = await self.services.graphs.get(team), self._meter(run.ledger, state)
         message = run.render(await self._prompt(state))
-        asked = Asked(message, state["theme"], lent(lambda query: self._searched(state, query)))
+        request = GraphRequest(message, state["theme"], lend(lambda query: self._searched(state, query)))
         try:
-            report = reply_of(await self._last_values(state, graph, asked, meter))
+            report = reply_of(await self._last_values(state, graph, request, meter))
         finally:
             meter.close()
         if len(report) > MOST_CHARACTERS:
@@ -129,10 +129,12 @@ class GraphNodes:
 
         return ModelMeter(ledger, self.services.config.models.prices, key=f"{team_id}/{number}/graph")
 
-    async def _last_values(self, state: GraphState, graph: TeamGraph, asked: Asked, meter: ModelMeter) -> object:
+    async def _last_values(
+        self, state: GraphState, graph: TeamGraph, request: GraphRequest, meter: ModelMeter
+    ) -> object:
         values: object = None
         steps = saved = 0
-        async with aclosing(graph.stream(asked, meter)) as parts:
+        async with aclosing(graph.stream(request, meter)) as parts:
             async for mode, data in parts:
                 new, saved = meter.calls[saved:], len(meter.calls)
                 # Of a process that is killed here, what was spent is known all the same.

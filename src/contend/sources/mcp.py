@@ -108,8 +108,8 @@ class McpTool:
             ):
                 yield streams
             return
-        given = {key: os.environ[key] for key in entry.env}
-        server = StdioServerParameters(command=entry.command, args=entry.args, env=given, cwd=self._folder)
+        environment = {key: os.environ[key] for key in entry.env}
+        server = StdioServerParameters(command=entry.command, args=entry.args, env=environment, cwd=self._folder)
         async with stdio_client(server, errlog=log) as streams:
             yield streams
 
@@ -144,14 +144,14 @@ def _texts(result: "CallToolResult") -> list[str]:
 
 def _parsed(texts: Sequence[str]) -> list[object]:
     """Each text that is JSON; several objects, one a text, are a list of them."""
-    found: list[object] = []
+    replies: list[object] = []
     for text in texts:
         try:
-            found.append(json.loads(text))
+            replies.append(json.loads(text))
         except ValueError:
             continue
-    objects = [each for each in found if isinstance(each, Mapping)]
-    return [*found, objects] if objects else found
+    objects = [each for each in replies if isinstance(each, Mapping)]
+    return [*replies, objects] if objects else replies
 
 
 def _resource(block: object) -> Item | None:
