@@ -1,10 +1,10 @@
 """How many known facts of a folder of documents a plan's searches bring before a model, and at how many tokens.
 
 `python benchmarks/reading.py FOLDER KEY`. KEY is a TOML file, as `reading_fastify.toml` and `reading_npm.toml` beside
-this one: a question, a plan's queries, those of a model that saw what they found and looks for what is missing, and facts, each with the files
-that hold it and the words that stand together in the passage that states it. A fact counts where one passage of one of
-its files holds all of its words. The queries are searched as a team searches them, and what they find is offered as to
-a team's model that chooses.
+this one: a question, a plan's queries, those of a model that saw what they found and looks for what is missing, and
+facts, each with the files that hold it and the words that stand together in the passage that states it. A fact counts
+where one passage of one of its files holds all of its words. The queries are searched as a team searches them, and what
+they find is offered as to a team's model that chooses.
 """
 
 import argparse
