@@ -22,7 +22,7 @@ _PAPER = re.compile(
 )
 T = TypeVar("T")
 _logger = logging.getLogger(__name__)
-_lines: dict[str, Queue] = {}
+_queues: dict[str, Queue] = {}
 
 
 class ArxivSource:
@@ -41,7 +41,7 @@ class ArxivSource:
         self._base_url = checked_address(base_url or ARXIV_URL, "CONTEND_ARXIV_BASE_URL")
         self._deadline = deadline_seconds
         self._interval = interval_seconds
-        self._line = _lines.setdefault(self._base_url, Queue("arxiv"))
+        self._queue = _queues.setdefault(self._base_url, Queue("arxiv"))
         self._answers: SharedAnswers[list[Found]] = SharedAnswers()
         self.left_out = 0
 
@@ -63,7 +63,7 @@ class ArxivSource:
 
     async def in_turn(self, attempt: Callable[[], T]) -> T:
         """What another call to arXiv gives, made on a thread when it is its turn; its errors pass through."""
-        return await self._line.call(
+        return await self._queue.call(
             lambda _: attempt(), interval_seconds=self._interval, deadline_seconds=self._deadline
         )
 
@@ -73,7 +73,7 @@ class ArxivSource:
         return f"{self._base_url}/pdf/{paper[1]}" if paper else None
 
     async def _ask(self, terms: str, limit: int) -> list[Found]:
-        papers = await self._line.call(
+        papers = await self._queue.call(
             partial(self._papers, terms, limit), interval_seconds=self._interval, deadline_seconds=self._deadline
         )
         results = [_as_found(paper, 1 - place / limit) for place, paper in enumerate(papers)]

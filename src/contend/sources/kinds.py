@@ -43,7 +43,7 @@ class FunctionSource:
         self._function = function
         self._interval = interval_seconds
         self._deadline = deadline_seconds
-        self._line = Queue(name)
+        self._queue = Queue(name)
         self._answers: SharedAnswers[list[Found]] = SharedAnswers()
 
     async def check(self) -> str | None:
@@ -62,7 +62,7 @@ class FunctionSource:
         return [*await self._answers.get((plain_query, limit), partial(self._ask, plain_query, limit))]
 
     async def _ask(self, query: str, limit: int) -> list[Found]:
-        items = await self._line.call(
+        items = await self._queue.call(
             partial(self._call, query, limit), interval_seconds=self._interval, deadline_seconds=self._deadline
         )
         if not isinstance(items, list):
