@@ -216,17 +216,22 @@ class Draft(Record):
 
     def without(self, unwanted: Callable[[CitedSentence], bool]) -> "Draft | None":
         """The draft without some statements; None if no part of it is left. An empty part takes from the others."""
-        parts = {
-            name: [each for each in getattr(self, name) if not unwanted(each)]
-            for name in ("summary", "findings", "limits")
-        }
-        sections = [rest for section in self.sections if (rest := _section_without(section, unwanted))]
-        left = [*parts["summary"], *parts["findings"], *(each for section in sections for each in section.statements())]
+        parts = self._parts(lambda each: None if unwanted(each) else each.passages)
+        of_body = [each for section in parts["sections"] for each in section.statements()]
+        left = [*parts["summary"], *parts["findings"], *of_body]
         if not left:
             return None
         filled = {name: parts[name] or left[:1] for name in ("summary", "findings")}
-        body = sections or [Section.model_validate(flat_section(left))]
-        return self.model_copy(update={**filled, "sections": body, "limits": parts["limits"]})
+        body = parts["sections"] or [Section.model_validate(flat_section(left))]
+        return self.model_copy(update={**parts, **filled, "sections": body})
+
+    def with_passages(self, passages_of: Callable[[CitedSentence], list[str]]) -> "Draft":
+        """The draft, each of its statements with other passages."""
+        return self.model_copy(update=self._parts(passages_of))
+
+    def _parts(self, passages_of: "PassagesOf") -> dict[str, Any]:
+        flat = {name: _cited(getattr(self, name), passages_of) for name in ("summary", "findings", "limits")}
+        return {**flat, "sections": [rest for each in self.sections if (rest := _section(each, passages_of))]}
 
     def body(self) -> list[CitedSentence]:
         """All but the limits, which need no source."""
@@ -243,21 +248,37 @@ def statements_of(block: Paragraph | ItemList | Table) -> list[CitedSentence]:
             return [block.statement(row) for row in block.rows]
 
 
-def _section_without(section: Section, unwanted: Callable[[CitedSentence], bool]) -> Section | None:
-    blocks = [rest for block in section.blocks if (rest := _block_without(block, unwanted))]
+PassagesOf = Callable[[CitedSentence], list[str] | None]
+"""The passages that a statement is to have; None for one that is to go."""
+
+
+def _cited(sentences: Sequence[CitedSentence], passages_of: PassagesOf) -> list[CitedSentence]:
+    return [
+        each.model_copy(update={"passages": passages})
+        for each in sentences
+        if (passages := passages_of(each)) is not None
+    ]
+
+
+def _section(section: Section, passages_of: PassagesOf) -> Section | None:
+    blocks = [rest for block in section.blocks if (rest := _block(block, passages_of))]
     return section.model_copy(update={"blocks": blocks}) if blocks else None
 
 
-def _block_without(block: Paragraph | ItemList | Table, unwanted: Callable[[CitedSentence], bool]) -> Block | None:
+def _block(block: Paragraph | ItemList | Table, passages_of: PassagesOf) -> Block | None:
     match block:
         case Paragraph():
-            sentences = [each for each in block.sentences if not unwanted(each)]
+            sentences = _cited(block.sentences, passages_of)
             return Paragraph(sentences=sentences) if sentences else None
         case ItemList():
-            items = [each for each in block.items if not unwanted(each)]
+            items = _cited(block.items, passages_of)
             return ItemList(items=items) if items else None
         case Table():
-            rows = [row for row in block.rows if not unwanted(block.statement(row))]
+            rows = [
+                row.model_copy(update={"passages": passages})
+                for row in block.rows
+                if (passages := passages_of(block.statement(row))) is not None
+            ]
             return Table(columns=block.columns, rows=rows) if rows else None
 
 

@@ -5,7 +5,7 @@ from contend.report.evidence import EVIDENCE_FILE, ReportEvidence, planted_in
 from contend.report.exports import to_bibtex, to_json
 from contend.report.head import ReportHead, head_markdown
 from contend.report.html import markdown_to_html, to_html
-from contend.report.markdown_draft import ReadDraft, read_draft, with_passages
+from contend.report.markdown_draft import ReadDraft, read_draft
 from contend.report.references import Reference, ReferencedText, read_references
 
 __all__ = [
@@ -27,5 +27,4 @@ __all__ = [
     "to_bibtex",
     "to_html",
     "to_json",
-    "with_passages",
 ]

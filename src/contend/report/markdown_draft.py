@@ -1,7 +1,7 @@
 """A report in Markdown that others wrote, as a draft: what each of its sentences cites, by reference."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import NamedTuple
 
@@ -65,33 +65,6 @@ def read_draft(markdown: str) -> ReadDraft:
     reader = _Reader(referenced.entries)
     parts = reader.read(referenced.body)
     return ReadDraft(_whole(reader.title, parts), reader.references)
-
-
-def with_passages(draft: Draft, passages_of: Callable[[CitedSentence], list[str]]) -> Draft:
-    """The draft, each of its statements with other passages."""
-
-    def cited(sentence: CitedSentence) -> CitedSentence:
-        return sentence.model_copy(update={"passages": passages_of(sentence)})
-
-    def block(each: Block) -> Block:
-        match each:
-            case Paragraph():
-                return Paragraph(sentences=[cited(sentence) for sentence in each.sentences])
-            case ItemList():
-                return ItemList(items=[cited(item) for item in each.items])
-            case Table():
-                rows = [row.model_copy(update={"passages": passages_of(each.statement(row))}) for row in each.rows]
-                return Table(columns=each.columns, rows=rows)
-
-    return draft.model_copy(
-        update={
-            **{name: [cited(each) for each in getattr(draft, name)] for name in ("summary", "findings", "limits")},
-            "sections": [
-                section.model_copy(update={"blocks": [block(each) for each in section.blocks]})
-                for section in draft.sections
-            ],
-        }
-    )
 
 
 class _Part(NamedTuple):

@@ -17,7 +17,7 @@ from contend.models.research import CitedSentence, Draft, SearchResult
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts.research import GraphPrompt
-from contend.report import build_report, read_draft, with_passages
+from contend.report import build_report, read_draft
 from contend.research.ask import folders, guard_of, searched_sources, team_of, with_texts
 from contend.research.cited import Cited, retrieved
 from contend.research.evidence import EMPTY, Evidence, EvidencePool
@@ -199,7 +199,7 @@ class GraphNodes:
             document: _evidence(document, each, cited.found[each.key].result)
             for each, document in zip(pieces.values(), ids, strict=True)
         }
-        return with_passages(draft, nearest_to), {**EMPTY, "passages": list(evidence.values())}
+        return draft.with_passages(nearest_to), {**EMPTY, "passages": list(evidence.values())}
 
     async def _submission(self, state: GraphState, draft: Draft, pool: EvidencePool, cited: Cited) -> Submission:
         offered = passages_of(pool, [each["id"] for each in pool["passages"]])
