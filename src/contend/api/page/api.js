@@ -69,6 +69,16 @@ export const api = {
   playbook: (dataset, version) =>
     ask("GET", `playbooks/${id(dataset)}${version === undefined ? "" : `/versions/${version}`}`),
   versions: (dataset) => ask("GET", `playbooks/${id(dataset)}/versions`),
+  retired: (dataset) => ask("GET", `playbooks/${id(dataset)}/retired`),
+  difference: (dataset, first, second) => ask("GET", `playbooks/${id(dataset)}/diff?first=${first}&second=${second}`),
+  // `newest`: the version that the reader sees; the server refuses a change where there is another one since.
+  addLesson: (dataset, lesson, newest) => ask("POST", `playbooks/${id(dataset)}/lessons?version=${newest}`, lesson),
+  editLesson: (dataset, lesson, changes, newest) => ask("PATCH", `playbooks/${id(dataset)}/lessons/${id(lesson)}?version=${newest}`, changes),
+  retireLesson: (dataset, lesson, newest) => ask("DELETE", `playbooks/${id(dataset)}/lessons/${id(lesson)}?version=${newest}`),
+  restoreLesson: (dataset, lesson, newest) => ask("POST", `playbooks/${id(dataset)}/lessons/${id(lesson)}/restore?version=${newest}`),
+  rollBack: (dataset, version, newest) => ask("POST", `playbooks/${id(dataset)}/versions/${version}/rollback?version=${newest}`),
+  importLessons: (dataset, file, newest) => ask("POST", `playbooks/${id(dataset)}/import?version=${newest}`, file),
+  playbookFile: async (dataset, format) => (await send("GET", `playbooks/${id(dataset)}/export?format=${format}`)).blob(),
 };
 
 const RETRY_MILLISECONDS = 2000;

@@ -1,0 +1,169 @@
+"""A person sees in the page what was learned, disagrees, changes it and takes it back."""
+
+import json
+from pathlib import Path
+from uuid import uuid4
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from fakes.servers import Server
+
+PRIMARY = "Search primary sources before opinion pieces."
+HOSTILE = "<img src=x onerror=alert(1)> <b>Name</b> the year of every figure."
+LESSONS = json.dumps(
+    [
+        {"id": "b-1", "section": "searching", "content": PRIMARY, "helpful": 3},
+        {"id": "b-2", "section": "writing", "content": HOSTILE},
+    ]
+)
+
+
+@pytest.fixture
+def dataset(server: Server) -> str:
+    """A playbook of two lessons, at version 1."""
+    name = f"ports-{uuid4().hex[:8]}"
+    taught = httpx.post(f"{server.url}/playbooks/{name}/import", json={"text": LESSONS, "name": "l.json"}, timeout=60)
+    assert taught.status_code == 200, taught.text
+    return name
+
+
+def opened(page: Page, server: Server, dataset: str) -> Page:
+    page.goto(f"{server.url}/app/#/playbook/{dataset}")
+    expect(page.get_by_role("list", name="searching")).to_be_visible()
+    return page
+
+
+def lesson(page: Page, words: str) -> Locator:
+    return page.get_by_role("listitem").filter(has_text=words)
+
+
+def saved(page: Page, version: int) -> None:
+    expect(page.locator("main").get_by_role("status")).to_have_text(f"Saved as version {version}.")
+
+
+def test_a_person_sees_what_was_learned_disagrees_edits_and_undoes(page: Page, server: Server, dataset: str) -> None:
+    opened(page, server, dataset)
+    expect(lesson(page, PRIMARY)).to_contain_text("helpful 3")
+
+    page.get_by_role("button", name=f"Edit: {PRIMARY}").click()
+    page.get_by_label("Lesson").first.fill("Search opinion pieces only.")
+    page.get_by_role("button", name="Save").click()
+    saved(page, 2)
+    changed = page.get_by_role("list", name="searching").get_by_role("listitem")
+    expect(changed).to_contain_text("Search opinion pieces only.")
+    expect(changed).to_contain_text("helpful 0")
+
+    newest = lesson(page, "edited by hand")
+    newest.get_by_text("What changed").click()
+    expect(newest.locator("del").first).to_have_text(PRIMARY)
+    page.get_by_role("button", name="Undo: Version 2").click()
+    saved(page, 3)
+    expect(page.get_by_role("list", name="searching").get_by_role("listitem")).to_contain_text("helpful 3")
+    expect(lesson(page, "rolled back to version 1")).to_be_visible()
+
+
+def test_a_lesson_is_retired_restored_and_one_of_ones_own_added(page: Page, server: Server, dataset: str) -> None:
+    opened(page, server, dataset)
+    page.get_by_role("button", name=f"Retire: {PRIMARY}").click()
+    saved(page, 2)
+    expect(page.get_by_role("list", name="searching")).to_have_count(0)
+
+    page.get_by_text("Retired lessons: 1").click()
+    page.get_by_role("button", name=f"Restore: {PRIMARY}").click()
+    saved(page, 3)
+    expect(page.get_by_role("list", name="searching")).to_contain_text(PRIMARY)
+
+    page.get_by_text("Add a lesson", exact=True).click()
+    form = page.get_by_role("form", name="Add a lesson")
+    form.get_by_label("Lesson").fill("Read https://evil.example first.")
+    form.get_by_role("button", name="Add").click()
+    expect(form.get_by_role("alert")).to_contain_text("holds a link: leave that out")
+    form.get_by_label("Lesson").fill("For tides, trust the table.")
+    form.get_by_label("applies to every question").check()
+    form.get_by_role("button", name="Add").click()
+    saved(page, 4)
+    expect(page.get_by_role("list", name="general")).to_contain_text("applies to every question")
+
+
+def test_by_keys_alone_a_lesson_is_edited_and_the_focus_comes_back(page: Page, server: Server, dataset: str) -> None:
+    opened(page, server, dataset)
+    edit = page.get_by_role("button", name=f"Edit: {PRIMARY}")
+    edit.focus()
+    page.keyboard.press("Enter")
+    page.keyboard.type("Always: ")
+    page.keyboard.press("Escape")
+    expect(edit).to_be_focused()
+
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Lesson").first).to_have_value(PRIMARY)
+    page.keyboard.press("ControlOrMeta+A")
+    page.keyboard.type("Before opinion pieces, search primary sources.")
+    for _ in range(4):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    saved(page, 2)
+    expect(page.get_by_role("button", name="Edit: Before opinion pieces")).to_be_focused()
+
+
+def test_what_somebody_changed_meanwhile_is_told_and_not_lost(page: Page, server: Server, dataset: str) -> None:
+    opened(page, server, dataset)
+    page.get_by_role("button", name=f"Edit: {PRIMARY}").click()
+    page.get_by_label("Lesson").first.fill("Search opinion pieces only.")
+    added = httpx.post(f"{server.url}/playbooks/{dataset}/lessons", json={"content": "Ask early."}, timeout=60)
+    assert added.status_code == 200
+
+    page.get_by_role("button", name="Save").click()
+
+    expect(page.get_by_role("alert")).to_contain_text("is at version 2, not 1: somebody changed it since")
+    expect(page.get_by_label("Lesson").first).to_have_value("Search opinion pieces only.")
+    page.get_by_role("button", name="Show the newest").click()
+    expect(page.get_by_role("list", name="general")).to_contain_text("Ask early.")
+    expect(page.get_by_role("list", name="searching")).to_contain_text(PRIMARY)
+
+
+def test_markup_in_a_lesson_is_text_wherever_it_is_shown(page: Page, server: Server, dataset: str) -> None:
+    opened(page, server, dataset)
+    for each in page.locator("summary").all():
+        each.click()
+    expect(page.locator("ins", has_text=HOSTILE)).to_be_visible()
+    page.get_by_role("button", name="Edit: <img").click()
+    expect(page.get_by_label("Lesson").first).to_have_value(HOSTILE)
+    assert page.locator("main :is(img, b)").count() == 0
+
+
+def test_lessons_leave_as_a_file_and_enter_another_playbook(
+    page: Page, server: Server, dataset: str, tmp_path: Path
+) -> None:
+    opened(page, server, dataset)
+    page.get_by_text("From and to a file").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="markdown", exact=True).click()
+    file = tmp_path / "lessons.md"
+    download.value.save_as(file)
+
+    page.get_by_role("link", name="Playbook").first.click()
+    page.get_by_label("Another playbook").fill(f"{dataset}-2")
+    page.get_by_role("button", name="Open").click()
+    page.get_by_text("From and to a file").click()
+    page.get_by_label("Add the lessons of a file").set_input_files(file)
+    saved(page, 1)
+    expect(page.get_by_role("list", name="searching")).to_contain_text(PRIMARY)
+
+
+def test_on_a_phone_in_japanese_and_dark_a_lesson_is_edited_without_scrolling_sideways(
+    browser: Browser, server: Server, dataset: str
+) -> None:
+    context = browser.new_context(viewport={"width": 400, "height": 800}, locale="ja-JP", color_scheme="dark")
+    page = opened(context.new_page(), server, dataset)
+    page.get_by_role("button", name=f"編集: {PRIMARY}").click()
+    page.get_by_label("教訓").first.fill("意見の前に一次資料を探す。")
+    for each in page.locator("summary").all():
+        each.click()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    page.get_by_role("button", name="保存").click()
+    expect(page.locator("main").get_by_role("status")).to_have_text("第2版として保存しました。")
+    expect(page.get_by_role("list", name="searching")).to_contain_text("意見の前に一次資料を探す。")
+    context.close()
