@@ -92,6 +92,15 @@ def test_each_mark_of_a_pdf_leads_to_its_source_and_nothing_leads_out_but_the_so
     assert b"source-1" in _uncompressed(document)
 
 
+def test_no_line_of_a_pdf_ends_early_where_its_mark_does_not_fit() -> None:
+    findings = [f"{'hum ' * words}{'x' * letters} [1]." for words in (16, 17) for letters in range(1, 14, 2)]
+
+    lines = [line.strip() for line in pdf_text(pdf(page(key_findings=findings))).splitlines()]
+
+    assert "[1]." in lines  # one did not fit
+    assert [line for line in lines if line in {"hum", "hum hum"}] == []
+
+
 def _uncompressed(content: bytes) -> bytes:
     texts = [content]
     for stream in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", content, re.DOTALL):
