@@ -131,6 +131,27 @@ async def test_what_a_revision_does_not_name_stays_word_for_word(
     assert second["sections"][: len(first["sections"])] == first["sections"]
 
 
+async def test_a_revision_sends_of_a_section_only_what_changes(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    vendors.reply(fixes("Say more of teams."), prompt="research/review", times=1)
+    text = {"type": "paragraph", "sentences": [{"keep": "1.1.1"}, _said("Teams search.", 1)]}
+    change = {"number": 1, "section": {"heading": "Overview", "blocks": [text]}}
+    unchanged = {"not_done": [], "summary": None, "findings": None, "limits": None, "lessons": []}
+    vendors.reply(json.dumps({**unchanged, "sections": [change]}), prompt="research/revise", times=1)
+    graph = build_research_graph(services).compile(checkpointer=InMemorySaver(), interrupt_after=["write"])
+    await graph.ainvoke({"theme": THEME}, CONFIG, context=contest.options(max_iterations=2))
+    first = (await graph.aget_state(CONFIG)).values["draft_report"]
+
+    await graph.ainvoke(None, CONFIG)
+
+    second = (await graph.aget_state(CONFIG)).values["draft_report"]
+    kept, added = second["sections"][0]["blocks"][0]["sentences"]
+    assert kept == first["sections"][0]["blocks"][0]["sentences"][0]
+    assert added["text"] == "Teams search."
+    assert second["sections"][1:] == first["sections"][1:]
+
+
 async def test_after_a_search_for_gaps_the_writer_has_the_draft_and_every_passage_it_cites(
     contest: Contest, services: Services, vendors: Vendors
 ) -> None:

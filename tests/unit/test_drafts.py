@@ -17,6 +17,7 @@ from contend.models.research import (
     Section,
     Table,
     TableRow,
+    statements_of,
 )
 from contend.report.build import build_report
 from contend.report.markdown_draft import read_draft
@@ -137,7 +138,7 @@ def test_a_writer_is_told_what_is_wrong_with_its_reply(statement: dict[str, Any]
     reply = ReportReply.model_validate({**REPLY, "summary": [statement]})
 
     assert faults_of_report(reply, 3).startswith(fault)
-    assert faults_of_revision(revision(summary=[statement]), 3, 2).startswith(fault)
+    assert faults_of_revision(revision(summary=[statement]), draft(), 3).startswith(fault)
 
 
 @pytest.mark.parametrize(
@@ -148,9 +149,51 @@ def test_code_judgement_and_open_questions_are_no_faults(statement: dict[str, An
 
 
 def test_a_section_that_the_draft_does_not_have_is_a_fault_of_a_revision() -> None:
-    assert faults_of_revision(revision(sections=[{"number": 7, "section": None}]), 3, 2) == (
+    assert faults_of_revision(revision(sections=[{"number": 7, "section": None}]), draft(), 3) == (
         "the draft has no section 7"
     )
+
+
+def kept(place: str) -> dict[str, str]:
+    return {"keep": place}
+
+
+def revised_section(*blocks: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"number": 1, "section": {"heading": "Causes", "blocks": list(blocks)}}]
+
+
+def test_a_revision_writes_only_what_changes_and_keeps_the_rest_by_its_place() -> None:
+    text = {"type": "paragraph", "sentences": [said("Wind sheds vortices.", 2), kept("1.1.1")]}
+    table = {**TABLE, "rows": [kept("1.2.2"), row("West", "0.3")]}
+
+    after = revised(draft(), revision(sections=revised_section(text, table)), PASSAGES, BULLETS)
+
+    (paragraph, bridges), before = after.sections[0].blocks, draft()
+    assert isinstance(paragraph, Paragraph)
+    assert isinstance(bridges, Table)
+    assert [each.text for each in paragraph.sentences] == ["Wind sheds vortices.", "Vortices are shed."]
+    assert paragraph.sentences[1] == before.sections[0].statements()[0]
+    assert bridges.rows[0] == before.rows()["1.2.2"]
+    assert bridges.rows[1].cells == ["West", "0.3"]
+    assert after.sections[1:] == before.sections[1:]
+
+
+@pytest.mark.parametrize(
+    ("block", "fault"),
+    [
+        ({"type": "paragraph", "sentences": [kept("9.1.1")]}, "the draft has no sentence or item 9.1.1 to keep"),
+        ({"type": "list", "items": [kept("1.2.1")]}, "the draft has no sentence or item 1.2.1 to keep"),
+        ({**TABLE, "rows": [kept("1.1.1")]}, "the draft has no row of 2 cells 1.1.1 to keep"),
+        ({**TABLE, "columns": ["Bridge"], "rows": [kept("1.2.1")]}, "the draft has no row of 1 cells 1.2.1 to keep"),
+    ],
+)
+def test_what_cannot_be_kept_is_a_fault_and_then_leaves_the_section_as_it_was(
+    block: dict[str, Any], fault: str
+) -> None:
+    reply = revision(sections=revised_section(block))
+
+    assert faults_of_revision(reply, draft(), 3) == fault
+    assert revised(draft(), reply, PASSAGES, BULLETS).sections == draft().sections
 
 
 def test_a_table_needs_as_many_cells_as_columns() -> None:
@@ -224,3 +267,44 @@ def test_every_sentence_item_and_cell_of_a_draft_stands_in_its_report(made: Draf
     ]
     for text in [*plain, *cells, *(section.heading for section in made.sections)]:
         assert text in markdown
+
+
+def kept_whole(section: Section, number: int) -> dict[str, Any]:
+    """The section as a reply that keeps each of its statements."""
+    blocks: list[dict[str, Any]] = []
+    for at, block in enumerate(section.blocks, start=1):
+        places = [kept(f"{number}.{at}.{item}") for item in range(1, len(statements_of(block)) + 1)]
+        match block:
+            case Paragraph():
+                blocks.append({"type": "paragraph", "sentences": places})
+            case ItemList():
+                blocks.append({"type": "list", "items": places})
+            case Table():
+                blocks.append({"type": "table", "columns": block.columns, "rows": places})
+    return {"number": number, "section": {"heading": section.heading, "blocks": blocks}}
+
+
+@given(drafts)
+def test_a_revision_that_keeps_every_statement_changes_nothing(made: Draft) -> None:
+    reply = revision(sections=[kept_whole(section, number) for number, section in enumerate(made.sections, start=1)])
+
+    assert faults_of_revision(reply, made, 3) == ""
+    assert revised(made, reply, PASSAGES, BULLETS) == made
+
+
+@given(drafts, st.lists(st.tuples(st.booleans(), words, st.integers(0, 99)), min_size=1, max_size=12))
+def test_what_a_revision_writes_and_keeps_stands_in_its_order_word_for_word(
+    made: Draft, wanted: list[tuple[bool, str, int]]
+) -> None:
+    rows = made.rows()
+    old = [(place, each) for place, each in made.placed() if place not in rows]
+    sentences, expected = [], []
+    for keeps, text, at in wanted:
+        place, before = old[at % len(old)]
+        sentences.append(kept(place) if keeps else said(text, 2))
+        expected.append(before if keeps else CitedSentence(text=text, passages=["p2"]))
+    block = {"type": "list", "items": sentences}
+
+    after = revised(made, revision(sections=revised_section(block)), PASSAGES, BULLETS)
+
+    assert after.sections == [Section(heading="Causes", blocks=[ItemList(items=expected)]), *made.sections[1:]]

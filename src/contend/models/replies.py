@@ -4,6 +4,7 @@ Prompts say what the fields mean; what goes out with them is the shape alone. Ju
 `judging_replies`, those of whoever learns in `learning_replies`.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
@@ -150,19 +151,26 @@ class RowReply(Reply):
     basis: str = Field(max_length=300)
 
 
+Columns = Annotated[list[Annotated[str, Field(max_length=120)]], Field(min_length=1, max_length=8)]
+
+
 class TableReply(Reply):
     """Every row has as many cells as there are columns."""
 
     type: Literal["table"]
-    columns: list[Annotated[str, Field(max_length=120)]] = Field(min_length=1, max_length=8)
+    columns: Columns
     rows: list[RowReply] = Field(min_length=1, max_length=40)
 
     @model_validator(mode="after")
     def _rows_fit(self) -> "TableReply":
-        for number, row in enumerate(self.rows, start=1):
-            if len(row.cells) != len(self.columns):
-                raise ValueError(f"row {number} has {len(row.cells)} cells for {len(self.columns)} columns")
+        _check_cells(self.columns, self.rows)
         return self
+
+
+def _check_cells(columns: Sequence[str], rows: Sequence[Reply]) -> None:
+    for number, row in enumerate(rows, start=1):
+        if isinstance(row, RowReply) and len(row.cells) != len(columns):
+            raise ValueError(f"row {number} has {len(row.cells)} cells for {len(columns)} columns")
 
 
 class SectionReply(Reply):
@@ -226,11 +234,45 @@ class MergeReply(ReportReply):
     taken: list[TakenReply] = Field(max_length=12)
 
 
+class KeptReply(Reply):
+    """A sentence, item or row of the draft that stays word for word, by its place such as `2.1.3`."""
+
+    keep: str = Field(min_length=1, max_length=20)
+
+
+class RevisedParagraph(Reply):
+    type: Literal["paragraph"]
+    sentences: list[StatementReply | KeptReply] = Field(min_length=1, max_length=12)
+
+
+class RevisedList(Reply):
+    type: Literal["list"]
+    items: list[StatementReply | KeptReply] = Field(min_length=1, max_length=30)
+
+
+class RevisedTable(Reply):
+    type: Literal["table"]
+    columns: Columns
+    rows: list[RowReply | KeptReply] = Field(min_length=1, max_length=40)
+
+    @model_validator(mode="after")
+    def _rows_fit(self) -> "RevisedTable":
+        _check_cells(self.columns, self.rows)
+        return self
+
+
+class RevisedSection(Reply):
+    heading: str = Field(min_length=1, max_length=160)
+    blocks: list[Annotated[RevisedParagraph | RevisedList | RevisedTable, Field(discriminator="type")]] = Field(
+        min_length=1, max_length=20
+    )
+
+
 class SectionChange(Reply):
     """A section in its new form. `number` 0: a new one, at the end; `section` None: it goes."""
 
     number: int = Field(ge=0, le=20)
-    section: SectionReply | None
+    section: RevisedSection | None
 
 
 class RevisionReply(Reply):

@@ -5,9 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from contend.models.replies import (
+    KeptReply,
     ListReply,
     ParagraphReply,
     ReportReply,
+    RevisedList,
+    RevisedParagraph,
+    RevisedSection,
+    RevisedTable,
     RevisionReply,
     RowReply,
     SectionDraftReply,
@@ -32,6 +37,12 @@ from contend.text import clean, split_code
 
 _MARK = re.compile(r"\[\^?P?\d{1,3}(?:\s*[,–-]\s*P?\d{1,3})*\]")
 _MOST_FAULTS = 12
+
+AnyBlock = ParagraphReply | ListReply | TableReply | RevisedParagraph | RevisedList | RevisedTable
+Before = Mapping[str, CitedSentence | TableRow]
+"""The statements of the draft that is revised, by their places."""
+
+NOTHING: Before = {}
 _PARTS = {"summary": "Summary", "finding": "Findings", "limit": "Limits"}
 
 
@@ -76,7 +87,7 @@ def revised(
     draft: Draft, reply: RevisionReply, offered: Sequence[Passage], bullets: Sequence[Mapping[str, Any]]
 ) -> Draft:
     """The draft with what the reply changes; all else stays word for word."""
-    ids = [passage.id for passage in offered]
+    ids, before = [passage.id for passage in offered], _statements_of(draft)
     changed = {
         name: _sentences(statements, ids)
         for name in ("summary", "findings", "limits")
@@ -85,7 +96,7 @@ def revised(
     sections: dict[int, Section | None] = dict(enumerate(draft.sections, start=1))
     for change in reply.sections:
         number = change.number if change.number in sections else max(sections, default=0) + 1
-        sections[number] = _section(change.section, ids) if change.section else None
+        sections[number] = (_revised(change.section, ids, before) or sections.get(number)) if change.section else None
     remaining = [section for section in sections.values() if section]
     used = list(dict.fromkeys([*draft.bullets_used, *_used(reply.lessons, bullets)]))
     return draft.model_copy(update={**changed, "sections": remaining or draft.sections, "bullets_used": used})
@@ -100,14 +111,37 @@ def faults_of_report(reply: ReportReply, offered: int, guard: PlantedFilter | No
     return _told(_faults(reply.summary, reply.findings, reply.limits, sections, offered=offered, guard=guard))
 
 
-def faults_of_revision(reply: RevisionReply, offered: int, sections: int, guard: PlantedFilter | None = None) -> str:
-    """As `faults_of_report`; also where it names a section that the draft does not have."""
+def faults_of_revision(reply: RevisionReply, draft: Draft, offered: int, guard: PlantedFilter | None = None) -> str:
+    """As `faults_of_report`; also where it names a section or a statement that the draft does not have."""
     changed = [(change.number, change.section) for change in reply.sections if change.section]
+    before, sections = _statements_of(draft), len(draft.sections)
     lines = [
         *_faults(reply.summary or [], reply.findings or [], reply.limits or [], changed, offered=offered, guard=guard),
+        *(fault for _, section in changed for block in section.blocks for fault in _not_kept(block, before)),
         *(f"the draft has no section {each.number}" for each in reply.sections if each.number > sections),
     ]
     return _told(lines)
+
+
+def _not_kept(block: AnyBlock, before: Before) -> Iterator[str]:
+    """What a block keeps, and the draft does not have."""
+    cells = len(block.columns) if isinstance(block, RevisedTable) else None
+    for each in _items(block):
+        if isinstance(each, KeptReply) and not _fits(before.get(each.keep), cells):
+            what = "sentence or item" if cells is None else f"row of {cells} cells"
+            yield f"the draft has no {what} {each.keep} to keep"
+
+
+def _fits(statement: CitedSentence | TableRow | None, cells: int | None) -> bool:
+    """Whether it may stand in a table of so many columns or, for None, in a text."""
+    if isinstance(statement, TableRow):
+        return len(statement.cells) == cells
+    return statement is not None and cells is None
+
+
+def _statements_of(draft: Draft) -> Before:
+    """Every sentence, item and row by its place."""
+    return {**dict(draft.placed()), **draft.rows()}
 
 
 def shown_draft(
@@ -168,8 +202,18 @@ def _footing(sentence: CitedSentence, numbers: Mapping[str, int | str], *, basis
     return f"{f' {marks}' if marks else ''}{f' ({about})' if about else ''}"
 
 
-def _sentences(statements: Sequence[StatementReply], ids: Sequence[str]) -> list[CitedSentence]:
-    return [_sentence(each, ids) for each in statements]
+def _sentences(
+    statements: Sequence[StatementReply | KeptReply], ids: Sequence[str], before: Before = NOTHING
+) -> list[CitedSentence]:
+    """What is kept stands as it was; what the draft does not have is left out."""
+    made = (before.get(each.keep) if isinstance(each, KeptReply) else _sentence(each, ids) for each in statements)
+    return [each for each in made if isinstance(each, CitedSentence)]
+
+
+def _rows(table: TableReply | RevisedTable, ids: Sequence[str], before: Before) -> list[TableRow]:
+    """As `_sentences`."""
+    made = (before.get(each.keep) if isinstance(each, KeptReply) else _row(each, ids) for each in table.rows)
+    return [each for each in made if isinstance(each, TableRow) and _fits(each, len(table.columns))]
 
 
 def _sentence(statement: StatementReply, ids: Sequence[str]) -> CitedSentence:
@@ -185,29 +229,37 @@ def _passages(statement: StatementReply | RowReply, ids: Sequence[str]) -> list[
     return [ids[number - 1] for number in dict.fromkeys(statement.sources) if 1 <= number <= len(ids)]
 
 
-def _section(section: SectionReply, ids: Sequence[str]) -> Section:
-    return Section(
-        heading=clean(section.heading, single_line=True), blocks=[_block(block, ids) for block in section.blocks]
+def _row(row: RowReply, ids: Sequence[str]) -> TableRow:
+    return TableRow(
+        cells=[clean(cell, single_line=True) for cell in row.cells],
+        passages=_passages(row, ids),
+        kind=row.kind,
+        basis=clean(row.basis, single_line=True).strip(),
     )
 
 
-def _block(block: ParagraphReply | ListReply | TableReply, ids: Sequence[str]) -> Block:
+def _section(section: SectionReply, ids: Sequence[str]) -> Section:
+    blocks = [made for block in section.blocks if (made := _block(block, ids, NOTHING))]
+    return Section(heading=clean(section.heading, single_line=True), blocks=blocks)
+
+
+def _revised(section: RevisedSection, ids: Sequence[str], before: Before) -> Section | None:
+    """None where it keeps only what the draft does not have."""
+    blocks = [made for block in section.blocks if (made := _block(block, ids, before))]
+    return Section(heading=clean(section.heading, single_line=True), blocks=blocks) if blocks else None
+
+
+def _block(block: AnyBlock, ids: Sequence[str], before: Before) -> Block | None:
     match block:
-        case ParagraphReply():
-            return Paragraph(sentences=_sentences(block.sentences, ids))
-        case ListReply():
-            return ItemList(items=_sentences(block.items, ids))
-        case TableReply():
-            rows = [
-                TableRow(
-                    cells=[clean(cell, single_line=True) for cell in row.cells],
-                    passages=_passages(row, ids),
-                    kind=row.kind,
-                    basis=clean(row.basis, single_line=True).strip(),
-                )
-                for row in block.rows
-            ]
-            return Table(columns=[clean(column, single_line=True) for column in block.columns], rows=rows)
+        case ParagraphReply() | RevisedParagraph():
+            sentences = _sentences(block.sentences, ids, before)
+            return Paragraph(sentences=sentences) if sentences else None
+        case ListReply() | RevisedList():
+            items = _sentences(block.items, ids, before)
+            return ItemList(items=items) if items else None
+        case TableReply() | RevisedTable():
+            rows, columns = _rows(block, ids, before), [clean(each, single_line=True) for each in block.columns]
+            return Table(columns=columns, rows=rows) if rows else None
 
 
 def _used(numbers: Sequence[int], bullets: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -218,30 +270,35 @@ def _faults(
     summary: Sequence[StatementReply],
     findings: Sequence[StatementReply],
     limits: Sequence[StatementReply],
-    sections: Sequence[tuple[int, SectionReply]],
+    sections: Sequence[tuple[int, SectionReply | RevisedSection]],
     *,
     offered: int,
     guard: PlantedFilter | None,
 ) -> list[str]:
     parts = (("summary", summary), ("finding", findings), ("limit", limits))
-    placed: list[tuple[str, StatementReply | RowReply]] = [
+    placed: list[tuple[str, StatementReply | RowReply | KeptReply]] = [
         (f"{name} {number}", each) for name, part in parts for number, each in enumerate(part, start=1)
     ]
     for number, section in sections:
         for at, block in enumerate(section.blocks, start=1):
             placed += [(f"{number or 'new'}.{at}.{item}", each) for item, each in enumerate(_items(block), start=1)]
-    faults = [f"{place}: {fault}" for place, each in placed for fault in _faults_of(each, offered, guard)]
+    faults = [
+        f"{place}: {fault}"
+        for place, each in placed
+        if not isinstance(each, KeptReply)
+        for fault in _faults_of(each, offered, guard)
+    ]
     headings = [number or "new" for number, section in sections if guard and guard.in_heading(section.heading)]
     return [*faults, *(f"section {number}: its heading repeats what a source orders" for number in headings)]
 
 
-def _items(block: ParagraphReply | ListReply | TableReply) -> Sequence[StatementReply | RowReply]:
+def _items(block: AnyBlock) -> Sequence[StatementReply | RowReply | KeptReply]:
     match block:
-        case ParagraphReply():
+        case ParagraphReply() | RevisedParagraph():
             return block.sentences
-        case ListReply():
+        case ListReply() | RevisedList():
             return block.items
-        case TableReply():
+        case TableReply() | RevisedTable():
             return block.rows
 
 

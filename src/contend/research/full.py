@@ -127,7 +127,7 @@ async def write(
         ),
         RevisionReply,
         scope=scope(state, "writer", step=step, passages=offered),
-        faults=lambda reply: faults_of_revision(reply, len(offered), len(before.sections), guard),
+        faults=lambda reply: faults_of_revision(reply, before, len(offered), guard),
     )
     return revised(before, changed.value, offered, bullets), changed.usage
 
