@@ -45,15 +45,29 @@ async def answer(state):
 async def agent():
     return one_node(answer).compile()
 """,
-    "a saver of its own": """
-from langgraph.checkpoint.memory import InMemorySaver
+    "a saver of its own that knows no async": """
+import sqlite3
+
+from langgraph.checkpoint.sqlite import SqliteSaver
 
 
 async def answer(state):
     return {"messages": [AIMessage(REPORT)]}
 
 
-agent = one_node(answer).compile(checkpointer=InMemorySaver())
+saver = SqliteSaver(sqlite3.connect("own.sqlite", check_same_thread=False))
+agent = one_node(answer).compile(checkpointer=saver)
+""",
+    "annotations as text": """
+class Own(TypedDict, total=False):
+    messages: "Annotated[list, add_messages]"
+
+
+async def answer(state):
+    return {"messages": [AIMessage(REPORT)]}
+
+
+agent = one_node(answer, Own)
 """,
     "a record": """
 from pydantic import BaseModel
