@@ -41,6 +41,7 @@ def _running(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path, e
 @pytest.fixture
 def api(_running: Server, endpoint: Vendors) -> Iterator[Api]:
     endpoint.heal()
+    _running.until_idle()
     endpoint.calls.clear()
     endpoint.hung.clear()
     with httpx.Client(base_url=_running.url, timeout=240) as http:

@@ -65,6 +65,7 @@ def browser() -> Iterator[Browser]:
 def page(browser: Browser, server: Server, endpoint: Vendors) -> Iterator[Page]:
     """The page's first view. An error in its scripts, or a refusal by its own policy, fails the test."""
     endpoint.heal()
+    server.until_idle()
     context = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-US")
     page = context.new_page()
     page.set_default_timeout(180_000)

@@ -70,6 +70,11 @@ class Server:
             else {request["team_id"]: request["question_id"] for request in value["action_requests"]}
         )
 
+    def until_idle(self) -> None:
+        """Until no run is at work or in the queue, so that a test meets none that another one began."""
+        while self.client.threads.search(status="busy", limit=1):
+            time.sleep(0.05)
+
     def kill(self) -> None:
         """SIGKILL."""
         self.process.kill()

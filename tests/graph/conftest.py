@@ -78,7 +78,7 @@ def _running(
 
 @pytest.fixture
 def server(_running: Server, endpoint: Vendors) -> Iterator[Server]:
-    with _afresh(endpoint):
+    with _afresh(_running, endpoint):
         yield _running
 
 
@@ -102,13 +102,14 @@ def _on_redis(
 
 @pytest.fixture
 def server_on_redis(_on_redis: Server, endpoint: Vendors) -> Iterator[Server]:
-    with _afresh(endpoint):
+    with _afresh(_on_redis, endpoint):
         yield _on_redis
 
 
 @contextmanager
-def _afresh(endpoint: Vendors) -> Iterator[None]:
+def _afresh(server: Server, endpoint: Vendors) -> Iterator[None]:
     endpoint.heal()
+    server.until_idle()
     endpoint.calls.clear()
     endpoint.hung.clear()
     yield

@@ -397,7 +397,7 @@ async def test_of_several_samples_the_median_counts(contest: Contest, workspace:
     coverage = metrics_of(rounds_of(contest)[0])["coverage"]
     assert coverage.score == 0.6
     assert "median of 20.0/100, 60.0/100, 90.0/100" in coverage.reason
-    assert vendors.prompts().count("evaluator/metric") == 3
+    assert vendors.prompts().count("evaluator/metric") == 4
 
 
 async def test_a_sample_that_fails_leaves_the_others(contest: Contest, workspace: Path, vendors: Vendors) -> None:
@@ -535,7 +535,7 @@ async def test_a_writers_model_that_would_decide_near_ties_is_warned_of(
 
 
 async def test_metrics_are_judged_at_the_same_time(contest: Contest, vendors: Vendors) -> None:
-    all_are_asked = Barrier(3, timeout=60)
+    all_are_asked = Barrier(4, timeout=60)
 
     def once_all_are_asked(reply: str) -> str:
         all_are_asked.wait()
@@ -545,7 +545,7 @@ async def test_metrics_are_judged_at_the_same_time(contest: Contest, vendors: Ve
 
     await contest.run(THEME, max_rounds=1, learn=False)
 
-    assert vendors.prompts().count("evaluator/metric") == 3
+    assert vendors.prompts().count("evaluator/metric") == 4
 
 
 async def test_judges_of_a_metric_see_neither_teams_nor_their_ranking(

@@ -60,7 +60,7 @@ class PromptLibrary:
     """The prompts as they stood when the library was made; a workspace's files stand before the shipped ones.
 
     In each folder the language's variant (`name.ja.md.j2`) comes first, then the plain file. Templates compile at
-    their first use and are kept; rendering reads no file.
+    their first use, once for all libraries of a process; rendering reads no file.
     """
 
     def __init__(
@@ -79,7 +79,6 @@ class PromptLibrary:
         self._folders = (own, _shipped())
         self._overrides = overrides
         self._clock = clock
-        self._compiled: dict[tuple[str, Language], PromptTemplate] = {}
 
     def find(self, name: str, language: Language) -> Path:
         """The file behind a prompt such as `writer/write`. For a dataset's prompt, the default where it has none.
@@ -183,11 +182,7 @@ class PromptLibrary:
         }
 
     def _template(self, name: str, language: Language) -> PromptTemplate:
-        key = (name, language)
-        if key not in self._compiled:
-            text, shown = self._text(name, language), self._shown(name, language)
-            self._compiled[key] = PromptTemplate(text, shown=shown, language=language)
-        return self._compiled[key]
+        return _compiled(self._text(name, language), self._shown(name, language), language)
 
     def is_own(self, name: str, language: Language) -> bool:
         """Whether the user wrote it. An unchanged copy of the shipped one, as `contend init` makes it, is nobody's."""
@@ -225,6 +220,11 @@ def _ended(value: object, end: str) -> str:
 
 def _plain(name: str) -> str:
     return next((name.removesuffix(f".{language}") for language in LANGUAGES if name.endswith(f".{language}")), name)
+
+
+@lru_cache(maxsize=512)
+def _compiled(text: str, shown: str, language: Language) -> PromptTemplate:
+    return PromptTemplate(text, shown=shown, language=language)
 
 
 @lru_cache(maxsize=1)
