@@ -33,7 +33,7 @@ const addressOf = (dataset, version) => `#/playbook/${encodeURIComponent(dataset
 
 /** The playbook in a node, read again after each change. Without a `version` it is the newest, which may be changed. */
 async function openPlaybook(body, dataset, version) {
-  const notice = el("div.said", { role: "status", tabindex: "-1" });
+  const notice = el("div.outcome", { role: "status", tabindex: "-1" });
   const content = el("div.stack");
   const read = async () => {
     const playbook = await found(api.playbook(dataset, version), version === undefined && { version: 0, bullets: [] });
@@ -42,6 +42,7 @@ async function openPlaybook(body, dataset, version) {
     const newest = version === undefined ? playbook.version : (versions[0]?.version ?? version);
     refill(content, parts({ dataset, playbook, versions, retired, newest, isOld: playbook.version < newest }, change));
   };
+  const closing = () => el("button.plain", { type: "button", onclick: () => refill(notice) }, t("close"));
   const load = async () => {
     refill(notice);
     await read();
@@ -57,9 +58,9 @@ async function openPlaybook(body, dataset, version) {
         return;
       }
       await read();
-      refill(notice, el("p.notice", {}, saved));
+      refill(notice, el("p.notice.row.spread", {}, el("span", {}, saved), closing()));
     } catch (error) {
-      refill(wrong, problem(error), error.status === 409 && el("p.actions", {}, el("button", { type: "button", onclick: load }, t("show_newest"))));
+      refill(wrong, problem(error), el("p.actions.row", {}, error.status === 409 && el("button", { type: "button", onclick: load }, t("show_newest")), wrong === notice && closing()));
     }
     if (document.activeElement === document.body) notice.focus({ preventScroll: true });
   };
