@@ -22,7 +22,16 @@ from contend.llm.chat import ChatModel, schema_text
 from contend.llm.model import Answer, Scope
 from contend.llm.openai_endpoint import OpenAIEndpoint
 from contend.models.judging_replies import MetricReply
-from contend.models.replies import PlanReply, ResearchPlanReply, draft_reply
+from contend.models.replies import (
+    MergeReply,
+    PlanReply,
+    Reply,
+    ReportReply,
+    ResearchPlanReply,
+    RevisionReply,
+    SectionDraftReply,
+    draft_reply,
+)
 from contend.prompts import PromptLibrary, mark_of
 from contend.prompts.judging import MetricPrompt
 from contend.prompts.research import PlanPrompt, ShownPassage, WritePrompt
@@ -648,6 +657,15 @@ def test_the_client_libraries_are_not_imported_before_a_call() -> None:
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603 - ours
 
     assert ran.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("reply", [ReportReply, RevisionReply, MergeReply, SectionDraftReply])
+def test_a_reply_of_blocks_has_a_shape_that_strict_endpoints_take(reply: type[Reply]) -> None:
+    shape = schema_text(reply)
+
+    assert '"oneOf"' not in shape
+    assert '"anyOf":[{"$ref":' in shape
+    assert '"additionalProperties":true' not in shape
 
 
 def test_a_reply_shape_goes_out_with_what_binds_it_and_without_what_describes_it() -> None:

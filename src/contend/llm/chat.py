@@ -307,13 +307,19 @@ def _shape(reply_type: type[Reply]) -> dict[str, Any]:
     return schema
 
 
+_STRICT_NAMES = {"oneOf": "anyOf"}
+"""Strict schemas know no `oneOf`, and pydantic writes it for kinds that are told apart by a constant."""
+
+
 def _bare_schema(part: Any) -> Any:  # noqa: ANN401 - JSON
     if isinstance(part, list):
         return [_bare_schema(each) for each in part]
     if not isinstance(part, dict):
         return part
     return {
-        key: {name: _bare_schema(each) for name, each in value.items()} if key in _NAMED else _bare_schema(value)
+        _STRICT_NAMES.get(key, key): {name: _bare_schema(each) for name, each in value.items()}
+        if key in _NAMED
+        else _bare_schema(value)
         for key, value in part.items()
         if key not in _DESCRIBING
     }
