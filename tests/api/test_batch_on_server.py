@@ -134,7 +134,12 @@ def test_a_line_that_the_server_refuses_is_named_before_anything_is_queued(batch
 
 @pytest.mark.parametrize(
     ("url", "said"),
-    [("http://127.0.0.1:9", "it does not answer"), ("ftp:", "--server ftp:"), ("127.0.0.1:2024", "--server 127.0.0.1")],
+    [
+        ("http://127.0.0.1:9", "it does not answer"),
+        ("http://host:port", "no address: give one such as http://host:2024"),
+        ("ftp:", "--server ftp:"),
+        ("127.0.0.1:2024", "--server 127.0.0.1"),
+    ],
 )
 def test_a_server_that_is_none_is_named_in_one_line(batch: Batch, url: str, said: str) -> None:
     _ask(batch, *_themes(1))
@@ -144,6 +149,12 @@ def test_a_server_that_is_none_is_named_in_one_line(batch: Batch, url: str, said
     assert refused["exit_code"] == 2
     assert said in refused["message"]
     assert len(refused["message"].strip().splitlines()) == 1
+
+
+def test_a_token_of_any_letters_is_sent_as_it_is(batch: Batch) -> None:
+    _ask(batch, *_themes(1))
+
+    assert "it does not answer" in batch.end("--token", "schlüssel", url="http://127.0.0.1:9")["message"]
 
 
 def test_the_same_research_asked_twice_under_an_id_of_ones_own_is_one_run(api: Api) -> None:

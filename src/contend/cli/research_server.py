@@ -23,10 +23,10 @@ class ResearchServer:
 
     def __init__(self, url: str, token: str) -> None:
         self._url = url.rstrip("/")
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        headers = {b"Authorization": f"Bearer {token}".encode()} if token else {}
         try:
             self._http = httpx.AsyncClient(base_url=self._url, headers=headers, timeout=_ANSWER_SECONDS)
-        except (httpx.InvalidURL, ValueError) as error:
+        except httpx.InvalidURL as error:
             raise InputError(tr("--server {url}: no address: give one such as http://host:2024", url=url)) from error
 
     async def __aenter__(self) -> Self:
