@@ -87,7 +87,7 @@ class Practice:
     lesson_tokens: int = 600
     on_line: Callable[[str], None] = lambda _: None
     tokens: int = field(default=0, init=False)
-    _kept: dict[str, dict[str, str]] | None = field(default=None, init=False)
+    _replies: dict[str, dict[str, str]] | None = field(default=None, init=False)
 
     async def learn(self, train: Sequence[Question], validation: Sequence[Question]) -> Learnt:
         """Learn from `train` and say how `validation` fares before and after.
@@ -136,11 +136,11 @@ class Practice:
         Raises:
             ModelError: an answer failed. What was asked by then was waited for and is kept; the rest is not asked.
         """
-        if self._kept is None:
-            self._kept = await asyncio.to_thread(self._read)
-            if self._kept:
+        if self._replies is None:
+            self._replies = await asyncio.to_thread(self._read)
+            if self._replies:
                 self.on_line(
-                    f"{len(self._kept)} answers of earlier tries are kept in {self._file}; delete it to start anew"
+                    f"{len(self._replies)} answers of earlier tries are kept in {self._file}; delete it to start anew"
                 )
         chosen = await asyncio.to_thread(self._chosen, questions, playbook)
         unasked = deque(enumerate(zip(questions, chosen, strict=True)))
@@ -169,21 +169,21 @@ class Practice:
         lessons = [bullet.lesson for bullet in sorted(bullets, key=lambda bullet: (not bullet.always, bullet.id))]
         shown = blake2b("\0".join([self.writer.name, self.form, *lessons]).encode(), digest_size=8).hexdigest()
         key = f"{turn}/{question.key}/{shown}"
-        kept = (self._kept or {}).get(key)
-        if kept is None:
-            kept = await self._asked(question, lessons, key)
+        reply = (self._replies or {}).get(key)
+        if reply is None:
+            reply = await self._ask(question, lessons, key)
         ids = tuple(bullet.id for bullet in bullets)
-        found = check(kept["answer"], question.answer, self.form)
-        return Answered(question, kept["answer"], kept["reasoning"], found, ids)
+        verdict = check(reply["answer"], question.answer, self.form)
+        return Answered(question, reply["answer"], reply["reasoning"], verdict, ids)
 
-    async def _asked(self, question: Question, lessons: list[str], key: str) -> dict[str, str]:
+    async def _ask(self, question: Question, lessons: list[str], key: str) -> dict[str, str]:
         scope = Scope(f"learn-{self.dataset}", "writer", self.language, step=key)
         prompt = AnswerPrompt(question=question.question, lessons=lessons, form=self.form)
-        kept = {"key": key, **await self._reply(prompt, scope)}
-        await asyncio.to_thread(self._keep, kept)
-        if len(self._kept or ()) % _TOLD_EACH == 0:
-            self.on_line(f"{len(self._kept or ())} answers kept")
-        return kept
+        reply = {"key": key, **await self._reply(prompt, scope)}
+        await asyncio.to_thread(self._keep, reply)
+        if len(self._replies or ()) % _TOLD_EACH == 0:
+            self.on_line(f"{len(self._replies or ())} answers kept")
+        return reply
 
     async def _reply(self, prompt: AnswerPrompt, scope: Scope) -> dict[str, str]:
         if self.form == "expression":
@@ -203,11 +203,11 @@ class Practice:
         """Lessons from one batch's errors, kept or not; how the questions set aside fare then, and a line."""
         store = self.curator.playbook_store
         playbook = await store.load(self.dataset)
-        tried = await self.answered(train, playbook)
-        errors = [each for each in tried if not each.check.right]
+        answers = await self.answered(train, playbook)
+        errors = [each for each in answers if not each.check.right]
         if not errors:
-            return best, f"{_told(tried)}, nothing to learn"
-        reflection = await self._reflected(errors, tried, playbook)
+            return best, f"{_told(answers)}, nothing to learn"
+        reflection = await self._reflected(errors, answers, playbook)
         batch = "\0".join(question.key for question in train)
         execution = str(uuid5(NAMESPACE_URL, f"{self.dataset}/{playbook.version}/{batch}"))
         proposal = await self.curator.propose(reflection, self.dataset, execution_id=execution, language=self.language)
@@ -217,7 +217,7 @@ class Practice:
         candidate = await self.curator.rehearsed(playbook, delta, reflection, execution_id=execution)
         now = await self.answered(validation, candidate)
         compared = Comparison.of(best, now)
-        said = f"{_told(tried)}; {len(delta)} operations: {compared.before} → {compared.after}"
+        said = f"{_told(answers)}; {len(delta)} operations: {compared.before} → {compared.after}"
         if compared.after < compared.before:
             return best, f"{said}, not kept"
         await self.curator.apply(delta, reflection, self.dataset, execution_id=execution, skipped=proposal.skipped)
@@ -250,25 +250,26 @@ class Practice:
             lines = self._file.read_text("utf-8").splitlines()
         except FileNotFoundError:
             return {}
-        return {kept["key"]: kept for line in lines if (kept := _kept(line))}
+        return {reply["key"]: reply for line in lines if (reply := _reply_in(line))}
 
-    def _keep(self, kept: dict[str, str]) -> None:
+    def _keep(self, reply: dict[str, str]) -> None:
         self._file.parent.mkdir(parents=True, exist_ok=True)
         with self._file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(kept, ensure_ascii=False) + "\n")
-        if self._kept is not None:
-            self._kept[kept["key"]] = kept
+            file.write(json.dumps(reply, ensure_ascii=False) + "\n")
+        if self._replies is not None:
+            self._replies[reply["key"]] = reply
 
     def _progress(self, questions: Sequence[Question]) -> dict[str, Any]:
         """How far learning on these questions came; nothing where it was on others or ended."""
-        asked = blake2b(
+        questions_hash = blake2b(
             "\0".join([self.writer.name, self.form, *(each.key for each in questions)]).encode()
         ).hexdigest()
         try:
-            kept = json.loads(self._progress_file.read_text("utf-8"))
+            progress = json.loads(self._progress_file.read_text("utf-8"))
         except (FileNotFoundError, ValueError):
-            kept = {}
-        return kept if isinstance(kept, dict) and kept.get("asked") == asked else {"asked": asked}
+            progress = {}
+        same = isinstance(progress, dict) and progress.get("asked") == questions_hash
+        return progress if same else {"asked": questions_hash}
 
     def _keep_progress(self, progress: dict[str, Any]) -> None:
         temporary = self._progress_file.with_suffix(".tmp")
@@ -306,10 +307,10 @@ def _told(answered: Sequence[Answered]) -> str:
     return f"{sum(each.check.right for each in answered)} of {len(answered)} right"
 
 
-def _kept(line: str) -> dict[str, str] | None:
+def _reply_in(line: str) -> dict[str, str] | None:
     """A line of the file; None for one that a kill cut off."""
     try:
-        kept = json.loads(line)
+        reply = json.loads(line)
     except ValueError:
         return None
-    return kept if isinstance(kept, dict) and {"key", "answer", "reasoning"} <= kept.keys() else None
+    return reply if isinstance(reply, dict) and {"key", "answer", "reasoning"} <= reply.keys() else None
