@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from contend.models.events import SearchDone, StepDone
+from contend.models.events import SearchDone, SourceOff, StepDone
 from fakes.contests import Contest, metrics_of, rounds_of
 from fakes.own_graphs import ANSWERS, QUESTION, enter, noted, react
 from fakes.vendors import Vendors
@@ -168,3 +168,23 @@ async def test_a_plain_react_agent_searches_the_runs_documents_and_is_counted(
     (scored,) = rounds_of(contest)
     assert scored.usage.requests == len(vendors.calls)
     assert len([call for call in vendors.calls if call.model == "small"]) == 2
+
+
+async def test_a_source_that_fails_in_a_graphs_search_is_told_and_named_in_the_report(contest: Contest) -> None:
+    react(contest)
+    team = contest.workspace / "config" / "teams" / "mine.toml"
+    team.write_text(team.read_text("utf-8").replace('["local"]', '["shelf", "local"]'), "utf-8")
+    (contest.workspace / "my_shelf.py").write_text(
+        "def shelf(query, limit):\n    raise KeyError('no shelf')\n", "utf-8"
+    )
+    (contest.workspace / "config" / "sources.toml").write_text(
+        '[sources.shelf]\nfunction = "my_shelf:shelf"\n', "utf-8"
+    )
+
+    sources = ["shelf", "local"]
+    outcome = await contest.run(QUESTION, teams=["mine"], sources=sources, max_rounds=1, learn=False)
+
+    off = [(event.team_id, event.source) for event in contest.events if isinstance(event, SourceOff)]
+    assert off == [("mine", "shelf")]
+    assert outcome.markdown is not None
+    assert "shelf (the function of source shelf raised KeyError" in outcome.markdown

@@ -130,7 +130,7 @@ def draft_to_mend(state: ResearchState, best: Submission | None) -> Draft | None
 def tell_step(
     services: Services,
     state: ResearchState,
-    step: Literal["plan", "search", "choose", "write", "review"],
+    step: Literal["plan", "search", "choose", "write", "review", "graph"],
     detail: str,
     *,
     plan: ResearchPlan | None = None,

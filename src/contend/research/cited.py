@@ -35,23 +35,25 @@ class Retrieved(NamedTuple):
         return self.text.nearest(sentence.text, PASSAGES_A_QUERY)
 
 
-class Cited(NamedTuple):
+class CitedDocuments(NamedTuple):
     """The documents by the keys of their references, and the reason by key for each that was not retrieved."""
 
     found: dict[str, Retrieved]
     missing: dict[str, str]
 
 
-async def retrieved(
+async def retrieve(
     services: Services, references: Mapping[str, Reference], *, documents: Sequence[str], execution_id: str
-) -> Cited:
+) -> CitedDocuments:
     """Each reference once: own documents by name, pages as those of searches are read."""
     own = await _own_documents(services, documents, execution_id)
     keys = list(references)[:MOST_REFERENCES]
     answers = await asyncio.gather(*(_one(services, references[key], own) for key in keys))
     found = {key: answer for key, answer in zip(keys, answers, strict=True) if isinstance(answer, Retrieved)}
     missing = {key: answer for key, answer in zip(keys, answers, strict=True) if isinstance(answer, str)}
-    return Cited(found, missing | {key: f"over {MOST_REFERENCES} references" for key in references if key not in keys})
+    return CitedDocuments(
+        found, missing | {key: f"over {MOST_REFERENCES} references" for key in references if key not in keys}
+    )
 
 
 async def _one(services: Services, reference: Reference, own: Mapping[str, list[Found]]) -> Retrieved | str:

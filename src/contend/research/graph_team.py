@@ -4,26 +4,25 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from langgraph.graph import END, START, StateGraph
 
 from contend.errors import DraftError, InputError, SourceError
 from contend.graph_teams import GraphRequest, ModelMeter, TeamGraph, lend, reply_of, shown_step
 from contend.llm.budget import Ledger
-from contend.models.events import StepDone
 from contend.models.options import TeamConfig
 from contend.models.research import CitedSentence, Draft, SearchResult
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts.research import GraphPrompt
 from contend.report import build_report, read_draft
-from contend.research.ask import folders, guard_of, searched_sources, team_of, with_texts
-from contend.research.cited import Cited, retrieved
+from contend.research.ask import folders, guard_of, searched_sources, team_of, tell_step, with_texts
+from contend.research.cited import CitedDocuments, retrieve
 from contend.research.evidence import EMPTY, Evidence, EvidencePool
 from contend.research.full import fixes_for, length_values
 from contend.research.gathering import passages_of
-from contend.research.nodes import search_done
+from contend.research.nodes import search_done, turn_off
 from contend.research.planting import without_planted
 from contend.research.screening import screened
 from contend.research.state import ResearchInput, ResearchOutput, ResearchState, SearchTask
@@ -77,7 +76,7 @@ class GraphNodes:
 
     services: Services
 
-    async def ask(self, state: GraphState) -> dict[str, Any]:
+    async def ask(self, state: GraphState) -> GraphState:
         """The graph's run for this round; its report goes to the document store."""
         team, run = self._own(state), await self.services.run(state)
         run.clock.go(team.team_id, state.get("clock"))
@@ -94,13 +93,15 @@ class GraphNodes:
             "answer": await self.services.documents.put(clean(report)),
             "calls": [call.model_dump(mode="json") for call in meter.calls],
             "clock": run.clock.reading(team.team_id),
+            "sources_off": {**state.get("sources_off", {}), **run.sources_off},
         }
 
-    async def check(self, state: GraphState) -> dict[str, Any]:
+    async def check(self, state: GraphState) -> GraphState:
         """What the report cites, retrieved and screened; then the submission."""
+        begun: GraphState = {**state, "iteration_count": 1}
         read = await asyncio.to_thread(read_draft, await self.services.documents.get(state["answer"]))
-        self._tell(state, "search", f"{len(read.references)} references", 1)
-        cited = await retrieved(
+        tell_step(self.services, begun, "search", f"{len(read.references)} references")
+        cited = await retrieve(
             self.services,
             read.references,
             documents=state["options"]["documents"],
@@ -111,7 +112,7 @@ class GraphNodes:
         submission = await self._submission(state, draft, pool, cited)
         document = await self.services.submissions.put(submission)
         shown = await self.services.documents.put(submission.content)
-        self._tell(state, "write", f"{len(draft.sentences())} statements", 1, document=shown)
+        tell_step(self.services, begun, "write", f"{len(draft.sentences())} statements", document=shown)
         calls = [*state.get("calls", []), *([usage.model_dump(mode="json")] if usage else [])]
         return {"submission": document, "calls": calls}
 
@@ -126,7 +127,6 @@ class GraphNodes:
     def _meter(self, ledger: Ledger, state: GraphState) -> ModelMeter:
         team_id, number = state["team"]["team_id"], state["round_number"]
         ledger.know(CallUsage.model_validate(call) for call in state.get("calls", []))
-
         return ModelMeter(ledger, self.services.config.models.prices, key=f"{team_id}/{number}/graph")
 
     async def _last_values(
@@ -143,7 +143,8 @@ class GraphNodes:
                     values = data
                 elif mode == "updates" and (shown := shown_step(data)) and steps < _MOST_STEPS_TOLD:
                     steps += 1
-                    self._tell(state, "graph", shown, steps)
+                    at_step: GraphState = {**state, "iteration_count": steps}
+                    tell_step(self.services, at_step, "graph", shown)
         return values
 
     async def _searched(self, state: GraphState, query: str) -> str:
@@ -151,12 +152,6 @@ class GraphNodes:
         run, texts = await self.services.run(state), list[str]()
         for name in searched_sources(state):
             if name in run.sources_off:
-                continue
-            try:
-                source = await self.services.sources.ready(name, run.options.documents, run.execution_id)
-                hits = await source.search(query, limit=_HITS)
-            except SourceError as error:
-                run.turn_off(name, str(error))
                 continue
             execution_id, team_id, number = _round_of(state)
             task = SearchTask(
@@ -167,6 +162,12 @@ class GraphNodes:
                 team_id=team_id,
                 round_number=number,
             )
+            try:
+                source = await self.services.sources.ready(name, run.options.documents, run.execution_id)
+                hits = await source.search(query, limit=_HITS)
+            except SourceError as error:
+                await turn_off(self.services, task, error)
+                continue
             self.services.tell(search_done(task, hits))
             texts += [_SHOWN.format(hit=hit, reference=file_name(hit.result.url) or hit.result.url) for hit in hits]
         return "\n\n".join(texts) or "Nothing was found."
@@ -184,7 +185,7 @@ class GraphNodes:
             **length_values(state["options"]["length"]),
         )
 
-    async def _grounded(self, draft: Draft, cited: Cited) -> tuple[Draft, EvidencePool]:
+    async def _grounded(self, draft: Draft, cited: CitedDocuments) -> tuple[Draft, EvidencePool]:
         """The draft by passages: of each document that a sentence cites those nearest to it."""
         nearest = await asyncio.to_thread(_nearest, draft, cited)
         pieces = {(each.key, each.heading, each.text): each for found in nearest.values() for each in found}
@@ -201,7 +202,9 @@ class GraphNodes:
         }
         return draft.with_passages(nearest_to), {**EMPTY, "passages": list(evidence.values())}
 
-    async def _submission(self, state: GraphState, draft: Draft, pool: EvidencePool, cited: Cited) -> Submission:
+    async def _submission(
+        self, state: GraphState, draft: Draft, pool: EvidencePool, cited: CitedDocuments
+    ) -> Submission:
         offered = passages_of(pool, [each["id"] for each in pool["passages"]])
         whole = await with_texts(self.services, offered)
         results = list({each.result.url: each.result for each in cited.found.values()}.values())
@@ -218,27 +221,12 @@ class GraphNodes:
             speaking=speaking_of(pool),
         )
 
-    def _tell(
-        self, state: GraphState, step: Literal["graph", "search", "write"], detail: str, number: int, document: str = ""
-    ) -> None:
-        self.services.tell(
-            StepDone(
-                execution_id=state["execution_id"],
-                team_id=state["team"]["team_id"],
-                round_number=state["round_number"],
-                step=step,
-                detail=detail,
-                iteration=number,
-                document=document,
-            )
-        )
-
 
 def _round_of(state: GraphState) -> tuple[str, str, int]:
     return state["execution_id"], state["team"]["team_id"], state["round_number"]
 
 
-def _nearest(draft: Draft, cited: Cited) -> dict[tuple[str, ...], list[_Nearest]]:
+def _nearest(draft: Draft, cited: CitedDocuments) -> dict[tuple[str, ...], list[_Nearest]]:
     """By each sentence with its references, the passages nearest to it of every document that it cites."""
     return {
         (each.text, *each.passages): [

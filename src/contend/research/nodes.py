@@ -109,15 +109,9 @@ class ResearchNodes:
         why = cause(error)
         if not isinstance(why, SourceError):
             raise why
-        reason = str(why)
-        if (await self.services.run(task)).turn_off(task["source"], reason):
-            self.services.tell(
-                SourceOff(
-                    execution_id=task["execution_id"], team_id=task["team_id"], source=task["source"], reason=reason
-                )
-            )
+        await turn_off(self.services, task, why)
         # A failed node's edges are not followed: without this, searches that all fail would end the graph silently.
-        return Command(update={"failed": [{"source": task["source"], "reason": reason}]}, goto="collect")
+        return Command(update={"failed": [{"source": task["source"], "reason": str(why)}]}, goto="collect")
 
     async def collect(self, state: ResearchState) -> ResearchUpdate:
         """What was found joins the pool; then which of it the team works with, or what a model has to choose among.
@@ -374,6 +368,13 @@ def _told_found(state: ResearchState, sources: int) -> str:
     tried = state.get("read", [])
     whole = sum(not item["problem"] for item in tried)
     return f"{sources} sources" + (f", {whole} of {len(tried)} pages in full" if tried else "")
+
+
+async def turn_off(services: Services, task: SearchTask, error: SourceError) -> None:
+    """The source of a search that failed is off for the rest of the run; who follows it is told the first time."""
+    execution_id, team_id, source = task["execution_id"], task["team_id"], task["source"]
+    if (await services.run(task)).turn_off(source, str(error)):
+        services.tell(SourceOff(execution_id=execution_id, team_id=team_id, source=source, reason=str(error)))
 
 
 def search_done(task: SearchTask, hits: Sequence[Found]) -> SearchDone:

@@ -20,7 +20,7 @@ class PlantedFilter:
     """The passages that a draft is written from, and what those of them want that speak to AI systems."""
 
     def __init__(self, offered: Sequence[Passage], request: str) -> None:
-        """`offered` with their texts; `asked`: the question and what its reader asks of the report."""
+        """`offered` with their texts; `request`: the question and what its reader asks of the report."""
         self._offered = {passage.id: passage for passage in offered}
         self._numbered = [*offered]
         speaking = {passage.url for passage in offered if passage.speaks_to_ai}
