@@ -23,6 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import httpx
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
@@ -43,16 +44,16 @@ ENDED = {"success", "error", "interrupted", "timeout"}
 
 
 def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
 
 
 @asynccontextmanager
-async def started(*command: str, log: Path, **environment: str) -> AsyncIterator[Process]:
-    with log.open("ab") as said:
+async def child(*command: str, log: Path, **environment: str) -> AsyncIterator[Process]:
+    with log.open("ab") as output:
         process = await asyncio.create_subprocess_exec(
-            *command, env={**os.environ, **environment}, cwd=ROOT, stdout=said, stderr=said
+            *command, env={**os.environ, **environment}, cwd=ROOT, stdout=output, stderr=output
         )
         try:
             yield process
@@ -62,11 +63,11 @@ async def started(*command: str, log: Path, **environment: str) -> AsyncIterator
             await process.wait()
 
 
-async def answers(client: LangGraphClient, log: Path) -> None:
+async def wait_until_up(client: LangGraphClient, log: Path) -> None:
     for _ in range(240):
         try:
             await client.assistants.search()
-        except Exception:  # noqa: BLE001 - it is not up yet
+        except httpx.HTTPError:  # it is not up yet
             await asyncio.sleep(0.5)
         else:
             return
@@ -74,18 +75,17 @@ async def answers(client: LangGraphClient, log: Path) -> None:
 
 
 async def statuses(client: LangGraphClient, runs: list[dict[str, Any]]) -> list[str]:
-    found = [await client.runs.get(run["thread_id"], run["run_id"]) for run in runs]
-    return [run["status"] for run in found]
+    return [(await client.runs.get(run["thread_id"], run["run_id"]))["status"] for run in runs]
 
 
-async def asked(client: LangGraphClient, number: int) -> dict[str, Any]:
+async def ask(client: LangGraphClient, number: int) -> dict[str, Any]:
     thread = await client.threads.create()
     theme = f"How does a run go on after a crash, case {number + 1}?"
     run = await client.runs.create(thread["thread_id"], "contend", input={"theme": theme})
     return {**run, "theme": theme}
 
 
-async def killed_midway(client: LangGraphClient, runs: list[dict[str, Any]], worker: Process) -> int:
+async def kill_midway(client: LangGraphClient, runs: list[dict[str, Any]], worker: Process) -> int:
     """Kill the worker as soon as two runs have ended and two more go; how many had ended then."""
     while True:
         now = Counter(await statuses(client, runs))
@@ -98,7 +98,7 @@ async def killed_midway(client: LangGraphClient, runs: list[dict[str, Any]], wor
         await asyncio.sleep(0.2)
 
 
-async def ended(client: LangGraphClient, runs: list[dict[str, Any]]) -> list[str]:
+async def final_statuses(client: LangGraphClient, runs: list[dict[str, Any]]) -> list[str]:
     until = time.monotonic() + MOST_SECONDS
     while time.monotonic() < until:
         now = await statuses(client, runs)
@@ -108,7 +108,7 @@ async def ended(client: LangGraphClient, runs: list[dict[str, Any]]) -> list[str
     return await statuses(client, runs)
 
 
-async def measured(given: argparse.Namespace, folder: Path) -> None:
+async def measure(arguments: argparse.Namespace, folder: Path) -> None:
     (folder / "config").mkdir()
     shipped = (ROOT / "config" / "orchestrator.toml").read_text("utf-8")
     (folder / "config" / "orchestrator.toml").write_text(shipped.partition("\n[options]")[0] + OPTIONS, "utf-8")
@@ -121,25 +121,25 @@ async def measured(given: argparse.Namespace, folder: Path) -> None:
             "CONTEND_WORKSPACE": str(folder),
             "OPENAI_BASE_URL": stub.address,
             "OPENAI_API_KEY": "sk-stub",
-            "DATABASE_URI": given.database,
-            "REDIS_URI": given.redis,
+            "DATABASE_URI": arguments.database,
+            "REDIS_URI": arguments.redis,
             "LANGSMITH_TRACING": "false",
         }
-        command = given.graphharbor
-        async with started(command, "migrate", "upgrade", log=log, **variables) as migration:
+        command = arguments.graphharbor
+        async with child(command, "migrate", "upgrade", log=log, **variables) as migration:
             await migration.wait()
         worker = (command, "worker", "--config", config)
-        async with started(command, "serve", "--port", port, "-c", config, log=log, **variables):
+        async with child(command, "serve", "--port", port, "-c", config, log=log, **variables):
             client = get_client(url=f"http://127.0.0.1:{port}")
-            await answers(client, log)
+            await wait_until_up(client, log)
             async with (
-                started(*worker, log=folder / "killed.log", **variables) as killed,
-                started(*worker, log=folder / "other.log", **variables),
+                child(*worker, log=folder / "killed.log", **variables) as killed,
+                child(*worker, log=folder / "other.log", **variables),
             ):
-                runs = [await asked(client, number) for number in range(given.runs)]
-                before = await killed_midway(client, runs, killed)
-                print(f"{before} of {given.runs} runs had ended when one of two workers was killed", flush=True)
-                after = await ended(client, runs)
+                runs = [await ask(client, number) for number in range(arguments.runs)]
+                before = await kill_midway(client, runs, killed)
+                print(f"{before} of {arguments.runs} runs had ended when one of two workers was killed", flush=True)
+                after = await final_statuses(client, runs)
                 states = [(await client.threads.get_state(run["thread_id"]))["values"] for run in runs]
     themes = [state.get("theme") if state.get("report") else None for state in states]
     answered = sum(theme == run["theme"] for theme, run in zip(themes, runs, strict=True))
@@ -156,13 +156,13 @@ def main() -> None:
     parser.add_argument("--redis", required=True)
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--keep", type=Path, help="a folder for workspace and logs, to look at afterwards")
-    given = parser.parse_args()
-    if given.keep:
-        given.keep.mkdir(parents=True)
-        asyncio.run(measured(given, given.keep))
+    arguments = parser.parse_args()
+    if arguments.keep:
+        arguments.keep.mkdir(parents=True)
+        asyncio.run(measure(arguments, arguments.keep))
         return
     with TemporaryDirectory() as folder:
-        asyncio.run(measured(given, Path(folder)))
+        asyncio.run(measure(arguments, Path(folder)))
 
 
 if __name__ == "__main__":
