@@ -8,17 +8,15 @@ import time
 from importlib.metadata import version
 from typing import Annotated
 
-from langgraph_sdk import get_client
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import Field
 from starlette.applications import Starlette
 
-from contend.agent_server import server_services
 from contend.api import results
 from contend.api.models import ResearchDetails, ResearchRequest
-from contend.api.researches import Researches
+from contend.api.researches import Researches, server_researches
 from contend.errors import ContendError
 from contend.models.options import Depth, Length, RunOptions
 from contend.models.record import QUESTION_CHARACTERS
@@ -89,12 +87,11 @@ async def research(
     return await _answered(question, context, documents=documents, depth="quick", max_rounds=1, length=length)
 
 
-async def _answered(question: str, context: Context, **given: object) -> str:
-    researches = Researches(await server_services(), get_client())
+async def _answered(question: str, context: Context, **options: object) -> str:
+    researches = await server_researches()
     try:
-        theme, options = settled_theme(question), checked(RunOptions, given, "options")
-        begun = await researches.start(ResearchRequest(theme=theme, options=options))
-        details = await _ended(researches, begun.research_id, context)
+        request = ResearchRequest(theme=settled_theme(question), options=checked(RunOptions, options, "options"))
+        details = await _ended(researches, (await researches.start(request)).research_id, context)
         if details.has_report:
             return (await results.report_as(researches, details.research_id, "md")).decode()
     except ContendError as error:
@@ -106,10 +103,10 @@ async def _ended(researches: Researches, research_id: str, context: Context) -> 
     """The research at its end, or where it waits for a person. One whose client is gone is stopped, and can go on."""
     began = time.monotonic()
     try:
-        while (details := await researches.details(research_id)).status in {"started", "processing"}:
-            await context.report_progress(time.monotonic() - began, message=details.message)
+        while (standing := await researches.response(research_id)).status in {"started", "processing"}:
+            await context.report_progress(time.monotonic() - began, message=standing.message)
             await asyncio.sleep(_LOOK_SECONDS)
     except asyncio.CancelledError:
         await asyncio.shield(researches.cancel(research_id))
         raise
-    return details
+    return await researches.details(research_id)

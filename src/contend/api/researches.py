@@ -5,14 +5,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
-from langgraph_sdk.client import LangGraphClient
-from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEntityError
+from langgraph_sdk import get_client
 
 from contend import app, deletion
-from contend.agent_server import DEMO, server_services
+from contend.agent_server import server_services
 from contend.api.models import (
     ProgressInfo,
     ResearchDetails,
@@ -23,6 +22,7 @@ from contend.api.models import (
     ResearchStatus,
 )
 from contend.api.progress import progress_of
+from contend.api.queue import ServerQueue, ServerThread
 from contend.app import DryRun, RunOutcome
 from contend.approval import Question, chosen_answers
 from contend.contest.state import input_options
@@ -34,7 +34,7 @@ from contend.services import Services
 from contend.stored_runs import is_waiting, message_of, read_run, status_of
 from contend.stores.leases import checked_thread, is_leased
 
-GRAPH = "contend"
+_Response = TypeVar("_Response", bound=ResearchResponse)
 _QUEUED = "waits for a place in the queue"
 _OPENING = "is checked and opened"
 _AT_WORK = "the teams are at work"
@@ -44,15 +44,14 @@ _BEFORE_BEGIN: Mapping[str, tuple[ResearchStatus, str]] = {
     "interrupted": ("interrupted", "stopped before it began: nothing is spent, and it can go on"),
 }
 """A research that is not on record yet, by the state of its run at the server."""
-_MOST_UNOPENED = 100
 
 
 @dataclass(frozen=True)
 class Researches:
-    """Researches of one workspace. The server's own client starts, queues and cancels; there is no other job runner."""
+    """Researches of one workspace."""
 
     services: Services
-    client: LangGraphClient
+    queue: ServerQueue
 
     async def dry_run(self, request: ResearchRequest) -> DryRun:
         """What a research would do and might cost.
@@ -72,7 +71,7 @@ class Researches:
         """
         await self.dry_run(request)
         thread = str(uuid4()) if research_id is None else (await self._finished(research_id)).research_id
-        await self._run(thread, request.theme, input_options(request.run_options()), input={"theme": request.theme})
+        await self._queue(thread, request)
         return ResearchResponse(research_id=thread, status="started", message=_QUEUED)
 
     async def start_once(self, request: ResearchRequest, research_id: str) -> ResearchResponse:
@@ -85,12 +84,11 @@ class Researches:
             thread = str(UUID(research_id))
         except ValueError as error:
             raise InputError(f"research {research_id}: an id of your own is a UUID") from error
-        known = await self.services.record.latest_execution(thread) or (await self._at_server(thread)).get("run")
-        if not known:
+        at_server = await self.queue.find(thread)
+        if await self.services.record.latest_execution(thread) is None and not (at_server and at_server.run):
             await self.dry_run(request)
             with suppress(ThreadBusy):  # the same request came twice at once
-                context = input_options(request.run_options())
-                await self._run(thread, request.theme, context, input={"theme": request.theme})
+                await self._queue(thread, request)
         return await self.response(thread)
 
     async def start_demo(self) -> ResearchResponse:
@@ -104,7 +102,7 @@ class Researches:
         theme, options = await asyncio.to_thread(demo_question), demo_options()
         await app.dry_run(theme, options=options, services=await server_services(demo=True))
         thread = str(uuid4())
-        await self._run(thread, theme, input_options(options), demo=True, input={"theme": theme})
+        await self.queue.run(thread, theme, input_options(options), demo=True, input={"theme": theme})
         return ResearchResponse(research_id=thread, status="started", message=_QUEUED)
 
     async def details(self, research_id: str) -> ResearchDetails:
@@ -115,7 +113,7 @@ class Researches:
         """
         thread = checked_thread(research_id)
         row = await self.services.record.latest_execution(thread)
-        at_server = await self._at_server(thread)
+        at_server = await self.queue.find(thread)
         if row is None:
             return _of_server(thread, at_server)
         run = await read_run(self.services.record, self.services.settings, thread)
@@ -135,19 +133,17 @@ class Researches:
     async def page(self, *, search: str, limit: int, offset: int) -> ResearchPage:
         """The history, the newest first; researches that have not begun stand at its head."""
         rows, total = await self.services.record.history(search=search, limit=limit, offset=offset)
-        busy = await self._threads(status="busy")
+        on_record = {*await self.services.record.threads()}
+        at_server = await self.queue.newest(on_record)
         items = [
             await self._with_progress(
-                _item(
-                    row,
-                    await status_of(self.services.settings, row),
-                    await self._at_server(row.thread_id) if row.thread_id in busy else None,
-                )
+                _item(row, await status_of(self.services.settings, row), at_server.get(row.thread_id))
             )
             for row in rows
         ]
-        unopened = await self._unopened(search, busy)
-        return ResearchPage(total=total + len(unopened), items=items if offset else [*unopened, *items])
+        unopened = [_of_server(thread, at_server[thread]) for thread in at_server if thread not in on_record]
+        found = [_as(ResearchItem, each) for each in unopened if search.casefold() in each.theme.casefold()]
+        return ResearchPage(total=total + len(found), items=items if offset else [*found, *items])
 
     async def progress(self, research_id: str) -> ProgressInfo:
         """How far the newest run of a research is.
@@ -179,10 +175,10 @@ class Researches:
             ThreadBusy: somebody else has answered meanwhile.
         """
         outcome = await self._goes_on(research_id)
-        given = chosen_answers(outcome.questions, decision, answers)
-        if not given:
+        by_question = chosen_answers(outcome.questions, decision, answers)
+        if not by_question:
             raise InputError("answers: none is given: give `decision`, or `answers` by question id or team")
-        await self._run(outcome.thread_id, outcome.theme, None, command={"resume": given})
+        await self.queue.run(outcome.thread_id, outcome.theme, None, command={"resume": by_question})
         return await self.response(outcome.thread_id)
 
     async def resume(self, research_id: str) -> ResearchResponse:
@@ -197,10 +193,10 @@ class Researches:
             raise InputError(f"research {research_id}: {details.message}: answer at …/answers")
         if details.status in {"completed", "failed"}:
             raise ThreadBusy(f"research {research_id} is {details.outcome}: ask a further question instead")
-        asked = await self._never_begun(details)
-        if not asked:
+        unbegun = await self._unbegun_run(details)
+        if not unbegun:
             await self._goes_on(research_id)
-        await self._run(details.research_id, details.theme, asked.get("context"), input=asked.get("input"))
+        await self.queue.run(details.research_id, details.theme, unbegun.get("context"), input=unbegun.get("input"))
         return await self.response(details.research_id)
 
     async def cancel(self, research_id: str) -> ResearchResponse:
@@ -210,10 +206,9 @@ class Researches:
             ThreadBusy: it is finished, or a process of the command line works on it.
         """
         details = await self.details(research_id)
-        run = await self._latest_run(details.research_id)
-        if run and run["status"] in {"pending", "running"}:
-            with suppress(NotFoundError, ConflictError):  # it ended meanwhile
-                await self.client.runs.cancel(details.research_id, run["run_id"], wait=True)
+        at_server = await self.queue.find(details.research_id)
+        if at_server and at_server.is_going:
+            await self.queue.cancel(at_server)
         elif details.status in {"completed", "failed"}:
             raise ThreadBusy(f"research {research_id} is {details.outcome}: there is nothing to cancel")
         elif await is_leased(self.services.settings, details.research_id):
@@ -232,15 +227,14 @@ class Researches:
             raise ThreadBusy(f"research {research_id} is at work: cancel it first")
         if details.outcome is not None:
             await deletion.delete(details.research_id, services=self.services)
-        with suppress(ValueError, NotFoundError):  # a run of the command line: the server has no thread
-            await self.client.threads.delete(str(UUID(details.research_id)))
+        await self.queue.delete(details.research_id)
 
     async def all_events(self, research_id: str) -> list[KeptEvent]:
         """All that the runs of its thread told."""
-        found: list[KeptEvent] = []
-        while batch := await self.services.record.events(research_id, after=found[-1].number if found else 0):
-            found += batch
-        return found
+        events: list[KeptEvent] = []
+        while batch := await self.services.record.events(research_id, after=events[-1].number if events else 0):
+            events += batch
+        return events
 
     async def response(self, research_id: str) -> ResearchResponse:
         """Its status in short, which is looked at again and again.
@@ -249,12 +243,14 @@ class Researches:
             UnknownThread: there is none.
         """
         thread = checked_thread(research_id)
-        row, at_server = await self.services.record.latest_execution(thread), await self._at_server(thread)
+        row, at_server = await self.services.record.latest_execution(thread), await self.queue.find(thread)
         if row is None:
-            found: ResearchItem = _of_server(thread, at_server)
-        else:
-            found = _item(row, await status_of(self.services.settings, row), at_server)
-        return ResearchResponse.model_validate(found.model_dump(include=set(ResearchResponse.model_fields)))
+            return _as(ResearchResponse, _of_server(thread, at_server))
+        return _as(ResearchResponse, _item(row, await status_of(self.services.settings, row), at_server))
+
+    async def _queue(self, thread: str, request: ResearchRequest) -> None:
+        context = input_options(request.run_options())
+        await self.queue.run(thread, request.theme, context, input={"theme": request.theme})
 
     async def _questions(self, thread: str) -> list[Question]:
         with suppress(UnknownThread):  # its checkpoints are gone
@@ -274,80 +270,13 @@ class Researches:
             raise ThreadBusy(f"research {research_id} is at work: wait for its end, or cancel it")
         return await app.check_goes_on(details.research_id, services=self.services)
 
-    async def _never_begun(self, details: ResearchDetails) -> Mapping[str, Any]:
-        """What a run was asked that was taken out of the queue: it stands nowhere else, for no step of it is saved."""
+    async def _unbegun_run(self, details: ResearchDetails) -> Mapping[str, Any]:
+        """What a run was given that was taken out of the queue: it stands nowhere else, for no step of it is saved."""
         with suppress(UnknownThread):
             await self.outcome(details.research_id)
             return {}
-        run = await self._latest_run(details.research_id) if details.outcome is None else None
-        return (run or {}).get("kwargs") or {}
-
-    async def _run(
-        self,
-        thread: str,
-        theme: str,
-        context: dict[str, Any] | None,
-        *,
-        demo: bool = False,
-        **asked: Any,  # noqa: ANN401 - the SDK's
-    ) -> None:
-        """Queue a run. Threads that began elsewhere are made known to the server."""
-        try:
-            UUID(thread)
-        except ValueError as error:
-            raise InputError(
-                f"research {thread}: a run that the command line named goes on there: `contend resume {thread}`"
-            ) from error
-        kind = DEMO if demo else {"contend": "research"}
-        known = await self.client.threads.create(
-            thread_id=thread, if_exists="do_nothing", graph_id=GRAPH, metadata={**kind, "theme": theme}
-        )
-        demo = DEMO.items() <= (known.get("metadata") or {}).items()
-        try:
-            await self.client.runs.create(
-                thread,
-                GRAPH,
-                **asked,
-                context=context,
-                metadata=DEMO if demo else None,
-                durability="sync",
-                multitask_strategy="reject",
-            )
-        except (ConflictError, UnprocessableEntityError) as error:
-            raise ThreadBusy(f"research {thread} is at work already: somebody was there first") from error
-
-    async def _at_server(self, thread: str) -> Mapping[str, Any]:
-        """The thread and its latest run as the server has them: {} of threads that it does not know."""
-        try:
-            UUID(thread)
-            known = await self.client.threads.get(thread)
-        except (ValueError, NotFoundError):
-            return {}
-        return {"thread": known, "run": await self._latest_run(thread)}
-
-    async def _latest_run(self, thread: str) -> Mapping[str, Any] | None:
-        with suppress(ValueError, NotFoundError):
-            UUID(thread)
-            runs = await self.client.runs.list(thread, limit=1)
-            return runs[0] if runs else None
-        return None
-
-    async def _threads(self, **of: Any) -> dict[str, Mapping[str, Any]]:  # noqa: ANN401 - the SDK's
-        """Researches that the server has, the newest first, by id."""
-        found = await self.client.threads.search(limit=_MOST_UNOPENED, sort_by="created_at", sort_order="desc", **of)
-        return {thread["thread_id"]: thread for thread in found if "contend" in (thread.get("metadata") or {})}
-
-    async def _unopened(self, search: str, busy: Mapping[str, Mapping[str, Any]]) -> list[ResearchItem]:
-        """Researches that the server has and the record not: in the queue, or stopped there."""
-        on_record = set(await self.services.record.threads())
-        known = {**busy} | await self._threads(metadata={"contend": "research"})
-        found = [await self._at_server(thread) for thread in known if thread not in on_record]
-        items = [_of_server(each["thread"]["thread_id"], each) for each in found if each]
-        return [
-            ResearchItem.model_validate(item.model_dump(include=set(ResearchItem.model_fields)))
-            for item in items
-            if search.casefold() in item.theme.casefold()
-        ]
+        at_server = await self.queue.find(details.research_id) if details.outcome is None else None
+        return (at_server.run if at_server else {}).get("kwargs") or {}
 
     async def _with_progress(self, item: ResearchItem) -> ResearchItem:
         if item.status != "processing":
@@ -364,12 +293,17 @@ class Researches:
             )
 
 
-def _item(row: ExecutionRow, status: RunStatus, at_server: Mapping[str, Any] | None) -> ResearchItem:
+async def server_researches() -> Researches:
+    """Of this process, by the server's own client: in the same process, without a network."""
+    return Researches(await server_services(), ServerQueue(get_client()))
+
+
+def _item(row: ExecutionRow, status: RunStatus, at_server: ServerThread | None) -> ResearchItem:
     """A run of the record; what the server has in its queue for the thread is newer."""
-    run = (at_server or {}).get("run") or {}
+    run = at_server.run if at_server else {}
     # The server ends a run a moment after its last node wrote the end into the record.
     is_newer = row.finished_at is None or not run or datetime.fromisoformat(str(run["created_at"])) > row.finished_at
-    queued = run.get("status") if is_newer else None
+    queued = at_server.run_status if at_server and is_newer else ""
     values = row.model_dump(include={"theme", "finished_at", "winner_team_id", "best_score", "dataset", "created_at"})
     item = ResearchItem.model_validate(
         {
@@ -388,19 +322,24 @@ def _item(row: ExecutionRow, status: RunStatus, at_server: Mapping[str, Any] | N
     return item
 
 
-def _of_server(thread: str, at_server: Mapping[str, Any]) -> ResearchDetails:
+def _of_server(thread: str, at_server: ServerThread | None) -> ResearchDetails:
     """A research that has not begun, was stopped before, or was refused when it was to begin."""
-    if not at_server:
+    if at_server is None:
         raise UnknownThread(f"research {thread!r}: there is none; see GET /research")
-    known, run = at_server["thread"], at_server["run"] or {}
-    values, queued = known.get("values") or {}, run.get("status", "")
-    refused = values.get("message") or f"its run ended before it began ({queued or 'never asked'})"
+    queued = at_server.run_status
+    refusal = (at_server.thread.get("values") or {}).get("message")
+    refused = refusal or f"its run ended before it began ({queued or 'never asked'})"
     status, message = _BEFORE_BEGIN.get(queued, ("failed", refused))
     return ResearchDetails(
         research_id=thread,
         status=status,
         message=message,
-        created_at=known["created_at"],
-        theme=(known.get("metadata") or {}).get("theme") or values.get("theme") or "",
+        created_at=at_server.thread["created_at"],
+        theme=at_server.theme,
         outcome="failed" if status == "failed" else None,
     )
+
+
+def _as(kind: type[_Response], item: ResearchItem) -> _Response:
+    """As much of a research as the kind tells."""
+    return kind.model_validate(item.model_dump(include=set(kind.model_fields)))

@@ -5,16 +5,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Response
 from fastapi.responses import StreamingResponse
-from langgraph_sdk import get_client
 
-from contend.agent_server import server_services
 from contend.api import models, playbooks, results
 from contend.api.comparison import compared
 from contend.api.live_page import LivePage
 from contend.api.mcp import mcp_app
 from contend.api.problems import BUSY, PROBLEMS, SENT, UNKNOWN, LimitedRoute, add_problems
 from contend.api.requests import AllowedOrigins, RequestGuard
-from contend.api.researches import Researches
+from contend.api.researches import Researches, server_researches
 from contend.api.stream import event_stream
 from contend.demo import has_demo
 from contend.exports import MEDIA, ReportFormat
@@ -26,12 +24,7 @@ from contend.standings import Standings, standings
 _NUMBER = r"^[0-9]{1,18}$"
 
 
-async def researches() -> Researches:
-    """Of this process, by the server's own client: in the same process, without a network."""
-    return Researches(await server_services(), get_client())
-
-
-Live = Annotated[Researches, Depends(researches)]
+Live = Annotated[Researches, Depends(server_researches)]
 ResearchId = Annotated[
     str, Path(description="The research's id: a UUID, or the name of a run's thread.", min_length=1, max_length=64)
 ]
