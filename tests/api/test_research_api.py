@@ -68,6 +68,7 @@ def test_a_finished_research_is_told_in_full_in_every_form(api: Api, finished: s
     standings = api.get(f"/standings?dataset={details['dataset']}")
     assert standings["dataset"] in standings["datasets"]
     assert api.get("/standings?dataset=nothing")["teams"] == []
+    assert api.http.get("/standings?dataset=-q").status_code == 422
     assert {metric["name"] for metric in board["rounds"][0]["metrics"]} > {"citation_support"}
     assert evidence["marks"][0]["passages"][0]["text"]
 

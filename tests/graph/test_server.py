@@ -59,13 +59,15 @@ def test_a_graphs_form_shows_the_options_that_it_uses_and_no_others(server: Serv
 def test_a_form_sent_back_with_the_defaults_that_it_shows_changes_nothing(server: Server) -> None:
     form = server.client.assistants.get_schemas(server.assistant("contend"))["context_schema"]["properties"]
     given = {name: shown["default"] for name, shown in form.items() if shown.get("default") is not None}
-    options = {"max_rounds": 1, "learn": False}
+    contexts = ({"max_rounds": 1, "learn": False}, {**given, "max_rounds": 1, "learn": False})
+    threads = [server.thread() for _ in contexts]
 
-    left_out = server.run("contend", {"theme": THEME}, context=options)
-    sent_back = server.run("contend", {"theme": THEME}, context={**given, **options})
+    for thread, context in zip(threads, contexts, strict=True):
+        assert server.run("contend", {"theme": THEME}, thread_id=thread, context=context)["status"] == "completed"
 
-    assert sent_back["report"]["theme"] == left_out["report"]["theme"]
-    assert sent_back["message"] == left_out["message"]
+    left_out, sent_back = (server.client.threads.get_state(thread)["values"]["options"] for thread in threads)
+    assert {"depth", "dataset", "language"} <= set(given)
+    assert sent_back == left_out
 
 
 @pytest.mark.parametrize("graph", ["team", "research"])

@@ -16,7 +16,7 @@ from contend.api.researches import Researches, server_researches
 from contend.api.stream import event_stream
 from contend.demo import has_demo
 from contend.exports import MEDIA, ReportFormat
-from contend.models.record import IDENTIFIER_RULE
+from contend.models.record import IDENTIFIER_RULE, Identifier
 from contend.report import ReportEvidence
 from contend.settings import Settings
 from contend.standings import Standings, standings
@@ -28,9 +28,7 @@ Live = Annotated[Researches, Depends(server_researches)]
 ResearchId = Annotated[
     str, Path(description="The research's id: a UUID, or the name of a run's thread.", min_length=1, max_length=64)
 ]
-DatasetQuery = Annotated[
-    str, Query(description=f"The dataset of the runs: {IDENTIFIER_RULE}.", pattern=r"^[A-Za-z0-9_-]{1,64}$")
-]
+DatasetQuery = Annotated[Identifier, Query(description=f"The dataset of the runs: {IDENTIFIER_RULE}.")]
 
 _REPORTS: dict[str, Any] = {media.partition(";")[0]: {"schema": {"type": "string"}} for media in MEDIA.values()} | {
     "application/json": {"schema": {"$ref": "#/components/schemas/ResearchReport"}}
