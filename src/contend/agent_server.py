@@ -18,7 +18,7 @@ from langgraph.errors import InvalidUpdateError
 from langgraph.types import Command, StateSnapshot, StateUpdate
 
 from contend.approval import addressed, decision_or_answers, open_questions
-from contend.combined_question import asked_once, with_one_question
+from contend.combined_question import with_one_question, with_question_last
 from contend.contest.state import input_options
 from contend.demo import demo_settings
 from contend.errors import InputError, StoreError, UnknownThread
@@ -68,20 +68,20 @@ class ServedGraph(AsyncGraph):
         self,
         *,
         services: Services,
-        asked_for: frozenset[str],
+        input_keys: frozenset[str],
         defaults: Mapping[str, Any],
         **parts: Any,  # noqa: ANN401 - LangGraph's
     ) -> None:
         super().__init__(**parts)
         self.services = services
-        self.asked_for = asked_for
+        self.input_keys = input_keys
         self.defaults = defaults
 
     @classmethod
     def of(cls, graph: AsyncGraph, services: Services) -> Self:
-        asked_for = frozenset(graph.get_input_jsonschema()["properties"])
+        input_keys = frozenset(graph.get_input_jsonschema()["properties"])
         defaults = shown_defaults(services.config)
-        return as_subclass(cls, graph, services=services, asked_for=asked_for, defaults=defaults)
+        return as_subclass(cls, graph, services=services, input_keys=input_keys, defaults=defaults)
 
     def get_context_jsonschema(self) -> dict[str, Any] | None:
         """As LangGraph's, with the defaults in effect; a server that drops what is not in it drops nothing."""
@@ -116,10 +116,10 @@ class ServedGraph(AsyncGraph):
             return
         self._refuse_state(input)
         options = self._options(context)
-        async with self._guarded(self._completed(input, options, config), config) as given:
-            stream = cast("AsyncGenerator[Any]", super().astream(given, config, context=options, **how))
+        async with self._guarded(self._completed(input, options, config), config) as checked_input:
+            stream = cast("AsyncGenerator[Any]", super().astream(checked_input, config, context=options, **how))
             async with aclosing(stream):
-                async for part in asked_once(stream):
+                async for part in with_question_last(stream):
                     yield part
 
     async def _of_run(self, config: RunnableConfig) -> "ServedGraph":
@@ -148,21 +148,21 @@ class ServedGraph(AsyncGraph):
             yield with_one_question(snapshot)
 
     @asynccontextmanager
-    async def _guarded(self, asked: object, config: RunnableConfig) -> AsyncIterator[object]:
-        """The thread held, what is asked checked before, on record after.
+    async def _guarded(self, request: object, config: RunnableConfig) -> AsyncIterator[object]:
+        """The thread held, the input checked before, on record after.
 
         A run without checkpoints keeps nothing to go on with, and one without a thread is nobody else's.
         """
         thread_id = config.get("configurable", {}).get("thread_id")
         if thread_id is None:
-            yield asked
+            yield request
             return
         async with _PROCESS.turn(str(thread_id)), run_guard(self.services, str(thread_id)) as lease:
             if not self.checkpointer:
-                yield asked
+                yield request
             else:
-                goes_on = isinstance(asked, Mapping) and await self._had_begun(asked, config)
-                checked_input = await self._checked(None if goes_on else asked, config)
+                had_begun = isinstance(request, Mapping) and await self._had_begun(request, config)
+                checked_input = await self._checked(None if had_begun else request, config)
                 try:
                     yield checked_input
                 finally:
@@ -183,20 +183,20 @@ class ServedGraph(AsyncGraph):
     def _is_contest(self) -> bool:
         return "run_options" in self.channels
 
-    def _completed(self, asked: Any, options: Record | None, config: RunnableConfig) -> Any:  # noqa: ANN401 - any input
+    def _completed(self, request: Any, options: Record | None, config: RunnableConfig) -> Any:  # noqa: ANN401 - any input
         """With what a client cannot give: a contest's options, and under which id lessons are learned but once."""
-        if isinstance(asked, Mapping) and self._is_contest:
-            return {**asked, "run_options": input_options(run_options(options))}
-        if isinstance(asked, Mapping) and "reflection" in self.channels:
-            return {**whole_input(asked), "execution_id": str(config.get("metadata", {}).get("run_id") or uuid4())}
-        return asked
+        if isinstance(request, Mapping) and self._is_contest:
+            return {**request, "run_options": input_options(run_options(options))}
+        if isinstance(request, Mapping) and "reflection" in self.channels:
+            return {**whole_input(request), "execution_id": str(config.get("metadata", {}).get("run_id") or uuid4())}
+        return request
 
-    def _refuse_state(self, asked: object) -> None:
+    def _refuse_state(self, request: object) -> None:
         """A client asks and answers. What else stands in state are ids, budgets and functions, and is trusted."""
-        if isinstance(asked, Command) and (asked.update or asked.goto):
+        if isinstance(request, Command) and (request.update or request.goto):
             raise InputError("command: only `resume` may be given, as an answer; ask a new question as input")
-        if isinstance(asked, Mapping) and (hidden := sorted(self.channels.keys() & asked.keys() - self.asked_for)):
-            allowed = ", ".join(sorted(self.asked_for))
+        if isinstance(request, Mapping) and (hidden := sorted(self.channels.keys() & request.keys() - self.input_keys)):
+            allowed = ", ".join(sorted(self.input_keys))
             raise InputError(
                 f"input: {', '.join(hidden)} may not be given: give {allowed}; options go into the context"
             )
@@ -213,20 +213,20 @@ class ServedGraph(AsyncGraph):
             raise InvalidUpdateError("state: it is not written from outside; ask a new question by a run's input")
         return await super().abulk_update_state(config, supersteps)
 
-    async def _had_begun(self, asked: Mapping[str, Any], config: RunnableConfig) -> bool:
+    async def _had_begun(self, request: Mapping[str, Any], config: RunnableConfig) -> bool:
         """Whether a killed server runs a run again. If another entry point went on with it, LangGraph begins anew."""
         thread: RunnableConfig = {"configurable": {"thread_id": config["configurable"]["thread_id"]}}
         if (run_id := run_of(config)) and isinstance(self.checkpointer, BaseCheckpointSaver):
             of_run = {"run_id": run_id}
-            return bool([kept async for kept in self.checkpointer.alist(thread, filter=of_run, limit=1)])
+            return bool([checkpoint async for checkpoint in self.checkpointer.alist(thread, filter=of_run, limit=1)])
         # Not every server names its runs: there, a thread that stopped in the middle is asked the same again.
         snapshot = await self.aget_state(thread)
-        return bool(snapshot.tasks) and not snapshot.interrupts and _theme_of(asked) == snapshot.values.get("theme")
+        return bool(snapshot.tasks) and not snapshot.interrupts and _theme_of(request) == snapshot.values.get("theme")
 
-    async def _checked(self, asked: object, config: RunnableConfig) -> object:
-        """What is asked; answers with their questions' ids: LangGraph takes one without an id for one question only."""
-        if not (asked is None or isinstance(asked, Command)):
-            return asked
+    async def _checked(self, request: object, config: RunnableConfig) -> object:
+        """The input; answers with their questions' ids: LangGraph takes one without an id for one question only."""
+        if not (request is None or isinstance(request, Command)):
+            return request
         snapshot = await super().aget_state(config)
         thread_id = str(config["configurable"]["thread_id"])
         goes_on = not is_finished(snapshot) if self._is_contest else bool(snapshot.tasks)
@@ -234,13 +234,13 @@ class ServedGraph(AsyncGraph):
             await check_resumable(self.services, thread_id, snapshot)
         elif not snapshot.created_at:
             raise UnknownThread(f"thread {thread_id!r} has no run to go on with")
-        if isinstance(asked, Command) and asked.resume is not None:
+        if isinstance(request, Command) and request.resume is not None:
             questions = open_questions(snapshot.interrupts)
-            asked = replace(asked, resume=addressed(questions, *decision_or_answers(questions, asked.resume)))
+            request = replace(request, resume=addressed(questions, *decision_or_answers(questions, request.resume)))
         if goes_on:
-            resume = asked.resume if isinstance(asked, Command) else None
+            resume = request.resume if isinstance(request, Command) else None
             await note_going_on(self.services, snapshot, resume if isinstance(resume, dict) else None)
-        return asked
+        return request
 
     async def _note(self, thread_id: str, lease: Lease) -> None:
         """The record says how the thread stands; whoever took it over says so otherwise. Nothing stays in memory."""
@@ -264,10 +264,10 @@ def _is_servers(name: str) -> bool:
     return name in _OF_SERVER or name.startswith(("__", "langgraph_", "x-"))
 
 
-def _theme_of(asked: Mapping[str, Any]) -> str | None:
-    messages = cast("list[AnyMessage]", convert_to_messages(asked.get("messages", [])))
+def _theme_of(request: Mapping[str, Any]) -> str | None:
+    messages = cast("list[AnyMessage]", convert_to_messages(request.get("messages", [])))
     with suppress(InputError):
-        return settled_theme(asked.get("theme"), messages)
+        return settled_theme(request.get("theme"), messages)
     return None
 
 
@@ -317,20 +317,20 @@ async def server_services(*, demo: bool = False) -> Services:
 
 def note_rollbacks(saver: BaseCheckpointSaver[Any]) -> None:
     """Let the record know of runs whose checkpoints the server's saver deletes: they cannot go on."""
-    going: set[asyncio.Task[None]] = set()
+    tasks: set[asyncio.Task[None]] = set()
 
     async def note(threads: Iterable[str]) -> None:
         services = await server_services()
         for thread_id in threads:
-            kept = await saver.aget_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
-            values = kept.checkpoint["channel_values"] if kept else {}
+            latest = await saver.aget_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
+            values = latest.checkpoint["channel_values"] if latest else {}
             await note_rolled_back(services, thread_id, values.get("execution_id", ""))
 
     def begin(threads: Iterable[str]) -> None:
         # Not awaited: the server deletes a run twice at once, and answers 404 where the first takes its time.
         task = asyncio.create_task(note(threads))
-        going.add(task)
-        task.add_done_callback(going.discard)
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
 
     if isinstance(saver, ReportsRollbacks):
         saver.on_rollback = begin

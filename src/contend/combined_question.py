@@ -39,49 +39,49 @@ def combined(interrupts: Sequence[Interrupt]) -> Interrupt:
 
 def with_one_question(snapshot: StateSnapshot) -> StateSnapshot:
     """A snapshot whose open questions are one, at the last task that asks: older front ends look there."""
-    asking = [task.id for task in snapshot.tasks if task.interrupts]
-    if not snapshot.interrupts or not asking:
+    task_ids = [task.id for task in snapshot.tasks if task.interrupts]
+    if not snapshot.interrupts or not task_ids:
         return snapshot
-    together = (combined(snapshot.interrupts),)
+    question = (combined(snapshot.interrupts),)
     tasks = tuple(
-        task._replace(interrupts=together if task.id == asking[-1] else ()) if task.interrupts else task
+        task._replace(interrupts=question if task.id == task_ids[-1] else ()) if task.interrupts else task
         for task in snapshot.tasks
     )
-    return snapshot._replace(tasks=tasks, interrupts=together)
+    return snapshot._replace(tasks=tasks, interrupts=question)
 
 
-async def asked_once(parts: AsyncIterator[Any]) -> AsyncIterator[Any]:
+async def with_question_last(parts: AsyncIterator[Any]) -> AsyncIterator[Any]:
     """A stream whose questions come at its end, as one; those of graphs within are left as they are."""
-    asked: dict[str, Interrupt] = {}
-    last: dict[str, Any] = {}
-    ended: list[Any] = []
+    interrupts: dict[str, Interrupt] = {}
+    last_parts: dict[str, Any] = {}
+    task_results: list[Any] = []
     async for part in parts:
-        if questions := _asked_in(part):
-            asked |= {each.id: each for each in questions}
-            last[part[-2]] = part
-        elif _ended_asking(part):
-            ended.append(part)
+        if questions := _questions_in(part):
+            interrupts |= {each.id: each for each in questions}
+            last_parts[part[-2]] = part
+        elif _is_result_of_question(part):
+            task_results.append(part)
         else:
             yield part
-    together = [combined([*asked.values()])] if asked else []
-    for part in ended:
+    question = [combined([*interrupts.values()])] if interrupts else []
+    for part in task_results:
         # By these the server keeps what its thread waits for.
-        is_last = part is ended[-1]
-        part[-1]["payload"]["interrupts"] = [asdict(each) for each in together] if is_last and together else []
+        is_last = part is task_results[-1]
+        part[-1]["payload"]["interrupts"] = [asdict(each) for each in question] if is_last else []
         yield part
-    for part in last.values():
-        yield (*part[:-1], {**part[-1], _INTERRUPT: tuple(together)})
+    for part in last_parts.values():
+        yield (*part[:-1], {**part[-1], _INTERRUPT: tuple(question)})
 
 
-def _asked_in(part: object) -> Sequence[Interrupt]:
+def _questions_in(part: object) -> Sequence[Interrupt]:
     """The questions in a part of a stream of several modes: (mode, chunk), or (namespace, mode, chunk)."""
     match part:
-        case (str(), {"__interrupt__": tuple(asked)}) | ((), str(), {"__interrupt__": tuple(asked)}):
-            return asked
+        case (str(), {"__interrupt__": tuple(questions)}) | ((), str(), {"__interrupt__": tuple(questions)}):
+            return questions
     return ()
 
 
-def _ended_asking(part: object) -> bool:
+def _is_result_of_question(part: object) -> bool:
     """Whether a part says of a task that it ended by a question."""
     match part:
         case ("debug", {"type": "task_result", "payload": {"interrupts": [_, *_]}}) | (

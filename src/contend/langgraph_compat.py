@@ -33,8 +33,8 @@ def cause(error: NodeError) -> BaseException:
     A run that goes on calls the handlers of its last step again, and LangGraph's savers keep an error as its `repr`:
     handlers decide by the error, and get that text. They would have to keep the error.
     """
-    kept: object = error.error
-    return kept if isinstance(kept, BaseException) else revived(str(kept))
+    error_or_text: object = error.error
+    return error_or_text if isinstance(error_or_text, BaseException) else revived(str(error_or_text))
 
 
 def as_subclass(kind: type[G], graph: CompiledStateGraph[Any, Any, Any, Any], **own: Any) -> G:  # noqa: ANN401 - the subclass's

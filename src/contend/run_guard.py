@@ -127,13 +127,13 @@ async def note_stopped(services: Services, thread_id: str, *, going_on: str = ""
         services.close_run(latest.execution_id)
 
 
-async def note_rolled_back(services: Services, thread_id: str, kept: str) -> None:
+async def note_rolled_back(services: Services, thread_id: str, remaining: str) -> None:
     """A run whose checkpoints its caller had deleted is on record as failed, with what it cost.
 
-    `kept` is the execution that the thread's checkpoints hold now, "" where they hold none.
+    `remaining` is the execution that the thread's checkpoints hold now, "" where they hold none.
     """
     latest = await services.record.latest_execution(thread_id)
-    if latest is not None and latest.status not in TERMINAL and latest.execution_id != kept:
+    if latest is not None and latest.status not in TERMINAL and latest.execution_id != remaining:
         services.record.save_event(RunStopped(execution_id=latest.execution_id, message=_ROLLED_BACK))
         await services.record.set_execution_status(latest.execution_id, "failed", _ROLLED_BACK)
         services.close_run(latest.execution_id)

@@ -41,14 +41,12 @@ def _answer(
     """A query as a method of the store: what it gives, or what `missing` does where there is no file."""
 
     async def answer(self: "RecordStore", /, *values: _P.args, **named: _P.kwargs) -> _T:
-        work: Work[_T] = lambda connection: query(connection, *values, **named)  # noqa: E731 - a query of no arguments
+        def work(connection: DuckDBPyConnection) -> _T:
+            return query(connection, *values, **named)
+
         return await self._done("what was asked", work, missing=missing(), reads=True)
 
     return answer
-
-
-def _none() -> None:
-    return None
 
 
 class RecordStore:
@@ -67,11 +65,11 @@ class RecordStore:
     draft_documents = _answer(queries.draft_documents, set)
     evaluations = _answer(queries.evaluations, list)
     events = _answer(queries.events, list)
-    execution = _answer(queries.execution, _none)
+    execution = _answer(queries.execution, lambda: None)
     executions = _answer(queries.executions, list)
     exit_reasons = _answer(queries.exit_reasons, dict)
     history = _answer(queries.history, lambda: ([], 0))
-    latest_execution = _answer(queries.latest_execution, _none)
+    latest_execution = _answer(queries.latest_execution, lambda: None)
     leaderboard = _answer(queries.leaderboard, list)
     rankings = _answer(queries.rankings, dict)
     rounds = _answer(queries.rounds, list)
@@ -80,7 +78,7 @@ class RecordStore:
     submissions = _answer(queries.submissions, list)
     team_statuses = _answer(queries.team_statuses, list)
     threads = _answer(queries.threads, list)
-    told_document = _answer(queries.told_document, _none)
+    told_document = _answer(queries.told_document, lambda: None)
 
     def __init__(self, path: Path, *, lock_seconds: float = 10.0) -> None:
         self._path = path

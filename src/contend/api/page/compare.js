@@ -15,15 +15,15 @@ export function showCompare(main, [one, other]) {
   }).catch((error) => refill(body, problem(error)));
   if (other) {
     refill(body, el("p.quiet", {}, t("loading")));
-    api.compare(one, other).then((found) => refill(body, comparison(found))).catch((error) => refill(body, problem(error)));
+    api.compare(one, other).then((compared) => refill(body, comparison(compared))).catch((error) => refill(body, problem(error)));
   }
 }
 
-function comparison(found) {
+function comparison({ first, second, common_sources: common, only_first: onlyFirst, only_second: onlySecond }) {
   return el("div.stack", {},
-    el("div.columns", {}, sideCard(found.first), sideCard(found.second)),
-    el("div.card", {}, el("p", {}, t("both", { n: found.common_sources.length })),
-      el("div.columns", {}, onlyHere(found.first, found.only_first), onlyHere(found.second, found.only_second))));
+    el("div.columns", {}, sideCard(first), sideCard(second)),
+    el("div.card", {}, el("p", {}, t("both", { n: common.length })),
+      el("div.columns", {}, onlyHere(first, onlyFirst), onlyHere(second, onlySecond))));
 }
 
 function onlyHere({ sources }, urls) {

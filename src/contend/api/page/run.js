@@ -94,7 +94,7 @@ class RunView {
     this.drawHead();
     this.drawQuestions();
     this.run.isLive = this.isLive();
-    this.run.asked = new Set(this.details?.questions.map((question) => question.team_id));
+    this.run.waitingTeams = new Set(this.details?.questions.map((question) => question.team_id));
     const shown = this.tab || (this.details?.has_report ? "read" : "watch");
     refill(this.tabs, TABS.map((tab) => el("a", { href: `#/run/${encodeURIComponent(this.id)}/${tab}`, "aria-current": tab === shown ? "page" : null }, t(tab))));
     if (shown === "read") this.drawReport();
@@ -230,7 +230,7 @@ const bar = (score) =>
 const scoreIn = (round) => (round?.scored ? (round.score === null ? t("unscored") : percent(round.score)) : "");
 
 function nowOf(run, team) {
-  if (run.asked.has(team.id)) return t("waiting");
+  if (run.waitingTeams.has(team.id)) return t("waiting");
   if (team.status !== "working") return t(team.status === "queued" && !run.isLive ? "not_begun" : team.status);
   const round = [...team.rounds.values()].at(-1);
   const step = round?.now ? `${t("round_n", { n: round.number })} · ${t(round.now)}` : t("working");

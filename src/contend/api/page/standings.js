@@ -8,13 +8,13 @@ import { t } from "./words.js";
 export function showStandings(main, [dataset = "default"]) {
   const body = el("div.stack", {}, el("p.quiet", {}, t("loading")));
   refill(main, el("div.stack", {}, el("h1", {}, `${t("standings")} · ${dataset}`), body));
-  api.standings(dataset).then((found) => refill(body, others(found), drawn(found))).catch((error) => refill(body, problem(error)));
+  api.standings(dataset).then((standings) => refill(body, others(standings), ratings(standings))).catch((error) => refill(body, problem(error)));
 }
 
 const others = ({ datasets, dataset }) => el("p.row.small", {}, datasets.filter((each) => each !== dataset).map((each) =>
   el("a", { href: `#/standings/${encodeURIComponent(each)}` }, each)));
 
-function drawn({ teams, runs, is_clear }) {
+function ratings({ teams, runs, is_clear }) {
   if (!teams.length) return el("p.quiet", {}, t("no_standings"));
   return el("section.card", {}, el("p", {}, t(is_clear ? "standings_clear" : "standings_unclear", { n: runs, team: teams[0].team_name })),
     el("div.scroll", {}, el("table", {},
