@@ -218,3 +218,18 @@ def test_another_web_page_changes_no_playbook(api: Api, ports: str) -> None:
 
     assert (elsewhere.status_code, plain.status_code) == (403, 415)
     assert contents(api, ports) == [PRIMARY, YEAR]
+
+
+def test_a_damaged_playbook_is_told_beside_the_others_and_a_version_takes_its_place(api: Api, ports: str) -> None:
+    done(api.http.delete(f"{ports}/lessons/b-2"))
+    name = ports.removeprefix("/playbooks/")
+    (api.server.workspace / "playbooks" / f"{name}.json").write_text('{"dataset":', "utf-8")
+
+    listed = {item["dataset"]: item["problem"] for item in api.get("/playbooks")["playbooks"]}
+    assert "the last good version is 2" in listed.pop(name)
+    assert set(listed.values()) <= {None}
+    assert api.http.get(ports).status_code == 503
+    assert [each["version"] for each in api.get(f"{ports}/versions")["versions"]] == [2, 1]
+
+    assert done(api.http.post(f"{ports}/versions/1/rollback?version=2"))["version"] == 3
+    assert contents(api, ports) == [PRIMARY, YEAR]

@@ -139,6 +139,19 @@ def test_a_button_on_what_somebody_changed_meanwhile_is_refused_in_sight(
     expect(page.get_by_role("list", name="searching")).to_contain_text(PRIMARY)
 
 
+def test_a_damaged_playbook_is_told_and_gets_a_good_versions_lessons(page: Page, server: Server, dataset: str) -> None:
+    (server.workspace / "playbooks" / f"{dataset}.json").write_text('{"dataset":', "utf-8")
+    page.goto(f"{server.url}/app/#/playbook")
+    expect(page.locator("section.card", has_text=dataset)).to_contain_text("the last good version is 1")
+    page.get_by_role("link", name=dataset).click()
+    expect(page.get_by_role("alert")).to_contain_text("cannot be read")
+
+    page.get_by_role("button", name="Go back to this version: Version 1").click()
+
+    saved(page, 2)
+    expect(page.get_by_role("list", name="searching")).to_contain_text(PRIMARY)
+
+
 def test_markup_in_a_lesson_is_text_wherever_it_is_shown(page: Page, server: Server, dataset: str) -> None:
     opened(page, server, dataset)
     for each in page.locator("summary").all():

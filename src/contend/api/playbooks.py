@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from contend.agent_server import server_services
 from contend.api.models import example
 from contend.api.problems import CHANGED, PROBLEMS, UNKNOWN, LimitedRoute
-from contend.errors import UnknownLesson
+from contend.errors import PlaybookDamaged, UnknownLesson
 from contend.learning.by_hand import HandChange, add, apply_by_hand, edit, imported, remove, restored
 from contend.learning.exchange import Format, written
 from contend.models.playbook import (
@@ -30,12 +30,13 @@ _EXPORTS = {media: {"schema": {"type": "object" if kind == "json" else "string"}
 
 
 class PlaybookItem(Record):
-    """A playbook in the list."""
+    """A playbook in the list. `problem`: why it cannot be read, and the version to go back to; then it counts none."""
 
     dataset: Identifier
-    version: int = Field(ge=0)
-    bullets: int = Field(ge=0)
+    version: int = Field(default=0, ge=0)
+    bullets: int = Field(default=0, ge=0)
     saved_at: UtcDatetime | None = None
+    problem: str | None = None
 
 
 class Playbooks(Record):
@@ -134,18 +135,7 @@ router = APIRouter(prefix="/playbooks", tags=["playbooks"], responses=PROBLEMS, 
 @router.get("")
 async def list_playbooks(store: Store) -> Playbooks:
     """All playbooks of the workspace."""
-    found = [(await store.load(dataset), await store.history(dataset)) for dataset in await store.datasets()]
-    return Playbooks(
-        playbooks=[
-            PlaybookItem(
-                dataset=playbook.dataset,
-                version=playbook.version,
-                bullets=len(playbook.bullets),
-                saved_at=history[-1].saved_at if history else None,
-            )
-            for playbook, history in found
-        ]
-    )
+    return Playbooks(playbooks=[await _item(store, dataset) for dataset in await store.datasets()])
 
 
 @router.get("/{dataset}", responses=UNKNOWN)
@@ -253,6 +243,15 @@ async def export_lessons(
     await _check_known(store, dataset)
     text = await asyncio.to_thread(written, await store.load(dataset), kind)
     return Response(text, media_type=f"{_MEDIA[kind]}; charset=utf-8")
+
+
+async def _item(store: PlaybookStore, dataset: str) -> PlaybookItem:
+    try:
+        playbook, history = await store.load(dataset), await store.history(dataset)
+    except PlaybookDamaged as error:
+        return PlaybookItem(dataset=dataset, problem=str(error))
+    saved_at = history[-1].saved_at if history else None
+    return PlaybookItem(dataset=dataset, version=playbook.version, bullets=len(playbook.bullets), saved_at=saved_at)
 
 
 async def _changed(store: PlaybookStore, dataset: str, by_hand: HandChange, known: int | None) -> CurationResult:

@@ -24,7 +24,7 @@ async function allPlaybooks(body) {
   refill(body,
     playbooks.length ? null : el("p.quiet", {}, t("no_lessons")),
     playbooks.map((each) => el("section.card", {}, el("h2", {}, el("a", { href: addressOf(each.dataset) }, each.dataset)),
-      el("p.small.quiet", {}, `${t("lessons", { n: each.bullets })} · ${t("version", { n: each.version })}`))),
+      each.problem ? el("p.small.unmet", {}, each.problem) : el("p.small.quiet", {}, `${t("lessons", { n: each.bullets })} · ${t("version", { n: each.version })}`))),
     el("form.card.stack", { onsubmit: open }, field(t("other_playbook"), el("input", { name: "dataset", required: true, maxlength: 64, placeholder: "default" }), t("dataset_hint")),
       el("div.row.actions", {}, el("button", { type: "submit" }, t("open")))));
 }
@@ -36,11 +36,17 @@ async function openPlaybook(body, dataset, version) {
   const notice = el("div.outcome", { role: "status", tabindex: "-1" });
   const content = el("div.stack");
   const read = async () => {
-    const playbook = await found(api.playbook(dataset, version), version === undefined && { version: 0, bullets: [] });
     const { versions } = await found(api.versions(dataset), { versions: [] });
-    const { bullets: retired } = await found(api.retired(dataset), { bullets: [] });
-    const newest = version === undefined ? playbook.version : (versions[0]?.version ?? version);
-    refill(content, parts({ dataset, playbook, versions, retired, newest, isOld: playbook.version < newest }, change));
+    try {
+      const playbook = await found(api.playbook(dataset, version), version === undefined && { version: 0, bullets: [] });
+      const { bullets: retired } = await found(api.retired(dataset), { bullets: [] });
+      const newest = version === undefined ? playbook.version : (versions[0]?.version ?? version);
+      refill(content, parts({ dataset, playbook, versions, retired, newest, isOld: playbook.version < newest }, change));
+    } catch (error) {
+      if (error.status !== 503 || !versions.length) throw error;
+      // Its file is damaged: of what is there each version of the history can take its place.
+      refill(content, problem(error), history({ dataset, versions }, actions(dataset, versions[0].version, change)));
+    }
   };
   const closing = () => el("button.plain", { type: "button", onclick: () => refill(notice) }, t("close"));
   const load = async () => {
@@ -80,9 +86,9 @@ function savedLine(result) {
   return result.skipped.length ? t("stands_already") : t("nothing_changed");
 }
 
-function parts(view, change) {
-  const { dataset, playbook, newest, isOld } = view;
-  const act = {
+/** What a person may change of the version `newest`. */
+function actions(dataset, newest, change) {
+  return {
     add: (values, wrong) => change(async () => savedLine(await api.addLesson(dataset, values, newest)), wrong),
     edit: (bullet, values, wrong) => change(async () => savedLine(await api.editLesson(dataset, bullet.id, values, newest)), wrong),
     retire: (bullet) => change(async () => savedLine(await api.retireLesson(dataset, bullet.id, newest))),
@@ -93,6 +99,11 @@ function parts(view, change) {
       return [savedLine(result), left_out.length ? t("left_out", { n: left_out.length }) : ""].filter(Boolean).join(" ");
     }, wrong),
   };
+}
+
+function parts(view, change) {
+  const { dataset, playbook, newest, isOld } = view;
+  const act = actions(dataset, newest, change);
   return [
     isOld && el("p.notice.warn.row", {}, el("span", {}, t("old_version", { n: playbook.version, newest })), el("a", { href: addressOf(dataset) }, t("show_newest"))),
     el("section.card", {}, el("h2", {}, `${t("version", { n: playbook.version })} · ${t("lessons", { n: playbook.bullets.length })}`),
@@ -200,7 +211,7 @@ function versionItem({ dataset, playbook, newest }, each, before, act) {
   // Of a playbook that somebody else wrote there is nothing before its first version.
   const canGoBack = !isNewest || back === each.version - 1;
   return el("li", {}, el("div.row", {},
-    el("a", { href: addressOf(dataset, isNewest ? undefined : each.version), "aria-current": each.version === playbook.version ? "true" : null }, t("version", { n: each.version })),
+    el("a", { href: addressOf(dataset, isNewest ? undefined : each.version), "aria-current": each.version === playbook?.version ? "true" : null }, t("version", { n: each.version })),
     el("span", {}, `${when(each.saved_at)} · ${changes(each)}`),
     canGoBack && el("button.plain", { type: "button", onclick: () => act.rollBack(back), "aria-label": `${t(isNewest ? "undo" : "go_back")}: ${t("version", { n: each.version })}` }, t(isNewest ? "undo" : "go_back"))),
   differences(dataset, before, each.version));
