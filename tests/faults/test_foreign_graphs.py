@@ -138,15 +138,25 @@ waits, its_loop, a_thread = map(one_node, (wait, block_its_loop, block_a_thread)
 
 
 """
-HANGING = ("waits", "its_loop", "a_thread")
 
 
+# Graphs that play at the same time share a loop: who blocks it keeps the others from being stopped until it returns.
+@pytest.mark.parametrize(
+    ("hanging", "named", "stopped"),
+    [
+        (("waits", "a_thread"), "teams waits and a_thread timeout", ["waits"]),
+        (("its_loop",), "team its_loop timeout", []),
+    ],
+    ids=["apart", "its loop"],
+)
 def test_graphs_that_hang_or_block_end_at_their_deadline_and_hinder_neither_the_next_one_nor_the_end_of_the_command(
-    contest: Contest, tmp_path: Path
+    contest: Contest, tmp_path: Path, hanging: tuple[str, ...], named: str, stopped: list[str]
 ) -> None:
-    mark = tmp_path / "mark"
-    enter(contest.workspace, HANG.format(mark=str(mark)) + ANSWERS, others=HANGING, seconds=25, cap=len(HANGING))
-    for name in HANGING:
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    code = HANG.format(mark=str(marks / "waits")) + ANSWERS
+    enter(contest.workspace, code, others=hanging, seconds=25, cap=len(hanging))
+    for name in hanging:
         team = TEAM.replace('"mine"', f'"{name}"').replace("my_agent:agent", f"my_agent:{name}")
         (contest.workspace / "config" / "teams" / f"{name}.toml").write_text(team, "utf-8")
     asked = ("run", QUESTION, "--docs", contest.documents, "--source", "local", "--rounds", "1", "--no-learn")
@@ -155,8 +165,8 @@ def test_graphs_that_hang_or_block_end_at_their_deadline_and_hinder_neither_the_
         out, err = child.communicate()
 
     assert child.returncode == 1
-    assert "teams waits, its_loop and a_thread timeout: not done within 25 seconds" in out
-    assert mark.read_text() == "stopped"
+    assert f"{named}: not done within 25 seconds" in out
+    assert [file.name for file in marks.iterdir()] == stopped
     assert "Report  contend-results/" in out
     assert err == ""
 
