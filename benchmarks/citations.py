@@ -11,7 +11,7 @@ import json
 import re
 import sys
 import tomllib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -93,13 +93,20 @@ def _cited(sentence: str, passages: int) -> tuple[str, list[int]]:
     return " ".join(_MARK.sub("", sentence).split()), [number for number in sorted(numbers) if number < passages]
 
 
-def taken(pairs: list[Pair], *, with_others: bool) -> dict[str, float]:
-    """The share of each kind that is shown as supported or near."""
-    counted: dict[str, Counter[bool]] = {}
+def taken(pairs: list[Pair]) -> dict[bool, dict[str, float]]:
+    """The share of each kind that is shown as supported or near, with the other passages (True) and without them.
+
+    Both in turn for each pair: what a check keeps of its texts serves the other one.
+    """
+    counted = {with_others: defaultdict[str, Counter[bool]](Counter) for with_others in (True, False)}
     for pair in pairs:
-        check = check_claim(Claim(text=pair.text), pair.cited, pair.offered if with_others else ())
-        counted.setdefault(pair.kind, Counter())[check.level != "unsupported"] += 1
-    return {kind: counts[True] / counts.total() for kind, counts in counted.items()}
+        for with_others, of_kinds in counted.items():
+            check = check_claim(Claim(text=pair.text), pair.cited, pair.offered if with_others else ())
+            of_kinds[pair.kind][check.level != "unsupported"] += 1
+    return {
+        with_others: {kind: counts[True] / counts.total() for kind, counts in of_kinds.items()}
+        for with_others, of_kinds in counted.items()
+    }
 
 
 def balanced(shares: dict[str, float]) -> float:
@@ -130,9 +137,7 @@ def main() -> None:
     for chosen_on in (True, False):
         _print_own(chosen_on=chosen_on)
     if len(sys.argv) > 1:
-        pairs = expert_pairs(Path(sys.argv[1]))
-        for with_others in (False, True):
-            shares = taken(pairs, with_others=with_others)
+        for with_others, shares in taken(expert_pairs(Path(sys.argv[1]))).items():
             print("\nexperts' citations,", "held against all passages at hand:" if with_others else "by themselves:")
             print("  taken:", *(f"{kind} {share:.3f}" for kind, share in shares.items()))
             print(f"  balanced accuracy: {balanced(shares):.3f}")

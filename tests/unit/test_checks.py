@@ -323,23 +323,22 @@ def test_changed_sentences_are_hardly_ever_shown_as_supported_and_true_ones_are_
 
 
 @pytest.fixture(scope="module")
-def pairs() -> list[citations.Pair]:
+def taken() -> dict[bool, dict[str, float]]:
+    """What is taken of experts' citations, beside the other passages and by itself."""
     folder = os.environ.get("CONTEND_DATA")
     if folder is None:
         needs = "CONTEND_DATA is not set: it names the folder with citations/expert_answers.json"
         pytest.fail(needs) if "CI" in os.environ else pytest.skip(needs)
-    return citations.expert_pairs(Path(folder))
+    return citations.taken(citations.expert_pairs(Path(folder)))
 
 
-@pytest.mark.timeout(600)
-def test_experts_citations_are_told_from_wrong_ones(pairs: list[citations.Pair]) -> None:
-    shares = citations.taken(pairs, with_others=True)
+def test_experts_citations_are_told_from_wrong_ones(taken: dict[bool, dict[str, float]]) -> None:
+    shares = taken[True]
 
     assert citations.balanced(shares) >= 0.86
     assert (shares["own"] + 1 - shares["near"]) / 2 >= 0.81
     assert shares["far"] <= 0.05
 
 
-@pytest.mark.timeout(600)
-def test_experts_citations_are_told_from_wrong_ones_by_themselves(pairs: list[citations.Pair]) -> None:
-    assert citations.balanced(citations.taken(pairs, with_others=False)) >= 0.8
+def test_experts_citations_are_told_from_wrong_ones_by_themselves(taken: dict[bool, dict[str, float]]) -> None:
+    assert citations.balanced(taken[False]) >= 0.8
