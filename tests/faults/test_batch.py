@@ -14,6 +14,7 @@ import pytest
 
 from fakes.children import Child, contend_child
 from fakes.contests import write_workspace
+from fakes.terminal import Terminal
 from fakes.traces import record_of
 from fakes.vendors import Vendors
 
@@ -27,18 +28,23 @@ class Scene:
     workspace: Path
     documents: Path
     vendors: Vendors
+    terminal: Terminal
     file: Path
 
     def ask(self, *lines: object) -> None:
         self.file.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
 
-    def start(self, *options: str | Path) -> AbstractContextManager[Child]:
-        given = ("--docs", self.documents, "--source", "local", "--rounds", "1", *options)
-        return contend_child(self.workspace, "batch", self.file, *given, base_url=self.vendors.base_url)
+    def command(self, *options: str | Path) -> tuple[str | Path, ...]:
+        return ("batch", self.file, "--docs", self.documents, "--source", "local", "--rounds", "1", *options)
+
+    def start(self) -> AbstractContextManager[Child]:
+        return contend_child(self.workspace, *self.command(), base_url=self.vendors.base_url)
 
     def end(self, *options: str | Path) -> dict[str, Any]:
-        with self.start(*options) as child:
-            return child.end()
+        """The whole command in this process: its outcome, or its error as `message`; `told` is all that it wrote."""
+        said = self.terminal(*self.command(*options), "--json")
+        told = [json.loads(line) for line in said.out.splitlines()]
+        return {"message": said.err, **(told[-1] if told else {}), "exit_code": said.code, "told": told}
 
     @property
     def results(self) -> list[dict[str, Any]]:
@@ -55,9 +61,17 @@ class Scene:
 
 
 @pytest.fixture
-def scene(workspace: Path, shared_documents: Path, vendors: Vendors, tmp_path: Path) -> Scene:
+def terminal(
+    workspace: Path, vendors: Vendors, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Terminal:
+    monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
+    return Terminal(workspace, capsys.readouterr)
+
+
+@pytest.fixture
+def scene(workspace: Path, shared_documents: Path, vendors: Vendors, terminal: Terminal, tmp_path: Path) -> Scene:
     write_workspace(workspace, ("alpha",))
-    return Scene(workspace, shared_documents, vendors, tmp_path / "questions.jsonl")
+    return Scene(workspace, shared_documents, vendors, terminal, tmp_path / "questions.jsonl")
 
 
 def test_a_batch_killed_halfway_and_started_again_has_a_result_for_each_theme_and_none_twice(scene: Scene) -> None:
@@ -121,10 +135,10 @@ def test_a_signal_stops_a_batch_which_goes_on_by_the_same_command(scene: Scene) 
 def test_no_more_runs_go_at_the_same_time_than_jobs_say(scene: Scene) -> None:
     scene.ask(*THEMES[:3])
 
-    with scene.start("--jobs", "1") as child:
-        assert child.end()["exit_code"] == 0
+    outcome = scene.end("--jobs", "1")
 
-    told = [event["type"] for event in child.events if event["type"] in {"run_started", "result"}]
+    assert outcome["exit_code"] == 0
+    told = [event["type"] for event in outcome["told"] if event["type"] in {"run_started", "result"}]
     assert told == ["run_started", "result"] * 3
 
 

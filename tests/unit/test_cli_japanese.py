@@ -16,7 +16,7 @@ from contend.cli.words import japanese
 from contend.models.options import Approval
 from contend.models.task import RunStatus, TeamStage
 from contend.text import detect_language
-from fakes.terminal import CONTEND, Terminal, said_by
+from fakes.terminal import Terminal
 from fakes.vendors import Vendors
 
 ROOM = Path(contend.cli.words.__file__).parent
@@ -103,12 +103,11 @@ def test_json_is_the_same_in_every_language(terminal: Terminal, documents: Path)
     assert refused.err.startswith("error: thread 'nothing' has no run")
 
 
-def test_the_locale_is_read_as_other_programs_read_it(tmp_path: Path) -> None:
+def test_the_locale_is_read_as_other_programs_read_it(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     def said(**locale: str) -> str:
-        workspace = {"CONTEND_WORKSPACE": str(tmp_path / "none")}
-        return said_by(
-            CONTEND, "report", "latest", **{"LANG": "", "LC_MESSAGES": "", "LC_ALL": "", **workspace, **locale}
-        ).err
+        for name in ("LANG", "LC_MESSAGES", "LC_ALL"):
+            monkeypatch.setenv(name, locale.get(name, ""))
+        return terminal("report", "latest").err
 
     assert "実行はまだありません" in said(LANG="ja_JP.UTF-8")
     assert "実行はまだありません" in said(LANG="en_US.UTF-8", LC_MESSAGES="ja_JP.UTF-8")
