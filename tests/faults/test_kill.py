@@ -18,6 +18,7 @@ import pytest
 from contend.stores.checkpoints import PackedSerializer
 from fakes.children import Child, contend_child
 from fakes.contests import write_workspace
+from fakes.terminal import Terminal
 from fakes.traces import Asked, Trace, asked, record_of, trace
 from fakes.vendors import Vendors, Where
 
@@ -109,6 +110,12 @@ def scene(workspace: Path, shared_documents: Path, vendors: Vendors) -> Scene:
     return Scene(workspace, shared_documents, vendors)
 
 
+@pytest.fixture
+def terminal(scene: Scene, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    monkeypatch.setenv("OPENAI_BASE_URL", scene.vendors.base_url)
+    return Terminal(scene.workspace, capsys.readouterr)
+
+
 class Undisturbed(NamedTuple):
     trace: Trace
     asked: Asked
@@ -162,17 +169,18 @@ MOMENTS = {
 
 
 @pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS.keys())
-def test_a_killed_run_ends_as_if_nothing_had_happened(scene: Scene, undisturbed: Undisturbed, moment: Moment) -> None:
+def test_a_killed_run_ends_as_if_nothing_had_happened(
+    scene: Scene, terminal: Terminal, undisturbed: Undisturbed, moment: Moment
+) -> None:
     if moment.hangs is not None:
         scene.vendors.hang(**moment.hangs)
     with scene.run(*ROUNDS) as child:
         scene.kill_at(moment, child)
     scene.vendors.heal()
 
-    with scene.resume() as child:
-        outcome = child.end()
+    resumed = terminal("resume", THREAD)
 
-    assert outcome["exit_code"] == 0, outcome["message"]
+    assert resumed.code == 0, resumed.err
     together = asked(scene.vendors.calls)
     assert not undisturbed.asked - together
     assert {prompt for prompt, _ in together - undisturbed.asked} <= {moment.unsaved}
