@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.base import CheckpointTuple, empty_checkpoint
+from langgraph.errors import NodeError
 
 from contend.app import RunOutcome
 from contend.contest.graph import build_contest_graph
 from contend.deletion import delete
 from contend.errors import InputError, ThreadBusy, UnknownThread
+from contend.langgraph_compat import cause
 from contend.models.events import RunStarted
 from contend.settings import load_settings
 from contend.stores.checkpoints import open_checkpointer
@@ -185,8 +187,11 @@ async def test_a_failed_nodes_error_is_kept_in_redis(contest: Contest) -> None:
         again = await saver.aget_tuple(latest.config)
     await services.aclose()
     assert again is not None
-    kept = [value for task, channel, value in again.pending_writes or [] if (task, channel) == ("a task", "__error__")]
-    assert [(type(error), str(error)) for error in kept] == [(TimeoutError, "too slow")]
+    [written] = [
+        value for task, channel, value in again.pending_writes or [] if (task, channel) == ("a task", "__error__")
+    ]
+    error = cause(NodeError("a node", written))
+    assert (type(error), str(error)) == (TimeoutError, "too slow")
 
 
 async def test_a_deleted_thread_leaves_nothing_in_redis_however_long_it_was(
