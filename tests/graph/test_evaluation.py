@@ -397,7 +397,7 @@ async def test_of_several_samples_the_median_counts(contest: Contest, workspace:
     coverage = metrics_of(rounds_of(contest)[0])["coverage"]
     assert coverage.score == 0.6
     assert "median of 20.0/100, 60.0/100, 90.0/100" in coverage.reason
-    assert vendors.prompts().count("evaluator/metric") == 4
+    assert vendors.prompts().count("evaluator/metric") == 3
 
 
 async def test_a_sample_that_fails_leaves_the_others(contest: Contest, workspace: Path, vendors: Vendors) -> None:

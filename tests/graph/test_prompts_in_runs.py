@@ -48,6 +48,8 @@ async def test_the_judge_reads_the_reports_title_and_summary_whole(contest: Cont
     assert judged
     assert all(f"{THEME}\n\n" in call.user.partition("Handed in:")[2] for call in judged)
     assert not any("[…]" in call.user for call in judged)
+    assert all("coverage" in call.user.partition("Metrics:")[2] for call in judged)
+    assert not any("point_coverage" in call.user for call in judged)  # it weighs nothing
 
 
 @pytest.mark.parametrize("theme", [THEME, "強制終了した後、再開はどのように動きますか？"], ids=["en", "ja"])

@@ -66,7 +66,8 @@ async def prompt_context(
 ) -> RoundPromptContext:
     """What the prompt builder needs for a round: own rounds before it, with their texts.
 
-    For the judge with titles and summaries whole, and the points that are not answered.
+    For the judge with titles and summaries whole. Metrics that weigh nothing are left out: whether the words of a
+    plan's points stand in a report does not tell whether it answers them.
     """
     handed_in = [await services.require_submission(past.submission) for past in view.rounds]
     history = [
@@ -77,8 +78,7 @@ async def prompt_context(
             evaluation_score=past.score,
             score_details={
                 "feedback": past.feedback,
-                "metrics": {metric.name: metric.score for metric in past.metrics},
-                **({"uncovered": past.uncovered} if for_judge else {}),
+                "metrics": {metric.name: metric.score for metric in past.metrics if metric.weight},
             },
         )
         for past, submission in zip(view.rounds, handed_in, strict=True)
