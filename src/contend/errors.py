@@ -147,8 +147,13 @@ def revived(text: str) -> Exception:
     kind = {**globals(), "TimeoutError": TimeoutError}.get(text.partition("(")[0])
     if not (isinstance(kind, type) and issubclass(kind, Exception)):
         return ContendError(text)
-    call = ast.parse(text, mode="eval").body
-    assert isinstance(call, ast.Call)  # noqa: S101 - as `__repr__` writes it
-    error = kind.__new__(kind, *map(ast.literal_eval, call.args))
-    vars(error).update({each.arg: ast.literal_eval(each.value) for each in call.keywords if each.arg})
+    try:
+        call = ast.parse(text, mode="eval").body
+        assert isinstance(call, ast.Call)  # noqa: S101 - as `__repr__` writes it
+        arguments = [ast.literal_eval(each) for each in call.args]
+        details = {each.arg: ast.literal_eval(each.value) for each in call.keywords if each.arg}
+    except (SyntaxError, ValueError):  # others' arguments, such as an error around an error
+        return TimeoutError(text) if kind is TimeoutError else ContendError(text)
+    error = kind.__new__(kind, *arguments)
+    vars(error).update(details)
     return error

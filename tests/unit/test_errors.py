@@ -66,3 +66,14 @@ def test_an_error_that_is_not_ours_comes_back_with_its_name(serializer: Serializ
     back = from_checkpoint(serializer, error)
 
     assert (type(back), str(back)) == (ContendError, repr(error))
+
+
+@pytest.mark.parametrize("inner", [PermissionError(13, "closed"), object()], ids=["an error", "no literal"])
+def test_a_timeout_around_anything_comes_back_as_a_timeout_that_names_it(
+    serializer: SerializerProtocol, inner: object
+) -> None:
+    error = TimeoutError(inner)
+
+    back = from_checkpoint(serializer, error)
+
+    assert (type(back), str(back)) == (TimeoutError, repr(error))
