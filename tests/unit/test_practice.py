@@ -197,9 +197,12 @@ async def test_learning_goes_on_after_a_stop_without_asking_again(tmp_path: Path
 
 
 class LastReplies(Pupil):
-    """Fails at its fourth call; what was asked before is answered many turns of the event loop later."""
+    """Fails from its fourth call on; what was asked before is answered many turns of the event loop later."""
+
+    calls = 0
 
     async def structured(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope) -> Answer[R]:
+        self.calls += 1
         answer = await super().structured(prompt, reply_type, scope=scope)
         for _ in range(100):
             await asyncio.sleep(0)
@@ -212,6 +215,7 @@ async def test_what_was_asked_when_an_answer_failed_is_kept_and_no_more_is_asked
     with pytest.raises(ModelError, match="went away"):
         await _practice(first, tmp_path).answered(held, Playbook(dataset="growth"))
     assert len(first.asked) == 3
+    assert first.calls == 4
 
     second = Pupil()
     answered = await _practice(second, tmp_path).answered(held, Playbook(dataset="growth"))
