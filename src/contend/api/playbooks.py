@@ -10,7 +10,7 @@ from contend.agent_server import server_services
 from contend.api.models import example
 from contend.api.problems import CHANGED, PROBLEMS, UNKNOWN, LimitedRoute
 from contend.errors import PlaybookDamaged, UnknownLesson
-from contend.learning.by_hand import HandChange, add, apply_by_hand, edit, imported, remove, restored
+from contend.learning.by_hand import add, apply_by_hand, edit, import_file, remove, restore
 from contend.learning.exchange import Format, written
 from contend.models.playbook import (
     GENERAL,
@@ -119,15 +119,24 @@ Store = Annotated[PlaybookStore, Depends(playbook_store)]
 Dataset = Annotated[str, Path(description=f"A playbook's dataset: {IDENTIFIER_RULE}.", min_length=1, max_length=64)]
 LessonId = Annotated[str, Path(description="A lesson's id.", min_length=1, max_length=64)]
 VersionNumber = Annotated[int, Path(description="A version; 0 is the empty playbook.", ge=0, le=_LATEST_VERSION)]
-KnownVersion = Annotated[
+BaseVersion = Annotated[
     int | None,
     Query(
-        alias="version",
         description="The version that you take for the newest: where another one is, nothing is changed (409).",
         ge=0,
         le=_LATEST_VERSION,
     ),
 ]
+
+
+async def existing_dataset(dataset: Dataset, store: Store) -> str:
+    """The dataset, where it has a playbook: but for the first lessons, nobody makes one by a slip in its name."""
+    if dataset not in await store.datasets():
+        raise UnknownLesson(f"playbook {dataset!r}: there is none; see GET /playbooks")
+    return dataset
+
+
+ExistingDataset = Annotated[str, Depends(existing_dataset)]
 
 router = APIRouter(prefix="/playbooks", tags=["playbooks"], responses=PROBLEMS, route_class=LimitedRoute)
 
@@ -139,94 +148,89 @@ async def list_playbooks(store: Store) -> Playbooks:
 
 
 @router.get("/{dataset}", responses=UNKNOWN)
-async def get_playbook(dataset: Dataset, store: Store) -> Playbook:
+async def get_playbook(dataset: ExistingDataset, store: Store) -> Playbook:
     """A playbook as it is."""
-    await _check_known(store, dataset)
     return await store.load(dataset)
 
 
 @router.get("/{dataset}/versions", responses=UNKNOWN)
-async def list_playbook_versions(dataset: Dataset, store: Store) -> PlaybookVersions:
+async def list_playbook_versions(dataset: ExistingDataset, store: Store) -> PlaybookVersions:
     """Every version of a playbook, the newest first."""
-    await _check_known(store, dataset)
     history = await store.history(dataset)
     return PlaybookVersions(dataset=dataset, versions=history[::-1])
 
 
 @router.get("/{dataset}/versions/{number}", responses=UNKNOWN)
-async def get_playbook_version(dataset: Dataset, number: VersionNumber, store: Store) -> Playbook:
+async def get_playbook_version(dataset: ExistingDataset, number: VersionNumber, store: Store) -> Playbook:
     """A playbook as it was in a version."""
-    await _check_known(store, dataset)
     return await store.load(dataset, version=number)
 
 
 @router.post("/{dataset}/versions/{number}/rollback", responses=UNKNOWN | CHANGED)
 async def roll_back_playbook(
-    dataset: Dataset, number: VersionNumber, store: Store, known: KnownVersion = None
+    dataset: ExistingDataset, number: VersionNumber, store: Store, version: BaseVersion = None
 ) -> Playbook:
     """Make the lessons of an old version the newest version, which is undone the same way."""
-    await _check_known(store, dataset)
-    return await store.rollback(dataset, number, expected=known)
+    return await store.rollback(dataset, number, base_version=version)
 
 
 @router.get("/{dataset}/diff", responses=UNKNOWN)
 async def compare_playbook_versions(
-    dataset: Dataset,
+    dataset: ExistingDataset,
     first: Annotated[int, Query(description="A version; 0 is the empty playbook.", ge=0, le=_LATEST_VERSION)],
     store: Store,
     second: Annotated[int | None, Query(description="Left out: the newest.", ge=0, le=_LATEST_VERSION)] = None,
 ) -> PlaybookDiff:
     """What turns one version of a playbook into another."""
-    await _check_known(store, dataset)
     return await store.diff(dataset, first, (await store.load(dataset)).version if second is None else second)
 
 
 @router.get("/{dataset}/retired", responses=UNKNOWN)
-async def list_retired_lessons(dataset: Dataset, store: Store) -> RetiredLessons:
+async def list_retired_lessons(dataset: ExistingDataset, store: Store) -> RetiredLessons:
     """The lessons that can be restored."""
-    await _check_known(store, dataset)
     return RetiredLessons(dataset=dataset, bullets=[*(await store.retired(dataset)).values()])
 
 
 @router.post("/{dataset}/lessons", responses=CHANGED)
-async def add_lesson(dataset: Dataset, given: Lesson, store: Store, known: KnownVersion = None) -> CurationResult:
+async def add_lesson(dataset: Dataset, lesson: Lesson, store: Store, version: BaseVersion = None) -> CurationResult:
     """Add a lesson of your own; it is active at once. One that stands there word for word is skipped."""
-    return await apply_by_hand(store, dataset, add(given.model_dump()), expected=known)
+    return await apply_by_hand(store, dataset, add(lesson.model_dump()), base_version=version)
 
 
 @router.patch("/{dataset}/lessons/{lesson_id}", responses=UNKNOWN | CHANGED)
 async def edit_lesson(
-    dataset: Dataset, lesson_id: LessonId, given: LessonChange, store: Store, known: KnownVersion = None
+    dataset: ExistingDataset, lesson_id: LessonId, change: LessonChange, store: Store, version: BaseVersion = None
 ) -> CurationResult:
     """Change a lesson. Other words for the same keep its votes; another meaning begins without any."""
-    return await _changed(store, dataset, edit(lesson_id, given.model_dump(exclude_none=True)), known)
+    return await apply_by_hand(
+        store, dataset, edit(lesson_id, change.model_dump(exclude_none=True)), base_version=version
+    )
 
 
 @router.delete("/{dataset}/lessons/{lesson_id}", responses=UNKNOWN | CHANGED)
 async def retire_lesson(
-    dataset: Dataset, lesson_id: LessonId, store: Store, known: KnownVersion = None
+    dataset: ExistingDataset, lesson_id: LessonId, store: Store, version: BaseVersion = None
 ) -> CurationResult:
     """Take a lesson out of the playbook; it can be restored."""
-    return await _changed(store, dataset, remove([lesson_id]), known)
+    return await apply_by_hand(store, dataset, remove([lesson_id]), base_version=version)
 
 
 @router.post("/{dataset}/lessons/{lesson_id}/restore", responses=UNKNOWN | CHANGED)
 async def restore_lesson(
-    dataset: Dataset, lesson_id: LessonId, store: Store, known: KnownVersion = None
+    dataset: ExistingDataset, lesson_id: LessonId, store: Store, version: BaseVersion = None
 ) -> CurationResult:
     """Bring back a lesson that was retired; what spoke against it no longer counts."""
-    await _check_known(store, dataset)
-    gone = (await store.retired(dataset)).get(lesson_id)
-    if gone is None:
+    bullet = (await store.retired(dataset)).get(lesson_id)
+    if bullet is None:
         raise UnknownLesson(f"lesson {lesson_id!r}: no such one is retired; see GET /playbooks/{dataset}/retired")
-    return await apply_by_hand(store, dataset, restored(gone), expected=known)
+    return await apply_by_hand(store, dataset, restore(bullet), base_version=version)
 
 
 @router.post("/{dataset}/import", responses=CHANGED)
-async def import_lessons(dataset: Dataset, given: LessonFile, store: Store, known: KnownVersion = None) -> ImportResult:
+async def import_lessons(dataset: Dataset, file: LessonFile, store: Store, version: BaseVersion = None) -> ImportResult:
     """Add a file's lessons, all or none. Of a lesson the content is enough; what stands there already is skipped."""
-    by_hand, left_out = await asyncio.to_thread(imported, given.text, name=given.name)
-    return ImportResult(result=await apply_by_hand(store, dataset, by_hand, expected=known), left_out=left_out)
+    by_hand, left_out = await asyncio.to_thread(import_file, file.text, name=file.name)
+    return ImportResult(result=await apply_by_hand(store, dataset, by_hand, base_version=version), left_out=left_out)
 
 
 @router.get(
@@ -235,12 +239,11 @@ async def import_lessons(dataset: Dataset, given: LessonFile, store: Store, know
     responses=UNKNOWN | {200: {"content": _EXPORTS}},
 )
 async def export_lessons(
-    dataset: Dataset,
+    dataset: ExistingDataset,
     store: Store,
     kind: Annotated[Format, Query(alias="format", description="json, ace (its text) or markdown.")] = "json",
 ) -> Response:
     """The playbook for another machine or tool; `import` reads each format."""
-    await _check_known(store, dataset)
     text = await asyncio.to_thread(written, await store.load(dataset), kind)
     return Response(text, media_type=f"{_MEDIA[kind]}; charset=utf-8")
 
@@ -252,13 +255,3 @@ async def _item(store: PlaybookStore, dataset: str) -> PlaybookItem:
         return PlaybookItem(dataset=dataset, problem=str(error))
     saved_at = history[-1].saved_at if history else None
     return PlaybookItem(dataset=dataset, version=playbook.version, bullets=len(playbook.bullets), saved_at=saved_at)
-
-
-async def _changed(store: PlaybookStore, dataset: str, by_hand: HandChange, known: int | None) -> CurationResult:
-    await _check_known(store, dataset)
-    return await apply_by_hand(store, dataset, by_hand, expected=known)
-
-
-async def _check_known(store: PlaybookStore, dataset: str) -> None:
-    if dataset not in await store.datasets():
-        raise UnknownLesson(f"playbook {dataset!r}: there is none; see GET /playbooks")

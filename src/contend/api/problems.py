@@ -41,22 +41,26 @@ _STATUS: dict[type[ContendError], int] = {
 Responses = dict[int | str, dict[str, Any]]
 
 
-def _said(**descriptions: str) -> Responses:
-    return {int(code[1:]): {"model": Problem, "description": said} for code, said in descriptions.items()}
+def _responses(descriptions: dict[int, str]) -> Responses:
+    return {status: {"model": Problem, "description": text} for status, text in descriptions.items()}
 
 
-PROBLEMS = _said(
-    _400="The body is no JSON.",
-    _401="The server's token is missing.",
-    _403="This server does not answer this caller.",
-    _422="A value is not usable: field, value and remedy in one line.",
-    _503="A store cannot be read or written.",
+PROBLEMS = _responses(
+    {
+        400: "The body is no JSON.",
+        401: "The server's token is missing.",
+        403: "This server does not answer this caller.",
+        422: "A value is not usable: field, value and remedy in one line.",
+        503: "A store cannot be read or written.",
+    }
 )
-UNKNOWN = _said(_404="There is none.")
-SENT = _said(_413="The body is larger than the API takes.", _415="The body is not sent as application/json.")
-BUSY = _said(_409="Its state does not allow it: it is at work, or at its end.") | SENT
+UNKNOWN = _responses({404: "There is none."})
+WITH_BODY = _responses(
+    {413: "The body is larger than the API takes.", 415: "The body is not sent as application/json."}
+)
+BUSY = _responses({409: "Its state does not allow it: it is at work, or at its end."}) | WITH_BODY
 """Of routes that change a research."""
-CHANGED = _said(_409="It was changed since the version that the caller names.") | SENT
+CHANGED = _responses({409: "It was changed since the version that the caller names."}) | WITH_BODY
 """Of routes that change a playbook."""
 
 
@@ -116,9 +120,9 @@ async def _not_valid(_: Request, error: Exception) -> Response:
     if fault.get("type") == "json_invalid":
         return _problem(400, f"the body is no JSON: {fault['msg']}")
     name = ".".join(place)
-    given = repr(fault["input"])[:80] if "input" in fault and name else ""
-    shown = f" (given: {given})" if given and fault.get("type") != "missing" else ""
-    return _problem(422, f"{name or 'request'}: {fault['msg']}{shown}", name or None)
+    has_value = name and "input" in fault and fault.get("type") != "missing"
+    value = f" (given: {repr(fault['input'])[:80]})" if has_value else ""
+    return _problem(422, f"{name or 'request'}: {fault['msg']}{value}", name or None)
 
 
 def _problem(status: int, detail: str, field: str | None = None) -> Response:

@@ -142,8 +142,8 @@ class Researches:
             for row in rows
         ]
         unopened = [_of_server(thread, at_server[thread]) for thread in at_server if thread not in on_record]
-        found = [_as(ResearchItem, each) for each in unopened if search.casefold() in each.theme.casefold()]
-        return ResearchPage(total=total + len(found), items=items if offset else [*found, *items])
+        matches = [_as(ResearchItem, each) for each in unopened if search.casefold() in each.theme.casefold()]
+        return ResearchPage(total=total + len(matches), items=items if offset else [*matches, *items])
 
     async def progress(self, research_id: str) -> ProgressInfo:
         """How far the newest run of a research is.

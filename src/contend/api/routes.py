@@ -10,7 +10,7 @@ from contend.api import models, playbooks, results
 from contend.api.comparison import compared
 from contend.api.live_page import LivePage
 from contend.api.mcp import mcp_app
-from contend.api.problems import BUSY, PROBLEMS, SENT, UNKNOWN, LimitedRoute, add_problems
+from contend.api.problems import BUSY, PROBLEMS, UNKNOWN, WITH_BODY, LimitedRoute, add_problems
 from contend.api.requests import AllowedOrigins, RequestGuard
 from contend.api.researches import Researches, server_researches
 from contend.api.stream import event_stream
@@ -43,7 +43,7 @@ async def start_research(request: models.ResearchRequest, live: Live) -> models.
     return await live.start(request)
 
 
-@router.post("/research/dry-run", tags=["research"], responses=SENT)
+@router.post("/research/dry-run", tags=["research"], responses=WITH_BODY)
 async def estimate_research(request: models.ResearchRequest, live: Live) -> models.Estimate:
     """Check a research, and estimate what it might cost. Nothing is started or spent."""
     opening, estimate = await live.dry_run(request)
@@ -77,7 +77,7 @@ async def list_researches(
     return await live.page(search=search, limit=limit, offset=offset)
 
 
-@router.put("/research/{research_id}", status_code=202, tags=["research"], responses=SENT)
+@router.put("/research/{research_id}", status_code=202, tags=["research"], responses=WITH_BODY)
 async def start_research_once(
     research_id: ResearchId, request: models.ResearchRequest, live: Live
 ) -> models.ResearchResponse:
@@ -202,9 +202,9 @@ async def get_questions(research_id: ResearchId, live: Live) -> models.Questions
 
 
 @router.post("/research/{research_id}/answers", status_code=202, tags=["research"], responses=UNKNOWN | BUSY)
-async def answer_questions(research_id: ResearchId, given: models.Answers, live: Live) -> models.ResearchResponse:
+async def answer_questions(research_id: ResearchId, answers: models.Answers, live: Live) -> models.ResearchResponse:
     """Approve, edit or reject what waits; the research goes on. Questions that are left out wait on."""
-    return await live.answer(research_id, given.decision, given.answers)
+    return await live.answer(research_id, answers.decision, answers.answers)
 
 
 @router.get("/research/{research_id}/compare/{other_id}", tags=["research"], responses=UNKNOWN)

@@ -13,7 +13,7 @@ from contend.cli.screen import advise, plain_table, say, say_json, show
 from contend.cli.text import counted, plain
 from contend.cli.words import tr
 from contend.errors import InputError
-from contend.learning.by_hand import HandChange, add, apply_by_hand, edit, imported, remove, restored
+from contend.learning.by_hand import HandChange, add, apply_by_hand, edit, import_file, remove, restore
 from contend.learning.exchange import Format, written
 from contend.models.playbook import Bullet, Playbook, PlaybookVersion
 from contend.settings import load_settings
@@ -156,8 +156,8 @@ def add_lesson(
     Raises:
         InputError: it holds what no lesson may hold, or the section is none.
     """
-    given = _given(content=content, section=section, example=example, always=always)
-    _change(dataset, add(given), workspace)
+    values = _values(content=content, section=section, example=example, always=always)
+    _change(dataset, add(values), workspace)
 
 
 def edit_lesson(
@@ -175,13 +175,13 @@ def edit_lesson(
     Raises:
         InputError: there is no such bullet, nothing to change, or the words hold what no lesson may hold.
     """
-    given = _given(content=content, section=section, example=example, always=always)
-    if not given:
+    values = _values(content=content, section=section, example=example, always=always)
+    if not values:
         raise InputError(
             tr("edit: nothing to change: give new words, --section, --example, --always or --where-it-fits")
         )
     [old] = _named(dataset, [bullet_id], workspace)
-    _change(dataset, edit(old.id, given), workspace, old=old)
+    _change(dataset, edit(old.id, values), workspace, old=old)
 
 
 def remove_lessons(dataset: str, bullet_ids: list[str], *, workspace: Path | None) -> None:
@@ -215,7 +215,7 @@ def restore_lesson(dataset: str, bullet_id: str | None, *, workspace: Path | Non
             tr("lesson {id}: {count} such lessons can be restored: name one of {names}",
                id=repr(bullet_id), count=len(found), names=names)
         )  # fmt: skip
-    _change(dataset, restored(found[0]), workspace)
+    _change(dataset, restore(found[0]), workspace)
 
 
 def import_lessons(dataset: str, file: Path, *, workspace: Path | None) -> None:
@@ -230,7 +230,7 @@ def import_lessons(dataset: str, file: Path, *, workspace: Path | None) -> None:
         raise InputError(tr("{file}: cannot be read: {why}", file=file, why=error.strerror or error)) from error
     except UnicodeDecodeError as error:
         raise InputError(tr("{file}: not UTF-8 text: save it as UTF-8", file=file)) from error
-    by_hand, left_out = imported(text, name=file.name)
+    by_hand, left_out = import_file(text, name=file.name)
     if left_out:
         some = plain(", ".join(shorten(repr(each), 60) for each in left_out[:3]))
         say(tr("left out, for it is no lesson: {count} ({some})", count=len(left_out), some=some))
@@ -253,10 +253,10 @@ def export_lessons(dataset: str, kind: Format, *, out: Path | None, workspace: P
     say(tr("On the other machine: {command}", command=f"contend playbook import {dataset} {out.name}"))
 
 
-def _given(**values: object) -> dict[str, object]:
-    if not str(values["content"]).strip():
+def _values(**options: object) -> dict[str, object]:
+    if not str(options["content"]).strip():
         raise InputError(tr("the lesson is empty: say when it applies, and what to do then"))
-    return {name: value for name, value in values.items() if value is not None}
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _named(dataset: str, names: Iterable[str], workspace: Path | None) -> list[Bullet]:

@@ -27,27 +27,27 @@ class HandChange(NamedTuple):
 
 
 async def apply_by_hand(
-    store: PlaybookStore, dataset: str, by_hand: HandChange, *, expected: int | None = None
+    store: PlaybookStore, dataset: str, by_hand: HandChange, *, base_version: int | None = None
 ) -> CurationResult:
     """Save the change as a version of its own; one that changes nothing makes none.
 
     Raises:
         UnknownLesson: the lesson to change is not in the newest version.
-        PlaybookChanged: another version than `expected` is the newest.
+        PlaybookChanged: another version than `base_version` is the newest.
         StoreError: the playbook cannot be read or written.
     """
-    return await store.apply(dataset, str(uuid4()), by_hand.change, reason=by_hand.reason, expected=expected)
+    return await store.apply(dataset, str(uuid4()), by_hand.change, reason=by_hand.reason, base_version=base_version)
 
 
-def add(given: Mapping[str, object]) -> HandChange:
-    """Add a lesson of a person's own: `content`, and `section`, `example`, `always` where they are given.
+def add(values: Mapping[str, object]) -> HandChange:
+    """Add a lesson of a person's own: `content`, and `section`, `example`, `always` where a person gives them.
 
     It is active at once.
 
     Raises:
         InputError: it is empty, or holds what no lesson may hold.
     """
-    return HandChange(_adding([_checked_values(given)]), "added by hand")
+    return HandChange(_addition([_checked_values(values)]), "added by hand")
 
 
 def edit(bullet_id: str, changes: Mapping[str, object]) -> HandChange:
@@ -59,76 +59,76 @@ def edit(bullet_id: str, changes: Mapping[str, object]) -> HandChange:
     _checked_values({"content": "a lesson", **changes})
 
     def change(playbook: Playbook) -> Curated:
-        old = _found(playbook, bullet_id)
+        old = _bullet_of(playbook, bullet_id)
         new = Bullet.model_validate({**old.model_dump(), **changes, "updated_at": utc_now(), "removal_reason": ""})
         if not Nearness([old]).same(new.content, old.content):
             votes = {"helpful": 0, "harmful": 0, "helpful_runs": [], "trial": {}}
             new = Bullet.model_validate({**new.model_dump(), **votes, "searchable_text": new.content})
-        kept = {bullet.id: bullet for bullet in playbook.bullets} | {old.id: new}
-        return _curated(kept, [_item("UPDATE", new)], [], "1 edited")
+        by_id = {bullet.id: bullet for bullet in playbook.bullets} | {old.id: new}
+        return _curated(by_id, [_item("UPDATE", new)], [], "1 edited")
 
     return HandChange(change, "edited by hand")
 
 
 def remove(bullet_ids: Sequence[str]) -> HandChange:
-    """Remove bullets; the history keeps them, and `restored` brings them back."""
+    """Remove bullets; the history keeps them, and `restore` brings them back."""
 
     def change(playbook: Playbook) -> Curated:
-        gone = [_found(playbook, bullet_id) for bullet_id in bullet_ids]
-        kept = {bullet.id: bullet for bullet in playbook.bullets if bullet not in gone}
-        return _curated(kept, [_item("DELETE", bullet) for bullet in gone], [], f"{len(gone)} removed")
+        outgoing = [_bullet_of(playbook, bullet_id) for bullet_id in bullet_ids]
+        by_id = {bullet.id: bullet for bullet in playbook.bullets if bullet not in outgoing}
+        return _curated(by_id, [_item("DELETE", bullet) for bullet in outgoing], [], f"{len(outgoing)} removed")
 
     return HandChange(change, "removed by hand")
 
 
-def restored(bullet: Bullet) -> HandChange:
+def restore(bullet: Bullet) -> HandChange:
     """Bring back a bullet that is gone, with its helpful votes; what spoke against it no longer counts."""
     back = bullet.model_copy(update={"harmful": 0, "trial": Trial(), "removal_reason": ""})
-    return HandChange(_adding([back]), "restored by hand")
+    return HandChange(_addition([back]), "restored by hand")
 
 
-class Imported(NamedTuple):
+class FileImport(NamedTuple):
     """The lessons of a file as one change, and the lines and fields that are none."""
 
     by_hand: HandChange
     left_out: list[str]
 
 
-def imported(text: str, *, name: str) -> Imported:
+def import_file(text: str, *, name: str) -> FileImport:
     """All lessons of a file, or none; `name` is the file's.
 
     Raises:
         InputError: it cannot be read, or a lesson holds what none may hold.
     """
-    given = read_bullets(text, name=name)
-    bullets = [_checked(bullet) for bullet in given.bullets]
-    return Imported(HandChange(_adding(bullets), f"imported from {name}"), given.left_out)
+    file = read_bullets(text, name=name)
+    bullets = [_checked(bullet) for bullet in file.bullets]
+    return FileImport(HandChange(_addition(bullets), f"imported from {name}"), file.left_out)
 
 
-def _adding(bullets: Sequence[Bullet]) -> Change:
+def _addition(bullets: Sequence[Bullet]) -> Change:
     """What stands there word for word is skipped, and an id that is taken is replaced."""
 
     def change(playbook: Playbook) -> Curated:
-        kept = {bullet.id: bullet for bullet in playbook.bullets}
+        by_id = {bullet.id: bullet for bullet in playbook.bullets}
         contents = {bullet.content for bullet in playbook.bullets}
         skipped: list[Skipped] = []
-        done: list[DeltaContextItem] = []
+        items: list[DeltaContextItem] = []
         for bullet in bullets:
             if bullet.content in contents:
                 skipped.append(Skipped(bullet_id=bullet.id, reason="stands in the playbook already"))
                 continue
-            new = bullet if bullet.id not in kept else bullet.model_copy(update={"id": _free(bullet.id, kept)})
-            kept[new.id] = new
+            new = bullet if bullet.id not in by_id else bullet.model_copy(update={"id": _free(bullet.id, by_id)})
+            by_id[new.id] = new
             contents.add(new.content)
-            done.append(_item("ADD", new))
-        return _curated(kept, done, skipped, f"{len(done)} added")
+            items.append(_item("ADD", new))
+        return _curated(by_id, items, skipped, f"{len(items)} added")
 
     return change
 
 
-def _checked_values(given: Mapping[str, object]) -> Bullet:
+def _checked_values(values: Mapping[str, object]) -> Bullet:
     try:
-        return _checked(Bullet.model_validate({"provenance": "by hand", **given}))
+        return _checked(Bullet.model_validate({"provenance": "by hand", **values}))
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False)[0]
         raise InputError(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}") from error
@@ -141,7 +141,7 @@ def _checked(bullet: Bullet) -> Bullet:
     return bullet
 
 
-def _found(playbook: Playbook, bullet_id: str) -> Bullet:
+def _bullet_of(playbook: Playbook, bullet_id: str) -> Bullet:
     for bullet in playbook.bullets:
         if bullet.id == bullet_id:
             return bullet
@@ -151,9 +151,9 @@ def _found(playbook: Playbook, bullet_id: str) -> Bullet:
     )
 
 
-def _free(bullet_id: str, kept: dict[str, Bullet]) -> str:
-    numbers = (f"{bullet_id[:58]}-{number}" for number in range(2, len(kept) + 3))
-    return next(name for name in numbers if name not in kept)
+def _free(bullet_id: str, by_id: dict[str, Bullet]) -> str:
+    numbers = (f"{bullet_id[:58]}-{number}" for number in range(2, len(by_id) + 3))
+    return next(name for name in numbers if name not in by_id)
 
 
 def _item(operation: str, bullet: Bullet) -> DeltaContextItem:
@@ -162,5 +162,5 @@ def _item(operation: str, bullet: Bullet) -> DeltaContextItem:
     )
 
 
-def _curated(kept: dict[str, Bullet], done: list[DeltaContextItem], skipped: list[Skipped], summary: str) -> Curated:
-    return Curated([*kept.values()], done, skipped, {}, summary)
+def _curated(by_id: dict[str, Bullet], items: list[DeltaContextItem], skipped: list[Skipped], summary: str) -> Curated:
+    return Curated([*by_id.values()], items, skipped, {}, summary)

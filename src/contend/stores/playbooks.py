@@ -56,21 +56,23 @@ class PlaybookStore:
         return await asyncio.to_thread(files.newest if version is None else lambda: _at(files, version))
 
     async def apply(
-        self, dataset: str, execution_id: str, change: Change, *, reason: str = "", expected: int | None = None
+        self, dataset: str, execution_id: str, change: Change, *, reason: str = "", base_version: int | None = None
     ) -> CurationResult:
         """Change the newest version and save it as the next one, once for each execution.
 
         An execution that was already applied gets its first result back. A change that changes nothing makes no
-        version. `change` runs on a worker thread while the dataset is locked. `expected`: the version that the caller
-        takes for the newest.
+        version. `change` runs on a worker thread while the dataset is locked. `base_version`: the version that the
+        caller takes for the newest.
 
         Raises:
-            PlaybookChanged: another version than `expected` is the newest.
+            PlaybookChanged: another version than `base_version` is the newest.
             PlaybookDamaged: a file cannot be read; nothing was overwritten.
             StoreError: the disk refused; the old version stands.
         """
         files = self._files(dataset)
-        return await asyncio.to_thread(self._apply, files, execution_id, change, reason=reason, expected=expected)
+        return await asyncio.to_thread(
+            self._apply, files, execution_id, change, reason=reason, base_version=base_version
+        )
 
     async def applied(self, dataset: str, execution_id: str) -> CurationResult | None:
         """The result of an execution's curation; None if it was not applied yet."""
@@ -101,14 +103,14 @@ class PlaybookStore:
         new = await self.load(dataset, version=to_version)
         return _diff(old, new)
 
-    async def rollback(self, dataset: str, version: int, *, expected: int | None = None) -> Playbook:
+    async def rollback(self, dataset: str, version: int, *, base_version: int | None = None) -> Playbook:
         """Make a new version with the bullets of an old one. A damaged playbook file is kept as `.damaged.json`.
 
         Raises:
             UnknownLesson: there is no such version.
-            PlaybookChanged: another version than `expected` is the newest.
+            PlaybookChanged: another version than `base_version` is the newest.
         """
-        return await asyncio.to_thread(self._rollback, self._files(dataset), version, expected)
+        return await asyncio.to_thread(self._rollback, self._files(dataset), version, base_version)
 
     async def datasets(self) -> list[str]:
         """Datasets that have a playbook, by name."""
@@ -120,13 +122,13 @@ class PlaybookStore:
         return PlaybookFiles(self.folder, dataset)
 
     def _apply(
-        self, files: PlaybookFiles, execution_id: str, change: Change, *, reason: str, expected: int | None
+        self, files: PlaybookFiles, execution_id: str, change: Change, *, reason: str, base_version: int | None
     ) -> CurationResult:
         with files.locked(self.lock_seconds):
             if line := files.line_of(execution_id):
                 return line.result(files.dataset)
             playbook = files.newest_recorded()
-            _check_newest(playbook, expected)
+            _check_newest(playbook, base_version)
             curated = change(playbook)
             line = _line(playbook, curated, execution_id=execution_id, reason=reason)
             if line.changed or line.removed:
@@ -141,7 +143,7 @@ class PlaybookStore:
             _check_newest(newest, playbook.version)
             return files.commit(newest, _version_of(newest, playbook.bullets, reason))
 
-    def _rollback(self, files: PlaybookFiles, version: int, expected: int | None) -> Playbook:
+    def _rollback(self, files: PlaybookFiles, version: int, base_version: int | None) -> Playbook:
         with files.locked(self.lock_seconds):
             target = files.rebuilt(version)
             try:
@@ -149,7 +151,7 @@ class PlaybookStore:
             except PlaybookDamaged:
                 files.put_aside()
                 newest = files.newest()
-            _check_newest(newest, expected)
+            _check_newest(newest, base_version)
             return files.commit(newest, _version_of(newest, target.bullets, f"rolled back to version {version}"))
 
     def _datasets(self) -> list[str]:
@@ -157,10 +159,10 @@ class PlaybookStore:
         return sorted(set(names))
 
 
-def _check_newest(newest: Playbook, expected: int | None) -> None:
-    if expected is not None and newest.version != expected:
+def _check_newest(newest: Playbook, base_version: int | None) -> None:
+    if base_version is not None and newest.version != base_version:
         raise PlaybookChanged(
-            f"playbook {newest.dataset!r} is at version {newest.version}, not {expected}: "
+            f"playbook {newest.dataset!r} is at version {newest.version}, not {base_version}: "
             "somebody changed it since: read it again"
         )
 
