@@ -1,9 +1,10 @@
 /** The first view: ask a question, see what it may cost, start; recent runs below. */
 
-import { api, token } from "./api.js";
+import { api } from "./api.js";
 import { add, el, field, options, refill } from "./dom.js";
-import { number, t } from "./words.js";
 import { runList } from "./history.js";
+import { problem } from "./problem.js";
+import { number, t } from "./words.js";
 
 export function showAsk(main, _rest, query) {
   const health = el("div");
@@ -18,21 +19,6 @@ export function showAsk(main, _rest, query) {
   }).catch((error) => refill(health, problem(error)));
   const all = (page) => page.total > page.items.length && el("p", {}, el("a", { href: "#/history" }, t("all_runs")));
   return runList(recent, () => api.list("", 0, 5), all).stop;
-}
-
-/** What went wrong. Where no server answers, a browser says so in its own words. */
-export const errorLine = (error) => t("error", { why: error instanceof TypeError ? t("unreachable") : error.message });
-
-/** What went wrong, as a line of the page; where the server wants its token, a field for it. */
-export function problem(error) {
-  const line = el("p.notice.bad", { role: "alert" }, errorLine(error));
-  if (error.status !== 401) return line;
-  const enter = (event) => {
-    event.preventDefault();
-    token.set(new FormData(event.target).get("token"));
-    dispatchEvent(new HashChangeEvent("hashchange"));
-  };
-  return el("form.card.stack", { onsubmit: enter }, line, field(t("token"), el("input", { name: "token", type: "password", autocomplete: "off", required: true })), el("button.main", { type: "submit" }, t("send")));
 }
 
 /**

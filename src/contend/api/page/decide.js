@@ -1,7 +1,7 @@
 /** Questions that wait for a person, as one form: each is approved, edited or rejected, and all are answered at once. */
 
 import { el, refill } from "./dom.js";
-import { problem } from "./ask.js";
+import { problem } from "./problem.js";
 import { nameOf } from "./run_state.js";
 import { shownName, t } from "./words.js";
 

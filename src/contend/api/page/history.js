@@ -2,7 +2,7 @@
 
 import { api } from "./api.js";
 import { el, refill } from "./dom.js";
-import { problem } from "./ask.js";
+import { problem } from "./problem.js";
 import { clock, percent, t, when } from "./words.js";
 
 const PAGE = 20;

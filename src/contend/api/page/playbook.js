@@ -2,17 +2,17 @@
 
 import { api } from "./api.js";
 import { el, field, refill } from "./dom.js";
-import { problem } from "./ask.js";
+import { problem, saveFile } from "./problem.js";
 import { percent, t, when } from "./words.js";
 
 const FIRST_VERSIONS = 10;
-const FORMATS = ["json", "ace", "markdown"];
+const SUFFIXES = { json: "json", ace: "txt", markdown: "md" };
 
 export function showPlaybook(main, [dataset, version]) {
   const body = el("div.stack", {}, el("p.quiet", {}, t("loading")));
   refill(main, el("div.stack", {}, el("h1", {}, dataset ? [el("a", { href: "#/playbook" }, t("playbook")), ` · ${dataset}`] : t("playbook")), body));
-  const shown = dataset ? openPlaybook(body, dataset, version === undefined ? undefined : Number(version)) : allPlaybooks(body);
-  shown.catch((error) => refill(body, problem(error)));
+  const view = dataset ? openPlaybook(body, dataset, version === undefined ? undefined : Number(version)) : allPlaybooks(body);
+  view.catch((error) => refill(body, problem(error)));
 }
 
 async function allPlaybooks(body) {
@@ -36,10 +36,10 @@ async function openPlaybook(body, dataset, version) {
   const notice = el("div.outcome", { role: "status", tabindex: "-1" });
   const content = el("div.stack");
   const read = async () => {
-    const { versions } = await found(api.versions(dataset), { versions: [] });
+    const { versions } = await orElse(api.versions(dataset), { versions: [] });
     try {
-      const playbook = await found(api.playbook(dataset, version), version === undefined && { version: 0, bullets: [] });
-      const { bullets: retired } = await found(api.retired(dataset), { bullets: [] });
+      const playbook = await orElse(api.playbook(dataset, version), version === undefined && { version: 0, bullets: [] });
+      const { bullets: retired } = await orElse(api.retired(dataset), { bullets: [] });
       const newest = version === undefined ? playbook.version : (versions[0]?.version ?? version);
       refill(content, parts({ dataset, playbook, versions, retired, newest, isOld: playbook.version < newest }, change));
     } catch (error) {
@@ -48,25 +48,25 @@ async function openPlaybook(body, dataset, version) {
       refill(content, problem(error), history({ dataset, versions }, actions(dataset, versions[0].version, change)));
     }
   };
-  const closing = () => el("button.plain", { type: "button", onclick: () => refill(notice) }, t("close"));
+  const closeButton = () => el("button.plain", { type: "button", onclick: () => refill(notice) }, t("close"));
   const load = async () => {
     refill(notice);
     await read();
   };
-  /** Make a change and show what came of it; `step` gives the new version. What is wrong goes to `wrong`. */
+  /** Make a change and show what came of it; `step` makes it and gives the line that says so. What is wrong goes to `wrong`. */
   const change = async (step, wrong = notice) => {
     refill(notice);
     refill(wrong);
     try {
-      const saved = await step();
+      const line = await step();
       if (version !== undefined) {
         location.hash = addressOf(dataset);
         return;
       }
       await read();
-      refill(notice, el("p.notice.row.spread", {}, el("span", {}, saved), closing()));
+      refill(notice, el("p.notice.row.spread", {}, el("span", {}, line), closeButton()));
     } catch (error) {
-      refill(wrong, problem(error), el("p.actions.row", {}, error.status === 409 && el("button", { type: "button", onclick: load }, t("show_newest")), wrong === notice && closing()));
+      refill(wrong, problem(error), el("p.actions.row", {}, error.status === 409 && el("button", { type: "button", onclick: load }, t("show_newest")), wrong === notice && closeButton()));
     }
     if (document.activeElement === document.body) notice.focus({ preventScroll: true });
   };
@@ -75,7 +75,7 @@ async function openPlaybook(body, dataset, version) {
 }
 
 /** What a request gives; where there is nothing, `otherwise`, if there may be nothing. */
-const found = (request, otherwise) => request.catch((error) => {
+const orElse = (request, otherwise) => request.catch((error) => {
   if (error.status === 404 && otherwise) return otherwise;
   throw error;
 });
@@ -94,7 +94,7 @@ function actions(dataset, newest, change) {
     retire: (bullet) => change(async () => savedLine(await api.retireLesson(dataset, bullet.id, newest))),
     restore: (bullet) => change(async () => savedLine(await api.restoreLesson(dataset, bullet.id, newest))),
     rollBack: (number) => change(async () => t("saved_version", { n: (await api.rollBack(dataset, number, newest)).version })),
-    take: (file, wrong) => change(async () => {
+    importFile: (file, wrong) => change(async () => {
       const { result, left_out } = await api.importLessons(dataset, { name: file.name.slice(0, 100), text: await file.text() }, newest);
       return [savedLine(result), left_out.length ? t("left_out", { n: left_out.length }) : ""].filter(Boolean).join(" ");
     }, wrong),
@@ -108,7 +108,7 @@ function parts(view, change) {
     isOld && el("p.notice.warn.row", {}, el("span", {}, t("old_version", { n: playbook.version, newest })), el("a", { href: addressOf(dataset) }, t("show_newest"))),
     el("section.card", {}, el("h2", {}, `${t("version", { n: playbook.version })} · ${t("lessons", { n: playbook.bullets.length })}`),
       playbook.bullets.length ? lessonList(playbook.bullets, isOld ? null : act) : el("p.quiet", {}, t("no_lessons"))),
-    isOld ? null : [adding(playbook, act), view.retired.length ? retiredLessons(view.retired, act) : null],
+    isOld ? null : [additionForm(playbook, act), view.retired.length ? retiredLessons(view.retired, act) : null],
     view.versions.length ? history(view, act) : null,
     isOld ? null : exchange(view, act),
   ];
@@ -144,8 +144,8 @@ const words = (bullet) => el("p", {}, bullet.content, bullet.example && ` (${bul
 
 /** What is known of a lesson: its votes, whether it is on trial, what speaks against it. */
 function facts(bullet) {
-  const said = [`${t("trust")} ${percent(bullet.confidence)} %`, `${t("helpful")} ${bullet.helpful}`, `${t("harmful")} ${bullet.harmful}`, bullet.always && t("always")];
-  return [said.filter(Boolean).join(" · "), " ", el("code", {}, bullet.id),
+  const trust = [`${t("trust")} ${percent(bullet.confidence)} %`, `${t("helpful")} ${bullet.helpful}`, `${t("harmful")} ${bullet.harmful}`, bullet.always && t("always")];
+  return [trust.filter(Boolean).join(" · "), " ", el("code", {}, bullet.id),
     bullet.status !== "active" && [" ", el("span.pill.warn", {}, t(bullet.status))],
     bullet.conflicts_with && [" ", el("span.pill.warn", {}, t("conflicts", { id: bullet.conflicts_with }))],
     bullet.removal_reason && el("span.unmet", {}, " ", t("wants_removed", { why: bullet.removal_reason }))];
@@ -180,13 +180,13 @@ function lessonForm({ bullet = null, sections, key, save, cancel = null }) {
 }
 
 function valuesOf(form, bullet) {
-  const given = new FormData(form);
-  const text = (name) => given.get(name).trim();
-  const values = { content: text("content"), example: text("example"), section: text("section") || "general", always: given.has("always") };
+  const fields = new FormData(form);
+  const text = (name) => fields.get(name).trim();
+  const values = { content: text("content"), example: text("example"), section: text("section") || "general", always: fields.has("always") };
   return bullet ? Object.fromEntries(Object.entries(values).filter(([name, value]) => value !== bullet[name])) : values;
 }
 
-function adding(playbook, act) {
+function additionForm(playbook, act) {
   const sections = [...new Set(playbook.bullets.map((bullet) => bullet.section))];
   return el("details.card", { "data-key": "adding", open: !playbook.bullets.length }, el("summary", {}, t("add_lesson")),
     el("div.stack", {}, lessonForm({ sections, key: "add", save: act.add })));
@@ -231,17 +231,17 @@ function differences(dataset, first, second) {
   return el("details", { ontoggle: show, "data-key": `diff ${second}` }, el("summary", {}, t("what_changed")), lines);
 }
 
-const SHOWN = ["content", "example", "section", "always", "helpful", "harmful", "status"];
+const LESSON_FIELDS = ["content", "example", "section", "always", "helpful", "harmful", "status"];
 
 function differenceLines({ added, removed, changed }) {
-  const differing = ({ before, after }) => SHOWN.filter((name) => before[name] !== after[name]).map((name) => el("div.small.quiet", {},
-    `${t(name === "content" ? "lesson" : name)}: `, el("del", {}, shownValue(name, before[name])), " ", el("ins", {}, shownValue(name, after[name]))));
+  const fieldLines = ({ before, after }) => LESSON_FIELDS.filter((name) => before[name] !== after[name]).map((name) => el("div.small.quiet", {},
+    `${t(name === "content" ? "lesson" : name)}: `, el("del", {}, valueText(name, before[name])), " ", el("ins", {}, valueText(name, after[name]))));
   const lines = [...added.map((bullet) => el("li", {}, "+ ", el("ins", {}, bullet.content))), ...removed.map((bullet) => el("li", {}, "− ", el("del", {}, bullet.content))),
-    ...changed.map((each) => el("li", {}, "~ ", each.after.content, differing(each)))];
+    ...changed.map((each) => el("li", {}, "~ ", each.after.content, fieldLines(each)))];
   return lines.length ? el("ul.plain", {}, lines) : el("p.quiet", {}, t("nothing_differs"));
 }
 
-function shownValue(name, value) {
+function valueText(name, value) {
   if (typeof value === "boolean") return value ? "✓" : "–";
   return name === "status" ? t(value) : String(value) || "–";
 }
@@ -250,9 +250,9 @@ const WAYS = { "learned from a run": "way_run", "added by hand": "way_add", "edi
 
 /** How a version came about: why, and what was added, changed, deleted. */
 function changes(version) {
-  const [, imported] = version.reason.match(/^imported from (.*)$/) ?? [];
-  const [, rolledBack] = version.reason.match(/^rolled back to version (\d+)$/) ?? [];
-  const way = imported ? t("way_import", { what: imported }) : rolledBack ? t("way_back", { n: rolledBack }) : version.reason in WAYS ? t(WAYS[version.reason]) : version.reason;
+  const [, fileName] = version.reason.match(/^imported from (.*)$/) ?? [];
+  const [, oldNumber] = version.reason.match(/^rolled back to version (\d+)$/) ?? [];
+  const way = fileName ? t("way_import", { what: fileName }) : oldNumber ? t("way_back", { n: oldNumber }) : version.reason in WAYS ? t(WAYS[version.reason]) : version.reason;
   const counts = Object.groupBy(version.delta_items, (item) => item.operation);
   const operations = Object.entries(counts).map(([operation, items]) => t(`n_${operation}`, { n: items.length }));
   return [way, ...operations].filter(Boolean).join(" · ");
@@ -261,17 +261,9 @@ function changes(version) {
 /** From and to other hands: a file of lessons read, the playbook saved as one. */
 function exchange({ dataset, playbook }, act) {
   const wrong = el("div");
-  const file = el("input", { type: "file", accept: ".md,.txt,.json", onchange: () => file.files.length && act.take(file.files[0], wrong) });
-  const save = async (format) => {
-    try {
-      const href = URL.createObjectURL(await api.playbookFile(dataset, format));
-      el("a", { href, download: `${dataset}.${{ json: "json", ace: "txt", markdown: "md" }[format]}` }).click();
-      URL.revokeObjectURL(href);
-    } catch (error) {
-      refill(wrong, problem(error));
-    }
-  };
+  const file = el("input", { type: "file", accept: ".md,.txt,.json", onchange: () => file.files.length && act.importFile(file.files[0], wrong) });
+  const save = (format) => saveFile(api.playbookFile(dataset, format), `${dataset}.${SUFFIXES[format]}`, wrong);
   return el("details.card", { "data-key": "exchange" }, el("summary", {}, t("exchange")), el("div.stack", {},
     field(t("import_file"), file, t("import_hint")), wrong,
-    playbook.version ? el("p.row.actions.small", {}, el("span.quiet", {}, t("export")), FORMATS.map((format) => el("button.plain", { type: "button", onclick: () => save(format) }, format))) : null));
+    playbook.version ? el("p.row.actions.small", {}, el("span.quiet", {}, t("export")), Object.keys(SUFFIXES).map((format) => el("button.plain", { type: "button", onclick: () => save(format) }, format))) : null));
 }

@@ -3,8 +3,8 @@
 import { Marked } from "./vendor/marked.js";
 import DOMPurify from "./vendor/purify.js";
 import { api } from "./api.js";
-import { problem } from "./ask.js";
 import { el, refill } from "./dom.js";
+import { saveFile } from "./problem.js";
 import { t } from "./words.js";
 
 // Tags in a report are text that somebody wrote: they are shown, not read.
@@ -36,20 +36,11 @@ export async function reportView(run) {
 const FORMATS = ["md", "html", "pdf", "docx", "json", "bibtex", "csv"];
 
 function exports(run) {
-  const refused = el("div");
-  const save = async (format) => {
-    refill(refused);
-    try {
-      const href = URL.createObjectURL(await api.reportFile(run, format));
-      el("a", { href, download: `report.${format === "bibtex" ? "bib" : format}` }).click();
-      URL.revokeObjectURL(href);
-    } catch (error) {
-      refill(refused, problem(error));
-    }
-  };
+  const wrong = el("div");
+  const save = (format) => saveFile(api.reportFile(run, format), `report.${format === "bibtex" ? "bib" : format}`, wrong);
   return [el("p.row.actions.small", {}, el("span.quiet", {}, t("export")),
     FORMATS.map((format) => el("button.plain", { type: "button", onclick: () => save(format) }, format)),
-    el("button.plain", { type: "button", onclick: () => print() }, t("print"))), refused];
+    el("button.plain", { type: "button", onclick: () => print() }, t("print"))), wrong];
 }
 
 function outline(article) {

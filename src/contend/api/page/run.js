@@ -1,11 +1,12 @@
 /** One run: watch it, decide what it asks, read its report, see what judges said. */
 
 import { api, follow } from "./api.js";
-import { askForm, errorLine, problem } from "./ask.js";
+import { askForm } from "./ask.js";
 import { questionForm } from "./decide.js";
 import { el, refill } from "./dom.js";
 import { LIVE, noteOf, statusOf, statusPill } from "./history.js";
 import { judgesView } from "./judges.js";
+import { errorLine, problem } from "./problem.js";
 import { markdownInto, reportView } from "./report.js";
 import { apply, newRun, nameOf } from "./run_state.js";
 import { duration, number, percent, shownName, t } from "./words.js";

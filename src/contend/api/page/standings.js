@@ -2,7 +2,7 @@
 
 import { api } from "./api.js";
 import { el, refill } from "./dom.js";
-import { problem } from "./ask.js";
+import { problem } from "./problem.js";
 import { t } from "./words.js";
 
 export function showStandings(main, [dataset = "default"]) {
