@@ -196,6 +196,19 @@ def test_what_cannot_be_kept_is_a_fault_and_then_leaves_the_section_as_it_was(
     assert revised(draft(), reply, PASSAGES, BULLETS).sections == draft().sections
 
 
+def test_a_row_that_no_longer_fits_takes_nothing_of_the_draft_with_it() -> None:
+    text = {"type": "paragraph", "sentences": [kept("1.1.1"), said("Wind sheds vortices.", 2)]}
+    wider = {**TABLE, "columns": ["Bridge", "Hertz", "Year"], "rows": [kept("1.2.1"), row("East", "0.9", "2026")]}
+    moved = {**TABLE, "columns": ["Cost"], "rows": [kept("1.2.2"), row("240")]}
+    costs = {"number": 2, "section": {"heading": "Costs", "blocks": [moved]}}
+
+    gone = [{"number": number, "section": None} for number in (1, 2)]
+    takes_in = revised_section({"type": "list", "items": [kept("2.1.1")]}, wider)
+
+    for changes in (revised_section(text, wider), [costs], [gone[0], costs], [*takes_in, gone[1]]):
+        assert revised(draft(), revision(sections=changes), PASSAGES, BULLETS).sections == draft().sections
+
+
 def test_a_table_needs_as_many_cells_as_columns() -> None:
     table = {**TABLE, "rows": [row("West")]}
 

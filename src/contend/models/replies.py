@@ -4,9 +4,8 @@ Prompts say what the fields mean; what goes out with them is the shape alone. Ju
 `judging_replies`, those of whoever learns in `learning_replies`.
 """
 
-from collections.abc import Sequence
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
 from annotated_types import MaxLen
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
@@ -14,6 +13,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from contend.models.research import MOST_POINTS, MOST_QUERIES, ClaimKind
 
 Line = Annotated[str, Field(min_length=2, max_length=200)]
+S = TypeVar("S")
+_BY_TYPE = Field(discriminator="type")
 
 
 class Reply(BaseModel):
@@ -132,14 +133,14 @@ class StatementReply(Reply):
     basis: str = Field(max_length=300)
 
 
-class ParagraphReply(Reply):
+class ParagraphOf(Reply, Generic[S]):
     type: Literal["paragraph"]
-    sentences: list[StatementReply] = Field(min_length=1, max_length=12)
+    sentences: list[S] = Field(min_length=1, max_length=12)
 
 
-class ListReply(Reply):
+class ListOf(Reply, Generic[S]):
     type: Literal["list"]
-    items: list[StatementReply] = Field(min_length=1, max_length=30)
+    items: list[S] = Field(min_length=1, max_length=30)
 
 
 class RowReply(Reply):
@@ -151,33 +152,38 @@ class RowReply(Reply):
     basis: str = Field(max_length=300)
 
 
-Columns = Annotated[list[Annotated[str, Field(max_length=120)]], Field(min_length=1, max_length=8)]
-
-
-class TableReply(Reply):
-    """Every row has as many cells as there are columns."""
-
+class TableOf(Reply, Generic[S]):
     type: Literal["table"]
-    columns: Columns
-    rows: list[RowReply] = Field(min_length=1, max_length=40)
+    columns: list[Annotated[str, Field(max_length=120)]] = Field(min_length=1, max_length=8)
+    rows: list[S] = Field(min_length=1, max_length=40)
 
     @model_validator(mode="after")
-    def _rows_fit(self) -> "TableReply":
-        _check_cells(self.columns, self.rows)
+    def _rows_fit(self) -> Self:
+        for number, row in enumerate(self.rows, start=1):
+            if isinstance(row, RowReply) and len(row.cells) != len(self.columns):
+                raise ValueError(f"row {number} has {len(row.cells)} cells for {len(self.columns)} columns")
         return self
 
 
-def _check_cells(columns: Sequence[str], rows: Sequence[Reply]) -> None:
-    for number, row in enumerate(rows, start=1):
-        if isinstance(row, RowReply) and len(row.cells) != len(columns):
-            raise ValueError(f"row {number} has {len(row.cells)} cells for {len(columns)} columns")
-
-
-class SectionReply(Reply):
+class SectionOf(Reply, Generic[S]):
     heading: str = Field(min_length=1, max_length=160)
-    blocks: list[Annotated[ParagraphReply | ListReply | TableReply, Field(discriminator="type")]] = Field(
-        min_length=1, max_length=20
-    )
+    blocks: list[S] = Field(min_length=1, max_length=20)
+
+
+class ParagraphReply(ParagraphOf[StatementReply]):
+    pass
+
+
+class ListReply(ListOf[StatementReply]):
+    pass
+
+
+class TableReply(TableOf[RowReply]):
+    """Every row has as many cells as there are columns."""
+
+
+class SectionReply(SectionOf[Annotated[ParagraphReply | ListReply | TableReply, _BY_TYPE]]):
+    pass
 
 
 Statements = list[StatementReply]
@@ -240,32 +246,20 @@ class KeptReply(Reply):
     keep: str = Field(min_length=1, max_length=20)
 
 
-class RevisedParagraph(Reply):
-    type: Literal["paragraph"]
-    sentences: list[StatementReply | KeptReply] = Field(min_length=1, max_length=12)
+class RevisedParagraph(ParagraphOf[StatementReply | KeptReply]):
+    pass
 
 
-class RevisedList(Reply):
-    type: Literal["list"]
-    items: list[StatementReply | KeptReply] = Field(min_length=1, max_length=30)
+class RevisedList(ListOf[StatementReply | KeptReply]):
+    pass
 
 
-class RevisedTable(Reply):
-    type: Literal["table"]
-    columns: Columns
-    rows: list[RowReply | KeptReply] = Field(min_length=1, max_length=40)
-
-    @model_validator(mode="after")
-    def _rows_fit(self) -> "RevisedTable":
-        _check_cells(self.columns, self.rows)
-        return self
+class RevisedTable(TableOf[RowReply | KeptReply]):
+    pass
 
 
-class RevisedSection(Reply):
-    heading: str = Field(min_length=1, max_length=160)
-    blocks: list[Annotated[RevisedParagraph | RevisedList | RevisedTable, Field(discriminator="type")]] = Field(
-        min_length=1, max_length=20
-    )
+class RevisedSection(SectionOf[Annotated[RevisedParagraph | RevisedList | RevisedTable, _BY_TYPE]]):
+    pass
 
 
 class SectionChange(Reply):

@@ -2,24 +2,22 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from contend.models.replies import (
     KeptReply,
-    ListReply,
-    ParagraphReply,
+    ListOf,
+    ParagraphOf,
     ReportReply,
-    RevisedList,
-    RevisedParagraph,
     RevisedSection,
-    RevisedTable,
     RevisionReply,
     RowReply,
+    SectionChange,
     SectionDraftReply,
     SectionReply,
     StatementReply,
     SummaryReply,
-    TableReply,
+    TableOf,
 )
 from contend.models.research import (
     Block,
@@ -38,12 +36,29 @@ from contend.text import clean, split_code
 _MARK = re.compile(r"\[\^?P?\d{1,3}(?:\s*[,–-]\s*P?\d{1,3})*\]")
 _MOST_FAULTS = 12
 
-AnyBlock = ParagraphReply | ListReply | TableReply | RevisedParagraph | RevisedList | RevisedTable
-Before = Mapping[str, CitedSentence | TableRow]
-"""The statements of the draft that is revised, by their places."""
-
-NOTHING: Before = {}
+AnyBlock = ParagraphOf[Any] | ListOf[Any] | TableOf[Any]
 _PARTS = {"summary": "Summary", "finding": "Findings", "limit": "Limits"}
+
+
+class Before(NamedTuple):
+    """What the draft that is revised says, by place: sentences and items, and the rows of tables."""
+
+    sentences: Mapping[str, CitedSentence]
+    rows: Mapping[str, TableRow]
+
+    @classmethod
+    def of(cls, draft: Draft) -> Self:
+        rows = draft.rows()
+        return cls({place: each for place, each in draft.placed() if place not in rows}, rows)
+
+    def has(self, place: str, cells: int | None) -> bool:
+        """Whether it may stand in a table of so many columns or, for None, in a text."""
+        if cells is None:
+            return place in self.sentences
+        return place in self.rows and len(self.rows[place].cells) == cells
+
+
+NOTHING = Before({}, {})
 
 
 def draft_of(reply: ReportReply, offered: Sequence[Passage], bullets: Sequence[Mapping[str, Any]], title: str) -> Draft:
@@ -87,19 +102,31 @@ def revised(
     draft: Draft, reply: RevisionReply, offered: Sequence[Passage], bullets: Sequence[Mapping[str, Any]]
 ) -> Draft:
     """The draft with what the reply changes; all else stays word for word."""
-    ids, before = [passage.id for passage in offered], _statements_of(draft)
+    ids, before = [passage.id for passage in offered], Before.of(draft)
     changed = {
         name: _sentences(statements, ids)
         for name in ("summary", "findings", "limits")
         if (statements := getattr(reply, name)) is not None
     }
     sections: dict[int, Section | None] = dict(enumerate(draft.sections, start=1))
-    for change in reply.sections:
+    for change in _safe(reply.sections, before):
         number = change.number if change.number in sections else max(sections, default=0) + 1
-        sections[number] = (_revised(change.section, ids, before) or sections.get(number)) if change.section else None
+        sections[number] = _section(change.section, ids, before) if change.section else None
     remaining = [section for section in sections.values() if section]
     used = list(dict.fromkeys([*draft.bullets_used, *_used(reply.lessons, bullets)]))
     return draft.model_copy(update={**changed, "sections": remaining or draft.sections, "bullets_used": used})
+
+
+def _safe(changes: Sequence[SectionChange], before: Before) -> list[SectionChange]:
+    """The changes by which nothing of the draft is lost.
+
+    One is not made that keeps what the draft does not have or what does not fit, nor one of a section that it keeps of.
+    """
+    safe, needed = list(changes), set[str]()
+    while unsafe := [each for each in safe if str(each.number) in needed or any(_not_kept(each.section, before))]:
+        safe = [each for each in safe if each not in unsafe]
+        needed |= {kept.keep.partition(".")[0] for each in unsafe for kept, _ in _kept(each.section)}
+    return safe
 
 
 def faults_of_report(reply: ReportReply, offered: int, guard: PlantedFilter | None = None) -> str:
@@ -114,34 +141,28 @@ def faults_of_report(reply: ReportReply, offered: int, guard: PlantedFilter | No
 def faults_of_revision(reply: RevisionReply, draft: Draft, offered: int, guard: PlantedFilter | None = None) -> str:
     """As `faults_of_report`; also where it names a section or a statement that the draft does not have."""
     changed = [(change.number, change.section) for change in reply.sections if change.section]
-    before, sections = _statements_of(draft), len(draft.sections)
+    before, sections = Before.of(draft), len(draft.sections)
     lines = [
         *_faults(reply.summary or [], reply.findings or [], reply.limits or [], changed, offered=offered, guard=guard),
-        *(fault for _, section in changed for block in section.blocks for fault in _not_kept(block, before)),
+        *(fault for _, section in changed for fault in _not_kept(section, before)),
         *(f"the draft has no section {each.number}" for each in reply.sections if each.number > sections),
     ]
     return _told(lines)
 
 
-def _not_kept(block: AnyBlock, before: Before) -> Iterator[str]:
-    """What a block keeps, and the draft does not have."""
-    cells = len(block.columns) if isinstance(block, RevisedTable) else None
-    for each in _items(block):
-        if isinstance(each, KeptReply) and not _fits(before.get(each.keep), cells):
+def _not_kept(section: RevisedSection | None, before: Before) -> Iterator[str]:
+    """What a section keeps, and the draft does not have."""
+    for kept, cells in _kept(section):
+        if not before.has(kept.keep, cells):
             what = "sentence or item" if cells is None else f"row of {cells} cells"
-            yield f"the draft has no {what} {each.keep} to keep"
+            yield f"the draft has no {what} {kept.keep} to keep"
 
 
-def _fits(statement: CitedSentence | TableRow | None, cells: int | None) -> bool:
-    """Whether it may stand in a table of so many columns or, for None, in a text."""
-    if isinstance(statement, TableRow):
-        return len(statement.cells) == cells
-    return statement is not None and cells is None
-
-
-def _statements_of(draft: Draft) -> Before:
-    """Every sentence, item and row by its place."""
-    return {**dict(draft.placed()), **draft.rows()}
+def _kept(section: RevisedSection | None) -> Iterator[tuple[KeptReply, int | None]]:
+    """What a section keeps, each with the columns of its table; None in a text."""
+    for block in section.blocks if section else ():
+        cells = len(block.columns) if isinstance(block, TableOf) else None
+        yield from ((each, cells) for each in _items(block) if isinstance(each, KeptReply))
 
 
 def shown_draft(
@@ -205,15 +226,7 @@ def _footing(sentence: CitedSentence, numbers: Mapping[str, int | str], *, basis
 def _sentences(
     statements: Sequence[StatementReply | KeptReply], ids: Sequence[str], before: Before = NOTHING
 ) -> list[CitedSentence]:
-    """What is kept stands as it was; what the draft does not have is left out."""
-    made = (before.get(each.keep) if isinstance(each, KeptReply) else _sentence(each, ids) for each in statements)
-    return [each for each in made if isinstance(each, CitedSentence)]
-
-
-def _rows(table: TableReply | RevisedTable, ids: Sequence[str], before: Before) -> list[TableRow]:
-    """As `_sentences`."""
-    made = (before.get(each.keep) if isinstance(each, KeptReply) else _row(each, ids) for each in table.rows)
-    return [each for each in made if isinstance(each, TableRow) and _fits(each, len(table.columns))]
+    return [before.sentences[each.keep] if isinstance(each, KeptReply) else _sentence(each, ids) for each in statements]
 
 
 def _sentence(statement: StatementReply, ids: Sequence[str]) -> CitedSentence:
@@ -238,28 +251,20 @@ def _row(row: RowReply, ids: Sequence[str]) -> TableRow:
     )
 
 
-def _section(section: SectionReply, ids: Sequence[str]) -> Section:
-    blocks = [made for block in section.blocks if (made := _block(block, ids, NOTHING))]
+def _section(section: SectionReply | RevisedSection, ids: Sequence[str], before: Before = NOTHING) -> Section:
+    blocks = [_block(block, ids, before) for block in section.blocks]
     return Section(heading=clean(section.heading, single_line=True), blocks=blocks)
 
 
-def _revised(section: RevisedSection, ids: Sequence[str], before: Before) -> Section | None:
-    """None where it keeps only what the draft does not have."""
-    blocks = [made for block in section.blocks if (made := _block(block, ids, before))]
-    return Section(heading=clean(section.heading, single_line=True), blocks=blocks) if blocks else None
-
-
-def _block(block: AnyBlock, ids: Sequence[str], before: Before) -> Block | None:
+def _block(block: AnyBlock, ids: Sequence[str], before: Before) -> Block:
     match block:
-        case ParagraphReply() | RevisedParagraph():
-            sentences = _sentences(block.sentences, ids, before)
-            return Paragraph(sentences=sentences) if sentences else None
-        case ListReply() | RevisedList():
-            items = _sentences(block.items, ids, before)
-            return ItemList(items=items) if items else None
-        case TableReply() | RevisedTable():
-            rows, columns = _rows(block, ids, before), [clean(each, single_line=True) for each in block.columns]
-            return Table(columns=columns, rows=rows) if rows else None
+        case ParagraphOf():
+            return Paragraph(sentences=_sentences(block.sentences, ids, before))
+        case ListOf():
+            return ItemList(items=_sentences(block.items, ids, before))
+        case TableOf():
+            rows = [before.rows[each.keep] if isinstance(each, KeptReply) else _row(each, ids) for each in block.rows]
+            return Table(columns=[clean(each, single_line=True) for each in block.columns], rows=rows)
 
 
 def _used(numbers: Sequence[int], bullets: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -294,11 +299,11 @@ def _faults(
 
 def _items(block: AnyBlock) -> Sequence[StatementReply | RowReply | KeptReply]:
     match block:
-        case ParagraphReply() | RevisedParagraph():
+        case ParagraphOf():
             return block.sentences
-        case ListReply() | RevisedList():
+        case ListOf():
             return block.items
-        case TableReply() | RevisedTable():
+        case TableOf():
             return block.rows
 
 
