@@ -284,6 +284,19 @@ async def test_a_broken_file_is_named_with_the_last_good_version_and_kept(
     assert (await store.load("d")).version == 3
 
 
+async def test_a_rollback_that_is_refused_leaves_a_broken_file_where_it_is(store: PlaybookStore) -> None:
+    for number in (1, 2):
+        await store.apply("d", f"run-{number}", _adding(f"b-{number}"))
+    path = store.folder / "d.json"
+    path.write_bytes(b"{ torn")
+
+    with pytest.raises(PlaybookChanged, match="is at version 2, not 1"):
+        await store.rollback("d", 1, base_version=1)
+
+    assert path.read_bytes() == b"{ torn"
+    assert not (store.folder / "d.damaged.json").exists()
+
+
 async def test_a_broken_history_is_named_and_leaves_the_playbook_readable(store: PlaybookStore) -> None:
     for number in (1, 2, 3):
         await store.apply("d", f"run-{number}", _adding(f"b-{number}"))

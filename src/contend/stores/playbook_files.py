@@ -109,6 +109,10 @@ class PlaybookFiles:
         line = VersionLine(version=playbook.version + 1, reason="edited by hand", changed=playbook.bullets, whole=True)
         return self.commit(playbook, line)
 
+    def newest_of_history(self) -> Playbook:
+        """The newest version where the playbook file cannot be read."""
+        return self._completed(None)
+
     def lines(self) -> list[VersionLine]:
         """The history, oldest first."""
         lines: list[VersionLine] = []

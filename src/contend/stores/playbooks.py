@@ -146,12 +146,14 @@ class PlaybookStore:
     def _rollback(self, files: PlaybookFiles, version: int, base_version: int | None) -> Playbook:
         with files.locked(self.lock_seconds):
             target = files.rebuilt(version)
+            is_damaged = False
             try:
                 newest = files.newest_recorded()
             except PlaybookDamaged:
-                files.put_aside()
-                newest = files.newest()
+                newest, is_damaged = files.newest_of_history(), True
             _check_newest(newest, base_version)
+            if is_damaged:
+                files.put_aside()
             return files.commit(newest, _version_of(newest, target.bullets, f"rolled back to version {version}"))
 
     def _datasets(self) -> list[str]:
