@@ -88,8 +88,14 @@ NUMBER_WORDS = (
 )
 """A number, or how many, in words."""
 
-DATE_FIELDS = "(?:date|dated|date of issue|as of|state of|issued|published|signed|revised|(?:last )?updated)(?: on)?"
-"""What stands before a document's own date."""
+DATE_FIELDS = (
+    "(?:date|dated|date of issue|as of|state of|issued|published|signed|held|(?:last )?(?:modified|revised|updated))"
+    "(?: on)?"
+)
+"""What stands before a document's own date, in heads of letters, papers, minutes, registers and READMEs."""
+
+ORDINAL = "(?:st|nd|rd|th)?"
+"""After a day of a month."""
 
 ASKS_NUMBER = r"\bhow (?:many|much)\b"
 

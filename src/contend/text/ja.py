@@ -55,9 +55,17 @@ NUMERALS = {character: value for value, character in enumerate("〇一二三四�
 ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911, "明治": 1867}
 """The year before an era's first."""
 
-DATE_FIELDS = "日付|日時|(?:作成|発行|発信|公開|更新|改訂|締結|提出|記録)(?:年月)?日?"
+DATE_FIELDS = "日付|(?:作成|発行|発信|公開|(?:最終)?更新|改訂|締結|提出|記録)(?:年月)?(?:日時?)?"
 AFTER_DATE = "締結|現在|時点|付け?|作成|発行|公開|更新|改訂|版"
-"""What stands before and after a document's own date."""
+"""What stands before and after a document's own date, in heads of letters, contracts, minutes and manuals.
+
+`日時` alone is the day of an event, as invitations give it.
+"""
+
+OTHER_DAYS_END = "日期限"
+"""Ends of the names of other days, such as a deadline."""
+
+WEEKDAYS = "月火水木金土日"
 
 NUMBER_WORDS = "[二三四五六七八九百千億半]"
 """A number, or how many, in words."""

@@ -42,11 +42,11 @@ _MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?"
 _WEEKDAY = rf"(?:(?:{'|'.join([*calendar.day_name, *calendar.day_abbr])})\.?,? )?"
 _WRITTEN = re.compile(
     r"(?<!\d)(?:"
-    r"(?P<iso>\d{4}-\d{2}-\d{2})(?!\d)"
-    rf"|{_WEEKDAY}(?P<day>\d{{1,2}}) {_MONTH} (?P<year>\d{{4}})(?!\d)"
-    rf"|{_WEEKDAY}{_MONTH.replace('month', 'month2')} (?P<day2>\d{{1,2}}), (?P<year2>\d{{4}})(?!\d)"
+    r"(?P<iso>\d{4}([-/])\d{1,2}\2\d{1,2})(?!\d)"
+    rf"|{_WEEKDAY}(?P<day>\d{{1,2}}){en.ORDINAL} {_MONTH} (?P<year>\d{{4}})(?!\d)"
+    rf"|{_WEEKDAY}{_MONTH.replace('month', 'month2')} (?P<day2>\d{{1,2}}){en.ORDINAL}, (?P<year2>\d{{4}})(?!\d)"
     rf"|(?P<era>{'|'.join(ja.ERAS)})?(?P<year3>\d{{1,4}}|元)年(?P<month3>\d{{1,2}})月(?P<day3>\d{{1,2}})日"
-    r"(?:\([月火水木金土日]\))?"
+    rf"(?:\([{ja.WEEKDAYS}]\))?"
     r")",
     re.IGNORECASE,
 )
@@ -55,9 +55,13 @@ _GOES_ON = re.compile(r" ?[a-z0-9\u3041-\u3096]", re.IGNORECASE)
 
 _APART = re.compile(r"[·•・|,、;()。/]|[.!?] ")
 _BEFORE = re.compile(
-    rf"\s*(?:(?:[-+] )?(?:{en.DATE_FIELDS}|{ja.DATE_FIELDS}):?\s*)?|\D+ [–—-] |.*[{CJK}](?<![日期限]) ", re.IGNORECASE
+    rf"\s*(?:(?:[-+] )?(?:{en.DATE_FIELDS}|{ja.DATE_FIELDS}):?\s*)?|\D+ [–—-] |.*[{CJK}](?<![{ja.OTHER_DAYS_END}]) ",
+    re.IGNORECASE,
 )
-_AFTER = re.compile(rf"(?P<named>{ja.AFTER_DATE})?(?:\Z| ?[^\w\s:~–—-]| [–—-] (?!\d)| [{CJK}])")
+_AFTER = re.compile(
+    rf"(?P<named>{ja.AFTER_DATE})?(?:\)?\Z|[T ]?\d{{1,2}}[:時]| ?[^\w\s:~)〈–—-]| [–—-] (?!\d)| [{CJK}])"
+)
+"""A day apart ends its line or its part of it, also with the time; a sentence that goes on behind brackets owns it."""
 _HEAD_LINES = 3
 
 
@@ -67,7 +71,7 @@ def day_in_head(text: str) -> str | None:
     It stands under the title, by itself or named as the date, else in the title. A day that a sentence speaks of, or
     that has another name, is not the text's own.
     """
-    lines = (re.sub(r"[#*_]+", "", line).strip() for line in unicodedata.normalize("NFKC", text[:2000]).split("\n"))
+    lines = (re.sub(r"[#*_>]+", "", line).strip() for line in unicodedata.normalize("NFKC", text[:2000]).split("\n"))
     prose = takewhile(lambda line: not line.startswith("|"), filter(None, map(without_page, lines)))
     head = list(islice(prose, _HEAD_LINES))
     under = 1 if head and head[0][-1] not in SENTENCE_STOPS else 0
@@ -85,7 +89,7 @@ def _is_apart(match: re.Match[str]) -> bool:
 
 def _iso(match: re.Match[str]) -> str:
     if match["iso"]:
-        return match["iso"]
+        return "-".join(part.zfill(2) for part in re.split("[-/]", match["iso"]))
     year = match["year"] or match["year2"] or match["year3"].replace("元", "1")
     month = match["month3"] or _MONTHS[(match["month"] or match["month2"]).lower()]
     begun = ja.ERAS.get(match["era"] or "", 0)
