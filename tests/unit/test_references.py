@@ -19,6 +19,7 @@ LAYOUTS = {
     "fields": "### References\n\n1. **Wind**\n   - URL: https://a.example/x\n\n2. **Dampers**\n   - URL: b/y.md\n",
     "japanese": "## 参考文献\n\n1. 風 https://a.example/x\n2. 減衰 https://b.example/y\n",
     "books": "## Bibliography\n\n1. Weiss, A.: Wind. 1999.\n2. Tanaka, K.: Dampers. 2004.\n",
+    "italic heading": "### _Works cited_\n\n1. Weiss, A.: Wind. 1999.\n2. Tanaka, K.: Dampers. 2004.\n",
     "dois": "[1] Wind, doi:10.1234/wind\n[2] Dampers, https://doi.org/10.1234/dampers\n",
 }
 

@@ -53,9 +53,9 @@ _WRITTEN = re.compile(
 _GOES_ON = re.compile(r" ?[a-z0-9\u3041-\u3096]", re.IGNORECASE)
 """After a day: it belongs to a sentence, or to a span of time."""
 
-_APART = re.compile(r"[·•・|,、;()。/]|[.!?] ")
+_APART = re.compile(r"[·•・|,、;()。/]|[.!?] |(?<!\d) [–—-] ")
 _BEFORE = re.compile(
-    rf"\s*(?:(?:[-+] )?(?:{en.DATE_FIELDS}|{ja.DATE_FIELDS}):?\s*)?|\D+ [–—-] |.*[{CJK}](?<![{ja.OTHER_DAYS_END}]) ",
+    rf"\s*(?:(?:[-+] )?(?:{en.DATE_FIELDS}|{ja.DATE_FIELDS}):?\s*)?|.*[{CJK}](?<![{ja.OTHER_DAYS_END}]) ",
     re.IGNORECASE,
 )
 _AFTER = re.compile(
