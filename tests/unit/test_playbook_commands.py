@@ -94,6 +94,8 @@ def test_a_playbook_moves_to_another_machine_in_each_format(ports: Terminal, tmp
     assert [(bullet.content, bullet.section) for bullet in moved] == [(_PRIMARY, "searching"), (_YEAR, "writing")]
     assert moved[0].helpful == (0 if kind == "markdown" else 3)
     assert ports("playbook", "import", "docks", file).out.count("stands in the playbook already") == 2
+    at_home = ports("playbook", "import", "ports", file).out
+    assert all(f"skipped {bullet.id}: stands" in at_home for bullet in _bullets(ports, "ports"))
 
 
 @pytest.mark.parametrize(

@@ -110,16 +110,16 @@ def _addition(bullets: Sequence[Bullet]) -> Change:
 
     def change(playbook: Playbook) -> Curated:
         by_id = {bullet.id: bullet for bullet in playbook.bullets}
-        contents = {bullet.content for bullet in playbook.bullets}
+        ids = {bullet.content: bullet.id for bullet in playbook.bullets}
         skipped: list[Skipped] = []
         items: list[DeltaContextItem] = []
         for bullet in bullets:
-            if bullet.content in contents:
-                skipped.append(Skipped(bullet_id=bullet.id, reason="stands in the playbook already"))
+            if bullet.content in ids:
+                skipped.append(Skipped(bullet_id=ids[bullet.content], reason="stands in the playbook already"))
                 continue
             new = bullet if bullet.id not in by_id else bullet.model_copy(update={"id": _free(bullet.id, by_id)})
             by_id[new.id] = new
-            contents.add(new.content)
+            ids[new.content] = new.id
             items.append(_item("ADD", new))
         return _curated(by_id, items, skipped, f"{len(items)} added")
 
