@@ -3,9 +3,11 @@
 from collections.abc import Container, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from httpx import HTTPStatusError
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEntityError
 
@@ -14,6 +16,7 @@ from contend.errors import InputError, ThreadBusy
 
 GRAPH = "contend"
 _MOST_THREADS = 100
+_ENDED_MEANWHILE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
 
 
 class ServerThread(NamedTuple):
@@ -95,8 +98,11 @@ class ServerQueue:
             raise ThreadBusy(f"research {thread_id} is at work already: somebody was there first") from error
 
     async def cancel(self, at_server: ServerThread) -> None:
-        with suppress(NotFoundError, ConflictError):  # it ended meanwhile
+        try:
             await self.client.runs.cancel(at_server.thread["thread_id"], at_server.run["run_id"], wait=True)
+        except HTTPStatusError as error:  # whoever waits gets no error of the SDK's own
+            if error.response.status_code not in _ENDED_MEANWHILE:
+                raise
 
     async def delete(self, thread_id: str) -> None:
         if _is_uuid(thread_id):
