@@ -29,7 +29,6 @@ class Clause(NamedTuple):
     denied: frozenset[str]
     sides: frozenset[tuple[int, int]]
     around: frozenset[str]
-    denials: int
 
 
 @lru_cache(maxsize=1024)
@@ -55,14 +54,12 @@ def _content(text: str) -> frozenset[str]:
 def _read_en(part: str, around: frozenset[str]) -> Clause:
     words = [word.replace("’", "'") for word in _EN_WORD.findall(_EN_HARMLESS.sub(" ", part))]
     denied: set[str] = set()
-    denials = 0
     for place, word in enumerate(words):
         if is_negator(word):
-            denials += 1
             after = [term for other in words[place + 1 :] if not is_negator(other) for term in _content(other)]
             denied |= set(after[:_REACH])
     sides = {side for word in _EN_WORD.findall(part) for side in _EN_SIDES.get(word.lower(), ())}
-    return Clause(_content(part), frozenset(denied), frozenset(sides), around, denials)
+    return Clause(_content(part), frozenset(denied), frozenset(sides), around)
 
 
 def is_negator(word: str) -> bool:
@@ -94,14 +91,12 @@ _JA_SIDES = [
 def _read_ja(part: str, around: frozenset[str]) -> Clause:
     denied: set[str] = set()
     plain = _JA_HARMLESS.sub(" ", part)
-    endings = list(_JA_NEGATION.finditer(plain))
-    for ending in endings:
+    for ending in _JA_NEGATION.finditer(plain):
         before = _JA_WORD.findall(plain[: ending.start()])
         denied |= _content(before[-1]) if before else set()
-    prefixed = _JA_PREFIXED.findall(part)
-    denied |= {term for word in prefixed for term in _content(word)}
+    denied |= {term for word in _JA_PREFIXED.findall(part) for term in _content(word)}
     sides = frozenset(side for pattern, side in _JA_SIDES if pattern.search(part))
-    return Clause(_content(part), frozenset(denied), sides, around, len(endings) + len(prefixed))
+    return Clause(_content(part), frozenset(denied), sides, around)
 
 
 def clause_word(text: str, scale: int, side: int) -> Iterator[str]:

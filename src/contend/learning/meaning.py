@@ -7,15 +7,14 @@ in other words is for a language model to read; without one, the two are kept ap
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from contend.checks.claims import Calibration
 from contend.checks.clauses import clauses, is_negator
 from contend.checks.figures import stated_figures
 from contend.checks.units import SCALES, UNITS
-from contend.models.record import Language
 from contend.text import detect_language, en, ja, normalized, terms
 
 DENIAL = "¬"
@@ -39,13 +38,6 @@ _JA_DENIAL = re.compile(ja.DENIAL)
 _JA_ORDER = re.compile(ja.ORDER)
 _OF_DEGREE = re.compile(r"[a-z]{3,}en")
 """Verbs such as shorten and lengthen lie near to one another, and mean the opposite."""
-_SHORTEST_STEM = 4
-
-
-class WordVectors(Protocol):
-    """How near two words are in meaning, -1.0 to 1.0."""
-
-    def __call__(self, word: str, other: str) -> float: ...
 
 
 class Word(NamedTuple):
@@ -57,25 +49,26 @@ class Word(NamedTuple):
     role: str = ""
 
 
-class Likeness(NamedTuple):
-    """From which cosine on two words may stand for one another: with the same beginning, and at a sentence's head.
+def says_the_same(text: str, other: str, *, near: Callable[[str, str], float], least: float) -> bool:
+    """Whether the two are one lesson, as far as code can be sure; False says no more than that it is not.
 
-    The calibration's false alarms are pairs of lessons of other meaning that are taken for one.
+    `near`: how near two words are in meaning, -1.0 to 1.0; from `least` on two verbs may stand for one another.
     """
-
-    form: float
-    head: float
-    calibration: Calibration
-
-
-def says_the_same(text: str, other: str, *, near: WordVectors, likeness: Likeness) -> bool:
-    """Whether the two are one lesson, as far as code can be sure; False says no more than that it is not."""
     if _folded(text) == _folded(other):
         return True
     if detect_language(text) != detect_language(other) or contradicts(text, other):
         return False
-    own, others = _words(text), _words(other)
-    return _matched(own, others, _Match(near, likeness, detect_language(text)))
+    japanese, own, others = detect_language(text) == "ja", [*_read(text)], [*_read(other)]
+    own = _with_head_of(own, others, japanese, lambda word, its: near(word.form, its.form) >= least)
+    stems, wanted = [word.stem for word in own], [word.stem for word in others]
+    if not own or sorted(stems) != sorted(wanted):
+        return False
+    if any(stems[turn:] + stems[:turn] == wanted for turn in range(len(stems))):
+        return True
+    if japanese:
+        return _same_roles(own, others)
+    head = stems[_head(own, japanese=False)]
+    return _without(stems, head) == _without(wanted, head)
 
 
 def contradicts(text: str, other: str) -> bool:
@@ -88,79 +81,34 @@ def contradicts(text: str, other: str) -> bool:
     return any((scale, 1 - side) in others and (scale, side) not in others for scale, side in own)
 
 
-class _Match(NamedTuple):
-    near: WordVectors
-    likeness: Likeness
-    language: Language
-
-    def forms(self, word: Word, other: Word) -> bool:
-        """Whether two words are forms of one."""
-        if word.stem == other.stem:
-            return True
-        if word.exact or other.exact:
-            return False
-        if self.language == "ja":
-            begins_alike = word.form.startswith(other.form) or other.form.startswith(word.form)
-        else:
-            begins_alike = (
-                word.form[:_SHORTEST_STEM] == other.form[:_SHORTEST_STEM] and len(word.form) >= _SHORTEST_STEM
-            )
-        if not begins_alike:
-            return False
-        return self.near(word.form, other.form) >= self.likeness.form
-
-    def heads(self, word: Word, other: Word) -> bool:
-        """Whether two verbs mean nearly the same."""
-        if word.exact or other.exact or DENIAL in (word.stem, other.stem):
-            return False
-        return self.forms(word, other) or self.near(word.form, other.form) >= self.likeness.head
-
-
-def _matched(own: list[Word], others: list[Word], match: _Match) -> bool:
+def _with_head_of(
+    own: list[Word], others: list[Word], japanese: bool, alike: Callable[[Word, Word], bool]
+) -> list[Word]:
+    """The words, and in place of their verb the others', where nothing else differs and the verbs are alike."""
     if len(own) != len(others) or not own:
-        return False
-    renamed = _in_words_of(own, others, match)
-    if renamed is None:
-        return False
-    if any(renamed[turn:] + renamed[:turn] == others for turn in range(len(others))):
-        return True
-    if match.language == "ja":
-        return _same_roles(renamed, own, others)
-    return _without_head(renamed, renamed[_head(own, match.language)]) == _without_head(
-        others, renamed[_head(own, match.language)]
-    )
+        return own
+    place = _head(own, japanese=japanese)
+    head, its = own[place], others[_head(others, japanese=japanese)]
+    differ = Counter(word.stem for word in own) - Counter(word.stem for word in others)
+    if differ != {head.stem: 1} or head.exact or its.exact or not alike(head, its):
+        return own
+    return [*own[:place], head._replace(stem=its.stem), *own[place + 1 :]]
 
 
-def _in_words_of(own: list[Word], others: list[Word], match: _Match) -> list[Word] | None:
-    """Each word as its partner among the others; None where one has none."""
-    left = list(range(len(others)))
-    renamed: list[Word | None] = []
-    for word in own:
-        place = next((at for at in left if match.forms(word, others[at])), None)
-        renamed.append(None if place is None else others[place])
-        if place is not None:
-            left.remove(place)
-    head, head_there = _head(own, match.language), _head(others, match.language)
-    if left == [head_there] and renamed.count(None) == 1 and renamed[head] is None:
-        renamed[head] = others[head_there] if match.heads(own[head], others[head_there]) else None
-    return None if None in renamed else [word for word in renamed if word is not None]
-
-
-def _head(words: list[Word], language: Language) -> int:
+def _head(words: list[Word], *, japanese: bool) -> int:
     """Where the verb of an instruction stands: first in English, last in Japanese."""
     places = [place for place, word in enumerate(words) if word.stem != DENIAL]
-    return (places[-1] if language == "ja" else places[0]) if places else 0
+    return places[-1 if japanese else 0] if places else 0
 
 
-def _without_head(words: list[Word], head: Word) -> list[Word]:
-    place = words.index(head)
-    return words[:place] + words[place + 1 :]
+def _without(stems: list[str], head: str) -> list[str]:
+    place = stems.index(head)
+    return stems[:place] + stems[place + 1 :]
 
 
-def _same_roles(renamed: list[Word], own: list[Word], others: list[Word]) -> bool:
+def _same_roles(own: list[Word], others: list[Word]) -> bool:
     """Whether particles tell, in whatever order, that each word does the same in both sentences."""
-    here = _phrases([partner._replace(role=word.role) for word, partner in zip(own, renamed, strict=True)])
-    there = _phrases(others)
+    here, there = _phrases(own), _phrases(others)
     return Counter(here) == Counter(there) and len({role for role, _ in there}) == len(there)
 
 
@@ -180,10 +128,6 @@ def _phrases(words: list[Word]) -> list[tuple[str, str]]:
 def _read(text: str) -> tuple[Word, ...]:
     plain = normalized(text)
     return tuple(_read_ja(plain) if detect_language(plain) == "ja" else _read_en(plain))
-
-
-def _words(text: str) -> list[Word]:
-    return [*_read(text)]
 
 
 def _read_en(text: str) -> Iterator[Word]:

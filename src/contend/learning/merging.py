@@ -157,8 +157,8 @@ class _Merge:
         content = self._fit_text(item) if bullet else None
         if bullet is None or content is None:
             return
-        near = self._nearness.likeness_to(content, bullet)
-        if self._is_same(item, content, near):
+        near = self._nearness.of(content, bullet.id)
+        if near and self._is_same(item, content, near):
             self._say_again(item, content, near)
         else:
             self._place(item, content, differs_from=bullet)
@@ -251,7 +251,7 @@ class _Merge:
         same = next((near for near in found if self._is_same(item, content, near)), None)
         if same is not None:
             return same._replace(same=True)
-        return self._nearness.likeness_to(content, but) if but else (found[0] if found else None)
+        return self._nearness.of(content, but.id) if but else (found[0] if found else None)
 
     def _is_same(self, item: DeltaContextItem, content: str, near: Nearest) -> bool:
         """A model's word counts where polarity and figures agree; without one, code has to be sure."""

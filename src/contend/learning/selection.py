@@ -3,11 +3,10 @@
 import random
 from collections.abc import Sequence
 
-from contend.learning.index import Found, LessonIndex
+from contend.learning.index import LessonIndex, LessonMatch
 from contend.learning.merging import CHANCES
 from contend.models.playbook import Bullet, Playbook
 from contend.models.record import Identifier, Record
-from contend.retrieval import default_embedder
 from contend.text import estimate_tokens
 
 _SHARE_IN_QUARANTINE = 0.5
@@ -41,10 +40,11 @@ def select_bullets(
     """
     if not playbook.bullets:
         return []
-    index = index or LessonIndex(None, playbook.dataset, default_embedder())
-    ranked = sorted(_fitting(playbook, theme, index), key=lambda found: (-_worth(found), found.bullet.id))
-    chosen = _Choice(index, [found.bullet for found in ranked])
-    newcomers = [bullet for bullet in chosen.candidates if is_newcomer(bullet)]
+    index = index or LessonIndex()
+    matches = _fitting(playbook, theme, index)
+    ranked = sorted(matches, key=lambda match: (-match.score * _trust(match.bullet), match.bullet.id))
+    chosen = _Choice(index, [match.bullet for match in ranked])
+    newcomers = [bullet for bullet in chosen.candidates if _is_newcomer(bullet)]
     chosen.take(newcomers, tokens * _SHARE_OF_NEWCOMERS)
     chosen.take(chosen.candidates, tokens)
     return [bullet for bullet in chosen.candidates if bullet.id in chosen.taken]
@@ -60,27 +60,23 @@ def withheld(bullets: Sequence[Bullet], team_ids: Sequence[str], *, seed: str) -
     return Withheld(team_id=chance.choice(sorted(team_ids)), bullets=sorted(half))
 
 
-def is_newcomer(bullet: Bullet) -> bool:
+def _is_newcomer(bullet: Bullet) -> bool:
     """Whether a lesson is on trial and has not been shown as often as it may be."""
     return bullet.status == "quarantined" and bullet.trial.shown < CHANCES
 
 
-def trust(bullet: Bullet) -> float:
+def _trust(bullet: Bullet) -> float:
     """A bullet's confidence, halved in quarantine."""
     return bullet.confidence * (_SHARE_IN_QUARANTINE if bullet.status == "quarantined" else 1.0)
 
 
-def _fitting(playbook: Playbook, theme: str, index: LessonIndex) -> list[Found]:
+def _fitting(playbook: Playbook, theme: str, index: LessonIndex) -> list[LessonMatch]:
     hits = index.search(playbook.bullets, theme, _CANDIDATES)
-    found = {hit.bullet.id: hit for hit in hits if hit.score >= _WEAKEST_MATCH}
-    for bullet in index.always(playbook.bullets):
-        if bullet.id not in found or found[bullet.id].score < _FIT_OF_GENERAL:
-            found[bullet.id] = Found(bullet, _FIT_OF_GENERAL)
-    return [each for each in found.values() if not each.bullet.is_harmful]
-
-
-def _worth(found: Found) -> float:
-    return found.score * trust(found.bullet)
+    matches = {hit.bullet.id: hit for hit in hits if hit.score >= _WEAKEST_MATCH}
+    for bullet in playbook.bullets:
+        if bullet.always and (bullet.id not in matches or matches[bullet.id].score < _FIT_OF_GENERAL):
+            matches[bullet.id] = LessonMatch(bullet, _FIT_OF_GENERAL)
+    return [each for each in matches.values() if not each.bullet.is_harmful]
 
 
 class _Choice:
