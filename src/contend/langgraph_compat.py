@@ -5,7 +5,8 @@ Tried with langgraph 1.2; `tests/unit/test_langgraph_compat.py` says which of it
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, TypeVar, cast
 
 from langchain_core.messages import BaseMessage
 from langgraph.config import get_config
@@ -16,6 +17,27 @@ from langgraph.pregel._messages import StreamMessagesHandler
 from contend.errors import CheckpointError, StoreUnwritable, revived
 
 G = TypeVar("G", bound=CompiledStateGraph[Any, Any, Any, Any])
+N = TypeVar("N")
+
+
+class _Partials:
+    def __init__(self, nodes: object) -> None:
+        self._nodes = nodes
+
+    def __getattr__(self, name: str) -> object:
+        method = partial(getattr(self._nodes, name))
+        method.__name__ = name  # type: ignore[attr-defined]  # by which traces call it
+        return method
+
+
+def without_graphs(nodes: N) -> N:
+    """The same nodes and routers, for a graph to be built of: none of their methods runs a graph.
+
+    LangGraph reads the byte code of each function and method for graphs within, which takes as long as all the rest of
+    building ours; a `partial` it does not read, nor its annotations: a state that is not the graph's has to be named by
+    `input_schema`. A node would have to be able to say that it runs none.
+    """
+    return cast("N", _Partials(nodes))
 
 
 def fails_to(node: str, *others: str) -> tuple[str, ...]:

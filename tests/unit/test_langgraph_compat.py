@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from contend.contest.graph import build_contest_graph
 from contend.errors import CheckpointError
-from contend.langgraph_compat import CheckpointLost, as_subclass, fails_to, stopping_if_checkpoint_lost
+from contend.langgraph_compat import CheckpointLost, as_subclass, fails_to, stopping_if_checkpoint_lost, without_graphs
 from contend.research.graph import build_research_graph
 from contend.services import Services
 from contend.settings import load_settings
@@ -63,3 +63,30 @@ async def test_a_compiled_graph_of_a_class_of_ours_runs_and_is_copied_as_one() -
 
     assert await ours.ainvoke({}) == {"seen": "odd"}
     assert ours.copy({"owner": "another"}).owner == "another"
+
+
+async def test_nodes_without_graphs_run_route_and_handle_errors_and_nobody_looks_for_graphs_in_them() -> None:
+    within = graph_that_raises(ValueError("odd")).compile()
+
+    class Nodes:
+        async def fail(self, state: State) -> State:
+            raise ValueError((await within.ainvoke(state))["seen"])
+
+        async def handle(self, _: State, error: NodeError) -> Command[Any]:
+            return Command(update={"seen": f"handled: {error.error}"})
+
+        async def route(self, state: State) -> str:
+            return "__end__" if state else "fail"
+
+    def built(nodes: Nodes) -> CompiledStateGraph[Any, Any, Any, Any]:
+        graph = StateGraph(State)
+        graph.add_node("fail", nodes.fail, error_handler=nodes.handle, destinations=fails_to("fail"))
+        graph.add_conditional_edges(START, nodes.route, ["fail", "__end__"])
+        return graph.compile()
+
+    graph = built(without_graphs(Nodes()))
+
+    assert await graph.ainvoke({}) == {"seen": "handled: odd"}
+    assert await graph.ainvoke({"seen": "before"}) == {"seen": "before"}
+    assert [*graph.builder.branches[START]] == ["route"]
+    assert [[*built(Nodes()).get_subgraphs()], [*graph.get_subgraphs()]] == [[("fail", within)], []]

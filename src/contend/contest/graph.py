@@ -20,7 +20,7 @@ from contend.contest.learning import LearnNode
 from contend.contest.opening import OpeningNode, route_to_teams
 from contend.contest.state import ContestInput, ContestOutput, ContestState, ContestUpdate
 from contend.contest.teams import Teams
-from contend.langgraph_compat import fails_to, stopping_if_checkpoint_lost
+from contend.langgraph_compat import fails_to, stopping_if_checkpoint_lost, without_graphs
 from contend.learning.graph import build_learn_graph
 from contend.models.options import RunOptions
 from contend.services import Services
@@ -38,9 +38,9 @@ def build_contest_graph(services: Services) -> ContestGraph:
     team_graph = build_team_graph(services).compile()
     learn_graph = build_learn_graph(services.learn_nodes).compile()
 
-    opening, teams = OpeningNode(services), Teams(services)
-    editing = EditingNodes(services)
-    comparing, closing, learning = ComparingNodes(services), ClosingNodes(services), LearnNode(services)
+    teams, learning = Teams(services), LearnNode(services)
+    opening, editing = without_graphs(OpeningNode(services)), without_graphs(EditingNodes(services))
+    comparing, closing = without_graphs(ComparingNodes(services)), without_graphs(ClosingNodes(services))
 
     # Closures over the compiled graphs: so Studio finds the parts and draws them.
     async def team(state: TeamInput) -> ContestUpdate:

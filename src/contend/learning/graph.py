@@ -4,6 +4,7 @@ from typing import Literal
 
 from langgraph.graph import END, START, StateGraph
 
+from contend.langgraph_compat import without_graphs
 from contend.learning.nodes import LearnNodes
 from contend.learning.state import LearningState, LearnInput, LearnOutput
 
@@ -12,6 +13,7 @@ LearnGraph = StateGraph[LearningState, None, LearnInput, LearnOutput]
 
 def build_learn_graph(nodes: LearnNodes) -> LearnGraph:
     """The graph, not compiled: its parent or its server brings the checkpointer."""
+    nodes = without_graphs(nodes)
     graph: LearnGraph = StateGraph(LearningState, input_schema=LearnInput, output_schema=LearnOutput)
     graph.add_node("reflect", nodes.reflect)
     graph.add_node("curate", nodes.curate)

@@ -7,7 +7,7 @@
 
 from langgraph.graph import END, START, StateGraph
 
-from contend.langgraph_compat import fails_to
+from contend.langgraph_compat import fails_to, without_graphs
 from contend.models.options import ResearchOptions
 from contend.models.record import Record
 from contend.research.alone import ResearchAlone
@@ -33,12 +33,13 @@ class ResearchTeam:
 
 def build_research_graph(services: Services) -> ResearchGraph:
     """One round's research, not compiled: its parent or its server brings the checkpointer."""
-    nodes, writing, alone = ResearchNodes(services), WritingNodes(services), ResearchAlone(services)
+    nodes, writing = without_graphs(ResearchNodes(services)), without_graphs(WritingNodes(services))
+    quoting, alone = without_graphs(QuotesNode(services)), without_graphs(ResearchAlone(services))
     graph: ResearchGraph = StateGraph(
         ResearchState, context_schema=ResearchOptions, input_schema=ResearchInput, output_schema=ResearchOutput
     )
     graph.add_node("open_run", alone.open_run, error_handler=alone.refuse, destinations=fails_to("open_run"))
-    graph.add_node("quote", QuotesNode(services).quote, error_handler=alone.fail, destinations=fails_to("quote"))
+    graph.add_node("quote", quoting.quote, error_handler=alone.fail, destinations=fails_to("quote"))
     graph.add_node("supervise", nodes.supervise, error_handler=alone.fail, destinations=fails_to("supervise"))
     graph.add_node("approve_plan", nodes.approve_plan)
     graph.add_node(
@@ -67,7 +68,7 @@ def build_research_graph(services: Services) -> ResearchGraph:
     )
     graph.add_node("summarize", writing.summarize, error_handler=alone.fail, destinations=fails_to("summarize"))
     graph.add_node("review", writing.review, error_handler=alone.fail, destinations=fails_to("review"))
-    routes = ResearchRoutes(services)
+    routes = without_graphs(ResearchRoutes(services))
     graph.add_conditional_edges(START, routes.route_at_start, ["open_run", "supervise"])
     graph.add_conditional_edges("open_run", routes.route_after_opening, ["supervise", "quote"])
     graph.add_edge("quote", END)

@@ -6,7 +6,7 @@
 
 from langgraph.graph import END, START, StateGraph
 
-from contend.langgraph_compat import fails_to
+from contend.langgraph_compat import fails_to, without_graphs
 from contend.models.options import TeamOptions
 from contend.models.record import Record
 from contend.services import Services
@@ -20,9 +20,8 @@ TeamGraph = StateGraph[TeamState, Record, TeamInput, TeamState]
 
 def build_team_graph(services: Services) -> TeamGraph:
     """One team, not compiled: its parent or its server brings the checkpointer."""
-    nodes = TeamNodes(services)
+    nodes, alone = without_graphs(TeamNodes(services)), without_graphs(TeamAlone(services))
     graph: TeamGraph = StateGraph(TeamState, context_schema=TeamOptions, input_schema=TeamInput)
-    alone = TeamAlone(services)
     graph.add_node("open_run", alone.open_run, error_handler=alone.refuse, destinations=fails_to("open_run"))
     graph.add_node("set_criteria", alone.set_criteria)
     graph.add_node("brief", nodes.brief, error_handler=alone.fail, destinations=fails_to("brief", "finish_run"))
