@@ -410,11 +410,11 @@ async def test_the_reading_of_many_files_tells_how_far_it_is_in_steps_and_once(
     assert steps == [(read, files) for read in told]
 
 
-async def test_reading_stops_when_nobody_waits_any_more(folder: Path) -> None:
+async def test_reading_stops_when_nobody_waits_any_more_and_goes_on_from_there(folder: Path, tmp_path: Path) -> None:
     for number in range(3):
         write(folder, f"{number}.md", BRIDGE)
     embedder = Held()
-    source = LocalDocuments([folder], embedder=embedder)
+    source = LocalDocuments([folder], cache=tmp_path, embedder=embedder)
     search = asyncio.create_task(source.search("bridge", limit=1))
     await asyncio.to_thread(embedder.begun.wait)
 
@@ -424,6 +424,8 @@ async def test_reading_stops_when_nobody_waits_any_more(folder: Path) -> None:
     await asyncio.to_thread(source._worker.shutdown)
 
     assert embedder.texts == [f"0\n{BRIDGE}"]
+    await LocalDocuments([folder], cache=tmp_path, embedder=embedder).read_all()
+    assert embedder.texts == [f"{number}\n{BRIDGE}" for number in range(3)]
 
 
 async def test_only_a_changed_file_is_read_again(folder: Path) -> None:
@@ -475,13 +477,21 @@ async def test_a_second_start_opens_one_file_for_a_folder_and_finds_the_same(fol
     source = LocalDocuments([folder], cache=cache)
     queries = ("bridge 3 hum", "紅茶の作り方", "nothing shares these words")
     first = [await source.search(query, limit=9) for query in queries], await source.catalogue()
-    for kept in cache.iterdir():
-        if not kept.name.startswith("all-"):
-            kept.unlink()
     again = LocalDocuments([folder], cache=cache)
 
     assert ([await again.search(query, limit=9) for query in queries], await again.catalogue()) == first
-    assert [kept.name[:4] for kept in cache.iterdir()] == ["all-"]
+    assert len([*cache.iterdir()]) == 1
+
+
+async def test_a_kept_index_spares_another_folder_the_files_that_both_have(folder: Path, tmp_path: Path) -> None:
+    bridge = write(folder, "bridge.md", f"# Bridges\n\n{BRIDGE}")
+    await LocalDocuments([folder], cache=tmp_path / "index", embedder=Counting()).read_all()
+    write(folder, "tea.md", f"# Tea\n\n{TEA}")
+    embedder = Counting()
+
+    await LocalDocuments([bridge, folder], cache=tmp_path / "index", embedder=embedder).read_all()
+
+    assert not [text for text in embedder.texts if "Bridges" in text]
 
 
 async def test_a_file_that_could_not_be_read_is_tried_again_at_the_next_start(folder: Path, tmp_path: Path) -> None:

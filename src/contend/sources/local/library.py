@@ -2,16 +2,24 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate, islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from contend.retrieval import Embedder, HybridIndex, default_embedder
 from contend.sources.local.folders import LeftOut, Listed
-from contend.sources.local.index import IndexedFile, KeptIndex, index_file, load_index, save_index
+from contend.sources.local.index import (
+    IndexedFile,
+    KeptIndex,
+    index_file,
+    kept_files,
+    load_index,
+    save_index,
+    searchable,
+)
 from contend.sources.local.sections import DocumentSection
 from contend.sources.passages import PlacedPiece
 from contend.sources.readers.document import Unreadable, without_page
@@ -63,9 +71,13 @@ class Library:
 
     def __init__(self, cache: Path | None = None, embedder: Embedder | None = None) -> None:
         self._cache = cache
-        self._embedder = embedder
+        self._given_embedder = embedder
         self._files: dict[Listed, IndexedFile | LeftOut] = {}
         self._search: Callable[[str, int], list[PieceHit]] | None = None
+
+    @cached_property
+    def _embedder(self) -> Embedder:
+        return self._given_embedder or default_embedder()
 
     def update(
         self, files: list[Listed], *, wanted: Callable[[], bool] = lambda: True, progress: Progress = lambda *_: None
@@ -75,45 +87,43 @@ class Library:
         `progress` is told after each file how many of how many were read.
 
         Raises:
-            Unwanted: `wanted` said between two files that nobody waits any more.
+            Unwanted: `wanted` said between two files that nobody waits any more; what was read until then is kept.
         """
         if set(files) != set(self._files):
-            embedder = self._embedder or default_embedder()
-            cached = load_index(self._cache, files, embedder) if self._cache and not self._files else None
-            known = cached.files if cached else self._files
-            done, new = 0, len(set(files) - known.keys())
-            read: dict[Listed, IndexedFile | LeftOut] = {}
-            for file in files:
+            kept = load_index(self._cache, files, self._embedder) if self._cache and not self._files else None
+            read = self._unchanged(files, kept)
+            new = [file for file in files if file not in read]
+            for count, file in enumerate(new, start=1):
                 if not wanted():
+                    self._index(files, read)
                     raise Unwanted
-                read[file] = known.get(file) or self._read(file, embedder)
-                if file not in known:
-                    done += 1
-                    progress(done, new)
-            self._files = read
-            self._search = self._searches(files, cached, embedder)
+                read[file] = _read(file, self._embedder)
+                progress(count, len(new))
+            self._files = {file: read[file] for file in files}
+            index = kept.index if kept and not new else self._index(files, self._files)
+            # All teams ask for the theme in each round, and what they plan to ask is often alike.
+            shelf = _Shelf([*_readable(self._files).values()], self._embedder, index)
+            self._search = lru_cache(maxsize=_KEPT_SEARCHES)(shelf.search)
         return [left for each in self._files.values() if (left := _unread(each))]
 
-    def _searches(
-        self, files: Sequence[Listed], cached: KeptIndex | None, embedder: Embedder
-    ) -> Callable[[str, int], list[PieceHit]] | None:
-        indexed = {file: each for file, each in self._files.items() if isinstance(each, IndexedFile)}
-        if not indexed:
-            return None
-        unchanged = cached is not None and cached.files.keys() == indexed.keys()
-        shelf = _Shelf.of([*indexed.values()], embedder, cached.index if cached and unchanged else None)
-        if self._cache and not unchanged:
-            save_index(self._cache, files, indexed, shelf.index, embedder)
-        # All teams ask for the theme in each round, and what they plan to ask is often alike.
-        return lru_cache(maxsize=_KEPT_SEARCHES)(shelf.search)
+    def _unchanged(self, files: list[Listed], kept: KeptIndex | None) -> dict[Listed, IndexedFile | LeftOut]:
+        """The files that were read before, by this process or by another one."""
+        known: Mapping[Listed, IndexedFile | LeftOut] = kept.files if kept else self._files
+        if not known and self._cache:
+            known = kept_files(self._cache, self._embedder)
+        return {file: known[file] for file in files if file in known}
 
-    def _read(self, file: Listed, embedder: Embedder) -> IndexedFile | LeftOut:
-        try:
-            return index_file(file, embedder, self._cache)
-        except Unreadable as error:
-            return LeftOut(file.path, str(error))
-        except OSError as error:
-            return LeftOut(file.path, f"cannot be opened: {error.strerror}")
+    def _index(self, files: list[Listed], read: Mapping[Listed, IndexedFile | LeftOut]) -> HybridIndex:
+        """An index over what was read, which is kept."""
+        import numpy as np  # noqa: PLC0415 - heavy, and not needed to start the command line
+
+        indexed = _readable(read)
+        texts = [text for file in indexed.values() for text in searchable(file.title, file.pieces)]
+        vectors = [self._embedder.embed([]), *(file.vectors for file in indexed.values())]
+        index = HybridIndex(texts, self._embedder, vectors=np.concatenate(vectors))
+        if self._cache:
+            save_index(self._cache, files, KeptIndex(indexed, index), self._embedder)
+        return index
 
     def sections(self) -> list[PieceHit]:
         """Every section of every document, in the order of the files."""
@@ -160,6 +170,19 @@ class TitleMentions:
         return [place for position, place in sorted(positions) if position >= 0]
 
 
+def _readable(read: Mapping[Listed, IndexedFile | LeftOut]) -> dict[Listed, IndexedFile]:
+    return {file: each for file, each in read.items() if isinstance(each, IndexedFile)}
+
+
+def _read(file: Listed, embedder: Embedder) -> IndexedFile | LeftOut:
+    try:
+        return index_file(file, embedder)
+    except Unreadable as error:
+        return LeftOut(file.path, str(error))
+    except OSError as error:
+        return LeftOut(file.path, f"cannot be opened: {error.strerror}")
+
+
 def _unread(file: IndexedFile | LeftOut) -> LeftOut | None:
     if isinstance(file, LeftOut):
         return file
@@ -176,34 +199,25 @@ def _top_headings(file: IndexedFile) -> list[str]:
     return list(dict.fromkeys(name for path in inner for name in path.split(" › ")[:_LEVELS] if name))
 
 
-def _index_of(files: Sequence[IndexedFile], embedder: Embedder) -> HybridIndex:
-    import numpy as np  # noqa: PLC0415 - heavy, and not needed to start the command line
-
-    texts = [text for file in files for text in file.searchable()]
-    return HybridIndex(texts, embedder, vectors=np.concatenate([file.vectors for file in files]))
-
-
 @dataclass(frozen=True)
 class _Shelf:
     """The library as of one update. A passage's place is its number over all files in turn."""
 
     files: list[IndexedFile]
-    starts: list[int]
-    owners: list[int]
     embedder: Embedder
     index: HybridIndex
-    titles: TitleMentions
 
-    @classmethod
-    def of(cls, files: list[IndexedFile], embedder: Embedder, index: HybridIndex | None) -> "_Shelf":
-        return cls(
-            files=files,
-            starts=[0, *accumulate(len(file.pieces) for file in files)],
-            owners=[number for number, file in enumerate(files) for _ in file.pieces],
-            embedder=embedder,
-            index=index or _index_of(files, embedder),
-            titles=TitleMentions([file.title for file in files]),
-        )
+    @cached_property
+    def starts(self) -> list[int]:
+        return [0, *accumulate(len(file.pieces) for file in self.files)]
+
+    @cached_property
+    def owners(self) -> list[int]:
+        return [number for number, file in enumerate(self.files) for _ in file.pieces]
+
+    @cached_property
+    def titles(self) -> TitleMentions:
+        return TitleMentions([file.title for file in self.files])
 
     def search(self, query: str, limit: int) -> list[PieceHit]:
         vector = self.embedder.embed([query])[0]
