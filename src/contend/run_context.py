@@ -16,7 +16,7 @@ from langgraph.runtime import Runtime
 
 from contend.clock import RunClock
 from contend.errors import StoreError
-from contend.llm.budget import Ledger, Limits
+from contend.llm.budget import Ledger, limits_of
 from contend.llm.context import ContextProfile, role_profile
 from contend.llm.model import Answer, Model
 from contend.models.judging_replies import CitationWord
@@ -57,7 +57,7 @@ class RunContext:
     ) -> None:
         self.execution_id = execution_id
         self.options = options
-        self.ledger = Ledger(Limits.of(options), clock=RunClock(now))
+        self.ledger = Ledger(limits_of(options), clock=RunClock(now))
         self.board = LiveLeaderboard()
         self.slots = asyncio.Semaphore(options.max_concurrent_teams)
         """The cap on teams in flight."""

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contend.clock import RunClock
-from contend.errors import BudgetExhausted, InputError
-from contend.llm.budget import Ledger, Limits, require_price
+from contend.errors import BudgetExhausted, InputError, Limit
+from contend.llm.budget import Ledger, require_price
 from contend.models.task import CallUsage, RunUsage
 from contend.settings import ModelPrice
 from fakes.now import Now
@@ -19,12 +19,12 @@ def usage(tokens: int = 0, usd: float | None = 0.0, *, key: str = "k") -> CallUs
 @pytest.mark.parametrize(
     ("limits", "name"),
     [
-        (Limits(max_tokens=149), "max_tokens"),
-        (Limits(max_calls=1), "max_calls"),
-        (Limits(max_usd=0.00014), "max_usd"),
+        ({"max_tokens": 149}, "max_tokens"),
+        ({"max_calls": 1}, "max_calls"),
+        ({"max_usd": 0.00014}, "max_usd"),
     ],
 )
-def test_a_call_is_refused_when_the_calls_in_flight_leave_no_room_for_it(limits: Limits, name: str) -> None:
+def test_a_call_is_refused_when_the_calls_in_flight_leave_no_room_for_it(limits: dict[Limit, float], name: str) -> None:
     ledger = Ledger(limits)
     price = ModelPrice(input=1, output=1)
     ledger.reserve(input_tokens=50, output_tokens=25, price=price)
@@ -36,7 +36,7 @@ def test_a_call_is_refused_when_the_calls_in_flight_leave_no_room_for_it(limits:
 
 
 def test_a_call_that_uses_a_limit_up_exactly_is_made() -> None:
-    ledger = Ledger(Limits(max_tokens=150, max_usd=0.00015, max_calls=2))
+    ledger = Ledger({"max_tokens": 150, "max_usd": 0.00015, "max_calls": 2})
 
     for _ in range(2):
         ledger.reserve(input_tokens=50, output_tokens=25, price=ModelPrice(input=1, output=1))
@@ -45,7 +45,7 @@ def test_a_call_that_uses_a_limit_up_exactly_is_made() -> None:
 
 
 def test_a_settled_call_counts_with_what_it_cost() -> None:
-    ledger = Ledger(Limits(max_tokens=100))
+    ledger = Ledger({"max_tokens": 100})
     held = ledger.reserve(input_tokens=50, output_tokens=50)
 
     ledger.settle(held, usage(tokens=10))
@@ -56,7 +56,7 @@ def test_a_settled_call_counts_with_what_it_cost() -> None:
 
 
 def test_a_released_call_counts_nothing() -> None:
-    ledger = Ledger(Limits(max_calls=1))
+    ledger = Ledger({"max_calls": 1})
 
     ledger.release(ledger.reserve(input_tokens=1, output_tokens=1))
 
@@ -66,7 +66,7 @@ def test_a_released_call_counts_nothing() -> None:
 
 def test_active_minutes_end_a_run() -> None:
     now = Now()
-    ledger = Ledger(Limits(max_minutes=2), clock=RunClock(now))
+    ledger = Ledger({"max_minutes": 2}, clock=RunClock(now))
     now.seconds = 90
     ledger.reserve(input_tokens=1, output_tokens=1)
     assert ledger.share_left() == pytest.approx(0.25)
@@ -79,7 +79,7 @@ def test_active_minutes_end_a_run() -> None:
 
 
 def test_a_resumed_run_goes_on_with_what_it_had_used() -> None:
-    ledger = Ledger(Limits(max_tokens=100, max_minutes=10), clock=RunClock(Now(5000)))
+    ledger = Ledger({"max_tokens": 100, "max_minutes": 10}, clock=RunClock(Now(5000)))
 
     calls = [usage(tokens=20, key=f"call {number}") for number in range(3)]
     ledger.seed(calls[:2], seconds=120)
@@ -92,7 +92,7 @@ def test_a_resumed_run_goes_on_with_what_it_had_used() -> None:
 
 
 def test_the_smallest_share_left_is_the_one_that_counts() -> None:
-    ledger = Ledger(Limits(max_tokens=100, max_calls=10))
+    ledger = Ledger({"max_tokens": 100, "max_calls": 10})
 
     ledger.settle(ledger.reserve(input_tokens=10, output_tokens=10), usage(tokens=20))
 
@@ -112,7 +112,7 @@ def test_without_limits_nothing_ends() -> None:
 
 def test_an_unknown_price_is_refused_under_a_limit_in_dollars() -> None:
     with pytest.raises(InputError, match="price"):
-        Ledger(Limits(max_usd=1)).reserve(input_tokens=1, output_tokens=1)
+        Ledger({"max_usd": 1}).reserve(input_tokens=1, output_tokens=1)
 
 
 def test_models_without_a_price_are_named_before_anything_is_spent() -> None:
@@ -126,7 +126,7 @@ def test_models_without_a_price_are_named_before_anything_is_spent() -> None:
 )
 def test_teams_at_once_never_overshoot(limit: int, steps: list[tuple[int, int, float]]) -> None:
     """However calls overlap, what is used stays within the limit if no call costs more than it held."""
-    ledger = Ledger(Limits(max_tokens=limit))
+    ledger = Ledger({"max_tokens": limit})
     open_calls = []
     for taken, given_back, share in steps:
         try:

@@ -17,7 +17,7 @@ from typing import Any, TypedDict, Unpack
 import pytest
 
 from contend.errors import BudgetExhausted, InputError, ModelError, ReplyError
-from contend.llm.budget import Ledger, Limits
+from contend.llm.budget import Ledger
 from contend.llm.chat import ChatModel, schema_text
 from contend.llm.model import Answer, Scope
 from contend.llm.openai_endpoint import OpenAIEndpoint
@@ -560,7 +560,7 @@ def test_an_endpoint_serves_one_event_loop_after_another(vendors: Vendors, promp
 
 async def test_a_call_over_the_budget_is_not_made(vendors: Vendors, prompts: PromptLibrary) -> None:
     async with calling(vendors, prompts) as caller:
-        caller.ledgers["run-1"] = Ledger(Limits(max_tokens=100))
+        caller.ledgers["run-1"] = Ledger({"max_tokens": 100})
         with pytest.raises(BudgetExhausted, match="max_tokens = 100"):
             await caller.score()
 
@@ -571,7 +571,7 @@ async def test_teams_that_call_at_once_do_not_overshoot_a_budget(vendors: Vendor
     vendors.latency = 0.05
 
     async with calling(vendors, prompts) as caller:
-        ledger = caller.ledgers["run-1"] = Ledger(Limits(max_calls=3))
+        ledger = caller.ledgers["run-1"] = Ledger({"max_calls": 3})
         outcomes = await asyncio.gather(*(caller.score() for _ in range(8)), return_exceptions=True)
 
     assert len(vendors.calls) == 3
@@ -582,7 +582,7 @@ async def test_teams_that_call_at_once_do_not_overshoot_a_budget(vendors: Vendor
 async def test_a_failed_or_cancelled_call_gives_its_reservation_back(vendors: Vendors, prompts: PromptLibrary) -> None:
     vendors.fail(status=404, times=1)
     async with calling(vendors, prompts) as caller:
-        caller.ledgers["run-1"] = Ledger(Limits(max_calls=1))
+        caller.ledgers["run-1"] = Ledger({"max_calls": 1})
         await failure(caller)
         vendors.hang(times=1)
         cancelled = asyncio.create_task(caller.score())

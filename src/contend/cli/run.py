@@ -23,7 +23,7 @@ from contend.cli.text import models_text, plain, system_fault
 from contend.cli.words import speak, tr
 from contend.errors import ContendError, InputError, SeveralQuestions
 from contend.estimate import RunEstimate
-from contend.llm.budget import Limits
+from contend.llm.budget import limits_of
 from contend.models.options import RunOptions
 from contend.settings import load_settings
 from contend.stores.record import RecordStore
@@ -208,7 +208,7 @@ def _facts(planned: app.DryRun) -> Iterator[tuple[str, str]]:
         yield from _costs(planned.estimate)
     else:
         yield tr("Cost"), tr("nothing: no model is asked")
-    if limits := Limits.of(options).given():
+    if limits := limits_of(options):
         yield tr("Limits"), ", ".join(f"{name} {limit:,g}" for name, limit in limits.items())
     for warning in opening.warnings:
         yield tr("Warning"), warning

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import get_args
 
 from contend.clock import RunClock
 from contend.errors import BudgetExhausted, InputError, Limit
@@ -14,36 +15,17 @@ _ROUNDING = 1e-9
 _REMEDY = "raise it or leave it out; the best submission so far stands"
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What one execution may use; None is no limit. Tokens count input and output; minutes are active ones."""
-
-    max_tokens: int | None = None
-    max_usd: float | None = None
-    max_calls: int | None = None
-    max_minutes: float | None = None
-
-    @classmethod
-    def of(cls, options: ResolvedOptions) -> "Limits":
-        return cls(options.max_tokens, options.max_usd, options.max_calls, options.max_minutes)
-
-    def given(self) -> dict[Limit, float]:
-        pairs: dict[Limit, float | None] = {
-            "max_tokens": self.max_tokens,
-            "max_usd": self.max_usd,
-            "max_calls": self.max_calls,
-            "max_minutes": self.max_minutes,
-        }
-        return {name: limit for name, limit in pairs.items() if limit is not None}
+def limits_of(options: ResolvedOptions) -> dict[Limit, float]:
+    """What one execution may use. Tokens count input and output; minutes are active ones."""
+    limits: dict[Limit, float | None] = {name: getattr(options, name) for name in get_args(Limit)}
+    return {name: limit for name, limit in limits.items() if limit is not None}
 
 
 @dataclass(eq=False, frozen=True)
 class Reservation:
     """What one call may cost at most, held until it is settled or released."""
 
-    tokens: int
-    usd: float
-    calls: int = 1
+    amounts: Mapping[Limit, float]
 
 
 class Ledger:
@@ -52,8 +34,8 @@ class Ledger:
     Dropped when its run ends or waits, and seeded again when the run goes on.
     """
 
-    def __init__(self, limits: Limits | None = None, *, clock: RunClock | None = None) -> None:
-        self.limits = limits or Limits()
+    def __init__(self, limits: Mapping[Limit, float] | None = None, *, clock: RunClock | None = None) -> None:
+        self.limits = limits or {}
         self.clock = clock or RunClock()
         self._used = RunUsage()
         self._calls: dict[str, CallUsage] = {}
@@ -68,7 +50,7 @@ class Ledger:
     @property
     def counts_tokens(self) -> bool:
         """Whether a call's size decides anything: estimating it costs time."""
-        return self.limits.max_tokens is not None or self.limits.max_usd is not None
+        return not self.limits.keys().isdisjoint({"max_tokens", "max_usd"})
 
     def seed(self, calls: Iterable[CallUsage], seconds: float) -> None:
         """Carry over what the execution used before a resume, in place of the calls that the ledger knew."""
@@ -99,11 +81,15 @@ class Ledger:
             InputError: there is a limit in dollars and no price.
         """
         usd = cost_usd(price, input_tokens=input_tokens, output_tokens=output_tokens)
-        if usd is None and self.limits.max_usd is not None:
+        if usd is None and "max_usd" in self.limits:
             raise InputError("max_usd needs the model's price: add it under [prices] in config/models.toml")
-        wanted = Reservation(input_tokens + output_tokens, usd or 0.0)
-        for name, limit in self.limits.given().items():
-            if self._spent(name) + self._in_flight(name) + _needed(wanted, name) > limit + _ROUNDING:
+        wanted = Reservation(
+            {"max_tokens": input_tokens + output_tokens, "max_usd": usd or 0.0, "max_calls": 1, "max_minutes": 0.0}
+        )
+        spent = self._spent()
+        for name, limit in self.limits.items():
+            in_flight = sum(held.amounts[name] for held in (*self._held, wanted))
+            if spent[name] + in_flight > limit + _ROUNDING:
                 self._refused = name
                 raise BudgetExhausted(
                     f"{name} = {limit:g} would be exceeded by the next model call; {_REMEDY}", limit=name
@@ -127,41 +113,22 @@ class Ledger:
 
     def share_left(self) -> float:
         """The smallest share left of any limit, 0.0 to 1.0; 1.0 without limits."""
-        shares = (1 - self._spent(name) / limit for name, limit in self.limits.given().items())
+        spent = self._spent()
+        shares = (1 - spent[name] / limit for name, limit in self.limits.items())
         return max(0.0, min(shares, default=1.0))
 
     def exhausted(self) -> Limit | None:
         """The limit that ended the run: one that is used up, or one that refused a call; else None."""
-        for name, limit in self.limits.given().items():
-            if self._spent(name) >= limit - _ROUNDING:
-                return name
-        return self._refused
+        spent = self._spent()
+        return next((name for name, limit in self.limits.items() if spent[name] >= limit - _ROUNDING), self._refused)
 
-    def _spent(self, name: Limit) -> float:
-        match name:
-            case "max_tokens":
-                return self._used.input_tokens + self._used.output_tokens
-            case "max_usd":
-                return self._used.cost_usd or 0.0
-            case "max_calls":
-                return self._used.requests
-            case "max_minutes":
-                return self.clock.seconds / 60
-
-    def _in_flight(self, name: Limit) -> float:
-        return sum(_needed(held, name) for held in self._held)
-
-
-def _needed(reservation: Reservation, name: Limit) -> float:
-    match name:
-        case "max_tokens":
-            return reservation.tokens
-        case "max_usd":
-            return reservation.usd
-        case "max_calls":
-            return reservation.calls
-        case "max_minutes":
-            return 0.0
+    def _spent(self) -> dict[Limit, float]:
+        return {
+            "max_tokens": self._used.input_tokens + self._used.output_tokens,
+            "max_usd": self._used.cost_usd or 0.0,
+            "max_calls": self._used.requests,
+            "max_minutes": self.clock.seconds / 60,
+        }
 
 
 def cost_usd(price: ModelPrice | None, *, input_tokens: float, output_tokens: float) -> float | None:
