@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 from pydantic import Field, ValidationError
@@ -37,6 +38,19 @@ class VersionLine(PlaybookVersion):
     whole: bool = False
     digest: str = ""
 
+    @classmethod
+    def between(cls, old: Playbook, bullets: list[Bullet], **more: Any) -> "VersionLine":  # noqa: ANN401 - the fields
+        """The version after `old`, with these bullets."""
+        before, ids = {bullet.id: bullet for bullet in old.bullets}, {bullet.id for bullet in bullets}
+        return cls(
+            version=old.version + 1,
+            bullets_before=len(before),
+            bullets_after=len(bullets),
+            changed=[bullet for bullet in bullets if before.get(bullet.id) != bullet],
+            removed=sorted(before.keys() - ids),
+            **more,
+        )
+
     def replay(self, bullets: dict[str, Bullet]) -> dict[str, Bullet]:
         """The bullets of this version, made from those of the version before."""
         removed = bullets.keys() if self.whole else set(self.removed)
@@ -54,13 +68,6 @@ class VersionLine(PlaybookVersion):
             playbook_version=self.version,
             skipped=self.skipped,
         )
-
-
-def difference(old: Playbook, new: list[Bullet]) -> tuple[list[Bullet], list[str]]:
-    """Bullets of `new` that are not the same in `old`, and ids that are gone."""
-    before = {bullet.id: bullet for bullet in old.bullets}
-    changed = [bullet for bullet in new if (known := before.get(bullet.id)) is None or known != bullet]
-    return changed, sorted(before.keys() - {bullet.id for bullet in new})
 
 
 class PlaybookFiles:
@@ -97,9 +104,7 @@ class PlaybookFiles:
 
     def newest(self) -> Playbook:
         """The newest version, completed from the history where a kill came between the two files."""
-        raw = _read(self.playbook)
-        playbook = self._parsed_playbook(raw)
-        return playbook if playbook and self._is_newest(raw or b"") else self._completed(playbook)
+        return self._completed(self._found())
 
     def newest_recorded(self) -> Playbook:
         """The newest version, after what somebody changed by hand has entered the history. Needs the lock."""
@@ -155,7 +160,6 @@ class PlaybookFiles:
         head = Playbook(dataset=new.dataset, version=new.version).model_dump_json(exclude={"bullets"})
         text = b'%b,"bullets":[\n%b\n]}\n' % (head[:-1].encode(), b",\n".join(bullets.values()))
         line.digest = hashlib.sha256(text).hexdigest()
-        line.bullets_before, line.bullets_after = len(old.bullets), len(new.bullets)
         told = line.model_dump_json(exclude={"changed", "digest"}, exclude_computed_fields=True)
         changed = b",".join(bullets[bullet.id] for bullet in line.changed)
         ended = b'%b,"changed":[%b],"digest":"%b"}\n' % (told[:-1].encode(), changed, line.digest.encode())
@@ -172,20 +176,7 @@ class PlaybookFiles:
             self.playbook.replace(self.playbook.with_suffix(".damaged.json"))
 
     def _found(self) -> Playbook | None:
-        return self._parsed_playbook(_read(self.playbook))
-
-    def _is_newest(self, raw: bytes) -> bool:
-        """Whether the history ends with the version that these bytes are; its end tells, however long it is."""
-        with _disk(self.history):
-            try:
-                with self.history.open("rb") as file:
-                    file.seek(max(0, self.history.stat().st_size - 128))
-                    end = file.read()
-            except FileNotFoundError:
-                return False
-        return end.endswith(b'"digest":"%b"}\n' % hashlib.sha256(raw).hexdigest().encode())
-
-    def _parsed_playbook(self, raw: bytes | None) -> Playbook | None:
+        raw = _read(self.playbook)
         if raw is None:
             return None
         try:

@@ -18,7 +18,7 @@ from contend.models.playbook import (
     Skipped,
 )
 from contend.models.record import IDENTIFIER_RULE, is_identifier
-from contend.stores.playbook_files import PlaybookFiles, VersionLine, difference
+from contend.stores.playbook_files import PlaybookFiles, VersionLine
 
 
 class Curated(NamedTuple):
@@ -130,7 +130,7 @@ class PlaybookStore:
             playbook = files.newest_recorded()
             _check_newest(playbook, base_version)
             curated = change(playbook)
-            line = _line(playbook, curated, execution_id=execution_id, reason=reason)
+            line = VersionLine.between(playbook, **curated._asdict(), execution_id=execution_id, reason=reason)
             if line.changed or line.removed:
                 files.commit(playbook, line)
             else:
@@ -141,7 +141,7 @@ class PlaybookStore:
         with files.locked(self.lock_seconds):
             newest = files.newest_recorded()
             _check_newest(newest, playbook.version)
-            return files.commit(newest, _version_of(newest, playbook.bullets, reason))
+            return files.commit(newest, VersionLine.between(newest, playbook.bullets, reason=reason))
 
     def _rollback(self, files: PlaybookFiles, version: int, base_version: int | None) -> Playbook:
         with files.locked(self.lock_seconds):
@@ -154,11 +154,12 @@ class PlaybookStore:
             _check_newest(newest, base_version)
             if is_damaged:
                 files.put_aside()
-            return files.commit(newest, _version_of(newest, target.bullets, f"rolled back to version {version}"))
+            reason = f"rolled back to version {version}"
+            return files.commit(newest, VersionLine.between(newest, target.bullets, reason=reason))
 
     def _datasets(self) -> list[str]:
-        names = (path.name.split(".")[0] for path in self.folder.glob("*.json*") if _is_playbook(path))
-        return sorted(set(names))
+        files = (path for pattern in ("*.json", "*.history.jsonl") for path in self.folder.glob(pattern))
+        return sorted({name for path in files if is_identifier(name := path.name.partition(".")[0])})
 
 
 def _check_newest(newest: Playbook, base_version: int | None) -> None:
@@ -167,11 +168,6 @@ def _check_newest(newest: Playbook, base_version: int | None) -> None:
             f"playbook {newest.dataset!r} is at version {newest.version}, not {base_version}: "
             "somebody changed it since: read it again"
         )
-
-
-def _is_playbook(path: Path) -> bool:
-    name, _, rest = path.name.partition(".")
-    return is_identifier(name) and rest in {"json", "history.jsonl"}
 
 
 def _retired(files: PlaybookFiles) -> dict[str, Bullet]:
@@ -187,36 +183,17 @@ def _at(files: PlaybookFiles, version: int) -> Playbook:
     return newest if newest.version == version else files.rebuilt(version)
 
 
-def _version_of(old: Playbook, bullets: list[Bullet], reason: str) -> VersionLine:
-    changed, removed = difference(old, bullets)
-    return VersionLine(version=old.version + 1, reason=reason, changed=changed, removed=removed)
-
-
-def _line(playbook: Playbook, curated: Curated, *, execution_id: str, reason: str) -> VersionLine:
-    changed, removed = difference(playbook, curated.bullets)
-    return VersionLine(
-        version=playbook.version + 1,
-        execution_id=execution_id,
-        reason=reason,
-        delta_items=curated.delta_items,
-        counters=curated.counters,
-        summary=curated.summary,
-        skipped=curated.skipped,
-        bullets_before=len(playbook.bullets),
-        bullets_after=len(curated.bullets),
-        changed=changed,
-        removed=removed,
-    )
-
-
 def _diff(old: Playbook, new: Playbook) -> PlaybookDiff:
-    changed, removed = difference(old, new.bullets)
     before = {bullet.id: bullet for bullet in old.bullets}
+    line = VersionLine.between(old, new.bullets)
+    pairs = [(before.get(bullet.id), bullet) for bullet in line.changed]
     return PlaybookDiff(
         dataset=new.dataset,
         from_version=old.version,
         to_version=new.version,
-        added=[bullet for bullet in changed if bullet.id not in before],
-        removed=[before[key] for key in removed],
-        changed=[BulletChange(before=before[bullet.id], after=bullet) for bullet in changed if bullet.id in before],
+        added=[after for old_one, after in pairs if old_one is None],
+        removed=[before[key] for key in line.removed],
+        changed=[
+            BulletChange(before=before[bullet.id], after=bullet) for bullet in line.changed if bullet.id in before
+        ],
     )
