@@ -15,7 +15,7 @@ from langchain_core.exceptions import (
 from langchain_core.language_models import FakeListChatModel
 
 from contend.errors import InputError, ModelError
-from contend.llm.endpoint import Turn
+from contend.llm.endpoint import Request, Turn
 from contend.llm.langchain_endpoint import LangChainEndpoint
 from fakes.contests import Contest, write_workspace
 from fakes.model_lists import endpoint
@@ -244,7 +244,7 @@ async def test_a_failure_of_a_langchain_model_is_one_line_that_names_it_and_show
     assert outcome.status == "failed"
     assert outcome.summary is not None
     reason = outcome.summary.team_statuses[0].error_message or ""
-    assert "model 'odd-1' of my_models:chat failed (OpenAIPermissionDeniedError" in reason
+    assert "model 'odd-1' at my_models:chat failed (OpenAIPermissionDeniedError" in reason
     assert KEY not in reason
 
 
@@ -284,6 +284,6 @@ async def test_whether_again_is_worth_it_is_known_of_langchains_errors_and_of_ve
     endpoint = LangChainEndpoint("mine", lambda _, **__: Failing(responses=[], error=error), remedy="try later")
 
     with pytest.raises(ModelError) as caught:
-        await endpoint.complete("m", [Turn("user", "Why?")], max_output_tokens=9, response_format={})
+        await endpoint.complete("m", Request([Turn("user", "Why?")], max_output_tokens=9, response_format={}))
 
     assert caught.value.transient is is_worth_again

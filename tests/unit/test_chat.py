@@ -19,6 +19,7 @@ import pytest
 from contend.errors import BudgetExhausted, InputError, ModelError, ReplyError
 from contend.llm.budget import Ledger
 from contend.llm.chat import ChatModel, schema_text
+from contend.llm.endpoint import CallLimits
 from contend.llm.model import Answer, Scope
 from contend.llm.openai_endpoint import OpenAIEndpoint
 from contend.models.judging_replies import MetricReply
@@ -85,7 +86,7 @@ class Caller:
         self.prompts = prompts
         self.ledgers = defaultdict[str, Ledger](Ledger)
         defaults: Settings = {"call_deadline_seconds": 60.0, "max_retries": 1}
-        self.endpoint = OpenAIEndpoint(url, KEY, **{**defaults, **settings})
+        self.endpoint = OpenAIEndpoint(url, KEY, CallLimits(**{**defaults, **settings}))
 
     def model(self, name: str = "judge-1", *, price: ModelPrice | None = None, room: int = 300) -> ChatModel:
         return ChatModel(

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from contend.errors import ReplyError
 from contend.llm.budget import Ledger, cost_usd
-from contend.llm.endpoint import Completion, Endpoint, FormatRefused, OptionRefused, Turn
+from contend.llm.endpoint import Completion, Endpoint, FormatRefused, OptionRefused, Request, Turn
 from contend.llm.logprobs import distribution_of
 from contend.llm.model import Answer, R, Scope
 from contend.models.options import Role
@@ -178,7 +178,7 @@ class ChatModel:
         options = {name: value for name, value in self._wanted(talk).items() if (self._name_there, name) not in refused}
         try:
             return await self._endpoint.complete(
-                self._name_there, turns, max_output_tokens=talk.room, response_format=response_format, **options
+                self._name_there, Request(turns, talk.room, response_format, **options)
             )
         except OptionRefused as refusal:
             if refusal.option not in options:
@@ -187,7 +187,7 @@ class ChatModel:
             return await self._hear(talk, turns, response_format)
 
     def _wanted(self, talk: _Talk[R]) -> dict[str, Any]:
-        """The options of `Endpoint.complete` that a model may refuse."""
+        """The options of a request that a model may refuse."""
         temperature = None if talk.scope.sampled else self._temperatures.get(talk.scope.role)
         wanted = {"logprobs": True if talk.spread_over else None, "temperature": temperature}
         return {name: value for name, value in wanted.items() if value is not None}

@@ -1,10 +1,18 @@
-"""What asks a language model, whoever made its client: one protocol, and what goes in and comes out."""
+"""What asks a language model, whoever made its client: slots, deadline, and what goes in and comes out."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Protocol, TypedDict
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from weakref import WeakKeyDictionary
 
 from contend.errors import ModelError
 from contend.llm.logprobs import ReplyToken
+
+if TYPE_CHECKING:
+    import httpx2
+    from langchain_core.language_models import BaseChatModel
 
 
 class FormatRefused(ModelError):  # noqa: N818 - named by what the caller meets
@@ -44,12 +52,13 @@ class SettingNames(NamedTuple):
     key: str = "OPENAI_API_KEY"
 
 
-class CallLimits(TypedDict, total=False):
-    """What holds for every call of an endpoint; the deadline for a call with all its repeats."""
+@dataclass(frozen=True)
+class CallLimits:
+    """What holds for every call of an endpoint; the deadline for a call with all its repeats, once a slot is free."""
 
-    call_deadline_seconds: float
-    max_calls_in_flight: int
-    max_retries: int
+    call_deadline_seconds: float = 300
+    max_calls_in_flight: int = 64
+    max_retries: int = 2
 
 
 class Turn(NamedTuple):
@@ -57,6 +66,16 @@ class Turn(NamedTuple):
 
     role: Literal["system", "user", "assistant"]
     text: str
+
+
+class Request(NamedTuple):
+    """What a model is asked. Without a `temperature` the model has its own."""
+
+    turns: Sequence[Turn]
+    max_output_tokens: int
+    response_format: Mapping[str, Any]
+    logprobs: bool = False
+    temperature: float | None = None
 
 
 class Completion(NamedTuple):
@@ -70,44 +89,62 @@ class Completion(NamedTuple):
     tokens: Sequence[ReplyToken] = ()
 
 
-class Endpoint(Protocol):
+@dataclass(eq=False)
+class Clients:
+    """What belongs to one event loop: clients are bound to theirs, and servers may run several."""
+
+    slots: asyncio.Semaphore
+    opening: asyncio.Lock = field(default_factory=asyncio.Lock)
+    http: "httpx2.AsyncClient | None" = None
+    chats: "dict[Hashable, BaseChatModel]" = field(default_factory=dict)
+
+
+class Endpoint(ABC):
     """Language models behind one client and one limit of calls in flight, which all teams share.
 
-    `without_schemas` holds models that refused a JSON schema once, `refused_options` a model and an option of
-    `complete` that it refused once.
+    `address`: where it is, fit to be shown; `remedy`: what to look at where it does not answer. `without_schemas` holds
+    models that refused a JSON schema once, `refused_options` a model and an option of a request that it refused once.
     """
 
-    without_schemas: set[str]
-    refused_options: set[tuple[str, str]]
+    def __init__(self, address: str, remedy: str, limits: CallLimits) -> None:
+        self.address = address
+        self.remedy = remedy
+        self.limits = limits
+        self.without_schemas: set[str] = set()
+        self.refused_options: set[tuple[str, str]] = set()
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Clients] = WeakKeyDictionary()
 
-    @property
-    def address(self) -> str:
-        """Where it is, fit to be shown."""
-        ...
-
-    @property
-    def remedy(self) -> str:
-        """What to look at where it does not answer."""
-        ...
-
-    async def complete(
-        self,
-        model: str,
-        turns: Sequence[Turn],
-        *,
-        max_output_tokens: int,
-        response_format: Mapping[str, Any],
-        logprobs: bool = False,
-        temperature: float | None = None,
-    ) -> Completion:
-        """Ask one model once; at most `max_output_tokens` come back. Without a `temperature` the model has its own.
+    async def complete(self, model: str, request: Request) -> Completion:
+        """Ask one model once; at most `max_output_tokens` come back.
 
         Raises:
             ModelError: refused, unreachable, or not done within the deadline; FormatRefused for the reply format,
                 OptionRefused for `logprobs` or `temperature`.
         """
-        ...
+        seconds = self.limits.call_deadline_seconds
+        who = f"model {model!r} at {self.address}"
+        try:
+            async with self._here().slots, asyncio.timeout(seconds):
+                return await self._ask(model, request)
+        except ModelError:
+            raise
+        except TimeoutError:
+            raise ModelError(
+                f"{who} gave no whole answer within {seconds:g} s: try again, or raise CONTEND_CALL_DEADLINE_SECONDS"
+                " for a slow endpoint",
+                transient=True,
+            ) from None
+        except Exception as error:  # noqa: BLE001 - vendors raise what they like; no cause: it may hold a key
+            raise self._failure(error, who) from None
 
+    @abstractmethod
+    async def _ask(self, model: str, request: Request) -> Completion: ...
+
+    @abstractmethod
+    def _failure(self, error: Exception, who: str) -> ModelError:
+        """A vendor's error as the one line that says who failed how, and what to do."""
+
+    @abstractmethod
     async def models(self, wanted: Sequence[str]) -> list[str]:
         """The models that it has, as far as it tells; nothing is computed.
 
@@ -115,12 +152,28 @@ class Endpoint(Protocol):
             NoAnswer: it cannot be used for those that are wanted; says why.
             SlowAnswer: connected, and not done in time.
         """
-        ...
 
+    @abstractmethod
     async def context_tokens(self, model: str) -> int | None:
         """The tokens that a model can read, where the endpoint tells."""
-        ...
 
     async def aclose(self) -> None:
         """Close the running loop's connections; a later call opens new ones."""
-        ...
+        clients = self._clients.pop(asyncio.get_running_loop(), None)
+        if clients is not None and clients.http is not None:
+            await clients.http.aclose()
+
+    def _here(self) -> Clients:
+        loop = asyncio.get_running_loop()
+        if loop not in self._clients:
+            self._clients[loop] = Clients(asyncio.Semaphore(self.limits.max_calls_in_flight))
+        return self._clients[loop]
+
+    async def _chat(self, key: Hashable, make: "Callable[[Clients], BaseChatModel]") -> "BaseChatModel":
+        """The client kept under `key`, made in a thread: the first import costs a second or more."""
+        here = self._here()
+        if key not in here.chats:
+            async with here.opening:
+                if key not in here.chats:
+                    here.chats[key] = await asyncio.to_thread(make, here)
+        return here.chats[key]

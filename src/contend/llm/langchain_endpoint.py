@@ -1,16 +1,13 @@
 """Chat models that LangChain's packages bring, or that a user's own function makes."""
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
-from weakref import WeakKeyDictionary
 
 from contend.errors import ModelError
-from contend.llm.endpoint import Completion, FormatRefused, LogprobsRefused, NoAnswer, Turn
+from contend.llm.endpoint import CallLimits, Completion, Endpoint, FormatRefused, LogprobsRefused, NoAnswer, Request
 from contend.registry import Function
 from contend.text import clean
 
@@ -84,19 +81,8 @@ class FunctionChats:
         return chat
 
 
-@dataclass(eq=False)
-class _Chats:
-    """What belongs to one event loop: clients are bound to theirs."""
-
-    slots: asyncio.Semaphore
-    by_parameters: dict[tuple[object, ...], "BaseChatModel"] = field(default_factory=dict)
-
-
-class LangChainEndpoint:
-    """Asks by a chat model's own client, with its retries and its key. Replies are bound to a shape as the model can.
-
-    `call_deadline_seconds` holds for a call and its repeats, from the moment a slot is free.
-    """
+class LangChainEndpoint(Endpoint):
+    """Asks by a chat model's own client, with its retries and its key. Shapes are bound as the model can."""
 
     def __init__(
         self,
@@ -104,97 +90,58 @@ class LangChainEndpoint:
         make: MakesChats,
         *,
         remedy: str,
-        call_deadline_seconds: float = 300,
-        max_calls_in_flight: int = 64,
-        max_retries: int = 2,
+        limits: CallLimits = CallLimits(),  # noqa: B008 - immutable
     ) -> None:
-        self.address = address
-        self.remedy = remedy
+        super().__init__(address, remedy, limits)
         self._make = make
-        self._deadline = call_deadline_seconds
-        self._slots = max_calls_in_flight
-        self._retries = max_retries
-        self._chats: WeakKeyDictionary[asyncio.AbstractEventLoop, _Chats] = WeakKeyDictionary()
-        self.without_schemas: set[str] = set()
-        self.refused_options: set[tuple[str, str]] = set()
 
-    async def complete(
-        self,
-        model: str,
-        turns: Sequence[Turn],
-        *,
-        max_output_tokens: int,
-        response_format: Mapping[str, Any],
-        logprobs: bool = False,
-        temperature: float | None = None,
-    ) -> Completion:
-        """Ask one model once; see `Endpoint.complete`."""
-        if logprobs:
+    async def _ask(self, model: str, request: Request) -> Completion:
+        if request.logprobs:
             raise LogprobsRefused(f"model {model!r}: its log-probabilities are not read")
-        chats = self._of_loop()
-        options = {"max_tokens": max_output_tokens} | ({} if temperature is None else {"temperature": temperature})
-        messages = [(turn.role, clean(turn.text)) for turn in turns]
-        async with chats.slots, self._failures_mapped(model), asyncio.timeout(self._deadline):
-            chat = await self._chat(chats, model, options)
-            return await _ask(chat, messages, response_format)
+        options: dict[str, float] = {"max_tokens": request.max_output_tokens}
+        options |= {} if request.temperature is None else {"temperature": request.temperature}
+        chat = await self._chat_for(model, options)
+        messages = [(turn.role, clean(turn.text)) for turn in request.turns]
+        return await _ask(chat, messages, request.response_format)
+
+    def _failure(self, error: Exception, who: str) -> ModelError:
+        from langchain_core.exceptions import ContextOverflowError  # noqa: PLC0415 - heavy, and imported by now
+
+        if isinstance(error, NotImplementedError):
+            return FormatRefused(f"{who} takes no shape of replies")
+        if isinstance(error, ContextOverflowError):
+            return ModelError(f"{who}: the prompt is longer than the model's context: choose a larger one")
+        status = getattr(error, "status_code", None)
+        # LangChain's own errors say it themselves; for the others, their HTTP status does.
+        passing = isinstance(error, OSError) or getattr(error, "is_retryable", False) or _is_passing(status)
+        return ModelError(f"{who} failed ({_shown(error)}): {self.remedy}", transient=passing)
 
     async def models(self, wanted: Sequence[str]) -> list[str]:
         """All that are wanted: none is asked, but each is made as a call would; see `Endpoint.models`."""
         for model in wanted:
-            await self._made(model)
+            await self._available_chat(model)
         return [*wanted]
 
     async def context_tokens(self, model: str) -> int | None:
         """By the profile that the model's package has of it; see `Endpoint.context_tokens`."""
         try:
-            profile = getattr(await self._made(model), "profile", None)
+            profile = getattr(await self._available_chat(model), "profile", None)
         except NoAnswer:
             return None
         tokens = profile.get("max_input_tokens") if isinstance(profile, Mapping) else None
         return tokens if isinstance(tokens, int) and tokens > 0 else None
 
-    async def aclose(self) -> None:
-        """Let go of the running loop's models; their clients close with them."""
-        self._chats.pop(asyncio.get_running_loop(), None)
-
-    async def _made(self, model: str) -> "BaseChatModel":
+    async def _available_chat(self, model: str) -> "BaseChatModel":
         try:
-            return await self._chat(self._of_loop(), model, {})
+            return await self._chat_for(model, {})
         except NoAnswer:
             raise
         except Exception as error:  # noqa: BLE001 - a vendor's package, or a user's function, raises what it likes
             raise NoAnswer(f"cannot make {model}: {_shown(error)}") from None
 
-    def _of_loop(self) -> _Chats:
-        loop = asyncio.get_running_loop()
-        if loop not in self._chats:
-            self._chats[loop] = _Chats(asyncio.Semaphore(self._slots))
-        return self._chats[loop]
-
-    async def _chat(self, chats: _Chats, model: str, options: Mapping[str, Any]) -> "BaseChatModel":
-        key = (model, *options.items())
-        if key not in chats.by_parameters:
-            waiting = {"timeout": self._deadline, "max_retries": self._retries}
-            # The first import costs a second or more: not on the event loop.
-            chats.by_parameters[key] = await asyncio.to_thread(self._make, model, **waiting, **options)
-        return chats.by_parameters[key]
-
-    @asynccontextmanager
-    async def _failures_mapped(self, model: str) -> AsyncIterator[None]:
-        try:
-            yield
-        except ModelError:
-            raise
-        except NotImplementedError:
-            raise FormatRefused(f"model {model!r} of {self.address} takes no shape of replies") from None
-        except TimeoutError:
-            raise ModelError(
-                f"model {model!r} of {self.address} gave no whole answer within {self._deadline:g} s: try again, or"
-                " raise CONTEND_CALL_DEADLINE_SECONDS for a slow endpoint",
-                transient=True,
-            ) from None
-        except Exception as error:  # noqa: BLE001 - few vendors raise LangChain's errors; no cause: it may hold a key
-            raise _as_model_error(error, f"model {model!r} of {self.address}", self.remedy) from None
+    async def _chat_for(self, model: str, options: Mapping[str, Any]) -> "BaseChatModel":
+        waiting = {"timeout": self.limits.call_deadline_seconds, "max_retries": self.limits.max_retries}
+        return await self._chat((model, *options.items()), lambda _: self._make(model, **waiting, **options))
 
 
 async def _ask(
@@ -222,17 +169,6 @@ def _completion(answer: "AIMessage", value: object) -> Completion:
         input_tokens=usage["input_tokens"] if usage else None,
         output_tokens=usage["output_tokens"] if usage else None,
     )
-
-
-def _as_model_error(error: Exception, who: str, remedy: str) -> ModelError:
-    from langchain_core.exceptions import ContextOverflowError  # noqa: PLC0415 - heavy, and imported by now
-
-    if isinstance(error, ContextOverflowError):
-        return ModelError(f"{who}: the prompt is longer than the model's context: choose a larger one")
-    status = getattr(error, "status_code", None)
-    # LangChain's own errors say it themselves; for the others, their HTTP status does.
-    passing = isinstance(error, OSError) or getattr(error, "is_retryable", False) or _is_passing(status)
-    return ModelError(f"{who} failed ({_shown(error)}): {remedy}", transient=passing)
 
 
 def _is_passing(status: object) -> bool:

@@ -4,17 +4,15 @@ import asyncio
 import atexit
 import gc
 import warnings
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
-from contend.errors import InputError
-from contend.llm.endpoint import Completion, SettingNames, Turn
+from contend.errors import InputError, ModelError
+from contend.llm.endpoint import CallLimits, Clients, Completion, Endpoint, Request, SettingNames
 from contend.llm.listing import OPENAI_HOST, EndpointSizes, endpoint_models, parted_login, read_sizes
 from contend.llm.logprobs import read_tokens
 from contend.text import clean
@@ -33,17 +31,7 @@ _ends_at: ContextVar[float] = ContextVar("ends_at")
 """When the call in this context must be over, in the running loop's time."""
 
 
-@dataclass(eq=False)
-class _Wire:
-    """What belongs to one event loop: servers may run several."""
-
-    slots: asyncio.Semaphore
-    opening: asyncio.Lock = field(default_factory=asyncio.Lock)
-    http: "httpx2.AsyncClient | None" = None
-    chats: dict[str, "ChatOpenAI"] = field(default_factory=dict)
-
-
-class OpenAIEndpoint:
+class OpenAIEndpoint(Endpoint):
     """An endpoint by its address. Nothing is imported, opened or sent before the first call.
 
     The client asks again by itself after failures that may pass (`max_retries` times, waiting as `Retry-After` says);
@@ -54,10 +42,8 @@ class OpenAIEndpoint:
         self,
         base_url: str | None,
         api_key: str | None,
+        limits: CallLimits = CallLimits(),  # noqa: B008 - immutable
         *,
-        call_deadline_seconds: float = 300,
-        max_calls_in_flight: int = 64,
-        max_retries: int = 2,
         names: SettingNames = SettingNames(),  # noqa: B008 - immutable
     ) -> None:
         self._given_url = _checked_url(base_url or OPENAI_URL, names.url)
@@ -65,45 +51,30 @@ class OpenAIEndpoint:
         self._given_key = api_key
         self._key = _checked_key(api_key, names.key)
         self._names = names
-        self._secrets = tuple(secret for secret in (self._key, self._login and self._login.password) if secret)
-        self._deadline = call_deadline_seconds
-        self._slots = max_calls_in_flight
-        self._retries = max_retries
-        self._wires: WeakKeyDictionary[asyncio.AbstractEventLoop, _Wire] = WeakKeyDictionary()
         self._sizes: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[EndpointSizes]] = WeakKeyDictionary()
-        self.without_schemas: set[str] = set()
-        self.refused_options: set[tuple[str, str]] = set()
-
-    @property
-    def address(self) -> str:
-        """The base URL without credentials and query, fit to be shown."""
         parts = urlsplit(self._url)
-        return urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
+        shown = urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
+        super().__init__(shown, f"check {names.url}, {names.key} and that it runs", limits)
 
-    @property
-    def remedy(self) -> str:
-        return f"check {self._names.url}, {self._names.key} and that it runs"
-
-    async def complete(
-        self,
-        model: str,
-        turns: Sequence[Turn],
-        *,
-        max_output_tokens: int,
-        response_format: Mapping[str, Any],
-        logprobs: bool = False,
-        temperature: float | None = None,
-    ) -> Completion:
+    async def complete(self, model: str, request: Request) -> Completion:
         """Ask one model once; see `Endpoint.complete`."""
-        wire = self._wire()
-        chat = await self._chat(wire, model)
-        extra = {"response_format": response_format, **self._output_limit(max_output_tokens)}
-        extra |= {"logprobs": True, "top_logprobs": _MOST_LOGPROBS} if logprobs else {}
-        extra |= {} if temperature is None else {"temperature": temperature}
-        messages = [(turn.role, turn.text if turn.text.isascii() else clean(turn.text)) for turn in turns]
-        async with wire.slots, self._failures_mapped(model), self._deadline_kept():
-            answer = await chat.ainvoke(messages, {"tags": ["nostream"]}, extra_body=extra)
-        return _completion(answer)
+        await self._chat(model, partial(self._open, model))
+        return await super().complete(model, request)
+
+    async def _ask(self, model: str, request: Request) -> Completion:
+        _ends_at.set(asyncio.get_running_loop().time() + self.limits.call_deadline_seconds)
+        extra = {"response_format": request.response_format, **self._output_limit(request.max_output_tokens)}
+        extra |= {"logprobs": True, "top_logprobs": _MOST_LOGPROBS} if request.logprobs else {}
+        extra |= {} if request.temperature is None else {"temperature": request.temperature}
+        messages = [(turn.role, turn.text if turn.text.isascii() else clean(turn.text)) for turn in request.turns]
+        chat = self._here().chats[model]
+        return _completion(await chat.ainvoke(messages, {"tags": ["nostream"]}, extra_body=extra))
+
+    def _failure(self, error: Exception, who: str) -> ModelError:
+        from contend.llm.vendor_errors import Caller, as_model_error  # noqa: PLC0415 - imports openai
+
+        secrets = tuple(secret for secret in (self._key, self._login and self._login.password) if secret)
+        return as_model_error(error, Caller(who, secrets, self.limits.call_deadline_seconds, self._names))
 
     async def models(self, wanted: Sequence[str]) -> list[str]:  # noqa: ARG002 - the protocol's; it lists what it has
         """Those that it lists; see `Endpoint.models`."""
@@ -117,35 +88,16 @@ class OpenAIEndpoint:
         # Shielded: a run that is cancelled while it waits does not take the answer from the others.
         return (await asyncio.shield(self._sizes[loop])).of(model)
 
-    async def aclose(self) -> None:
-        """Close the running loop's connections; a later call opens new ones."""
-        wire = self._wires.pop(asyncio.get_running_loop(), None)
-        if wire is not None and wire.http is not None:
-            await wire.http.aclose()
-
-    def _wire(self) -> _Wire:
-        loop = asyncio.get_running_loop()
-        wire = self._wires.get(loop)
-        if wire is None:
-            wire = self._wires[loop] = _Wire(asyncio.Semaphore(self._slots))
-        return wire
-
-    async def _chat(self, wire: _Wire, model: str) -> "ChatOpenAI":
-        if model not in wire.chats:
-            async with wire.opening:
-                if model not in wire.chats:
-                    # The first import costs a second or more, the TLS context 20 ms: not on the event loop.
-                    wire.chats[model] = await asyncio.to_thread(self._open, wire, model)
-        return wire.chats[model]
-
-    def _open(self, wire: _Wire, model: str) -> "ChatOpenAI":
+    def _open(self, model: str, clients: Clients) -> "ChatOpenAI":
         import httpx2  # noqa: PLC0415 - heavy
 
-        if wire.http is None:
-            wire.http = httpx2.AsyncClient(
+        deadline, slots = self.limits.call_deadline_seconds, self.limits.max_calls_in_flight
+        timeout = httpx2.Timeout(deadline, connect=min(_CONNECT_SECONDS, deadline))
+        if clients.http is None:
+            clients.http = httpx2.AsyncClient(
                 auth=self._login,
-                timeout=httpx2.Timeout(self._deadline, connect=min(_CONNECT_SECONDS, self._deadline)),
-                limits=httpx2.Limits(max_connections=self._slots, max_keepalive_connections=self._slots),
+                timeout=timeout,
+                limits=httpx2.Limits(max_connections=slots, max_keepalive_connections=slots),
                 event_hooks={"response": [_refuse_hopeless_wait]},
                 follow_redirects=True,
             )
@@ -153,10 +105,10 @@ class OpenAIEndpoint:
             model=model,
             base_url=self._url,
             api_key=self._give_key,  # a coroutine function: the key is in no repr, and no second client is made
-            http_async_client=wire.http,
+            http_async_client=clients.http,
             openai_proxy=None,
-            max_retries=self._retries,
-            timeout=httpx2.Timeout(self._deadline, connect=min(_CONNECT_SECONDS, self._deadline)),
+            max_retries=self.limits.max_retries,
+            timeout=timeout,
             use_responses_api=False,
             disable_streaming=True,
         )
@@ -169,26 +121,6 @@ class OpenAIEndpoint:
         if urlsplit(self._url).hostname == OPENAI_HOST:
             return {"max_completion_tokens": tokens}
         return {"max_tokens": tokens}
-
-    @asynccontextmanager
-    async def _deadline_kept(self) -> AsyncIterator[None]:
-        _ends_at.set(asyncio.get_running_loop().time() + self._deadline)
-        async with asyncio.timeout(self._deadline):
-            yield
-
-    @asynccontextmanager
-    async def _failures_mapped(self, model: str) -> AsyncIterator[None]:
-        import openai  # noqa: PLC0415 - heavy, and imported by now
-
-        from contend.llm.vendor_errors import Caller, as_model_error  # noqa: PLC0415 - imports openai
-
-        try:
-            yield
-        # The last four come from langchain-openai where an answer is JSON but not a chat completion.
-        except (TimeoutError, openai.OpenAIError, ValueError, LookupError, TypeError, AttributeError) as error:
-            caller = Caller(model, self.address, self._secrets, self._deadline, self._names)
-            # Without its cause: the vendor's error may repeat the key.
-            raise as_model_error(error, caller) from None
 
 
 @cache

@@ -42,7 +42,7 @@ class _Making(NamedTuple):
 
 
 def _openai_endpoint(making: _Making) -> Endpoint:
-    return OpenAIEndpoint(making.config.base_url, making.key, names=making.names, **making.limits)
+    return OpenAIEndpoint(making.config.base_url, making.key, making.limits, names=making.names)
 
 
 def _packaged_endpoint(making: _Making) -> Endpoint:
@@ -50,7 +50,7 @@ def _packaged_endpoint(making: _Making) -> Endpoint:
     parameters = {name: value for name, value in own.items() if value is not None}
     remedy = "check the model's name, and the variables that its package reads for address and key"
     chats = PackagedChats(making.config.kind, parameters)
-    return LangChainEndpoint(f"LangChain's {making.config.kind}", chats, remedy=remedy, **making.limits)
+    return LangChainEndpoint(f"LangChain's {making.config.kind}", chats, remedy=remedy, limits=making.limits)
 
 
 KINDS: Registry[Callable[[_Making], Endpoint]] = Registry(
@@ -143,17 +143,17 @@ class Providers:
 
     def _make(self, place: _Place) -> Endpoint:
         config, settings = place.config, self._settings
-        limits: CallLimits = {
-            "call_deadline_seconds": config.call_deadline_seconds or settings.call_deadline_seconds,
-            "max_calls_in_flight": config.max_calls_in_flight or settings.max_calls_in_flight,
-            "max_retries": settings.max_retries,
-        }
+        limits = CallLimits(
+            config.call_deadline_seconds or settings.call_deadline_seconds,
+            config.max_calls_in_flight or settings.max_calls_in_flight,
+            settings.max_retries,
+        )
         if not place.provider:
-            return OpenAIEndpoint(settings.openai_base_url, settings.openai_key, **limits)
+            return OpenAIEndpoint(settings.openai_base_url, settings.openai_key, limits)
         if config.function:
             remedy = f"look at {config.function}"
             chats = FunctionChats(self._functions[place.provider])
-            return LangChainEndpoint(config.function, chats, remedy=remedy, **limits)
+            return LangChainEndpoint(config.function, chats, remedy=remedy, limits=limits)
         return KINDS.get(config.kind, place.provider)(
             _Making(place.provider, config, self._key(place), self._names(place), limits)
         )

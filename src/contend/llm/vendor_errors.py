@@ -42,10 +42,9 @@ _REMEDIES = {
 
 @dataclass(frozen=True)
 class Caller:
-    """Who calls whom, for the text of errors: `address` has no credentials; `secrets` must never be shown."""
+    """Who calls whom, for the text of errors; `secrets` must never be shown."""
 
-    model: str
-    address: str
+    who: str
     secrets: tuple[str, ...]
     deadline_seconds: float
     names: SettingNames
@@ -64,16 +63,10 @@ def without_keys(text: str) -> str:
 
 def as_model_error(error: Exception, caller: Caller) -> ModelError:
     """The one line that says which model at which address failed how, and what to do."""
-    who = f"model {caller.model!r} at {caller.address}"
+    who = caller.who
     match error:
-        case TimeoutError():
-            return ModelError(
-                f"{who} gave no whole answer within {caller.deadline_seconds:g} s: try again, or raise"
-                " CONTEND_CALL_DEADLINE_SECONDS for a slow endpoint",
-                transient=True,
-            )
         case openai.APIStatusError():
-            return _from_status(error, who, caller)
+            return _from_status(error, caller)
         case openai.APITimeoutError():
             return ModelError(f"{who} did not answer in time, also when asked again: try later", transient=True)
         case openai.APIConnectionError():
@@ -88,8 +81,8 @@ def as_model_error(error: Exception, caller: Caller) -> ModelError:
             )
 
 
-def _from_status(error: openai.APIStatusError, who: str, caller: Caller) -> ModelError:
-    status, wait = error.status_code, wanted_wait(error.response.headers)
+def _from_status(error: openai.APIStatusError, caller: Caller) -> ModelError:
+    who, status, wait = caller.who, error.status_code, wanted_wait(error.response.headers)
     reason = f"({status})" if status == _BAD_KEY else f"({status}: {caller.shown(_said(error))})"
     if status in _BAD_REQUEST and any(word in f"{error.code} {error.type} {error.message}" for word in _OVERFLOW):
         return ModelError(_TOO_LONG.format(who=who))
