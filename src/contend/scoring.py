@@ -6,24 +6,23 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
-from contend.errors import InputError, MetricError, ModelError
+from contend.errors import DraftError, InputError, MetricError, ModelError
 from contend.models.evaluation import EvaluationResult
 from contend.models.options import RunOptions
-from contend.models.research import CitedSentence, Draft, ResearchReport, SearchResult, Section, flat_section
+from contend.models.research import ResearchReport, SearchResult
 from contend.models.submission import Submission
 from contend.models.task import RunUsage, checked_theme, title_of
 from contend.readiness import models_used
-from contend.report import Reference, ReferencedText, read_references
+from contend.report import Reference, ReferencedText, read_draft, read_references
 from contend.report.plain import plain_title
 from contend.services import Services
 from contend.settings import resolve_options
 from contend.team.evaluation import evaluation_of
 from contend.team.metrics import Measured, measure, metric_tasks, unscored
 from contend.team.state import MetricTask
-from contend.text import ADDRESS, clean, shorten, split_sentences, without_tail
+from contend.text import ADDRESS, clean, without_tail
 
 MOST_CHARACTERS = 100_000
-MOST_FINDINGS = 20
 _NOWHERE = Reference("not in the list of references", "")
 
 
@@ -76,20 +75,20 @@ def submission_of(text: str, theme: str) -> Submission:
     content = text if len(text) > 4 * MOST_CHARACTERS else clean(text).strip()
     if len(content) > MOST_CHARACTERS:
         raise InputError(f"the text has {len(content)} characters, at most {MOST_CHARACTERS} can be scored: shorten it")
+    try:
+        draft = read_draft(content).draft
+    except DraftError as error:
+        raise InputError("the text is empty, or says nothing: give a file with the text to score") from error
     referenced = read_references(content)
-    sentences = [CitedSentence(text=sentence) for sentence in split_sentences(referenced.body)]
-    if not sentences:
-        raise InputError("the text is empty: give a file with the text to score")
     listed = _sources(referenced)
+    first = draft.summary[0].text
     report = ResearchReport(
         theme=title_of(theme),
-        executive_summary=shorten(sentences[0].text, 1000),
-        key_findings=[sentences[0].text],
+        executive_summary=first,
+        key_findings=[first],
         detailed_analysis=referenced.body,
         sources=[listed.get(number) or _source(number, _NOWHERE) for number in range(1, max(listed, default=0) + 1)],
     )
-    body = Section.model_validate(flat_section(sentences))
-    draft = Draft(summary=sentences[:2], findings=sentences[:MOST_FINDINGS], sections=[body])
     return Submission(content=referenced.text.strip(), report=report, draft=draft, results=_results(referenced, listed))
 
 

@@ -63,6 +63,15 @@ def test_findings_in_a_numbered_list_are_no_references() -> None:
     assert check_validity(submission.report, {one.url for one in submission.results}).unknown == []
 
 
+def test_headings_rulers_and_table_lines_of_a_text_are_no_statements() -> None:
+    text = "# Hum\n\n## Wind\n\nIt hums [1].\n\n- It sings.\n\n| Bridge | Tone |\n| --- | --- |\n| Kolby | 280 Hz |\n"
+
+    draft = submission_of(text, "Why do bridges hum?").draft
+
+    assert {each.text for each in draft.sentences()} == {"It hums.", "It sings.", "Bridge: Kolby; Tone: 280 Hz"}
+    assert [section.heading for section in draft.sections] == ["Wind"]
+
+
 @given(st.text(alphabet="#*[]^1.:- \nabhttps://x`", max_size=200).filter(str.strip))
 def test_any_text_can_be_read(text: str) -> None:
     assert read_references(text).body

@@ -289,6 +289,9 @@ def flat_section(sentences: Sequence[Any]) -> dict[str, Any]:
     return {"blocks": [{"type": "paragraph", "sentences": sentences[begin:end]} for begin, end in pairwise(bounds)]}
 
 
+GENERATED_AT = "*Generated at"
+"""Begins the last line of a report."""
+
 MARK = re.compile(r"\[([1-9]\d*)\]")
 """A citation in a report: `[3]` is entry 3 of its sources, and `x[0]` is none."""
 
@@ -337,7 +340,7 @@ class ResearchReport(Record):
         for number, source in enumerate(self.sources, start=1):
             heading = [f"### {named.also_read}", ""] if number == cited + 1 else []
             lines += [*heading, *_reference(number, source, shown_address(source.url, folders)), ""]
-        lines.append(f"*Generated at: {self.generated_at:%Y-%m-%d %H:%M:%S} UTC*")
+        lines.append(f"{GENERATED_AT}: {self.generated_at:%Y-%m-%d %H:%M:%S} UTC*")
         return "\n".join(lines)
 
 

@@ -4,7 +4,7 @@ from contend.report.build import PublishedLine, build_report, published_lines, s
 from contend.report.evidence import EVIDENCE_FILE, ReportEvidence, planted_in
 from contend.report.exports import to_bibtex, to_json
 from contend.report.head import ReportHead, head_markdown
-from contend.report.html import markdown_to_html, to_html
+from contend.report.html import to_html
 from contend.report.markdown_draft import ReadDraft, read_draft
 from contend.report.references import Reference, ReferencedText, read_references
 
@@ -18,7 +18,6 @@ __all__ = [
     "ReportHead",
     "build_report",
     "head_markdown",
-    "markdown_to_html",
     "planted_in",
     "published_lines",
     "read_draft",

@@ -68,13 +68,6 @@ def to_html(
     return _page(report.theme, _glance(head, language), body, language, files)
 
 
-def markdown_to_html(markdown: str, head: ReportHead, *, theme: str, language: Language) -> str:
-    """Markdown that is no report of ours as such a page, as it is but for HTML, images and unsafe links."""
-    links = _CitationLinks([], PassagesBehind((), numbers=()))
-    body = f"{links.render(clean(markdown))}{_about_run(head, links, language)}"
-    return _page(theme, _glance(head, language), body, language, set())
-
-
 class _CitationLinks:
     """Renders Markdown with each `[n]` that has a source as a link to it; remembers which were cited."""
 

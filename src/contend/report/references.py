@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from contend.models.research import GENERATED_AT
 from contend.text import ADDRESS, WORDS, address_key, split_code, without_tail
 
 _KNOWN = {name.casefold() for words in WORDS.values() for name in (words.headings.references, words.headings.also_read)}
 _KNOWN |= {"sources", "bibliography", "works cited", "出典", "引用文献", "参照"}
 _APPENDICES = tuple(f"## {words.about_run}" for words in WORDS.values())
-_GENERATED = re.compile(r"^\*Generated at: [\d: -]+ UTC\*$", re.MULTILINE)
+_GENERATED = re.compile(rf"^{re.escape(GENERATED_AT)}: [\d: -]+ UTC\*$", re.MULTILINE)
 _HEADING = re.compile(r" {0,3}(?:#{1,6}[ \t]|\*\*[^*]{1,80}\*\*:?\s*\Z|[^\W\d_][^.!?。：:]{0,40}[:：]\s*\Z)")
 _AROUND_NAME = re.compile(r"^[\s#*_\d.)]+|[\s#*_:：]+$")
 _DEFINED = re.compile(r" {0,3}(?:[-*+][ \t]+)?\[\^?(\d{1,3})\]:[ \t]*(?=\S)")

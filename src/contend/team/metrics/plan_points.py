@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
+from contend.models.research import GENERATED_AT
 from contend.text import (
     WORDS,
     detect_language,
@@ -24,7 +25,7 @@ COVERED = 0.5
 _LEAST_TERMS = 2
 
 _REFERENCES = tuple(f"## {words.headings.references}" for words in WORDS.values())
-_NO_TEXT = re.compile(r"#{1,6}\s|\*Generated at|```|~~~|\||[-*_=]{3,}\Z")
+_NO_TEXT = re.compile(rf"#{{1,6}}\s|{re.escape(GENERATED_AT)}|```|~~~|\||[-*_=]{{3,}}\Z")
 _ASKING = re.compile(f"(?:{ja.ASKS})")
 _ASKS_NUMBER = re.compile(f"{en.ASKS_NUMBER}|{ja.ASKS_NUMBER}", re.IGNORECASE)
 _NUMBER = re.compile(rf"\d|{ja.NUMBER_WORDS}|{en.NUMBER_WORDS}", re.IGNORECASE)

@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from contend.models.record import Language
-from contend.models.research import MARK
+from contend.models.research import GENERATED_AT, MARK
 from contend.text import (
     WORDS,
     clean,
@@ -22,7 +22,8 @@ from contend.text import (
 )
 
 _FRAME = re.compile(
-    r"#{1,6}\s|-\s(?:Source|URL|Published|Authors): |\d{1,3}\.\s\*\*[^*]+\*\*\Z|\*Generated at|\|[\s:|-]+\Z"
+    r"#{1,6}\s|-\s(?:Source|URL|Published|Authors): |\d{1,3}\.\s\*\*[^*]+\*\*\Z|\|[\s:|-]+\Z"
+    rf"|{re.escape(GENERATED_AT)}"
 )
 """Headings, entries of references, the ruler of a table: they may repeat, and say nothing of the question."""
 
@@ -66,7 +67,7 @@ def _without_unread(blocks: list[str]) -> list[str]:
     for block in blocks[begin:]:
         if entry := _ENTRY.match(block):
             shown = entry[1] in cited
-        if shown and not block.startswith(("*Generated at", *_ALSO_READ)):
+        if shown and not block.startswith((GENERATED_AT, *_ALSO_READ)):
             body.append(block)
     return body
 
