@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contend.checks import check_validity
-from contend.report import head_markdown, read_references
+from contend.report import head_markdown, read_references, with_ranges
 from contend.scoring import submission_of
 from fakes.reports import finished, run_head
 
@@ -40,6 +40,24 @@ def test_footnotes_and_several_numbers_in_one_mark_are_citations() -> None:
 
     assert read.body == "It hums.[1] It sings [1][2]."
     assert [entry.address for entry in read.entries.values()] == ["https://a.example/x", "https://b.example/y"]
+
+
+def test_three_marks_or_more_in_a_row_are_published_as_a_range_that_is_read_as_its_numbers() -> None:
+    single = "It hums [1][2][3][5]. It sings [1][2]. `x[1][2][3]` is code. Loud [5][2][3][4]."
+    listed = "\n\n## References\n\n" + "\n".join(f"{n}. Wind. https://a.example/{n}" for n in range(1, 6))
+
+    published = with_ranges(f"{single}{listed}")
+
+    assert published.startswith("It hums [1–3][5]. It sings [1][2]. `x[1][2][3]` is code. Loud [5][2–4].")
+    assert read_references(published).body == single
+    report = submission_of(published, "Why?").report
+    assert check_validity(report, {source.url for source in report.sources}) == (5, 5, [])
+
+
+def test_an_interval_that_the_references_do_not_have_is_no_range_of_marks() -> None:
+    text = "It hums at [10-20] Hz [1].\n\n## References\n\n1. Wind. https://a.example/x"
+
+    assert read_references(text).body == "It hums at [10-20] Hz [1]."
 
 
 def test_a_report_of_contend_is_read_without_what_it_says_of_its_run() -> None:

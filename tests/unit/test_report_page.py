@@ -15,7 +15,7 @@ from contend.report import (
     head_markdown,
     to_html,
 )
-from fakes.reports import FILLER, finished, run_head, source
+from fakes.reports import FILLER, build, draft, finished, run_head, said, source
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
@@ -58,6 +58,21 @@ def test_every_mark_on_the_page_leads_to_its_source_and_back() -> None:
 
     assert set(re.findall(r'href="#([^"]+)"', page)) <= set(re.findall(r'id="([^"]+)"', page))
     assert re.findall(r'id="source-(\d)"', page) == ["1", "2", "3"]
+
+
+def test_marks_in_a_row_are_a_range_on_the_page_that_leads_to_each_end_and_back_from_every_source() -> None:
+    report = build(draft(summary=[said("It hums.", "b"), said("It sings.", "a", "b", "c", "d")]), names="abcd")
+
+    page = to_html(report, run_head(), "en")
+
+    shown = re.sub(r"<[^>]+>", "", page.partition("Executive Summary")[2])
+    assert "It hums&nbsp;[1]. It sings&nbsp;[1–4]." in shown
+    assert 'href="#source-4" title="Title d — Summary of d."' in page
+    dash = re.search(r'<a href="#source-2" title="([^"]+)" class="cite" id="cite-2"[^>]*>–</a>', page)
+    assert dash
+    assert dash[1] == "Title a — Summary of a.\n\nTitle c — Summary of c."
+    assert re.findall(r'class="back" href="#cite-(\d)"', page) == ["1", "2", "2", "4"]
+    assert set(re.findall(r'href="#([^"]+)"', page)) <= set(re.findall(r'id="([^"]+)"', page))
 
 
 def test_a_mark_on_the_page_shows_the_sources_title_and_summary() -> None:

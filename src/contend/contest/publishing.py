@@ -13,7 +13,16 @@ from contend.models.record import Language
 from contend.models.research import ResearchReport
 from contend.models.submission import Submission
 from contend.models.task import RunStatus, RunUsage
-from contend.report import EVIDENCE_FILE, PublishedLine, ReportEvidence, ReportHead, head_markdown, to_html, to_json
+from contend.report import (
+    EVIDENCE_FILE,
+    PublishedLine,
+    ReportEvidence,
+    ReportHead,
+    head_markdown,
+    to_html,
+    to_json,
+    with_ranges,
+)
 from contend.stores.files import write_file
 from contend.team.evaluation import by_judges
 from contend.text import WORDS, shorten, shown_score
@@ -170,7 +179,8 @@ async def publish(
 
     `lines` are those of the report's draft, `folders` those of the local documents.
     """
-    markdown = f"{report.to_markdown(options.language, folders=folders)}\n\n{head_markdown(head, options.language)}\n"
+    text = with_ranges(report.to_markdown(options.language, folders=folders))
+    markdown = f"{text}\n\n{head_markdown(head, options.language)}\n"
     texts = {
         "report.md": markdown,
         "report.html": to_html(report, head, options.language, lines=lines, folders=folders),

@@ -6,7 +6,7 @@ from contend.report.exports import to_bibtex, to_json
 from contend.report.head import ReportHead, head_markdown
 from contend.report.html import to_html
 from contend.report.markdown_draft import ReadDraft, read_draft
-from contend.report.references import Reference, ReferencedText, read_references
+from contend.report.references import Reference, ReferencedText, read_references, with_ranges
 
 __all__ = [
     "EVIDENCE_FILE",
@@ -26,4 +26,5 @@ __all__ = [
     "to_bibtex",
     "to_html",
     "to_json",
+    "with_ranges",
 ]

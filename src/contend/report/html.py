@@ -1,7 +1,7 @@
 """A report as one page that loads nothing and runs nothing."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -19,6 +19,7 @@ from contend.models.research import MARK, Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
 from contend.report.evidence import PassagesBehind
 from contend.report.head import ReportHead, head_markdown, shown_outcome, shown_recorded
+from contend.report.references import in_ranges
 from contend.text import WORDS, clean, shorten, shown_address
 
 _PHRASES = {"a", "br", "code", "em", "span", "strong"}
@@ -35,6 +36,7 @@ _ATTRIBUTES = {
     "section": {"class"},
     "header": {"class"},
 }
+_MARKS = re.compile(r"((?:\[[1-9]\d*\])+)")
 _SPACE_BEFORE_MARK = re.compile(rf" (?={MARK.pattern})")
 _ABOUT = "#about-run"
 _TOOLTIP_MOST = 800
@@ -69,10 +71,13 @@ def to_html(
 
 
 class _CitationLinks:
-    """Renders Markdown with each `[n]` that has a source as a link to it; remembers which were cited."""
+    """Renders Markdown with each `[n]` that has a source as a link to it, `[8][9][10]` as `[8–10]`.
+
+    `cited`: under which number's link each source is cited first.
+    """
 
     def __init__(self, sources: Sequence[SearchResult], passages: PassagesBehind) -> None:
-        self.cited: set[int] = set()
+        self.cited: dict[int, int] = {}
         self._sources = sources
         self._passages = passages
         self._marks = 0
@@ -96,30 +101,40 @@ class _CitationLinks:
         return linked
 
     def _split(self, text: str) -> list[Token]:
-        """The text with its marks as links: the pattern's groups stand at the odd places."""
+        """The text with its marks as links: runs of marks stand at the odd places."""
         tokens: list[Token] = []
-        for place, part in enumerate(MARK.split(_SPACE_BEFORE_MARK.sub("\N{NO-BREAK SPACE}", text))):
+        for place, part in enumerate(_MARKS.split(_SPACE_BEFORE_MARK.sub("\N{NO-BREAK SPACE}", text))):
             if place % 2:
-                tokens += self._mark(int(part))
+                for numbers in in_ranges([int(number) for number in MARK.findall(part)]):
+                    tokens += self._links(numbers)
             elif part:
                 tokens.append(Token("text", "", 0, content=part))
         return tokens
 
-    def _mark(self, number: int) -> list[Token]:
-        label = Token("text", "", 0, content=f"[{number}]")
-        if not 1 <= number <= len(self._sources):
-            return [label]
-        passages = self._passages.of_mark(self._marks, number)
-        self._marks += 1
+    def _links(self, numbers: Sequence[int]) -> list[Token]:
+        """Of a range the first and the last number are links, and the dash is one to those between."""
+        if not 1 <= numbers[0] <= numbers[-1] <= len(self._sources):
+            return [Token("text", "", 0, content="".join(f"[{number}]" for number in numbers))]
+        if len(numbers) == 1:
+            return self._link_to(numbers, f"[{numbers[0]}]")
+        first, *between, last = numbers
+        return [*self._link_to([first], f"[{first}"), *self._link_to(between, "–"), *self._link_to([last], f"{last}]")]
+
+    def _link_to(self, numbers: Sequence[int], label: str) -> list[Token]:
+        titles = []
+        for number in numbers:
+            titles.append(_tooltip(self._sources[number - 1], self._passages.of_mark(self._marks, number)))
+            self._marks += 1
         attributes: dict[str, str | int | float] = {
-            "href": f"#source-{number}",
-            "title": _tooltip(self._sources[number - 1], passages),
+            "href": f"#source-{numbers[0]}",
+            "title": shorten("\n\n".join(titles), _TOOLTIP_MOST),
             "class": "cite",
         }
-        if number not in self.cited:
-            attributes["id"] = f"cite-{number}"
-            self.cited.add(number)
-        return [Token("link_open", "a", 1, attrs=attributes), label, Token("link_close", "a", -1)]
+        if new := [number for number in numbers if number not in self.cited]:
+            attributes["id"] = f"cite-{new[0]}"
+            self.cited |= dict.fromkeys(new, new[0])
+        text = Token("text", "", 0, content=label)
+        return [Token("link_open", "a", 1, attrs=attributes), text, Token("link_close", "a", -1)]
 
 
 def _tooltip(source: SearchResult, passages: Sequence[Passage]) -> str:
@@ -132,12 +147,17 @@ def _placed(passage: Passage) -> str:
 
 
 def _references(
-    report: ResearchReport, passages: PassagesBehind, *, cited: set[int], language: Language, folders: Sequence[Path]
+    report: ResearchReport,
+    passages: PassagesBehind,
+    *,
+    cited: Mapping[int, int],
+    language: Language,
+    folders: Sequence[Path],
 ) -> str:
     """The numbered sources, those that nothing cites apart; a cited one shows its passages and leads back."""
     items = []
     for number, source in enumerate(report.sources, start=1):
-        back = f' <a class="back" href="#cite-{number}" title="[{number}]">↩</a>' if number in cited else ""
+        back = f' <a class="back" href="#cite-{cited[number]}" title="[{number}]">↩</a>' if number in cited else ""
         shown = "".join(map(_disclosed, passages.of_source.get(number, [])))
         items.append(f'<li id="source-{number}">{_reference(source, folders)}{back}{shown}</li>')
     named, count = WORDS[language].headings, report.cited_count()

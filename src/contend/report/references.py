@@ -1,10 +1,10 @@
-"""The list of references of a text that others wrote, in whatever layout."""
+"""Citation marks as readers see them, and the list of references of a text that others wrote, in whatever layout."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from contend.models.research import GENERATED_AT
+from contend.models.research import GENERATED_AT, MARK
 from contend.text import ADDRESS, WORDS, address_key, split_code, without_tail
 
 _KNOWN = {name.casefold() for words in WORDS.values() for name in (words.headings.references, words.headings.also_read)}
@@ -15,7 +15,10 @@ _HEADING = re.compile(r" {0,3}(?:#{1,6}[ \t]|\*\*[^*]{1,80}\*\*:?\s*\Z|[^\W\d_][
 _AROUND_NAME = re.compile(r"^[\s#*_\d.)]+|[\s#*_:：]+$")
 _DEFINED = re.compile(r" {0,3}(?:[-*+][ \t]+)?\[\^?(\d{1,3})\]:[ \t]*(?=\S)")
 _LISTED = re.compile(r" {0,3}(?:[-*+][ \t]+)?(?:\[(\d{1,3})\]|(\d{1,3})[.)])[ \t]+(?=\S)")
-_SEVERAL = re.compile(r"\[\^?(\d{1,3}(?:\s?[,;、]\s?\^?\d{1,3})*)\]")
+_SEVERAL = re.compile(r"\[\^?(\d{1,3}(?:\s?[,;、–-]\s?\^?\d{1,3})*)\]")
+_PART = re.compile(r"(\d+)(?:\s?[–-]\s?\^?(\d+))?")
+_RUN = re.compile(rf"(?:{MARK.pattern}){{3,}}")
+_LEAST_IN_RANGE = 3
 
 
 class Reference(NamedTuple):
@@ -67,7 +70,7 @@ def read_references(markdown: str) -> ReferencedText:
             taken.add(begin)
     body = "\n".join(line for place, line in enumerate(lines) if place not in taken).strip() or text
     pieces = split_code(body)
-    pieces[::2] = [_SEVERAL.sub(_singly, piece) for piece in pieces[::2]]
+    pieces[::2] = [_SEVERAL.sub(lambda match: _singly(match, entries), piece) for piece in pieces[::2]]
     return ReferencedText(text, "".join(pieces), entries)
 
 
@@ -120,5 +123,35 @@ def _address(entry: str) -> str:
     return address if "://" in address else f"https://{address.lstrip('/')}"
 
 
-def _singly(match: re.Match[str]) -> str:
-    return "".join(f"[{number}]" for number in re.findall(r"\d+", match[1]))
+def _singly(match: re.Match[str], entries: Collection[int]) -> str:
+    """Each number with a mark of its own. A range that the list of references does not have is an interval."""
+    numbers: list[int] = []
+    for first, last in _PART.findall(match[1]):
+        numbers += range(int(first), int(last or first) + 1)
+        if last and not (numbers and set(numbers) <= set(entries)):
+            return match[0]
+    return "".join(f"[{number}]" for number in numbers)
+
+
+def in_ranges(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Numbers that follow one another by one, three or more together; every other one alone."""
+    begin = 0
+    while begin < len(numbers):
+        end = begin + 1
+        while end < len(numbers) and numbers[end] == numbers[end - 1] + 1:
+            end += 1
+        end = end if end - begin >= _LEAST_IN_RANGE else begin + 1
+        yield numbers[begin:end]
+        begin = end
+
+
+def with_ranges(markdown: str) -> str:
+    """Markdown whose marks `[8][9][10]` read `[8–10]`, but for code."""
+
+    def shown(run: re.Match[str]) -> str:
+        groups = in_ranges([int(number) for number in MARK.findall(run[0])])
+        return "".join(f"[{group[0]}–{group[-1]}]" if len(group) > 1 else f"[{group[0]}]" for group in groups)
+
+    pieces = split_code(markdown)
+    pieces[::2] = [_RUN.sub(shown, piece) for piece in pieces[::2]]
+    return "".join(pieces)

@@ -186,6 +186,7 @@ def without_sentences(text: str, unwanted: Callable[[str], bool]) -> str:
 
 
 _CITED = re.compile(r"\s?\[P?\d{1,3}\]")
+_CITED_RANGE = re.compile(r"\s?\[\d{1,3}–\d{1,3}\]")
 _LINK_TARGET = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
 _ANCHOR = re.compile(r"(?<!\s)\s*\{:?\s?[#.][^{}]*\}\s*\Z")
 _LISTED = re.compile(r"(?:[-*+•‣・]\s+|\d{1,3}[.)]\s+|>\s*)+|・")
@@ -209,4 +210,4 @@ def without_anchor(heading: str) -> str:
 
 def squeezed(text: str) -> str:
     """What two renderings of one sentence share: no white space, emphasis, link targets or citation marks."""
-    return re.sub(r"[\s*_`]", "", without_marks(_LINK_TARGET.sub(r"\1", text))).casefold()
+    return re.sub(r"[\s*_`]", "", _CITED_RANGE.sub("", without_marks(_LINK_TARGET.sub(r"\1", text)))).casefold()

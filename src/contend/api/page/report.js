@@ -9,7 +9,7 @@ import { t } from "./words.js";
 
 // Tags in a report are text that somebody wrote: they are shown, not read.
 const marked = new Marked({ gfm: true, tokenizer: { html: () => undefined, tag: () => undefined } });
-const CITATION = /\[(\d{1,3})\]/g;
+const CITATION = /\[(\d{1,3}(?:–\d{1,3})?)\]/g;
 const SAFE = { RETURN_DOM_FRAGMENT: true, FORBID_TAGS: ["img", "svg", "math", "style", "form", "input", "iframe", "audio", "video"], FORBID_ATTR: ["style", "id", "name"] };
 
 /** Markdown of a report or draft: no HTML of its own, no image; links leave in a new tab. */
@@ -29,7 +29,7 @@ export async function reportView(run) {
   const article = markdownInto(el("article", { lang: evidence.language }), markdown);
   const aside = el("aside.evidence.empty", { "aria-label": t("evidence"), "aria-live": "polite" });
   clear(aside);
-  linkCitations(article, evidence, (button, mark) => openEvidence(aside, button, mark));
+  linkCitations(article, evidence, (button, marks) => openEvidence(aside, button, marks));
   return el("div", {}, exports(run), el("div.reader", {}, outline(article), article, aside));
 }
 
@@ -54,7 +54,7 @@ function outline(article) {
   return el("nav", { "aria-label": t("outline") }, el("h2", {}, t("outline")), el("ol", {}, items));
 }
 
-/** Make each [n] a button. The marks of a report come in the order of its evidence's marks. */
+/** Make each [n] and each range [n–m] a button. The marks of a report come in the order of its evidence's marks. */
 function linkCitations(article, evidence, open) {
   const walker = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
   const texts = [];
@@ -65,12 +65,14 @@ function linkCitations(article, evidence, open) {
     if (parts.length === 1) continue;
     text.replaceWith(...parts.map((part, index) => {
       if (index % 2 === 0) return part;
-      const source = evidence.sources[Number(part) - 1];
+      const [first, last = first] = part.split("–").map(Number);
       // What comes after the report's text, such as the list of its sources, cites nothing.
-      if (!source || place >= evidence.marks.length) return `[${part}]`;
-      const mark = { ...evidence.marks[place], number: Number(part), source };
-      place += 1;
-      const button = el(mark.doubt ? "button.cite.doubtful" : "button.cite", { type: "button", "aria-expanded": "false", title: source.title, onclick: () => open(button, mark) }, `[${part}]`);
+      const marks = last > evidence.sources.length ? [] : evidence.marks.slice(place, place + last - first + 1);
+      if (!marks.length || marks.some((mark, nth) => mark.number !== first + nth)) return `[${part}]`;
+      place += marks.length;
+      const shown = marks.map((mark) => ({ ...mark, source: evidence.sources[mark.number - 1] }));
+      const title = shown.map(({ source }) => source.title).join("; ");
+      const button = el(marks[0].doubt ? "button.cite.doubtful" : "button.cite", { type: "button", "aria-expanded": "false", title, onclick: () => open(button, shown) }, `[${part}]`);
       return button;
     }));
   }
@@ -81,7 +83,8 @@ function clear(aside) {
   aside.classList.add("empty");
 }
 
-function openEvidence(aside, button, { number, source, sentence, passages = [], doubt }) {
+/** What a button's marks rest on: the sentence once, then each source with its passages. */
+function openEvidence(aside, button, marks) {
   for (const other of document.querySelectorAll("button.cite[aria-expanded='true']")) other.setAttribute("aria-expanded", "false");
   button.setAttribute("aria-expanded", "true");
   aside.classList.remove("empty");
@@ -93,15 +96,22 @@ function openEvidence(aside, button, { number, source, sentence, passages = [], 
     button.setAttribute("aria-expanded", "false");
     button.focus();
   };
-  const facts = [source.source, source.published_date, ...(source.authors ?? [])].filter(Boolean).join(" · ");
-  const isWeb = /^https?:/.test(source.url);
+  const { sentence, doubt } = marks[0];
   refill(aside,
     el("button.close", { type: "button", onclick: close, "aria-label": t("close") }, "✕"),
-    el("h2", {}, `[${number}] ${source.title}`),
-    el("p.small.quiet", {}, facts),
     sentence && el("p.small", {}, sentence),
     doubt && el("p.notice.warn.small", {}, `${t("doubtful")}: ${doubt}`),
-    passages.length ? passages.map((passage) => [passage.heading && el("h3", {}, passage.heading), el("blockquote", { tabindex: 0 }, passage.text)]) : el("p.small.quiet", {}, t("no_passage")),
-    el("p.small", {}, isWeb ? el("a", { href: source.url, target: "_blank", rel: "noopener noreferrer nofollow" }, t("open_source")) : el("span.quiet", {}, source.shown_url)));
+    marks.map(sourceEvidence));
   aside.parentElement.onkeydown = (event) => { if (event.key === "Escape") close(); };
+}
+
+function sourceEvidence({ number, source, passages = [] }) {
+  const facts = [source.source, source.published_date, ...(source.authors ?? [])].filter(Boolean).join(" · ");
+  const isWeb = /^https?:/.test(source.url);
+  return [
+    el("h2", {}, `[${number}] ${source.title}`),
+    el("p.small.quiet", {}, facts),
+    passages.length ? passages.map((passage) => [passage.heading && el("h3", {}, passage.heading), el("blockquote", { tabindex: 0 }, passage.text)]) : el("p.small.quiet", {}, t("no_passage")),
+    el("p.small", {}, isWeb ? el("a", { href: source.url, target: "_blank", rel: "noopener noreferrer nofollow" }, t("open_source")) : el("span.quiet", {}, source.shown_url)),
+  ];
 }
