@@ -85,7 +85,9 @@ async def test_a_revision_sees_the_type_of_each_block_and_both_lengths(
     assert re.search(r"^1\.1 paragraph\n1\.1\.1: ", asked, re.MULTILINE)
     assert re.search(r"^2\.1 list\n2\.1\.1: ", asked, re.MULTILINE)
     assert re.search(r"^2\.2 table: Statement \| No\.\n2\.2\.1: .* \| \d", asked, re.MULTILINE)
-    assert re.search(r"The draft has \d+ words; about 1500 are wanted", asked)
+    assert re.search(
+        r"The draft has \d+ words \(summary: \d+; .*; section 2: \d+; limits: \d+\); about 1500 are wanted", asked
+    )
 
 
 async def test_planner_and_writer_see_the_file_and_the_day_of_each_of_the_own_documents(
@@ -292,7 +294,7 @@ async def test_reviewer_and_writer_are_told_how_long_the_draft_is_and_how_long_i
 
     for prompt in ("research/review", "research/revise"):
         (asked,) = prompts_of(vendors, prompt)
-        assert "The draft has 17 words; about 500 are wanted" in asked
+        assert "The draft has 17 words (summary: 5; findings: 5; section 1: 7); about 500 are wanted" in asked
 
 
 async def test_a_long_report_is_written_section_by_section_and_summarized_by_who_has_read_them(

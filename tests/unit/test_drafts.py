@@ -94,9 +94,12 @@ def test_the_length_of_a_draft_is_that_of_what_is_printed_but_for_citations() ->
     table = "Bridge Hertz West 0.2 East 0.9 "
     printed = said_and_headings + table + "Costs Twelve dampers cost 240. Prices of 2026 are not known."
 
-    assert length_of(draft()) == {
-        "draft_words": len(printed.split()), "draft_characters": len(printed.replace(" ", "")),
-    }  # fmt: skip
+    length = length_of(draft())
+
+    assert (length["draft_words"], length["draft_characters"]) == (len(printed.split()), len(printed.replace(" ", "")))
+    assert [(part.name, part.words) for part in length["draft_parts"]] == [
+        ("summary", 5), ("findings", 5), ("section 1", 10), ("section 2", 5), ("limits", 6),
+    ]  # fmt: skip
 
 
 def test_a_revision_changes_what_it_names_and_nothing_else() -> None:

@@ -94,10 +94,23 @@ def test_feedback_lists_criteria_then_fixes_then_unsupported_places_then_what_be
         "- summary 1: Answer it.",
         f"- own 10.0/100: {'Mend it. ' * 60}",
         f"- 2.1.3: {long}",
-        "- 1.1.2: what it cites does not say this: “It hums at night.”",
-        "- what it cites does not say this: “It is said.”",
+        "- 1.1.2: What it cites does not say this: “It hums at night.”",
+        "- What it cites does not say this: “It is said.”",
         "capped: a citation names a source that was not retrieved",
     ]
+
+
+def test_what_judges_and_the_check_say_of_one_place_stands_in_one_line() -> None:
+    scores = [
+        metric("insight", 0.4).model_copy(update={"fixes": [Fix(where="2.1.3", what="Say why it hums.")]}),
+        metric("citation_support", 0.5).model_copy(update={"partly": {"It hums at night.": "the night"}}),
+    ]
+
+    feedback = evaluation_of(scores, places={"It hums at night.": "2.1.3"}).feedback
+
+    assert feedback == (
+        "- 2.1.3: Say why it hums. What it cites says only a part of this: “It hums at night.” (the night)"
+    )
 
 
 @pytest.mark.parametrize(

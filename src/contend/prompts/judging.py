@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar
 
-from contend.prompts.research import Excerpt, ShownPassage, SourcePassage
+from contend.prompts.research import Excerpt, PartLength, ShownPassage, SourcePassage
 from contend.prompts.values import (
     Arithmetic,
     Instructions,
@@ -57,6 +57,7 @@ class VerdictsPrompt(PromptValues, prompt="evaluator/verdicts"):
     submission: SubmissionText
     draft_words: int
     draft_characters: int
+    draft_parts: list[PartLength]
     words: int
     characters: int
     structured: bool = False

@@ -96,6 +96,14 @@ class MarkedPlace(PromptPart):
     text: Text
 
 
+class PartLength(PromptPart):
+    """How long a part of a draft is as it is printed."""
+
+    name: str
+    words: int
+    characters: int
+
+
 class RoundBefore(PromptPart):
     """An earlier round as the planner sees it."""
 
@@ -230,6 +238,7 @@ class RevisePrompt(_Writing, prompt="research/revise"):
     draft: DraftText
     draft_words: int
     draft_characters: int
+    draft_parts: list[PartLength]
     marks: list[MarkedPlace] = []
     fixes: Annotated[str, outside("fixes")] = ""
     new_passages: list[int] = []
@@ -249,6 +258,7 @@ class FixesPrompt(PromptValues, prompt="research/review"):
     draft: DraftText
     draft_words: int
     draft_characters: int
+    draft_parts: list[PartLength]
     words: int
     characters: int
     marks: list[MarkedPlace] = []
@@ -261,6 +271,7 @@ class TeamReport(PromptPart):
     draft: DraftText
     draft_words: int
     draft_characters: int
+    draft_parts: list[PartLength]
     feedback: Feedback = ""
 
 

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
+from typing_extensions import TypedDict
+
 from contend.models.replies import (
     KeptReply,
     ListOf,
@@ -30,6 +32,7 @@ from contend.models.research import (
     Table,
     TableRow,
 )
+from contend.prompts.research import PartLength
 from contend.research.planting import PlantedFilter
 from contend.text import clean, split_code
 
@@ -197,14 +200,40 @@ def _block_lines(draft: Draft) -> dict[str, str]:
     }
 
 
-def length_of(draft: Draft) -> dict[str, int]:
-    """How long a draft is as it is printed but for its citations, in words and in characters other than spaces."""
+class DraftLength(TypedDict):
+    """As it is printed but for its citations, in words and in characters other than spaces; whole, and by part."""
+
+    draft_words: int
+    draft_characters: int
+    draft_parts: list[PartLength]
+
+
+def length_of(draft: Draft) -> DraftLength:
+    """How long a draft is."""
+    texts: dict[str, list[str]] = {name: [] for name in ("summary", "findings")}
+    for number, section in enumerate(draft.sections, start=1):
+        tables = [block for block in section.blocks if isinstance(block, Table)]
+        texts[f"section {number}"] = [section.heading, *(column for table in tables for column in table.columns)]
     rows = draft.rows()
-    texts = [" ".join(rows[place].cells) if place in rows else sentence.text for place, sentence in draft.placed()]
-    texts += [section.heading for section in draft.sections]
-    texts += [column for table in draft.tables().values() for column in table.columns]
-    words = " ".join(texts).split()
-    return {"draft_words": len(words), "draft_characters": sum(map(len, words))}
+    for place, sentence in draft.placed():
+        text = " ".join(rows[place].cells) if place in rows else sentence.text
+        texts.setdefault(_part_of(place), []).append(text)
+    parts = [_length(name, " ".join(of_part).split()) for name, of_part in texts.items()]
+    return {
+        "draft_words": sum(part.words for part in parts),
+        "draft_characters": sum(part.characters for part in parts),
+        "draft_parts": parts,
+    }
+
+
+def _part_of(place: str) -> str:
+    """`section 2` of `2.1.3`, `findings` of `finding 1`."""
+    name, _, _ = place.partition(" ")
+    return _PARTS[name].casefold() if name in _PARTS else f"section {name.partition('.')[0]}"
+
+
+def _length(name: str, words: Sequence[str]) -> PartLength:
+    return PartLength(name=name, words=len(words), characters=sum(map(len, words)))
 
 
 def _heading(draft: Draft, place: str) -> str:

@@ -32,14 +32,14 @@ def evaluation_of(
     """
     ordered = medians(metrics, language)
     overall = _overall(ordered, language)
-    lines = [*_fixes(ordered, language), *_marks(ordered, places or {}, language), *overall.notes]
+    lines = [*_fixes(ordered, places or {}, language), *overall.notes]
     return EvaluationResult(overall=overall.score, metrics=ordered, feedback="\n".join(lines))
 
 
-def _fixes(metrics: Sequence[MetricScore], language: Language) -> list[str]:
+def _fixes(metrics: Sequence[MetricScore], places: Mapping[str, str], language: Language) -> list[str]:
     """What judges want changed, coverage first, then the lowest metric; of one that names no fix its reason.
 
-    What several say of one place stands together.
+    What several say of one place stands together, and with it that its passages do not say it, or say a part.
     """
     judged = [metric for metric in metrics if metric.score is not None and metric.weight > 0]
     lowest = sorted(judged, key=lambda metric: (metric.name != "coverage" or not metric.fixes, metric.score or 0.0))
@@ -49,20 +49,20 @@ def _fixes(metrics: Sequence[MetricScore], language: Language) -> list[str]:
             by_place.setdefault(fix.where.strip(), []).append(fix.what)
         if not metric.fixes and metric.name != "citation_support" and metric.score != 1:
             by_place[f"{metric.name} {shown_score(metric.score, language)}"] = [metric.reason]
-    return [f"- {place}: {' '.join(dict.fromkeys(whats))}" for place, whats in by_place.items()]
+    marks = _marks(metrics, language)
+    for text, mark in marks.items():
+        if text in places:
+            by_place.setdefault(places[text], []).append(mark)
+    lines = [f"- {place}: {' '.join(dict.fromkeys(whats))}" for place, whats in by_place.items()]
+    return [*lines, *(f"- {mark}" for text, mark in marks.items() if text not in places)]
 
 
-def _marks(metrics: Sequence[MetricScore], places: Mapping[str, str], language: Language) -> list[str]:
-    """The sentences that are not supported, or only in part, with their places."""
-    support = [metric for metric in metrics if metric.name == "citation_support"]
-    texts = dict.fromkeys(text for metric in support for text in metric.evidence)
-    partly = [each for metric in support for each in metric.partly.items()]
-    where = {text: f"{places[text]}: " if text in places else "" for text in [*texts, *dict(partly)]}
-    words = WORDS[language].feedback
-    lines = [words.unsupported.format(where=where[text], text=text) for text in texts]
-    return lines + [
-        words.said_in_part.format(where=where[text], text=text, lacking=lacking) for text, lacking in partly
-    ]
+def _marks(metrics: Sequence[MetricScore], language: Language) -> dict[str, str]:
+    """What is lacking of the sentences that are not supported, or only in part."""
+    support, words = [metric for metric in metrics if metric.name == "citation_support"], WORDS[language].feedback
+    marks = {text: words.unsupported.format(text=text) for metric in support for text in metric.evidence}
+    partly = {text: lacking for metric in support for text, lacking in metric.partly.items()}
+    return marks | {text: words.said_in_part.format(text=text, lacking=lacking) for text, lacking in partly.items()}
 
 
 def medians(samples: Sequence[MetricScore], language: Language) -> list[MetricScore]:
