@@ -14,6 +14,10 @@ if "CONTEND_DATA" in os.environ:
     # Tests run in folders of their own, where a relative path leads nowhere.
     os.environ["CONTEND_DATA"] = str(Path(os.environ["CONTEND_DATA"]).resolve())
 
+# Tests run side by side, and so do the processes they start: a product of small matrices that is spread over all
+# processors waits for them most of the time.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # Hypothesis leaves a callback that keeps DuckDB's types alive, of which DuckDB complains at the end of the process. A
 # worker that is told to stop ends without pytest's own hooks.
 atexit.register(gc.callbacks.clear)

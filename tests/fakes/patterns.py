@@ -1,5 +1,5 @@
 # ruff: noqa: ANN401 - what the parser of patterns makes has no types
-"""Regular expressions under text that is made to be hard for them; run as a program, it measures all of a package.
+"""Regular expressions under text that is made to be hard for them.
 
 The measure is the growth of processor time from a text to one four times as long: about 4 where the work is linear,
 16 where it is quadratic. A search that takes some tenths of a second is ended.
@@ -7,11 +7,9 @@ The measure is the growth of processor time from a text to one four times as lon
 
 import ast
 import importlib
-import json
 import pkgutil
 import re
 import signal
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +20,7 @@ from re import _parser as parser  # type: ignore[attr-defined]  # the same
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
-SIZE = 2_000
+SIZE = 1_000
 TIMES = 4
 MOST_GROWTH = 8.0
 _SUSPECT = 6
@@ -57,8 +55,12 @@ class Cost(NamedTuple):
     text: str
 
 
-def uses_in(package: str) -> Iterator[Use]:
-    """Each pattern of a package: those that its modules hold, and those written into a call."""
+def uses_in(package: str) -> list[Use]:
+    """Each pattern of a package once: those that its modules hold, and those written into a call."""
+    return list({(use.pattern, use.at_one_place): use for use in _all_uses(package)}.values())
+
+
+def _all_uses(package: str) -> Iterator[Use]:
     for module in _modules(package):
         source = Path(str(module.__file__)).read_text("utf-8")
         for name, value in vars(module).items():
@@ -234,14 +236,3 @@ def ended_in_time() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGVTALRM, before)
-
-
-def main(package: str) -> None:
-    """Print a JSON line for each pattern: its name, its growth and the text at which it grows so."""
-    with ended_in_time():
-        for use in uses_in(package):
-            print(json.dumps([use.name, *cost(use)]), flush=True)  # noqa: T201 - a program's output
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

@@ -1,10 +1,8 @@
 """Text that is made to keep a process busy: marks without end, and what regular expressions are slow at."""
 
-import json
 import re
-import subprocess
-import sys
 import unicodedata
+from functools import cache
 
 import pytest
 from langchain_core.messages import HumanMessage
@@ -12,8 +10,7 @@ from langchain_core.messages import HumanMessage
 from contend.errors import InputError
 from contend.preflight import settled_theme
 from contend.text import clean, normalized
-from fakes import patterns
-from fakes.patterns import MOST_GROWTH, Use, cost, ended_in_time
+from fakes.patterns import MOST_GROWTH, Use, cost, ended_in_time, uses_in
 
 MARKS = "\u0301\u0316"  # above and below in turn: to be sorted
 
@@ -25,13 +22,15 @@ def test_combining_marks_beyond_thirty_in_a_row_are_left_out() -> None:
 @pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
 def test_no_text_unfolds_to_a_long_run_of_marks(form: str) -> None:
     """Tried with every character that is, or unfolds to, marks alone."""
-    for character in filter(_is_all_marks, map(chr, range(0x300, 0x110000))):
+    for character in _all_marks():
         run = unicodedata.normalize("NFKD", normalized(character * 100, form))  # type: ignore[arg-type]  # one of the four
         assert len(run) <= 30 * len(unicodedata.normalize("NFKD", character))
 
 
-def _is_all_marks(character: str) -> bool:
-    return all(map(unicodedata.combining, unicodedata.normalize("NFKD", character)))
+@cache
+def _all_marks() -> list[str]:
+    characters = map(chr, range(0x300, 0x110000))
+    return [each for each in characters if all(map(unicodedata.combining, unicodedata.normalize("NFKD", each)))]
 
 
 @pytest.mark.parametrize("text", ["が ぱ　ﾊﾟ", "e\u0301", "กำลัง ที่", "שָׁלוֹם", "ཧཱུྃ", "नमस्ते", "Việt Nam", "Ä\u0323"])
@@ -79,13 +78,9 @@ def grown(use: Use) -> float:
         return cost(use).growth
 
 
-@pytest.mark.timeout(900)
 def test_the_work_of_every_pattern_grows_no_faster_than_the_text() -> None:
-    """In a process of its own: one that never ends would take the tests with it."""
-    measured = subprocess.run(  # noqa: S603 - a program of these tests
-        [sys.executable, patterns.__file__, "contend"], capture_output=True, text=True, timeout=800, check=True
-    )
+    with ended_in_time():
+        costs = [(use.name, cost(use)) for use in uses_in("contend")]
 
-    costs = [json.loads(line) for line in measured.stdout.splitlines()]
     assert len(costs) > 100
-    assert [(name, text) for name, growth, text in costs if growth > MOST_GROWTH] == []
+    assert [(name, found.text) for name, found in costs if found.growth > MOST_GROWTH] == []

@@ -109,13 +109,14 @@ def _is_measured(year: re.Match[str]) -> bool:
     return bool(year["unit"]) and year["unit"].lower() in UNITS and year["unit"] != "s"
 
 
-def claimed_figures(text: str) -> list[Figure]:
+@lru_cache(maxsize=1024)
+def claimed_figures(text: str) -> tuple[Figure, ...]:
     """The figures that a claim gives, spelt out only with a unit, and no years, list numbers or names (GPT-4)."""
     plain = _SECOND_YEAR.sub("", _ERA.sub(" ", _plain(_LIST_MARK.sub(" ", text))))
     year_starts = {year.start(1) for year in _YEAR.finditer(plain) if not _is_measured(year)}
     figures = [figure for start, figure in _figures(plain) if start not in year_starts]
     figures += [figure for figure in _spelt(plain) if figure.measure]
-    return [figure for figure in figures if not figure.is_one_period]
+    return tuple(figure for figure in figures if not figure.is_one_period)
 
 
 @lru_cache(maxsize=1024)

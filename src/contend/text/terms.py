@@ -18,8 +18,9 @@ _JAPANESE_LETTER = re.compile(f"[{CJK}]")
 
 def detect_language(text: str) -> Literal["en", "ja"]:
     """Japanese where a fair share of the letters are kana or Chinese characters, else English."""
+    if text.isascii() or not (japanese := len(_JAPANESE_LETTER.findall(text))):
+        return "en"  # letters are only counted where it matters: a check of citations asks this of each sentence
     letters = len(_LETTER.findall(text))
-    japanese = len(_JAPANESE_LETTER.findall(text))
     return "ja" if letters and japanese / letters >= _LANGUAGE_SHARE else "en"
 
 
