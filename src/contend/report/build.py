@@ -1,9 +1,9 @@
 """The report of a draft: code numbers the sources and writes every citation."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -28,74 +28,6 @@ from contend.report.plain import plain_sentence, plain_title
 from contend.text import SENTENCE_STOPS, WORDS, addresses, detect_language, without_sentences
 
 
-class Shown(Protocol):
-    """How a report shows what a writer wrote."""
-
-    def sentence(self, sentence: CitedSentence) -> str:
-        """With its marks; "" for one that says nothing."""
-        ...
-
-    def text(self, text: str) -> str:
-        """As it is written, inert in Markdown."""
-        ...
-
-    def marks(self, passages: Sequence[str]) -> str:
-        """The marks of passages by their ids, such as `[1][3]`."""
-        ...
-
-
-def body_markdown(sections: Sequence[Section], shown: Shown, language: Language) -> str:
-    """The sections under headings of the third level; one without a heading follows the section before it."""
-    parts = []
-    for section in sections:
-        if heading := plain_title(section.heading):
-            parts.append(f"### {heading}")
-        parts += [_block(block, shown, language) for block in section.blocks]
-    return "\n\n".join(part for part in parts if part)
-
-
-def joined(sentences: Sequence[str], language: Language) -> str:
-    """Sentences as running text: a space between them, none after a Japanese full stop in a Japanese report."""
-    text = ""
-    for sentence in sentences:
-        closed = not text or (language == "ja" and text[-1] in "。！？」』）")
-        text += sentence if closed else f" {sentence}"
-    return text
-
-
-def _block(block: Block, shown: Shown, language: Language) -> str:
-    match block:
-        case Paragraph():
-            return joined([text for each in block.sentences if (text := shown.sentence(each))], language)
-        case ItemList():
-            return "\n".join(f"- {text}" for each in block.items if (text := shown.sentence(each)))
-        case Table():
-            return _table(block, shown, language)
-
-
-def _table(table: Table, shown: Shown, language: Language) -> str:
-    """The marks of a row stand in a column of their own: beside a figure they would read as a part of it."""
-    columns = [_cell(column, shown) for column in table.columns]
-    columns += [WORDS[language].sources_column] if table.cites() else []
-    rows = (row_markdown(table, row, shown) for row in table.rows)
-    return "\n".join([_row(columns), _row(["---"] * len(columns)), *rows])
-
-
-def row_markdown(table: Table, row: TableRow, shown: Shown) -> str:
-    """A table's row as its line in the report."""
-    cells = [_cell(cell, shown) for cell in row.cells]
-    return _row([*cells, shown.marks(row.passages)] if table.cites() else cells)
-
-
-def _cell(text: str, shown: Shown) -> str:
-    """A pipe in a cell would end it."""
-    return re.sub(r"(?<!\\)\|", r"\\|", shown.text(text))
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
 class PublishedLine(NamedTuple):
     """A sentence as the draft has it and as the report shows it, with the passages behind each of its marks, by number.
 
@@ -107,51 +39,77 @@ class PublishedLine(NamedTuple):
     passages: dict[int, list[Passage]]
 
 
-class _Sources(NamedTuple):
-    """What was retrieved, by address, the address of each passage, and all that sentences may name."""
-
-    found: Mapping[str, SearchResult]
-    url_of: Mapping[str, str]
-    addresses: Collection[str]
-
-    @classmethod
-    def of(cls, draft: Draft, passages: Sequence[Passage], results: Sequence[SearchResult]) -> "_Sources":
-        by_url = _by_url(results, passages)
-        cited = {passage for sentence in draft.sentences() for passage in sentence.passages}
-        texts = (f"{passage.title}\n{passage.text}" for passage in passages if passage.id in cited)
-        known = {address for text in texts for address in addresses(text)}
-        return cls(by_url, {passage.id: passage.url for passage in passages}, known | by_url.keys())
-
-    def urls(self, passages: Sequence[str]) -> list[str]:
-        urls = (self.url_of.get(passage, "") for passage in passages)
-        return [url for url in dict.fromkeys(urls) if url in self.found]
-
-
 class _Citations:
     """Shows statements with their marks; numbers sources in the order in which they are first cited."""
 
-    def __init__(self, sources: _Sources) -> None:
+    def __init__(self, draft: Draft, passages: Sequence[Passage], results: Sequence[SearchResult]) -> None:
+        self.sources = _by_url(results, passages)
         self.numbers: dict[str, int] = {}
-        self._sources = sources
+        self._url_of = {passage.id: passage.url for passage in passages}
+        cited = {passage for sentence in draft.sentences() for passage in sentence.passages}
+        texts = (f"{passage.title}\n{passage.text}" for passage in passages if passage.id in cited)
+        self._addresses = {address for text in texts for address in addresses(text)} | self.sources.keys()
+
+    def numbers_of(self, passages: Sequence[str]) -> list[int]:
+        urls = dict.fromkeys(self._url_of.get(passage, "") for passage in passages)
+        return sorted(self.numbers.setdefault(url, len(self.numbers) + 1) for url in urls if url in self.sources)
+
+    def marks(self, passages: Sequence[str]) -> str:
+        return "".join(f"[{number}]" for number in self.numbers_of(passages))
 
     def sentence(self, sentence: CitedSentence) -> str:
-        text = self.text(sentence.text)
+        """With its marks; "" for one that says nothing."""
+        text = plain_sentence(sentence.text, self._addresses)
         return _marked(text, self.marks(sentence.passages)) if text else ""
 
     def sentences(self, sentences: Iterable[CitedSentence]) -> list[str]:
         return [shown for each in sentences if (shown := self.sentence(each))]
 
-    def text(self, text: str) -> str:
-        return plain_sentence(text, self._sources.addresses)
+    def cell(self, text: str) -> str:
+        """A pipe in a cell would end it."""
+        return re.sub(r"(?<!\\)\|", r"\\|", plain_sentence(text, self._addresses))
 
-    def marks(self, passages: Sequence[str]) -> str:
-        return "".join(f"[{number}]" for number in self.numbers_of(passages))
+    def row(self, table: Table, row: TableRow) -> str:
+        """The marks of a row stand in a column of their own: beside a figure they would read as a part of it."""
+        cells = [self.cell(cell) for cell in row.cells]
+        return _row([*cells, self.marks(row.passages)] if table.cites() else cells)
 
-    def numbers_of(self, passages: Sequence[str]) -> list[int]:
-        return sorted(self._number(url) for url in self._sources.urls(passages))
 
-    def _number(self, url: str) -> int:
-        return self.numbers.setdefault(url, len(self.numbers) + 1)
+def _body(sections: Sequence[Section], citations: _Citations, language: Language) -> str:
+    """The sections under headings of the third level; one without a heading follows the section before it."""
+    parts = []
+    for section in sections:
+        if heading := plain_title(section.heading):
+            parts.append(f"### {heading}")
+        parts += [_block(block, citations, language) for block in section.blocks]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _block(block: Block, citations: _Citations, language: Language) -> str:
+    match block:
+        case Paragraph():
+            return _joined(citations.sentences(block.sentences), language)
+        case ItemList():
+            return "\n".join(f"- {item}" for item in citations.sentences(block.items))
+        case Table():
+            columns = [citations.cell(column) for column in block.columns]
+            columns += [WORDS[language].sources_column] if block.cites() else []
+            return "\n".join(
+                [_row(columns), _row(["---"] * len(columns)), *(citations.row(block, row) for row in block.rows)]
+            )
+
+
+def _joined(sentences: Sequence[str], language: Language) -> str:
+    """Sentences as running text: a space between them, none after a Japanese full stop in a Japanese report."""
+    text = ""
+    for sentence in sentences:
+        closed = not text or (language == "ja" and text[-1] in "。！？」』）")
+        text += sentence if closed else f" {sentence}"
+    return text
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def build_report(
@@ -171,21 +129,20 @@ def build_report(
     Raises:
         DraftError: the findings say nothing.
     """
-    known = _Sources.of(draft, passages, results)
-    citations = _Citations(known)
-    summary = joined(citations.sentences(draft.summary), language)
+    citations = _Citations(draft, passages, results)
+    summary = _joined(citations.sentences(draft.summary), language)
     findings = citations.sentences(draft.findings)
     if not findings:
         raise DraftError("the draft's findings say nothing: add documents or sources, or try another model")
-    body = body_markdown(draft.sections, citations, language)
-    limits = joined(citations.sentences(draft.limits), language)
+    body = _body(draft.sections, citations, language)
+    limits = _joined(citations.sentences(draft.limits), language)
     return ResearchReport(
         theme=title_of(draft.title or theme),
-        executive_summary=summary or joined(findings, language),
+        executive_summary=summary or _joined(findings, language),
         key_findings=findings,
-        detailed_analysis=body or joined(findings, language),
+        detailed_analysis=body or _joined(findings, language),
         constraints_and_challenges=limits,
-        sources=[known.found[url] for url in dict.fromkeys([*citations.numbers, *known.found])],
+        sources=[citations.sources[url] for url in dict.fromkeys([*citations.numbers, *citations.sources])],
         generated_at=generated_at or utc_now(),
     )
 
@@ -193,7 +150,7 @@ def build_report(
 def published_lines(draft: Draft, passages: Sequence[Passage], results: Sequence[SearchResult]) -> list[PublishedLine]:
     """The lines of the draft's report in its order; of a table each row, as it stands there: `| a | b | [1] |`."""
     tables, rows, known = draft.tables(), draft.rows(), {passage.id: passage for passage in passages}
-    citations = _Citations(_Sources.of(draft, passages, results))
+    citations = _Citations(draft, passages, results)
     lines = []
     for place, sentence in draft.placed():
         behind: dict[int, list[Passage]] = {number: [] for number in citations.numbers_of(sentence.passages)}
@@ -201,7 +158,7 @@ def published_lines(draft: Draft, passages: Sequence[Passage], results: Sequence
             if number := citations.numbers.get(passage.url):
                 behind[number].append(passage)
         if row := rows.get(place):
-            shown = row_markdown(tables[place.rpartition(".")[0]], row, citations)
+            shown = citations.row(tables[place.rpartition(".")[0]], row)
         else:
             shown = citations.sentence(sentence)
         if shown:
