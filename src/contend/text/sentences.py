@@ -11,8 +11,6 @@ from contend.text.cleaning import CJK, LONGEST_WORD, is_japanese_character
 from contend.text.terms import detect_language
 
 _ESCAPE_OR_TICKS = re.compile(r"\\[!-/:-@\[-`{-~]|`+")
-_CODE_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_BLANK_LINES = re.compile(r"\n[^\S\n]*\n")
 
 
 def split_code(text: str) -> list[str]:
@@ -31,26 +29,6 @@ def split_code(text: str) -> list[str]:
             pieces += [text[begin : match.start()], text[match.start() : place]]
             begin = place
     return [*pieces, text[begin:]]
-
-
-def without_code(markdown: str) -> str:
-    """Markdown without its code blocks and code spans."""
-    prose = "\n".join(_without_blocks(markdown.split("\n")))
-    return "\n\n".join("".join(split_code(paragraph)[::2]) for paragraph in _BLANK_LINES.split(prose))
-
-
-def _without_blocks(lines: list[str]) -> list[str]:
-    prose: list[str] = []
-    fence = ""
-    for line in lines:
-        mark = _CODE_FENCE.match(line)
-        if not fence and not mark:
-            prose.append(line)
-        elif not fence and mark:
-            fence = mark[1]
-        elif mark and mark[1].startswith(fence):
-            fence = ""
-    return prose
 
 
 SENTENCE_STOPS = ".!?。．！？…"
@@ -118,6 +96,12 @@ def split_blocks(text: str) -> Iterator[str]:
         yield "\n".join(lines).strip()
     elif lines:
         yield from _blocks_of(lines)
+
+
+def without_code(markdown: str) -> str:
+    """Markdown without its code blocks and code spans, each of its blocks on a line."""
+    prose = (block for block in split_blocks(markdown) if not _FENCE.match(block))
+    return "\n".join("".join(split_code(block)[::2]) for block in prose)
 
 
 def _blocks_of(lines: list[str]) -> list[str]:
