@@ -1,4 +1,4 @@
-"""Words by which a text speaks to AI systems, as patterns of folded text: small letters, no accents, Cyrillic in Latin.
+"""Words by which a text speaks to AI systems, as patterns of folded text: small letters, no accents.
 
 They are signals, and few on purpose: whatever else is said, in whatever language, is for a language model to read.
 """
@@ -6,16 +6,16 @@ They are signals, and few on purpose: whatever else is said, in whatever languag
 MACHINES = (
     r"\b(?:ai|ia|ki|llms?|gpt)\b|\bchatbots?\b|\bassist[ea]nt\w*|\basisten\w*|\blanguage models?\b"
     r"|\bmod\w+ d[ei] l[ei]ngua\w+"
-    r"|\bmodel\w* de l[ai]ngu?a\w+|sprachmodell\w*|yazykov\w* model\w*|\bautomated (?:reader|system|process)\w*"
+    r"|\bmodel\w* de l[ai]ngu?a\w+|sprachmodell\w*|языков\w* модел\w*|\bautomated (?:reader|system|process)\w*"
     r"|言語モデル|アシスタント|人工知能|生成ai|自動処理"
     r"|语言模型|人工智能|助手|인공지능|언어 모델|भाषा मॉडल|الذكاء الاصطناعي"
 )
 RULES = (
     r"\binstru[ckz]\w+|\bistruz\w+|\bprompts?\b|\bguidelines?\b|\brules?\b|\brubrics?\b|\bcriteri\w+|\banweisung\w*|\bregeln?\b"
-    r"|\bregl[ae]s?\b|\bconsignes?\b|\bpolecen\w+|\btalimat\w*|指示|命令|規則|ルール|プロンプト|基準|指令|提示词|지시|निर्देश|تعليمات"
+    r"|инструкци\w+|\bregl[ae]s?\b|\bconsignes?\b|\bpolecen\w+|\btalimat\w*|指示|命令|規則|ルール|プロンプト|基準|指令|提示词|지시|निर्देश|تعليمات"
 )
 SET_ASIDE = (
-    r"\b(?:ignor\w*|disregard|forget|overrid\w+|bypass|overlook|vergiss|olvida\w*|oublie\w*|dimentica\w*|esqueca|zignoruj\w*)\b"
+    r"\b(?:ignor\w*|disregard|forget|overrid\w+|bypass|overlook|vergiss|olvida\w*|oublie\w*|dimentica\w*|esqueca|zignoruj\w*|игнорир\w+)\b"
     r"|\byok say\b|無視|忘れ|破棄|従わ|忽略|无视|忘记|무시|अनदेखा|تجاهل"
 )
 SPOKEN_OF = r"\b(?:ignor(?:e|es|ed|ing)|disregard|forget|overrid\w+|bypass|overlook)\b"
@@ -27,22 +27,22 @@ IMPERATIVE = (
 
 PRIOR = (
     r"\b(?:previous\w*|prior|above|earlier|all|your|you|given|system|alle|bisherig\w+|toutes|precedent\w*|recues?|todas|anterior\w*"
-    r"|ricevut\w+|predydush\w+|wszystkie|poprzedni\w*|onceki|tum)\b"
+    r"|ricevut\w+|предыдущ\w+|wszystkie|poprzedni\w*|onceki|tum)\b"
     r"|deine|sistema|これまで|以前|上記|与えられ|すべて|之前|所有|이전|모든|पिछले|सभी|السابقة"
 )
 TEXTS = (
     r"\b(?:answers?|reports?|summar(?:y|ies|i[sz]\w+)|respon[sc]es?|repl(?:y|ies)|outputs?|submissions?|antwort\w*|berichts?|zusammenfassung"
-    r"|reponses?|resumes?|rapports?|rapporto|respuestas?|informe|resumen|resumo|risposta|podsumowaniu|otve\w+|otche\w+|ozete)\b"
+    r"|reponses?|resumes?|rapports?|rapporto|respuestas?|informe|resumen|resumo|risposta|podsumowaniu|отве\w+|отч[её]\w*|ozete)\b"
     r"|レポート|報告書?|回答|答え|要約|出力|返答|提出物|回答|摘要|报告|답변|요약|보고서|सारांश|الملخص"
 )
 SAY = (
     r"\b(?:write|say|state|tell|mention|include|add|append|print|output|repeat|reply|respond|answer|conclude|recommend|cite|name|praise"
-    r"|claim|report|empfehl\w*|citez|dites|dis|diga|afirmar|rekomend\w+|cite|menciones|scrivi|napisz)\b"
+    r"|claim|report|empfehl\w*|citez|dites|dis|diga|afirmar|rekomend\w+|рекоменд\w+|cite|menciones|scrivi|napisz)\b"
     r"|書い|書け|記載|出力|答え|付け加え|伝え|報告|引用|推荐|告诉|写上|추천|쓰세요"
 )
 MUST = (
     r"\b(?:must|should|shall|have to|required|always|never|only|please|do not|don't|instead"
-    r"|ausschliesslich|uniquement|seulement|debe|sleduet)\b"
+    r"|ausschliesslich|uniquement|seulement|debe|следует)\b"
     r"|必ず|ください|こと(?:[。\s]|\Z)|せよ|しなさい|のみ|只|必须|请|반드시"
 )
 YOURS = r"\byour (?:\w+ )?|\b(?:votre|deiner|ihrer|su|vos|sua) "
@@ -75,18 +75,3 @@ LOOKALIKES = dict(
     )
 )
 """Letters of other scripts as the Latin ones that they look like."""
-
-CYRILLIC = {
-    **dict(zip("абвгдезийклмнопрстуфыэё", "abvgdeziyklmnoprstufyee", strict=True)),
-    "ж": "zh",
-    "х": "kh",
-    "ц": "ts",
-    "ч": "ch",
-    "ш": "sh",
-    "щ": "shch",
-    "ъ": "",
-    "ь": "",
-    "ю": "yu",
-    "я": "ya",
-}
-"""By sound."""

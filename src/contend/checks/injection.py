@@ -280,7 +280,7 @@ _EMPHASIS = re.compile(r"(?<!\w)[*_]+|[*_]+(?!\w)|^\s*(?:[-+>]|\d{1,3}[.)])\s+")
 
 
 def _folded(sentence: str) -> tuple[str, int]:
-    """Small letters without accents, look-alikes as what they look like, Cyrillic by its sound; words in disguise."""
+    """Small letters without accents, look-alikes as what they look like; words in disguise."""
     disguised = 0
 
     def plain(match: re.Match[str]) -> str:
@@ -291,7 +291,6 @@ def _folded(sentence: str) -> tuple[str, int]:
 
     text = _WORD.sub(plain, _LINK.sub(" ", sentence))
     text = _EMPHASIS.sub("", normalized(text)).replace("ß", "ss").lower()
-    text = "".join(cues.CYRILLIC.get(letter, letter) for letter in text)
     return " ".join("".join(_bare(letter) for letter in text).split()), disguised
 
 

@@ -84,8 +84,7 @@ def _ja_tokens(plain: str) -> Iterator[PlacedToken]:
         yield PlacedToken(key, kind, clause)
 
 
-_SUBJECTS = ("は", "が")
-_ANCHORS = ("name", "year", *_SUBJECTS)
+_ANCHORS = ("name", "year", "は", "が")
 _ORDERED = ("name", "year", "figure")
 # Fewer words in common say nothing of their order.
 _LEAST_SHARED = 4
@@ -113,19 +112,6 @@ def _with_others(own: Sequence[PlacedToken], cited: Sequence[PlacedToken]) -> It
                 yield anchor.key
 
 
-def of_another_year(claim: str, sentences: Sequence[str], names: frozenset[str]) -> str:
-    """A year beside whose words in the claim the sentences have other years only; "" without one."""
-    own, cited = tokens(claim, names), [tokens(sentence, names) for sentence in sentences]
-    keys, japanese = {token.key for token in own}, detect_language(claim) == "ja"
-    for place, anchor in enumerate(own):
-        if anchor.kind == "year":
-            beside = own[place + 1 : place + 2] if japanese else own[max(0, place - 1) : place] or own[1:2]
-            votes = [_vote(anchor, token, each, keys) for token in beside for each in cited]
-            if -1 in votes and 1 not in votes:
-                return anchor.key
-    return ""
-
-
 def _vote(anchor: PlacedToken, token: PlacedToken, cited: Sequence[PlacedToken], keys: AbstractSet[str]) -> int:
     """1 where the sentence has the anchor beside the token, -1 where it has another of its kind that is not claimed."""
     place = next((place for place, other in enumerate(cited) if other.key == token.key), None)
@@ -148,21 +134,12 @@ def _turned(own: Sequence[PlacedToken], cited: Sequence[PlacedToken]) -> str:
         return next(iter(ordered))
     if len(along) >= _LEAST_SHARED and _longest_rise(along) < _LEAST_IN_ORDER * len(along):
         return shared[0].key
-    return next((token.key for token in shared if _is_object(token, own, cited)), "")
+    return ""
 
 
 def _has_its_place(token: PlacedToken) -> bool:
     """Whether to turn it round with another one makes a difference: names and figures; long Japanese words may be."""
     return token.kind in _ORDERED or (not token.key.isascii() and len(token.key) >= _LONG_WORD)
-
-
-def _is_object(subject: PlacedToken, own: Sequence[PlacedToken], cited: Sequence[PlacedToken]) -> bool:
-    """Whether what a Japanese claim speaks of is no subject there, and what is one there is none in the claim."""
-    there = next(token for token in cited if token.key == subject.key)
-    if subject.kind not in _SUBJECTS or there.kind in _SUBJECTS:
-        return False
-    subjects = {token.key for token in cited if token.clause == there.clause and token.kind in _SUBJECTS}
-    return any(token.key in subjects and token.kind not in _SUBJECTS for token in own)
 
 
 def _longest_rise(places: Sequence[int]) -> int:
