@@ -1,10 +1,9 @@
 """Chat models that LangChain's packages bring, or that a user's own function makes."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from contend.errors import ModelError
 from contend.llm.endpoint import CallLimits, Completion, Endpoint, FormatRefused, LogprobsRefused, NoAnswer, Request
@@ -42,52 +41,46 @@ _PASSING = {408, 409, 425, 429}
 _SERVER_FAULT = 500
 
 
-class MakesChats(Protocol):
-    """Makes a chat model by its name, with LangChain's standard parameters as far as it takes them. May block."""
+def packaged_chat(provider: str, settings: Mapping[str, Any], model: str, **parameters: Any) -> "BaseChatModel":  # noqa: ANN401 - each vendor's own
+    """A chat model of one of `PACKAGES`; `settings` go to each, such as `base_url` and `api_key`.
 
-    def __call__(self, model: str, /, **parameters: Any) -> "BaseChatModel": ...  # noqa: ANN401 - each vendor's own
-
-
-@dataclass(frozen=True)
-class PackagedChats:
-    """Makes the chat models of one of `PACKAGES`; `settings` go to each, such as `base_url` and `api_key`."""
-
-    provider: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    def __call__(self, model: str, /, **parameters: Any) -> "BaseChatModel":  # noqa: ANN401 - each vendor's own
-        module, name = PACKAGES[self.provider]
-        try:
-            chat_class = getattr(import_module(module), name)
-        except ImportError as error:
-            package = module.replace("_", "-")
-            raise NoAnswer(f"needs the package {package}, which is not installed: pip install {package}") from error
-        chat: BaseChatModel = chat_class(model=model, **self.settings, **parameters)
-        return chat
+    Raises:
+        NoAnswer: its package is not installed.
+    """
+    module, name = PACKAGES[provider]
+    try:
+        chat_class = getattr(import_module(module), name)
+    except ImportError as error:
+        package = module.replace("_", "-")
+        raise NoAnswer(f"needs the package {package}, which is not installed: pip install {package}") from error
+    chat: BaseChatModel = chat_class(model=model, **settings, **parameters)
+    return chat
 
 
-@dataclass(frozen=True)
-class FunctionChats:
-    """Makes chat models by a user's function of a model's name, which sets keys and limits itself."""
+def function_chat(function: Function, model: str, **parameters: Any) -> "BaseChatModel":  # noqa: ANN401, ARG001 - it sets keys and limits itself
+    """A chat model by a user's function of a model's name.
 
-    function: Function
+    Raises:
+        NoAnswer: it made something else.
+    """
+    from langchain_core.language_models import BaseChatModel  # noqa: PLC0415 - heavy
 
-    def __call__(self, model: str, /, **parameters: Any) -> "BaseChatModel":  # noqa: ANN401, ARG002 - the protocol's
-        from langchain_core.language_models import BaseChatModel  # noqa: PLC0415 - heavy
-
-        chat = self.function(model)
-        if not isinstance(chat, BaseChatModel):
-            raise NoAnswer(f"gave a {type(chat).__name__} for {model}: return a LangChain chat model")
-        return chat
+    chat = function(model)
+    if not isinstance(chat, BaseChatModel):
+        raise NoAnswer(f"gave a {type(chat).__name__} for {model}: return a LangChain chat model")
+    return chat
 
 
 class LangChainEndpoint(Endpoint):
-    """Asks by a chat model's own client, with its retries and its key. Shapes are bound as the model can."""
+    """Asks by a chat model's own client, with its retries and its key. Shapes are bound as the model can.
+
+    `make` makes a chat model by its name, with LangChain's standard parameters as far as it takes them; it may block.
+    """
 
     def __init__(
         self,
         address: str,
-        make: MakesChats,
+        make: "Callable[..., BaseChatModel]",
         *,
         remedy: str,
         limits: CallLimits = CallLimits(),  # noqa: B008 - immutable

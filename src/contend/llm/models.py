@@ -1,6 +1,7 @@
 """The language models of a process: each made at first use by its name, and how much each can read."""
 
 from collections.abc import Callable, Collection
+from typing import Any
 
 from contend.llm.budget import Ledger
 from contend.llm.chat import ChatModel
@@ -87,14 +88,6 @@ class RoleModel:
         self._role = role
         self._named = named
 
-    async def structured(
-        self,
-        prompt: PromptValues,
-        reply_type: type[R],
-        *,
-        scope: Scope,
-        spread_over: str | None = None,
-        faults: Callable[[R], str] | None = None,
-    ) -> Answer[R]:
-        model = self._named(self._role, scope.execution_id)
-        return await model.structured(prompt, reply_type, scope=scope, spread_over=spread_over, faults=faults)
+    async def structured(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope, **options: Any) -> Answer[R]:  # noqa: ANN401 - passed on
+        """See `Model.structured`."""
+        return await self._named(self._role, scope.execution_id).structured(prompt, reply_type, scope=scope, **options)

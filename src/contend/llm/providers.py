@@ -7,6 +7,7 @@
 import asyncio
 import os
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import NamedTuple
 
 from dotenv import dotenv_values
@@ -14,7 +15,7 @@ from dotenv import dotenv_values
 from contend.errors import InputError, ModelError
 from contend.llm.context import DEFAULT_CONTEXT_TOKENS, ModelContext, configured_context
 from contend.llm.endpoint import CallLimits, Endpoint, SettingNames
-from contend.llm.langchain_endpoint import PACKAGES, FunctionChats, LangChainEndpoint, PackagedChats
+from contend.llm.langchain_endpoint import PACKAGES, LangChainEndpoint, function_chat, packaged_chat
 from contend.llm.openai_endpoint import OpenAIEndpoint
 from contend.registry import Function, Registry
 from contend.settings import ModelsConfig, ProviderConfig, Settings
@@ -31,29 +32,25 @@ class _Place(NamedTuple):
     model: str
 
 
-class _Making(NamedTuple):
-    """What an endpoint is made of: its entry, its key and what every endpoint gets."""
-
-    name: str
-    config: ProviderConfig
-    key: str | None
-    names: SettingNames
-    limits: CallLimits
-
-
-def _openai_endpoint(making: _Making) -> Endpoint:
-    return OpenAIEndpoint(making.config.base_url, making.key, making.limits, names=making.names)
-
-
-def _packaged_endpoint(making: _Making) -> Endpoint:
-    own = {"base_url": making.config.base_url, "api_key": making.key}
+def _packaged_endpoint(
+    config: ProviderConfig,
+    key: str | None,
+    limits: CallLimits,
+    *,
+    names: SettingNames,  # noqa: ARG001 - the package's own errors name what sets it
+) -> Endpoint:
+    own = {"base_url": config.base_url, "api_key": key}
     parameters = {name: value for name, value in own.items() if value is not None}
     remedy = "check the model's name, and the variables that its package reads for address and key"
-    chats = PackagedChats(making.config.kind, parameters)
-    return LangChainEndpoint(f"LangChain's {making.config.kind}", chats, remedy=remedy, limits=making.limits)
+    make = partial(packaged_chat, config.kind, parameters)
+    return LangChainEndpoint(f"LangChain's {config.kind}", make, remedy=remedy, limits=limits)
 
 
-KINDS: Registry[Callable[[_Making], Endpoint]] = Registry(
+def _openai_endpoint(config: ProviderConfig, key: str | None, limits: CallLimits, *, names: SettingNames) -> Endpoint:
+    return OpenAIEndpoint(config.base_url, key, limits, names=names)
+
+
+KINDS: Registry[Callable[..., Endpoint]] = Registry(
     "kind of provider", {_OPENAI: _openai_endpoint, **dict.fromkeys(PACKAGES, _packaged_endpoint)}
 )
 """What `kind` of an entry in `[providers]` may be; `openai` is any OpenAI-compatible endpoint."""
@@ -151,22 +148,17 @@ class Providers:
         if not place.provider:
             return OpenAIEndpoint(settings.openai_base_url, settings.openai_key, limits)
         if config.function:
-            remedy = f"look at {config.function}"
-            chats = FunctionChats(self._functions[place.provider])
-            return LangChainEndpoint(config.function, chats, remedy=remedy, limits=limits)
-        return KINDS.get(config.kind, place.provider)(
-            _Making(place.provider, config, self._key(place), self._names(place), limits)
-        )
+            make = partial(function_chat, self._functions[place.provider])
+            return LangChainEndpoint(config.function, make, remedy=f"look at {config.function}", limits=limits)
+        entry = f"[providers.{place.provider}] in config/models.toml"
+        names = SettingNames(f"base_url of {entry}", config.api_key_env or f"api_key_env of {entry}")
+        return KINDS.get(config.kind, entry)(config, self._key(config, entry), limits, names=names)
 
-    def _key(self, place: _Place) -> str | None:
-        variable = place.config.api_key_env
+    def _key(self, config: ProviderConfig, entry: str) -> str | None:
+        variable = config.api_key_env
         if variable and not self._environment.get(variable):
             raise InputError(
-                f"{variable} is not set, the key of [providers.{place.provider}] in config/models.toml: set it, or"
-                " leave api_key_env out for an endpoint without a key"
+                f"{variable} is not set, the key of {entry}: set it, or leave api_key_env out for an endpoint without"
+                " a key"
             )
         return self._environment[variable] if variable else None
-
-    def _names(self, place: _Place) -> SettingNames:
-        entry = f"[providers.{place.provider}] in config/models.toml"
-        return SettingNames(f"base_url of {entry}", place.config.api_key_env or f"api_key_env of {entry}")

@@ -64,21 +64,13 @@ class RecordingModel:
         self._file = file
         self._context = context
 
-    async def structured(
-        self,
-        prompt: PromptValues,
-        reply_type: type[R],
-        *,
-        scope: Scope,
-        spread_over: str | None = None,
-        faults: Callable[[R], str] | None = None,
-    ) -> Answer[R]:
+    async def structured(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope, **options: Any) -> Answer[R]:  # noqa: ANN401 - passed on
         """Ask, and keep what was answered; see `Model.structured`.
 
         Raises:
             StoreUnwritable: the file cannot be written.
         """
-        answer = await self._model.structured(prompt, reply_type, scope=scope, spread_over=spread_over, faults=faults)
+        answer = await self._model.structured(prompt, reply_type, scope=scope, **options)
         line = self._line(prompt.prompt_name, scope, answer).model_dump_json(exclude_none=True)
         await asyncio.to_thread(_add_line, self._file, line)
         return answer
@@ -171,8 +163,7 @@ class ReplayModel:
         reply_type: type[R],
         *,
         scope: Scope,
-        spread_over: str | None = None,  # noqa: ARG002 - the protocol's; the recording holds what was asked for
-        faults: Callable[[R], str] | None = None,  # noqa: ARG002 - the protocol's; the reply was mended before
+        **options: Any,  # noqa: ANN401, ARG002 - the recording holds what was asked for, and the reply once mended
     ) -> Answer[R]:
         """The recorded reply, its passages under the numbers of this run. One that is not offered is left out.
 
@@ -204,21 +195,16 @@ def _caller(prompt: str, scope: Scope) -> str:
 
 def _ids(scope: Scope) -> dict[str, dict[Any, Any]]:
     """Ids by number, for each field that names some."""
-    return _tables(*(dict(enumerate(each, start=1)) for each in _counted(scope)))
+    passages, lessons, sentences = (
+        dict(enumerate(each, start=1)) for each in (scope.passages, scope.lessons, scope.sentences)
+    )
+    listing = {**dict.fromkeys(PASSAGE_FIELDS, passages), **dict.fromkeys(LESSON_FIELDS, lessons)}
+    return {**listing, VERDICT_FIELD: sentences}
 
 
 def _numbers(scope: Scope) -> dict[str, dict[Any, Any]]:
     """Numbers by id, for each field that names some."""
-    return _tables(*({name: number for number, name in enumerate(each, start=1)} for each in _counted(scope)))
-
-
-def _counted(scope: Scope) -> tuple[tuple[str, ...], ...]:
-    return scope.passages, scope.lessons, scope.sentences
-
-
-def _tables(passages: dict[Any, Any], lessons: dict[Any, Any], sentences: dict[Any, Any]) -> dict[str, dict[Any, Any]]:
-    listing = {**dict.fromkeys(PASSAGE_FIELDS, passages), **dict.fromkeys(LESSON_FIELDS, lessons)}
-    return {**listing, VERDICT_FIELD: sentences}
+    return {name: {known: number for number, known in ids.items()} for name, ids in _ids(scope).items()}
 
 
 def _looked_up(value: Any, tables: Mapping[str, Mapping[Any, Any]]) -> Any:  # noqa: ANN401 - JSON
