@@ -3,8 +3,8 @@
 import asyncio
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeGuard
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from contend.llm.endpoint import NoAnswer, SlowAnswer
@@ -17,8 +17,11 @@ _OK = 200
 _BAD_KEY = {401, 403}
 _NO_SUCH_PATH = {404, 405}
 _NOT_READY = {502, 503, 504}
-_SIZE_NAMES = ("max_model_len", "context_length", "context_window", "max_context_length", "max_input_tokens", "n_ctx")
-"""A model's size in a list of models: as vLLM, OpenRouter, Groq, Mistral and Anthropic name it, and llama.cpp."""
+_SIZE_NAMES = frozenset(
+    {"max_model_len", "context_length", "context_window", "max_context_length", "max_input_tokens"}
+    | {"n_ctx", "n_ctx_train", "loaded_context_length"}
+)
+"""A model's size as vLLM, OpenRouter, Groq, Mistral and Anthropic name it, and llama.cpp and LM Studio."""
 _LEAST_SIZE = 256
 
 
@@ -46,7 +49,7 @@ async def listed_models(
         raise Unlisted(f"refused the key (status {status})")
     if status != _OK:
         raise Unlisted(f"answered with status {status} to GET /models")
-    models = _entries(_parsed(body), "data")
+    models = _entries(_parsed(body))
     if models is None:
         raise NoAnswer("is no OpenAI-compatible server: GET /models gave no list of models")
     return models
@@ -94,20 +97,10 @@ def missing_models(wanted: Iterable[str], listed: Iterable[str]) -> list[str]:
     return [name for name in wanted if not {name.casefold(), name.casefold().partition(":")[0]} & known]
 
 
-async def server_facts(url: str, key: str | None, *, seconds: float = ANSWER_SECONDS) -> dict[str, Any]:
-    """What servers that list no sizes tell beside the API, by path; a path that gives no JSON in time is left out.
-
-    `props` is llama.cpp's, `api/v0/models` LM Studio's, `api/ps` Ollama's.
-    """
-    base = url.rstrip("/").removesuffix("/v1")
-    paths = ("props", "api/v0/models", "api/ps")
-    answers = await asyncio.gather(*(_fact(f"{base}/{path}", key, seconds) for path in paths))
-    return {path: answer for path, answer in zip(paths, answers, strict=True) if answer is not None}
-
-
-async def _fact(url: str, key: str | None, seconds: float) -> object:
+async def _fact(url: str, key: str | None) -> object:
+    """What a path beside the API gives; None where that is no JSON in time."""
     try:
-        status, body = await _answered("GET", url, key, seconds)
+        status, body = await _answered("GET", url, key, ANSWER_SECONDS)
     except NoAnswer:
         return None
     return _parsed(body) if status == _OK else None
@@ -158,45 +151,33 @@ def _parsed(body: bytes) -> object:
         return None
 
 
-def _entries(answer: object, key: str) -> list[Mapping[str, Any]] | None:
-    """The models of an answer: under `key`, or the whole answer where a provider gives a bare list."""
-    entries = answer.get(key) if isinstance(answer, dict) else answer
-    if isinstance(answer, dict) and key in answer and entries is None:
+def _entries(answer: object) -> list[Mapping[str, Any]] | None:
+    """The models of an answer, which some providers give as a bare list; None where it is none."""
+    entries = answer.get("data", ()) if isinstance(answer, dict) else answer
+    if isinstance(answer, dict) and entries is None:
         return []  # so do servers without a model
-    named: Sequence[Any] = entries if isinstance(entries, list) else []
-    models: list[Mapping[str, Any]] = [
-        entry for entry in named if isinstance(entry, dict) and isinstance(entry.get("id"), str)
-    ]
-    usable = isinstance(entries, list) and len(models) == len(named)
-    return models if usable else None
+    is_list = isinstance(entries, list) and all(
+        isinstance(entry, dict) and isinstance(entry.get("id"), str) for entry in entries
+    )
+    return entries if is_list else None  # type: ignore[return-value]  # as was just looked at
 
 
 @dataclass(frozen=True)
 class EndpointSizes:
-    """What an endpoint told of its models when it was asked: `models` as listed, `facts` by path as told beside."""
+    """What an endpoint told: of its `models` as listed, of models `beside` the API, of its one `server`."""
 
     models: Sequence[Mapping[str, Any]] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    beside: Sequence[Mapping[str, Any]] = ()
+    server: object = None
 
     def of(self, name: str) -> int | None:
         """The tokens that a model can read, as far as the endpoint told.
 
         Of several sizes the smallest holds: a server that reads 8,192 tokens of a model trained on 131,072 tells both.
         """
-        return min((*_sizes(self._listed(name)), *self._told_beside(name)), default=None)
-
-    def _listed(self, name: str) -> Mapping[str, Any]:
         # A server with one model answers by whatever name it is asked.
-        return self.models[0] if len(self.models) == 1 else _entry(name, self.models)
-
-    def _told_beside(self, name: str) -> Iterator[int]:
-        """llama.cpp's context of one slot; LM Studio's and Ollama's of a model, first as it is loaded."""
-        props = self.facts.get("props")
-        slot = _under(_under(props, "default_generation_settings"), "n_ctx") if len(self.models) == 1 else None
-        studio = _entry(name, _models_of(self.facts.get("api/v0/models"), "data"))
-        ollama = _entry(name, _models_of(self.facts.get("api/ps"), "models"))
-        sizes = (slot, studio.get("loaded_context_length"), studio.get("max_context_length"))
-        yield from (size for size in (*sizes, ollama.get("context_length")) if _is_size(size))
+        served = [*self.models, self.server] if len(self.models) == 1 else _named(name, self.models)
+        return min((size for each in (*served, *_named(name, self.beside)) for size in _sizes(each)), default=None)
 
 
 async def read_sizes(url: str, key: str | None) -> EndpointSizes:
@@ -209,33 +190,30 @@ async def read_sizes(url: str, key: str | None) -> EndpointSizes:
         return EndpointSizes()
     if models and all("meta" not in model and any(_sizes(model)) for model in models):
         return EndpointSizes(models)
-    return EndpointSizes(models, await server_facts(url, key))
+    base = url.rstrip("/").removesuffix("/v1")
+    # llama.cpp's, LM Studio's and Ollama's.
+    paths = ("props", "api/v0/models", "api/ps")
+    server, studio, ollama = await asyncio.gather(*(_fact(f"{base}/{path}", key) for path in paths))
+    return EndpointSizes(models, [*_models_of(studio, "data"), *_models_of(ollama, "models")], server)
 
 
-def _entry(name: str, models: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+def _named(name: str, models: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The model in a list of models. Ollama lists as `llama3:latest` what is asked for as `llama3`."""
     names = {name, f"{name}:latest"}
-    return next((model for model in models if names & {model.get("id"), model.get("model")}), {})
+    return [model for model in models if names & {model.get("id"), model.get("model")}]
 
 
-def _sizes(model: Mapping[str, Any]) -> Iterator[int]:
-    """`n_ctx_train` is what the model was trained on, `n_ctx` what llama.cpp was started with."""
-    sizes = [model.get(key) for key in _SIZE_NAMES]
-    sizes += [_under(model.get("meta"), "n_ctx"), _under(model.get("meta"), "n_ctx_train")]
-    yield from (size for size in sizes if _is_size(size))
+def _sizes(told: object) -> Iterator[int]:
+    """Each size that is told of a model, at any depth."""
+    for key, value in told.items() if isinstance(told, dict) else ():
+        if key in _SIZE_NAMES and isinstance(value, int) and value >= _LEAST_SIZE:
+            yield value
+        yield from _sizes(value)
 
 
 def _models_of(answer: object, key: str) -> list[Mapping[str, Any]]:
-    entries = _under(answer, key)
+    entries = answer.get(key) if isinstance(answer, dict) else None
     return [model for model in entries if isinstance(model, dict)] if isinstance(entries, list) else []
-
-
-def _under(answer: object, key: str) -> object:
-    return answer.get(key) if isinstance(answer, dict) else None
-
-
-def _is_size(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= _LEAST_SIZE
 
 
 def parted_login(url: str) -> tuple[str, Login | None]:
