@@ -1,30 +1,36 @@
-"""LangGraph's Redis saver as contend uses it: plain values, one client, errors in one line."""
+"""LangGraph's Redis saver as contend uses it: plain values, one client, errors in one line.
+
+What it lacks or does in part is here: runs rolled back, threads copied, history shortened.
+"""
 
 import asyncio
+import json
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
     ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
     get_checkpoint_id,
 )
+from langgraph.checkpoint.redis.aio import AsyncRedisSaver
 from langgraph.checkpoint.redis.jsonplus_redis import JsonPlusRedisSerializer
-from langgraph.checkpoint.redis.util import to_storage_safe_id
+from langgraph.checkpoint.redis.key_registry import CheckpointKeyRegistry
+from langgraph.checkpoint.redis.util import to_storage_safe_id, to_storage_safe_str
 from redis.asyncio import Redis
 from redisvl.exceptions import RedisSearchError
-from redisvl.query import CountQuery
-from redisvl.query.filter import Tag
+from redisvl.query import CountQuery, FilterQuery
+from redisvl.query.filter import FilterExpression, Tag
 
 from contend.errors import CheckpointError
 from contend.settings import Settings
 from contend.stores.checkpoints import PlainSerializer, ReportsRollbacks, run_of
-from contend.stores.redis_history import RedisHistory
 from contend.stores.redis_server import check_redis, is_away, open_redis, redis_errors
 
 CONNECTIONS = 32
@@ -33,6 +39,11 @@ OPERATION_SECONDS = 30.0
 
 A server that is silent is known by its connections' own, shorter limits: a busy process needs time for itself.
 """
+
+_ROOT = to_storage_safe_str("")
+_PAGE = 500
+_RUN_SECONDS = 7 * 24 * 3600
+"""How long it is known which writes a run made; runs are rolled back while they go."""
 
 AWAY_SECONDS = 3.0
 """How long a server that did not answer is not asked again: a failing run ends without waiting once per graph."""
@@ -61,7 +72,15 @@ def _may_revive(name: object) -> bool:
     return tuple(name) == _SET or any(tuple(name[: len(known)]) == known for known in _REVIVED)
 
 
-class RedisSaver(ReportsRollbacks, RedisHistory):
+class _Place(NamedTuple):
+    """A checkpoint, as the saver's keys name it."""
+
+    thread: str
+    namespace: str
+    checkpoint: str
+
+
+class RedisSaver(ReportsRollbacks, AsyncRedisSaver):
     """Each operation is bounded in time and fails with a CheckpointError."""
 
     def __init__(self, client: Redis, settings: Settings) -> None:
@@ -137,7 +156,7 @@ class RedisSaver(ReportsRollbacks, RedisHistory):
             async with asyncio.timeout(OPERATION_SECONDS):
                 await super().aput_writes(config, writes, task_id, task_path)
                 if run and writes:
-                    await self.note_writes(config, [channel for channel, _ in writes], task_id, run)
+                    await self._note_writes(config, [channel for channel, _ in writes], task_id, run)
 
     async def adelete_thread(self, thread_id: str) -> None:
         with self._told(None):
@@ -148,14 +167,25 @@ class RedisSaver(ReportsRollbacks, RedisHistory):
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete what runs of the Agent Server saved, and whatever they may still save."""
         self._rolled_back.update(map(str, run_ids))
+        places: list[_Place] = []
         with self._told(None):
-            threads = await self.delete_runs([str(run) for run in run_ids])
+            for run in map(str, run_ids):
+                # A run that answers a question leaves its answer with a checkpoint of the run that asked.
+                made = await self._redis.hgetall(_writes_of(run))
+                for write, registry in made.items():
+                    await self._redis.zrem(registry, write)
+                await self._redis.unlink(_writes_of(run), *made)
+                places += await self._places(Tag("run_id") == to_storage_safe_id(run))
+            await self._remove(places)
         if self.on_rollback is not None:
-            self.on_rollback(threads)
+            self.on_rollback({place.thread for place in places})
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         with self._told(None):
-            await self.copy(source_thread_id, target_thread_id)
+            target = to_storage_safe_id(target_thread_id)
+            for place in await self._places_of(source_thread_id):
+                await self._copy(place, place._replace(thread=target))
+            await self._point(target)
 
     async def aprune(  # type: ignore[override]  # without the library's own further options
         self, thread_ids: Sequence[str], *, strategy: str = "keep_latest"
@@ -163,12 +193,82 @@ class RedisSaver(ReportsRollbacks, RedisHistory):
         """Keep the latest checkpoint of each namespace, or with any other strategy none."""
         with self._told(None):
             for thread in thread_ids:
-                await (self.keep_latest(thread) if strategy == "keep_latest" else self.adelete_thread(thread))
+                if strategy == "keep_latest":
+                    places = await self._places_of(thread)
+                    await self._remove(set(places) - set(_latest(places)))
+                else:
+                    await self.adelete_thread(thread)
 
     async def akeep_latest_run(self, thread_id: str) -> None:
-        """Delete what runs before a thread's latest one left."""
+        """Delete what runs before a thread's latest one left: ids of checkpoints grow with time."""
         with self._told(None):
-            await self.keep_latest_run(thread_id)
+            thread = Tag("thread_id") == to_storage_safe_id(thread_id)
+            inputs = await self._places(thread & (Tag("checkpoint_ns") == _ROOT) & (Tag("source") == "input"))
+            began = max((place.checkpoint for place in inputs), default="")
+            await self._remove(place for place in await self._places(thread) if place.checkpoint < began)
+
+    async def _note_writes(self, config: RunnableConfig, channels: Iterable[str], task_id: str, run: str) -> None:
+        """Remember which writes a run of the Agent Server made: none of the saver's records tells."""
+        at = config["configurable"]
+        place = _Place(str(at["thread_id"]), str(at.get("checkpoint_ns", "")), str(at["checkpoint_id"]))
+        numbers = [WRITES_IDX_MAP.get(channel, number) for number, channel in enumerate(channels)]
+        made: dict[Any, Any] = {
+            self._make_redis_checkpoint_writes_key(*place, task_id, number): _registry(place) for number in numbers
+        }
+        async with self._redis.pipeline(transaction=False) as pipeline:
+            pipeline.hset(_writes_of(run), mapping=made)
+            pipeline.expire(_writes_of(run), _RUN_SECONDS)
+            await pipeline.execute()
+
+    async def _places_of(self, thread_id: str) -> list[_Place]:
+        return await self._places(Tag("thread_id") == to_storage_safe_id(thread_id))
+
+    async def _places(self, chosen: FilterExpression) -> list[_Place]:
+        fields = ["thread_id", "checkpoint_ns", "checkpoint_id"]
+        query = FilterQuery(filter_expression=chosen, return_fields=fields)
+        pages = self.checkpoints_index.paginate(query, page_size=_PAGE)
+        return [_Place(*(row[field] for field in fields)) async for page in pages for row in page]
+
+    async def _remove(self, places: Iterable[_Place]) -> None:
+        touched: dict[str, set[str]] = {}
+        for place in places:
+            touched.setdefault(place.thread, set()).add(place.namespace)
+            writes = await self._redis.zrange(_registry(place), 0, -1)
+            await self._redis.unlink(self._make_redis_checkpoint_key(*place), _registry(place), *writes)
+        for thread, namespaces in touched.items():
+            await self._redis.unlink(*(self._make_redis_checkpoint_latest_key(thread, each) for each in namespaces))
+            await self._point(thread)
+
+    async def _point(self, thread: str) -> None:
+        """A key of each namespace names its latest checkpoint."""
+        for latest in _latest(await self._places_of(thread)):
+            pointer = self._make_redis_checkpoint_latest_key(latest.thread, latest.namespace)
+            await self._redis.set(pointer, self._make_redis_checkpoint_key(*latest))
+            await self._apply_ttl_to_keys(pointer)
+
+    async def _copy(self, place: _Place, to: _Place) -> None:
+        document = await self._get(self._make_redis_checkpoint_key(*place))
+        metadata = json.loads(document["metadata"])
+        if "thread_id" in metadata:
+            metadata["thread_id"] = to.thread
+        metadata.pop("run_id", None)
+        own = {"thread_id": to.thread, "run_id": "", "metadata": json.dumps(metadata)}
+        await self._put(self._make_redis_checkpoint_key(*to), {**document, **own})
+        writes: Any = await self._redis.zrange(_registry(place), 0, -1, withscores=True)
+        for write, score in writes:
+            made = await self._get(write)
+            key = self._make_redis_checkpoint_writes_key(*to, made["task_id"], made["idx"])
+            await self._put(key, {**made, "thread_id": to.thread})
+            await self._redis.zadd(_registry(to), {key: score})
+            await self._apply_ttl_to_keys(_registry(to))
+
+    async def _get(self, key: str) -> dict[str, Any]:
+        document = await self._redis.json().get(key)
+        return cast("dict[str, Any]", document)
+
+    async def _put(self, key: str, document: dict[str, Any]) -> None:
+        await self._redis.json().set(key, "$", document)
+        await self._apply_ttl_to_keys(key)
 
     async def _entries(self, thread_id: str) -> int:
         """How many checkpoints and writes there are of a thread."""
@@ -190,6 +290,20 @@ class RedisSaver(ReportsRollbacks, RedisHistory):
             if is_away(error):
                 self._away, self._away_until = str(error).removesuffix(then), time.monotonic() + AWAY_SECONDS
             raise
+
+
+def _latest(places: Iterable[_Place]) -> list[_Place]:
+    """The latest of each thread and namespace."""
+    return list({place[:2]: place for place in sorted(places)}.values())
+
+
+def _registry(place: _Place) -> str:
+    """The key of the set that names a checkpoint's writes."""
+    return CheckpointKeyRegistry.make_write_keys_zset_key(*place)
+
+
+def _writes_of(run: str) -> str:
+    return f"contend:writes_of_run:{run}"
 
 
 @asynccontextmanager

@@ -82,31 +82,6 @@ class ThreadedSqliteSaver(ReportsRollbacks, SqliteSaver):
             with suppress(sqlite3.OperationalError):  # it has the column
                 self.conn.execute("ALTER TABLE writes ADD COLUMN run_id TEXT")
 
-    def put(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        if run_of(config, metadata) in self._rolled_back:
-            return config  # the Agent Server deletes a run before it stops it
-        return super().put(config, checkpoint, metadata, new_versions)
-
-    def put_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        run = run_of(config)
-        if run in self._rolled_back:
-            return
-        super().put_writes(config, writes, task_id, task_path)
-        if run:
-            at = config["configurable"]
-            place = (str(at["thread_id"]), str(at["checkpoint_ns"]), str(at["checkpoint_id"]), task_id)
-            numbers = [WRITES_IDX_MAP.get(channel, number) for number, (channel, _) in enumerate(writes)]
-            with self.cursor() as cursor:
-                cursor.executemany(_TAG, [(run, *place, number) for number in numbers])
-
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         return await self._there(self.get_tuple, config)
 
@@ -129,54 +104,59 @@ class ThreadedSqliteSaver(ReportsRollbacks, SqliteSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
+        if run_of(config, metadata) in self._rolled_back:
+            return config  # the Agent Server deletes a run before it stops it
         return await self._there(self.put, config, checkpoint, metadata, new_versions)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        await self._there(self.put_writes, config, writes, task_id, task_path)
+        run = run_of(config)
+        if run not in self._rolled_back:
+            await self._there(self._put_writes_of, run, config, writes, task_id, task_path)
+
+    def _put_writes_of(
+        self, run: str, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+    ) -> None:
+        """Save writes, and which run of the Agent Server made them."""
+        self.put_writes(config, writes, task_id, task_path)
+        at = config["configurable"]
+        place = (str(at["thread_id"]), str(at["checkpoint_ns"]), str(at["checkpoint_id"]), task_id)
+        numbers = [WRITES_IDX_MAP.get(channel, number) for number, (channel, _) in enumerate(writes)] if run else []
+        with self.cursor() as cursor:
+            cursor.executemany(_TAG, [(run, *place, number) for number in numbers])
 
     async def adelete_thread(self, thread_id: str) -> None:
         await self._there(self.delete_thread, thread_id)
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        threads = await self._there(self._roll_back, run_ids)
+        """Delete what runs of the Agent Server saved, and whatever they may still save."""
+        self._rolled_back.update(map(str, run_ids))
+        threads = await self._there(self._roll_back, [{"run": str(run)} for run in run_ids])
         if self.on_rollback is not None:
             self.on_rollback(threads)
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        await self._there(self.copy_thread, source_thread_id, target_thread_id)
+        await self._there(self._change, _COPY, [{"source": source_thread_id, "target": target_thread_id}])
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        await self._there(partial(self.prune, strategy=strategy), thread_ids)
+        """Keep the latest checkpoint of each namespace, or with any other strategy none."""
+        if strategy == "keep_latest":
+            await self._there(self._change, _KEEP_LATEST, [{"thread": thread} for thread in thread_ids])
+            return
+        for thread in thread_ids:
+            await self.adelete_thread(thread)
 
     async def akeep_latest_run(self, thread_id: str) -> None:
         """Delete what runs before a thread's latest one left."""
         await self._there(self._change, _KEEP_LATEST_RUN, [{"thread": thread_id}])
 
-    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Delete what runs of the Agent Server saved, and whatever they may still save."""
-        self._roll_back(run_ids)
-
-    def _roll_back(self, run_ids: Sequence[str]) -> set[str]:
+    def _roll_back(self, runs: Sequence[dict[str, str]]) -> set[str]:
         """The threads that they were on."""
-        runs = [{"run": str(run)} for run in run_ids]
-        self._rolled_back.update(map(str, run_ids))
         with self.cursor() as cursor:
             threads = {row[0] for run in runs for row in cursor.execute(_OF_RUN, run)}
         self._change(_ROLL_BACK, runs)
         return threads
-
-    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        self._change(_COPY, [{"source": source_thread_id, "target": target_thread_id}])
-
-    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Keep the latest checkpoint of each namespace, or with any other strategy none."""
-        if strategy == "keep_latest":
-            self._change(_KEEP_LATEST, [{"thread": thread} for thread in thread_ids])
-            return
-        for thread in thread_ids:
-            self.delete_thread(thread)
 
     def _change(self, statements: Sequence[str], values: Sequence[dict[str, str]]) -> None:
         """All of it, or nothing."""
