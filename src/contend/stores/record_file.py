@@ -1,7 +1,6 @@
 """The record's DuckDB file: opened when needed, waited for while another process has it, let go again."""
 
 import os
-import random
 import re
 import time
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import duckdb
+from tenacity import Retrying, retry_if_exception, stop_before_delay, wait_random_exponential
 
 from contend.errors import StoreError, StoreLocked
 from contend.stores.record_schema import SCHEMA
@@ -122,24 +122,28 @@ class RecordFile:
             self.let_go()
 
     def _opened(self) -> duckdb.DuckDBPyConnection:
-        deadline = time.monotonic() + self._lock_seconds
-        wait = _FIRST_WAIT_SECONDS
         self._shared = False
-        while True:
-            try:
-                return self._attached()
-            except duckdb.Error as error:
-                if not _LOCKED.search(str(error)):
-                    self._stop()
-                    raise self.failure("cannot be opened; free disk, mend its rights or move it away", error) from error
-                self._shared = True
-                if time.monotonic() + wait > deadline:
-                    raise self._locked(error) from error
-            except OSError as error:
-                raise self.failure("cannot be made; mend the folder's rights", error) from error
+        waiting = Retrying(
+            retry=retry_if_exception(self._is_held),
+            stop=stop_before_delay(self._lock_seconds),
             # Jitter, so that processes that wait together do not try together.
-            time.sleep(wait * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
-            wait = min(2 * wait, _LONGEST_WAIT_SECONDS)
+            wait=wait_random_exponential(_FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS),
+            reraise=True,
+        )
+        try:
+            return waiting(self._attached)
+        except duckdb.Error as error:
+            if self._is_held(error):
+                raise self._locked(error) from error
+            self._stop()
+            raise self.failure("cannot be opened; free disk, mend its rights or move it away", error) from error
+        except OSError as error:
+            raise self.failure("cannot be made; mend the folder's rights", error) from error
+
+    def _is_held(self, error: BaseException) -> bool:
+        held = isinstance(error, duckdb.Error) and _LOCKED.search(str(error)) is not None
+        self._shared |= held
+        return held
 
     def _attached(self) -> duckdb.DuckDBPyConnection:
         if self._engine is None:

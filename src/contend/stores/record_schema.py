@@ -77,20 +77,14 @@ class Upsert(NamedTuple):
         """A row's natural key, from its parameters."""
         return tuple(values[self.columns.index(column)] for column in self.key)
 
-    def known(self, rows: int) -> str:
-        """Reads which of so many keys there are."""
-        names, marks = ", ".join(self.key), f"({', '.join('?' for _ in self.key)})"
-        return f"SELECT {names} FROM {self.table} WHERE ({names}) IN ({', '.join([marks] * rows)})"  # noqa: S608 - names from this file
-
-    def insert(self, rows: int) -> str:
-        """Writes so many rows, whose keys differ and are new."""
-        marks = f"({', '.join('?' for _ in self.columns)})"
-        return f"INSERT INTO {self.table} ({', '.join(self.columns)}) VALUES {', '.join([marks] * rows)}"  # noqa: S608 - names from this file
-
     def upsert(self, rows: int) -> str:
         """Writes so many rows, whose keys differ."""
+        marks = ", ".join([f"({', '.join('?' for _ in self.columns)})"] * rows)
         updates = ", ".join(f"{name} = {self._later(name)}" for name in self.columns if name not in self.key)
-        return f"{self.insert(rows)} ON CONFLICT ({', '.join(self.key)}) DO UPDATE SET {updates}"
+        return (
+            f"INSERT INTO {self.table} ({', '.join(self.columns)}) VALUES {marks} "  # noqa: S608 - names from this file
+            f"ON CONFLICT ({', '.join(self.key)}) DO UPDATE SET {updates}"
+        )
 
     def _later(self, column: str) -> str:
         """What a column holds once its row is written again."""
@@ -150,17 +144,9 @@ class Rows:
     rows: list[list[Any]]
 
     def __call__(self, connection: "DuckDBPyConnection") -> None:
-        """One statement for all new rows and one for the others: planning it costs more than a row.
-
-        Rows are nearly always new, and an insert that may meet a row takes five times as long.
-        """
+        """One statement for many rows: planning it costs more than a row."""
         for batch in self._batches():
-            keys = [value for key in batch for value in key]
-            known = set(connection.execute(self.table.known(len(batch)), keys).fetchall())
-            if new := [row for key, row in batch.items() if key not in known]:
-                connection.execute(self.table.insert(len(new)), _flat(new))
-            if again := [row for key, row in batch.items() if key in known]:
-                connection.execute(self.table.upsert(len(again)), _flat(again))
+            connection.execute(self.table.upsert(len(batch)), [value for row in batch.values() for value in row])
 
     def _batches(self) -> Iterator[dict[tuple[Any, ...], list[Any]]]:
         """The rows in turn by key, none twice in a batch: one statement cannot change a row twice."""
@@ -172,10 +158,6 @@ class Rows:
                 batch = {}
             batch[key] = row
         yield batch
-
-
-def _flat(rows: Iterable[list[Any]]) -> list[Any]:
-    return [value for row in rows for value in row]
 
 
 def together(writes: Iterable[Rows]) -> list[Rows]:
