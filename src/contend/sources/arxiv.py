@@ -1,6 +1,5 @@
 """Papers from arXiv: its abstracts, by its public search."""
 
-import logging
 import re
 from collections.abc import Callable
 from functools import partial
@@ -8,28 +7,26 @@ from typing import TYPE_CHECKING, TypeVar
 
 from contend.models.research import Found
 from contend.sources.address import checked_address, why_unreachable
-from contend.sources.source import as_found
-from contend.sources.throttle import Queue, SharedAnswers
+from contend.sources.source import AskedSource, as_found
+from contend.sources.throttle import Queue
 from contend.text import clean
 
 if TYPE_CHECKING:
     import arxiv
 
 ARXIV_URL = "https://export.arxiv.org"
-_MOST_RESULTS = 200
 _PAPER = re.compile(
     r"https?://(?:www\.|export\.)?arxiv\.org/(?:abs|pdf)/((?:[a-z.-]+/)?\d[\w.]*?)(?:\.pdf)?/?(?:[?#].*)?\Z"
 )
 T = TypeVar("T")
-_logger = logging.getLogger(__name__)
 _queues: dict[str, Queue] = {}
 
 
-class ArxivSource:
+class ArxivSource(AskedSource):
     """arXiv, asked as it asks to be: one call at a time, 3 seconds apart, for the whole process.
 
-    `deadline_seconds` holds for a search and its repeats, from the moment it is its turn. Whoever searches for the
-    same within a quarter of an hour gets the same answer. `left_out` counts results without an abstract or address.
+    `deadline_seconds` holds for a search and its repeats, from the moment it is its turn. A paper's text is its whole
+    abstract, and its relevance falls by rank.
     """
 
     name = "arxiv"
@@ -38,28 +35,18 @@ class ArxivSource:
     def __init__(
         self, base_url: str | None = None, *, deadline_seconds: float = 30.0, interval_seconds: float = 3.0
     ) -> None:
+        super().__init__()
         self._base_url = checked_address(base_url or ARXIV_URL, "CONTEND_ARXIV_BASE_URL")
         self._deadline = deadline_seconds
         self._interval = interval_seconds
         self._queue = _queues.setdefault(self._base_url, Queue("arxiv"))
-        self._answers: SharedAnswers[list[Found]] = SharedAnswers()
-        self.left_out = 0
 
     async def check(self) -> str | None:
         """None if a connection to arXiv opens, else why not; within 3 seconds."""
         return await why_unreachable(self._base_url)
 
-    async def search(self, query: str, *, limit: int) -> list[Found]:
-        """At most `limit` papers, most relevant first; the text is the whole abstract, relevance falls by rank.
-
-        Raises:
-            SourceError: arXiv refused, failed or gave no whole answer in time.
-        """
-        terms = as_search_query(query)
-        if not terms or limit < 1:
-            return []
-        most = min(limit, _MOST_RESULTS)
-        return [*await self._answers.get((terms, most), partial(self._ask, terms, most))]
+    def _terms(self, query: str) -> str:
+        return as_search_query(query)
 
     async def in_turn(self, attempt: Callable[[], T]) -> T:
         """What another call to arXiv gives, made on a thread when it is its turn; its errors pass through."""
@@ -76,12 +63,7 @@ class ArxivSource:
         papers = await self._queue.call(
             partial(self._papers, terms, limit), interval_seconds=self._interval, deadline_seconds=self._deadline
         )
-        results = [_as_found(paper, 1 - place / limit) for place, paper in enumerate(papers)]
-        usable = [each for each in results if each is not None]
-        self.left_out += len(results) - len(usable)
-        if len(results) > len(usable):
-            _logger.info("arXiv: %d of %d results had no abstract or address", len(results) - len(usable), len(results))
-        return usable
+        return self._usable([_as_found(paper, 1 - place / limit) for place, paper in enumerate(papers)])
 
     def _papers(self, terms: str, limit: int, seconds: float) -> "list[arxiv.Result]":
         from contend.sources.arxiv_client import wire_to  # noqa: PLC0415 - heavy; here it is loaded off the event loop

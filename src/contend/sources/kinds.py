@@ -1,7 +1,6 @@
 """The sources that config/sources.toml names: each by its kind, or by a function of the user's own."""
 
 import asyncio
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,15 +12,13 @@ from contend.settings import Settings, SourceConfig
 from contend.sources.arxiv import ArxivSource
 from contend.sources.local.documents import LocalDocuments
 from contend.sources.mcp import McpTool
-from contend.sources.source import Source, as_day, as_found, as_score
+from contend.sources.source import AskedSource, Source, as_day, as_found, as_score
 from contend.sources.tavily import TavilySource
-from contend.sources.throttle import Queue, SharedAnswers, TransientError
-from contend.text import clean, shorten
-
-_logger = logging.getLogger(__name__)
+from contend.sources.throttle import Queue, TransientError
+from contend.text import shorten
 
 
-class FunctionSource:
+class FunctionSource(AskedSource):
     """Asks `function(query, limit)`, plain or async, for a list of `{"title", "text", "url", "published_date", …}`.
 
     One call at a time, `interval_seconds` apart; `deadline_seconds` holds for a search and its repeats. A function that
@@ -38,28 +35,17 @@ class FunctionSource:
         deadline_seconds: float = 30.0,
         summarizes: bool = False,
     ) -> None:
+        super().__init__()
         self.name = name
         self.summarizes = summarizes
         self._function = function
         self._interval = interval_seconds
         self._deadline = deadline_seconds
         self._queue = Queue(name)
-        self._answers: SharedAnswers[list[Found]] = SharedAnswers()
 
     async def check(self) -> str | None:
         """None: the function was found, and only a search tells more."""
         return None
-
-    async def search(self, query: str, *, limit: int) -> list[Found]:
-        """At most `limit` results, in the function's order.
-
-        Raises:
-            SourceError: it raised, was not done in time, or gave no list.
-        """
-        plain_query = clean(query, single_line=True).strip()
-        if not plain_query or limit < 1:
-            return []
-        return [*await self._answers.get((plain_query, limit), partial(self._ask, plain_query, limit))]
 
     async def _ask(self, query: str, limit: int) -> list[Found]:
         items = await self._queue.call(
@@ -68,11 +54,7 @@ class FunctionSource:
         if not isinstance(items, list):
             shown = shorten(repr(items), 80)
             raise SourceError(f"the function of source {self.name} gave {shown}: return a list of results")
-        usable = [each for item in items if isinstance(item, Mapping) and (each := self._as_found(item))]
-        if len(items) > len(usable):
-            lost = len(items) - len(usable)
-            _logger.info("%s: %d of %d results had no text or address", self.name, lost, len(items))
-        return usable[:limit]
+        return self._usable([self._as_found(item) if isinstance(item, Mapping) else None for item in items])[:limit]
 
     def _call(self, query: str, limit: int, seconds: float) -> object:
         who = f"the function of source {self.name}"

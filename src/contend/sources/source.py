@@ -1,15 +1,21 @@
 """What every source is to the researcher, and how its answers become results."""
 
+import logging
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Protocol
 
 from pydantic import ValidationError
 
 from contend.models.research import Found, SearchResult
+from contend.sources.throttle import SharedAnswers
 from contend.text import clean, shorten
+
+_logger = logging.getLogger(__name__)
 
 
 class Source(Protocol):
@@ -33,6 +39,45 @@ class Source(Protocol):
             SourceError: the source refused or failed.
         """
         ...
+
+
+class AskedSource(ABC):
+    """A source that others run. Whoever searches for the same within a quarter of an hour gets the same answer.
+
+    `left_out` counts results without text or a usable address.
+    """
+
+    name: str
+    most_results = 200
+
+    def __init__(self) -> None:
+        self.left_out = 0
+        self._answers: SharedAnswers[list[Found]] = SharedAnswers()
+
+    async def search(self, query: str, *, limit: int) -> list[Found]:
+        """At most `limit` results, and no more than the source gives, best first.
+
+        Raises:
+            SourceError: it refused, failed or gave no whole answer in time.
+        """
+        terms, most = self._terms(query), min(limit, self.most_results)
+        if not terms or most < 1:
+            return []
+        return [*await self._answers.get((terms, most), partial(self._ask, terms, most))]
+
+    def _terms(self, query: str) -> str:
+        """What is asked for; "" where that is nothing."""
+        return clean(query, single_line=True).strip()
+
+    @abstractmethod
+    async def _ask(self, terms: str, limit: int) -> list[Found]: ...
+
+    def _usable(self, results: Sequence[Found | None]) -> list[Found]:
+        usable = [each for each in results if each is not None]
+        if lost := len(results) - len(usable):
+            self.left_out += lost
+            _logger.info("%s: %d of %d results had no text or address", self.name, lost, len(results))
+        return usable
 
 
 _TITLE_CHARACTERS = 500

@@ -1,10 +1,8 @@
 """Pages from the web, by Tavily's search."""
 
 import asyncio
-import logging
 import time
 from collections.abc import Mapping
-from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +12,8 @@ from contend.errors import SourceError
 from contend.models.research import Found
 from contend.retry_after import retry_after
 from contend.sources.address import certificates, checked_address, host_of, why_unreachable
-from contend.sources.source import as_day, as_found, as_score
-from contend.sources.throttle import SharedAnswers, TransientError, retry_rules
+from contend.sources.source import AskedSource, as_day, as_found, as_score
+from contend.sources.throttle import TransientError, retry_rules
 from contend.text import clean, shorten
 
 if TYPE_CHECKING:
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 
 TAVILY_URL = "https://api.tavily.com"
 _QUERY_CHARACTERS = 400
-_MOST_RESULTS = 20
 _OK = 200
 _BAD_REQUEST = 400
 _BAD_KEY = 401
@@ -31,19 +28,18 @@ _FORBIDDEN = 403
 _PLAN_LIMITS = {432, 433}
 _PASSING = {408, 429}
 _SERVER_FAULT = 500
-_logger = logging.getLogger(__name__)
 
 
-class TavilySource:
+class TavilySource(AskedSource):
     """Web search by Tavily; off without a key, though the service has a mode without.
 
-    `deadline_seconds` holds for a search and its repeats, the first of them after `retry_wait_seconds`. Whoever
-    searches for the same within a quarter of an hour gets the same answer. `left_out` counts results without text or
-    a usable address.
+    `deadline_seconds` holds for a search and its repeats, the first of them after `retry_wait_seconds`. Of a query the
+    first 400 characters count.
     """
 
     name = "tavily"
     summarizes = True
+    most_results = 20
 
     def __init__(
         self,
@@ -53,30 +49,24 @@ class TavilySource:
         deadline_seconds: float = 30.0,
         retry_wait_seconds: float = 1.0,
     ) -> None:
+        super().__init__()
         self._key = (api_key or "").strip()
         self._base_url = checked_address(base_url or TAVILY_URL, "CONTEND_TAVILY_BASE_URL")
         self._deadline = deadline_seconds
         self._retry_wait = retry_wait_seconds
-        self._answers: SharedAnswers[list[Found]] = SharedAnswers()
-        self.left_out = 0
 
     async def check(self) -> str | None:
         """None if there is a key and a connection to Tavily opens, else why not; within 3 seconds."""
         return self._fault_of_key() or await why_unreachable(self._base_url)
 
     async def search(self, query: str, *, limit: int) -> list[Found]:
-        """At most `limit` pages (and 20), best first; of the query the first 400 characters count.
-
-        Raises:
-            SourceError: no usable key, or Tavily refused, failed or gave no whole answer in time.
-        """
+        """As any source; SourceError also without a usable key."""
         if fault := self._fault_of_key():
             raise SourceError(fault)
-        terms = shorten(clean(query, single_line=True), _QUERY_CHARACTERS)
-        if not terms or limit < 1:
-            return []
-        most = min(limit, _MOST_RESULTS)
-        return [*await self._answers.get((terms, most), partial(self._ask, terms, most))]
+        return await super().search(query, limit=limit)
+
+    def _terms(self, query: str) -> str:
+        return shorten(super()._terms(query), _QUERY_CHARACTERS)
 
     def _fault_of_key(self) -> str | None:
         if not self._key:
@@ -92,14 +82,7 @@ class TavilySource:
         async for attempt in AsyncRetrying(**rules):
             with attempt:
                 items = await _search(self._base_url, self._key, terms, limit=limit, seconds=ends_at - time.monotonic())
-        return self._usable(items[:limit])
-
-    def _usable(self, items: list[Any]) -> list[Found]:
-        usable = [result for item in items if isinstance(item, dict) and (result := _as_found(item))]
-        self.left_out += len(items) - len(usable)
-        if len(items) > len(usable):
-            _logger.info("Tavily: %d of %d results had no text or address", len(items) - len(usable), len(items))
-        return usable
+        return self._usable([_as_found(item) if isinstance(item, dict) else None for item in items[:limit]])
 
 
 def _load() -> None:
