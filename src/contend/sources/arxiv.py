@@ -66,10 +66,9 @@ class ArxivSource(AskedSource):
         return self._usable([_as_found(paper, 1 - place / limit) for place, paper in enumerate(papers)])
 
     def _papers(self, terms: str, limit: int, seconds: float) -> "list[arxiv.Result]":
-        from contend.sources.arxiv_client import wire_to  # noqa: PLC0415 - heavy; here it is loaded off the event loop
+        from contend.sources.arxiv_client import find_papers  # noqa: PLC0415 - heavy; loaded off the event loop
 
-        wire = wire_to(self._base_url)
-        return wire.papers(terms, limit=limit, seconds=seconds, interval_seconds=self._interval)
+        return find_papers(self._base_url, terms, limit=limit, seconds=seconds, interval_seconds=self._interval)
 
 
 _FIELD = re.compile(r"\b(?:ti|au|abs|co|jr|cat|rn|id|all):\S")

@@ -1,132 +1,94 @@
-"""The `arxiv` client on a connection with manners: every answer is a whole, readable feed, or a SourceError.
+"""The `arxiv` client on a connection that knows a deadline: every answer is a whole, readable feed, or a SourceError.
 
-Imported at the first search: `arxiv` and `requests` are slow to load.
+Imported at the first search: `arxiv` and `httpx` are slow to load.
 """
 
+import asyncio
 import html
 import re
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
-from functools import cache
-from io import BytesIO
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 import arxiv
-import requests
-import urllib3
-from requests.adapters import HTTPAdapter
+import httpx
 
 from contend.errors import SourceError
-from contend.retry_after import retry_after
-from contend.sources.address import host_of
-from contend.sources.throttle import TransientError
+from contend.sources.address import certificates, host_of
+from contend.sources.throttle import TransientError, passing_failures, refuse_if_busy
 from contend.text import clean, shorten
 
-_CONNECT_SECONDS = 10.0
 _LARGEST_FEED = 20_000_000
-_CHUNK = 65_536
 _OK = 200
 _BAD_REQUEST = 400
-_TOO_MANY_REQUESTS = 429
-_SERVER_FAULT = 500
 
 NO_DATE = datetime.min.replace(tzinfo=UTC)
 """Stands where an entry's date is missing or cannot be read."""
 
 
-class _Call(NamedTuple):
-    query: str
-    ends_at: float
+def find_papers(
+    base_url: str, query: str, *, limit: int, seconds: float, interval_seconds: float
+) -> list[arxiv.Result]:
+    """At most `limit` papers, most relevant first; unreadable dates are `NO_DATE`. Blocking.
 
+    A page that comes short is followed by another, `interval_seconds` later.
 
-class Wire:
-    """One client and its connections, for one thread at a time."""
-
-    def __init__(self, base_url: str) -> None:
-        self._host = host_of(base_url)
-        self._adapter = _FeedAdapter()
-        # Second attempts are the line's business.
-        self._client = arxiv.Client(num_retries=0)
-        self._client.query_url_format = f"{base_url}/api/query?{{}}"
-        for scheme in ("https://", "http://"):
-            self._client._session.mount(scheme, self._adapter)  # noqa: SLF001 - the client offers no other way to set a timeout
-
-    def papers(self, query: str, *, limit: int, seconds: float, interval_seconds: float) -> list[arxiv.Result]:
-        """At most `limit` papers, most relevant first; unreadable dates are `NO_DATE`.
-
-        A page that comes short is followed by another, `interval_seconds` later.
-
-        Raises:
-            SourceError: no whole feed came within `seconds`, or a refusal.
-        """
-        self._adapter.call = _Call(query, time.monotonic() + seconds)
-        self._client.page_size, self._client.delay_seconds = limit, interval_seconds
-        papers: list[arxiv.Result] = []
-        try:
-            papers.extend(self._client.results(arxiv.Search(query, max_results=limit)))
-        except arxiv.UnexpectedEmptyPageError:
-            pass  # fewer than arXiv announced, and worth as much
-        except requests.Timeout as error:
-            raise TransientError(f"no answer from {self._host} in time") from error
-        except requests.ConnectionError as error:
-            raise TransientError(f"no connection to {self._host} ({type(error).__name__})") from error
-        except (requests.RequestException, arxiv.ArxivError, ValueError) as error:
-            raise SourceError(f"{self._host} gave an unusable answer ({type(error).__name__})") from error
-        return papers
-
-
-@cache
-def wire_to(base_url: str) -> Wire:
-    """The one client of this process for an address."""
-    return Wire(base_url)
-
-
-class _FeedAdapter(HTTPAdapter):
-    """Hands out what the client can read: it knows no deadline and no page but a feed, and one bad date fails it."""
-
-    call = _Call("", 0.0)
-
-    def send(self, request: requests.PreparedRequest, **settings: Any) -> requests.Response:  # type: ignore[override]  # noqa: ANN401 - requests passes all by name
-        left = max(0.001, self.call.ends_at - time.monotonic())
-        settings |= {"stream": True, "timeout": (min(left, _CONNECT_SECONDS), left)}
-        response = super().send(request, **settings)
-        if response.is_redirect:
-            return response
-        body = _body(response, self.call.ends_at)
-        _refuse_failures(response, body, self.call.query)
-        response.raw = BytesIO(with_readable_dates(body))
-        return response
-
-
-def _body(response: requests.Response, ends_at: float) -> bytes:
-    """Read as it comes: the timeout of `requests` starts anew with each byte."""
-    body = bytearray()
+    Raises:
+        SourceError: no whole feed came within `seconds`, or a refusal.
+    """
+    # Second attempts are the queue's business.
+    client = arxiv.Client(page_size=limit, delay_seconds=interval_seconds, num_retries=0)
+    client.query_url_format = f"{base_url}/api/query?{{}}"
+    client._session = _Feeds(query, host_of(base_url), time.monotonic() + seconds)  # noqa: SLF001 - it offers no other way to set a timeout
+    papers: list[arxiv.Result] = []
     try:
-        while chunk := response.raw.read1(_CHUNK, decode_content=True):
-            body += chunk
-            if time.monotonic() > ends_at:
-                raise TransientError("arXiv sent its answer too slowly")
-            if len(body) > _LARGEST_FEED:
-                raise SourceError(f"arXiv sent more than {_LARGEST_FEED} bytes: search more narrowly")
-    except urllib3.exceptions.HTTPError as error:
-        raise TransientError("arXiv broke off in the middle of its answer") from error
-    finally:
-        response.raw.close()
-    return bytes(body)
+        with suppress(arxiv.UnexpectedEmptyPageError):  # fewer than arXiv announced, and worth as much
+            papers.extend(client.results(arxiv.Search(query, max_results=limit)))
+    except (arxiv.ArxivError, ValueError) as error:
+        raise SourceError(f"{host_of(base_url)} gave an unusable answer ({type(error).__name__})") from error
+    return papers
+
+
+class _Feeds:
+    """In place of the client's own connection: it would take any page for a feed, and lose all for one bad date."""
+
+    def __init__(self, query: str, host: str, ends_at: float) -> None:
+        self._query = query
+        self._host = host
+        self._ends_at = ends_at
+
+    def get(self, url: str, headers: dict[str, str]) -> SimpleNamespace:
+        feed = asyncio.run(self._feed(url, headers))
+        return SimpleNamespace(status_code=_OK, content=with_readable_dates(feed))
+
+    async def _feed(self, url: str, headers: dict[str, str]) -> bytes:
+        options: Any = {"verify": certificates(), "follow_redirects": True, "timeout": None}
+        with passing_failures(self._host):
+            async with (
+                asyncio.timeout(self._ends_at - time.monotonic()),
+                httpx.AsyncClient(**options) as http,
+                http.stream("GET", url, headers=headers) as response,
+            ):
+                body = bytearray()
+                async for chunk in response.aiter_bytes():
+                    body += chunk
+                    if len(body) > _LARGEST_FEED:
+                        raise SourceError(f"arXiv sent more than {_LARGEST_FEED} bytes: search more narrowly")
+        _refuse_failures(response, bytes(body), self._query)
+        return bytes(body)
 
 
 _ERROR_ENTRY = re.compile(rb"<id>\s*https?://(?:export\.)?arxiv\.org/api/errors")
 _SUMMARY = re.compile(rb"<summary[^<>]*>([^<]*)")
 
 
-def _refuse_failures(response: requests.Response, body: bytes, query: str) -> None:
+def _refuse_failures(response: httpx.Response, body: bytes, query: str) -> None:
     status = response.status_code
-    if status == _TOO_MANY_REQUESTS or status >= _SERVER_FAULT:
-        wait = retry_after(response.headers.get("Retry-After"))
-        asks = "" if wait is None else f", asks to wait {wait:.0f} s"
-        raise TransientError(f"arXiv is busy or down (HTTP {status}{asks}): try again later", after=wait)
+    refuse_if_busy("arXiv", response)
     if status == _BAD_REQUEST or _ERROR_ENTRY.search(body):
-        raise SourceError(f"arXiv refused the query {shorten(query, 100)!r}: {_said(body)}")
+        raise SourceError(f"arXiv refused the query {shorten(query, 100)!r}: {_reason(body)}")
     if status != _OK:
         raise SourceError(f"arXiv refused (HTTP {status}): see https://info.arxiv.org/help/api")
     if b"<feed" not in body[:2000]:
@@ -135,38 +97,28 @@ def _refuse_failures(response: requests.Response, body: bytes, query: str) -> No
         raise TransientError("arXiv broke off in the middle of its feed")
 
 
-def _said(body: bytes) -> str:
+def _reason(body: bytes) -> str:
     match = _SUMMARY.search(body)
     text = html.unescape(match[1].decode("utf-8", "replace")) if match else ""
     return shorten(clean(text, single_line=True), 200) or "no reason given"
 
 
-_BEGINS_ENTRY, _ENDS_ENTRY = re.compile(rb"<entry[\s>]"), b"</entry>"
+_ENTRY, _END = b"<entry", b"</entry>"
+_DATE = re.compile(rb"(<(?:updated|published)>)([^<]*)")
 _WRITTEN_NO_DATE = NO_DATE.isoformat().encode()
 
 
 def with_readable_dates(feed: bytes) -> bytes:
     """The feed with `NO_DATE` where an entry's date is missing or cannot be read, so that none is lost for it."""
-    *entries, rest = feed.split(_ENDS_ENTRY)
-    return b"".join([*map(_dated, entries), rest])
+    readable = _DATE.sub(lambda date: date[0] if _is_date(date[2]) else date[1] + _WRITTEN_NO_DATE, feed)
+    *entries, rest = readable.split(_END)
+    return b"".join([*(entry + _missing_dates(entry) + _END for entry in entries), rest])
 
 
-def _dated(before_end: bytes) -> bytes:
-    """What stands before an entry's end, and that end."""
-    begin = _BEGINS_ENTRY.search(before_end)
-    if begin is None:
-        return before_end + _ENDS_ENTRY
-    return before_end[: begin.start()] + _with_dates(before_end[begin.start() :]) + _ENDS_ENTRY
-
-
-def _with_dates(entry: bytes) -> bytes:
-    for name in (b"updated", b"published"):
-        date = re.search(rb"<%b>([^<]*)</%b>" % (name, name), entry)
-        if date is None:
-            entry += b"<%b>%b</%b>" % (name, _WRITTEN_NO_DATE, name)
-        elif not _is_date(date[1]):
-            entry = entry[: date.start(1)] + _WRITTEN_NO_DATE + entry[date.end(1) :]
-    return entry
+def _missing_dates(before_end: bytes) -> bytes:
+    _, begin, entry = before_end.rpartition(_ENTRY)
+    missing = (name for name in (b"updated", b"published") if begin and b"<%b>" % name not in entry)
+    return b"".join(b"<%b>%b</%b>" % (name, _WRITTEN_NO_DATE, name) for name in missing)
 
 
 def _is_date(written: bytes) -> bool:

@@ -10,10 +10,9 @@ from tenacity import AsyncRetrying
 
 from contend.errors import SourceError
 from contend.models.research import Found
-from contend.retry_after import retry_after
 from contend.sources.address import certificates, checked_address, host_of, why_unreachable
 from contend.sources.source import AskedSource, as_day, as_found, as_score
-from contend.sources.throttle import TransientError, retry_rules
+from contend.sources.throttle import TransientError, passing_failures, refuse_if_busy, retry_rules
 from contend.text import clean, shorten
 
 if TYPE_CHECKING:
@@ -26,8 +25,6 @@ _BAD_REQUEST = 400
 _BAD_KEY = 401
 _FORBIDDEN = 403
 _PLAN_LIMITS = {432, 433}
-_PASSING = {408, 429}
-_SERVER_FAULT = 500
 
 
 class TavilySource(AskedSource):
@@ -113,23 +110,20 @@ async def _search(base_url: str, api_key: str, query: str, *, limit: int, second
     from tavily import AsyncTavilyClient  # noqa: PLC0415 - the same
     from tavily.errors import TimeoutError as TavilyTimeoutError  # noqa: PLC0415 - the same
 
-    host = host_of(base_url)
     gate = _Gate(api_key, query)
     try:
-        async with (
-            asyncio.timeout(seconds),
-            # Connections live as long as the call: none is bound to an event loop or left for someone to close.
-            httpx.AsyncClient(
-                base_url=base_url, verify=certificates(), event_hooks={"response": [gate.pass_answers]}
-            ) as http,
-        ):
-            client = AsyncTavilyClient(api_key, api_base_url=base_url, client=http)
-            answer = await client.search(query, max_results=limit, timeout=seconds)
-    # Without their causes: what httpx raises can hold the request, and with it the key.
-    except (TimeoutError, TavilyTimeoutError):
-        raise TransientError(f"no whole answer from {host} in time") from None
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise TransientError(f"no connection to {host} ({type(error).__name__})") from None
+        with passing_failures(host_of(base_url)):
+            async with (
+                asyncio.timeout(seconds),
+                # Connections live as long as the call: none is bound to an event loop or left for someone to close.
+                httpx.AsyncClient(
+                    base_url=base_url, verify=certificates(), event_hooks={"response": [gate.pass_answers]}
+                ) as http,
+            ):
+                client = AsyncTavilyClient(api_key, api_base_url=base_url, client=http)
+                answer = await client.search(query, max_results=limit, timeout=seconds)
+    except TavilyTimeoutError:
+        raise TransientError(f"no whole answer from {host_of(base_url)} in time") from None
     return list(answer["results"])
 
 
@@ -142,6 +136,7 @@ class _Gate:
 
     async def pass_answers(self, response: "httpx.Response") -> None:
         await response.aread()
+        refuse_if_busy("Tavily", response)
         status = response.status_code
         if status != _OK:
             raise self._refusal(status, response)
@@ -150,10 +145,6 @@ class _Gate:
             raise SourceError("Tavily answered with something else than results: check CONTEND_TAVILY_BASE_URL")
 
     def _refusal(self, status: int, response: "httpx.Response") -> SourceError:
-        if status in _PASSING or status >= _SERVER_FAULT:
-            wait = retry_after(response.headers.get("Retry-After"))
-            asks = "" if wait is None else f", asks to wait {wait:.0f} s"
-            return TransientError(f"Tavily is busy or down (HTTP {status}{asks}): try again later", after=wait)
         message = self._said(response)
         if status == _BAD_KEY:
             return SourceError("Tavily refused the key (HTTP 401): set TAVILY_API_KEY to a valid one")

@@ -2,11 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Hashable
+from collections.abc import Callable, Coroutine, Hashable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event
-from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypedDict, TypeVar
 from weakref import WeakKeyDictionary
 
 from tenacity import (
@@ -22,9 +23,15 @@ from tenacity.stop import StopBaseT
 from tenacity.wait import WaitBaseT
 
 from contend.errors import SourceError
+from contend.retry_after import retry_after
+
+if TYPE_CHECKING:
+    import httpx
 
 T = TypeVar("T")
 _MOST_ATTEMPTS = 3
+_PASSING = {408, 429}
+_SERVER_FAULT = 500
 
 
 class TransientError(SourceError):
@@ -33,6 +40,42 @@ class TransientError(SourceError):
     def __init__(self, message: str, *, after: float | None = None) -> None:
         super().__init__(message, transient=True)
         self.after = after
+
+
+@contextmanager
+def passing_failures(host: str) -> Iterator[None]:
+    """What comes of a connection in the block as an error of ours.
+
+    Without its cause: what httpx raises can hold the request, and with it a key.
+
+    Raises:
+        TransientError: no connection, or no whole answer in time.
+        SourceError: an answer that cannot be read.
+    """
+    import httpx  # noqa: PLC0415 - heavy, and loaded by now
+
+    try:
+        yield
+    except TimeoutError:
+        raise TransientError(f"no whole answer from {host} in time") from None
+    except (httpx.DecodingError, httpx.TooManyRedirects) as error:
+        raise SourceError(f"{host} gave an unusable answer ({type(error).__name__})") from None
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise TransientError(f"no connection to {host} ({type(error).__name__})") from None
+
+
+def refuse_if_busy(service: str, response: "httpx.Response") -> None:
+    """Pass by any answer but those that ask for patience.
+
+    Raises:
+        TransientError: with the seconds that the service asks to wait, where it says so.
+    """
+    if response.status_code in _PASSING or response.status_code >= _SERVER_FAULT:
+        wait = retry_after(response.headers.get("Retry-After"))
+        asks = "" if wait is None else f", asks to wait {wait:.0f} s"
+        raise TransientError(
+            f"{service} is busy or down (HTTP {response.status_code}{asks}): try again later", after=wait
+        )
 
 
 class RetryRules(TypedDict):
