@@ -38,8 +38,8 @@ from contend.run_guard import (
     note_waiting,
     run_guard,
 )
-from contend.services import Services
-from contend.settings import Settings, load_settings
+from contend.services import Services, open_services
+from contend.settings import Settings
 from contend.stores.checkpoints import has_checkpoints, keep_latest_run, open_checkpointer
 from contend.stores.leases import Lease, checked_thread
 
@@ -293,11 +293,8 @@ async def _services(given: Services | None, settings: Settings | None) -> AsyncI
     if given is not None:
         yield given
         return
-    live = await asyncio.to_thread(lambda: Services(settings or load_settings()))
-    try:
+    async with open_services(settings) as live:
         yield live
-    finally:
-        await live.aclose()
 
 
 @asynccontextmanager

@@ -3,7 +3,8 @@
 import asyncio
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -27,7 +28,7 @@ from contend.models.submission import Submission
 from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, local_now
 from contend.registry import Function, load_function
 from contend.run_context import RunContext, options_file
-from contend.settings import Config, Settings, load_config
+from contend.settings import Config, Settings, load_config, load_settings
 from contend.sources.kinds import source_factories
 from contend.sources.source_set import SourceSet
 from contend.stores.documents import DocumentStore
@@ -230,3 +231,17 @@ class Services:
         """Close stores and connections; queued rows are written first."""
         await self.record.close()
         await self.models.providers.aclose()
+
+
+@asynccontextmanager
+async def open_services(settings: Settings | None = None) -> AsyncIterator[Services]:
+    """A container for a while; without settings by those of environment and `.env`.
+
+    Raises:
+        InputError: as `Services`, or a setting is not usable.
+    """
+    services = await asyncio.to_thread(lambda: Services(settings or load_settings()))
+    try:
+        yield services
+    finally:
+        await services.aclose()

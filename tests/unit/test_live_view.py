@@ -10,7 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from contend.cli.board import Board
 from contend.cli.live import LiveView, line_of
-from contend.cli.words import speak, speak_locale
+from contend.cli.words import speak
 from contend.models.events import (
     AnyEvent,
     DocumentsRead,
@@ -91,7 +91,7 @@ def drawn(board: Board, *, width: int, height: int) -> list[str]:
 def _in_english() -> Iterator[None]:
     """Unless a test speaks another language."""
     yield
-    speak_locale()
+    speak()
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])

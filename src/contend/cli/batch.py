@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -18,9 +17,10 @@ from rich.table import Table
 from contend import app
 from contend.cli.batch_questions import Question, read_questions
 from contend.cli.board import Board
+from contend.cli.invocation import COMMAND
 from contend.cli.research_server import ResearchServer
 from contend.cli.run import STOPPED, until_stopped
-from contend.cli.screen import note, plain_table, say, say_json, screen
+from contend.cli.screen import note, plain_table, say, say_line, screen
 from contend.cli.text import STATUS, plain, score_text, system_fault
 from contend.cli.words import tr
 from contend.errors import ContendError, InputError, UnknownThread
@@ -29,8 +29,8 @@ from contend.models.options import RunOptions
 from contend.preflight import check_run
 from contend.readiness import NotReady, check_folder
 from contend.run_guard import TERMINAL
-from contend.services import Services
-from contend.settings import Settings, load_settings
+from contend.services import Services, open_services
+from contend.settings import Settings
 from contend.stores.files import write_file, writing
 from contend.stores.leases import lease
 
@@ -44,9 +44,7 @@ def run_batch(
     *,
     out: Path | None,
     jobs: int,
-    workspace: Path | None,
     replay: Path | None,
-    as_json: bool,
 ) -> int:
     """Run each question of the file that has no result yet; the exit code. A line's own options win over `options`.
 
@@ -54,9 +52,9 @@ def run_batch(
         InputError: the file, a line, or the file of results is not usable; nothing was spent.
         ContendError: a result could not be written.
     """
-    settings = load_settings(workspace=workspace, replay=replay)
+    settings = COMMAND.settings(replay=replay)
     questions = read_questions(file, options)
-    batch = Batch(questions, _results(file, out), settings, as_json=as_json)
+    batch = Batch(questions, _results(file, out), settings)
     return _run_to_end(batch, batch.run(jobs))
 
 
@@ -67,8 +65,6 @@ def queue_batch(
     out: Path | None,
     url: str,
     token: str | None,
-    workspace: Path | None,
-    as_json: bool,
 ) -> int:
     """As `run_batch`, by runs in the queue of a server. It goes on with them when this process ends.
 
@@ -76,8 +72,8 @@ def queue_batch(
         InputError: as `run_batch`; the server refuses a line or the token.
         ContendError: the server does not answer, or a result could not be written.
     """
-    settings = load_settings(workspace=workspace)
-    batch = Batch(read_questions(file, options), _results(file, out), settings, as_json=as_json, queued=True)
+    settings = COMMAND.settings()
+    batch = Batch(read_questions(file, options), _results(file, out), settings, queued=True)
     held = settings.server_token
     return _run_to_end(batch, batch.run_on(ResearchServer(url, token or (held.get_secret_value() if held else ""))))
 
@@ -151,7 +147,6 @@ class Batch:
     questions: Sequence[Question]
     results: Results
     settings: Settings
-    as_json: bool
     queued: bool = False
     statuses: dict[str, str] = field(default_factory=dict)
     boards: dict[Question, Board] = field(default_factory=dict)
@@ -165,18 +160,16 @@ class Batch:
             InputError: a line would be refused; nothing was spent.
             ContendError: a result could not be written.
         """
-        services = await asyncio.to_thread(lambda: Services(self.settings))
         try:
-            done = self.results.statuses()
-            await _check(services, [each for each in self.questions if each.thread not in done])
-            async with self._unanswered() as questions, asyncio.TaskGroup() as group:
-                left = iter(questions)
-                for _ in range(jobs):
-                    group.create_task(self._work(services, left))
+            async with open_services(self.settings) as services:
+                done = self.results.statuses()
+                await _check(services, [each for each in self.questions if each.thread not in done])
+                async with self._unanswered() as questions, asyncio.TaskGroup() as group:
+                    left = iter(questions)
+                    for _ in range(jobs):
+                        group.create_task(self._work(services, left))
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from errors
-        finally:
-            await services.aclose()
         return True
 
     async def run_on(self, server: ResearchServer) -> bool:
@@ -224,15 +217,13 @@ class Batch:
     def _show(self, question: Question, event: AnyEvent) -> None:
         if not isinstance(event, Detail):
             self.boards[question].apply(event)
-        if self.as_json:
-            say_json(event.model_dump(mode="json"), indent=None)
-            sys.stdout.flush()
+        if COMMAND.as_json:
+            say_line(event)
 
     def _end(self, question: Question, result: Mapping[str, Any], *, waits: bool = False) -> None:
         self.statuses[question.thread] = "waiting" if waits else result["status"]
-        if self.as_json:
-            say_json({"type": "result", "id": question.id, "thread": question.thread, **result}, indent=None)
-            sys.stdout.flush()
+        if COMMAND.as_json:
+            say_line({"type": "result", "id": question.id, "thread": question.thread, **result})
             return
         status = result["status"]
         said = tr("Waiting") if waits else tr(STATUS.get(status, "Failed"))
@@ -251,7 +242,7 @@ class Batch:
 
     def view(self) -> AbstractContextManager[Live | None]:
         """On a terminal a line for each run that goes."""
-        if self.as_json or not self.console.is_terminal:
+        if COMMAND.as_json or not self.console.is_terminal:
             return nullcontext()
         return Live(get_renderable=self._table, console=self.console, refresh_per_second=4, transient=True)
 
@@ -271,8 +262,8 @@ class Batch:
         if code == STOPPED:
             goes_on = "{reason}; the server goes on, the same command fetches the rest"
             message = tr(goes_on if self.queued else "{reason}; the same command goes on", reason=message)
-        if self.as_json:
-            say_json({"type": "outcome", "exit_code": code, "message": message}, indent=None)
+        if COMMAND.as_json:
+            say_line({"type": "outcome", "exit_code": code, "message": message})
         else:
             say(message)
 

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from contend.cli.options import file_text
 from contend.cli.text import plain
 from contend.cli.words import tr
 from contend.errors import InputError
@@ -52,12 +53,7 @@ def read_questions(file: Path, shared: RunOptions) -> list[Question]:
     Raises:
         InputError: the file or a line is not usable; names the line.
     """
-    try:
-        lines = file.expanduser().read_text("utf-8").split("\n")
-    except OSError as error:
-        raise InputError(tr("{file}: cannot be read: {why}", file=file, why=error.strerror)) from error
-    except UnicodeDecodeError as error:
-        raise InputError(tr("{file}: not UTF-8 text: save it as UTF-8", file=file)) from error
+    lines = file_text(file).split("\n")
     questions = [
         _question(line, f"{file}:{number}", shared) for number, line in enumerate(lines, start=1) if line.strip()
     ]

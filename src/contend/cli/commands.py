@@ -8,17 +8,16 @@ import typer
 from contend.cli.flags import (
     DATASET,
     FORM,
-    JSON,
-    JSON_LINES,
     LATEST_THREAD,
     LIMIT,
     OUT,
     REPLAY,
     THREAD,
     THREAD_HELP,
-    WORKSPACE,
+    in_workspace,
     known_threads,
-    uncollected,
+    with_json,
+    with_json_lines,
     with_run_options,
 )
 from contend.cli.words import speak
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from contend.models.options import RunOptions
 
 
+@with_json_lines
 @with_run_options
 def run(
     theme: Annotated[str, typer.Argument(metavar="THEME", help="The question, 1 to 8,000 characters.")],
@@ -40,25 +40,21 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would happen and might cost; spend and write nothing.")
     ] = False,
-    as_json: JSON_LINES = False,
-    workspace: WORKSPACE = None,
 ) -> None:
     """Let teams compete for the best answer to THEME.
 
     Exit codes: 0 done, 1 done but partial, 2 no report or bad input,
     3 waiting for a person, 130 stopped: `contend resume` goes on.
     """
-    with uncollected():
-        from contend.cli.run import dry_run_theme, run_theme
+    from contend.cli.run import dry_run_theme, run_theme
 
     if dry_run:
-        dry_run_theme(theme, options, workspace=workspace, replay=replay, as_json=as_json, out=out)
+        dry_run_theme(theme, options, replay=replay, out=out)
         return
-    raise typer.Exit(
-        run_theme(theme, options, thread=thread, workspace=workspace, replay=replay, as_json=as_json, out=out)
-    )
+    raise typer.Exit(run_theme(theme, options, thread=thread, replay=replay, out=out))
 
 
+@with_json_lines
 @with_run_options
 def batch(
     file: Annotated[
@@ -82,24 +78,22 @@ def batch(
         str | None, typer.Option("--token", metavar="TOKEN", help="That server's token (env CONTEND_SERVER_TOKEN).")
     ] = None,
     replay: REPLAY = None,
-    as_json: JSON_LINES = False,
-    workspace: WORKSPACE = None,
 ) -> None:
     """Answer each question of FILE.jsonl by a run of its own; the same command again goes on where it stopped.
 
     Limits hold for each run. Exit codes: 0 all done, 1 some partial or failed,
     2 no report or bad input, 3 one waits for a person, 130 stopped.
     """
-    with uncollected():
-        from contend.cli.batch import queue_batch, run_batch
+    from contend.cli.batch import queue_batch, run_batch
 
     if server is None:
-        code = run_batch(file, options, out=results, jobs=jobs, workspace=workspace, replay=replay, as_json=as_json)
+        code = run_batch(file, options, out=results, jobs=jobs, replay=replay)
     else:
-        code = queue_batch(file, options, out=results, url=server, token=token, workspace=workspace, as_json=as_json)
+        code = queue_batch(file, options, out=results, url=server, token=token)
     raise typer.Exit(code)
 
 
+@with_json_lines
 def resume(
     thread: THREAD,
     *,
@@ -121,74 +115,66 @@ def resume(
         bool, typer.Option("--force", help="Go on although config or prompts changed since the run began.")
     ] = False,
     out: OUT = None,
-    as_json: JSON_LINES = False,
-    workspace: WORKSPACE = None,
 ) -> None:
     """Go on with THREAD's run after a crash, a stop or a question; calls that were finished are not made again."""
-    with uncollected():
-        from contend.cli.options import answers_of
-        from contend.cli.run import resume_thread
+    from contend.cli.options import answers_of
+    from contend.cli.run import resume_thread
 
     answers = answers_of(approve=approve, edit=edit, reject=reject, answer=answer or [])
-    raise typer.Exit(resume_thread(thread, answers, force=force, workspace=workspace, as_json=as_json, out=out))
+    raise typer.Exit(resume_thread(thread, answers, force=force, out=out))
 
 
-def status(thread: THREAD, *, as_json: JSON = False, workspace: WORKSPACE = None) -> None:
+@with_json
+def status(thread: THREAD) -> None:
     """Show where THREAD's run stands, team by team."""
     from contend.cli.runs import show_status
 
-    show_status(thread, workspace=workspace, as_json=as_json)
+    show_status(thread)
 
 
+@with_json
 def runs(
     *,
     limit: Annotated[int, typer.Option("--limit", min=1, metavar="N", help="At most so many, the newest first.")] = 20,
-    as_json: JSON = False,
-    workspace: WORKSPACE = None,
 ) -> None:
     """List the runs of this workspace."""
     from contend.cli.runs import show_runs
 
-    show_runs(limit, workspace=workspace, as_json=as_json)
+    show_runs(limit)
 
 
+@with_json
 def leaderboard(
     thread: LATEST_THREAD = "latest",
-    *,
-    as_json: JSON = False,
-    workspace: WORKSPACE = None,
 ) -> None:
     """Show the ranking of a run and each round's score."""
     from contend.cli.runs import show_leaderboard
 
-    show_leaderboard(thread, workspace=workspace, as_json=as_json)
+    show_leaderboard(thread)
 
 
+@with_json
 def standings(
     dataset: Annotated[str, typer.Argument(metavar="[DATASET]", help="The dataset of the runs.")] = "default",
-    *,
-    as_json: JSON = False,
-    workspace: WORKSPACE = None,
 ) -> None:
     """Rate the teams over all finished runs of DATASET, by who came before whom."""
     from contend.cli.standings import show_standings
 
-    show_standings(dataset, workspace=workspace, as_json=as_json)
+    show_standings(dataset)
 
 
+@with_json
 def compare(
     one: Annotated[str, typer.Argument(metavar="A", help=THREAD_HELP, autocompletion=known_threads)],
     other: Annotated[str, typer.Argument(metavar="B", help="The other one.", autocompletion=known_threads)],
-    *,
-    as_json: JSON = False,
-    workspace: WORKSPACE = None,
 ) -> None:
     """Show the runs of threads A and B side by side: scores per round, criteria met, cost, sources."""
     from contend.cli.compare import compare_runs
 
-    compare_runs(one, other, workspace=workspace, as_json=as_json)
+    compare_runs(one, other)
 
 
+@in_workspace
 def report(
     thread: THREAD,
     *,
@@ -199,12 +185,11 @@ def report(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write it there instead of to standard output.")
     ] = None,
-    workspace: WORKSPACE = None,
 ) -> None:
     """Print the report of THREAD's run."""
     from contend.cli.runs import export_report
 
-    export_report(thread, kind=kind, out=out, workspace=workspace)
+    export_report(thread, kind=kind, out=out)
 
 
 def init(
@@ -218,28 +203,29 @@ def init(
     write_workspace(folder, force=force)
 
 
-def delete(thread: THREAD, *, as_json: JSON = False, workspace: WORKSPACE = None) -> None:
+@with_json
+def delete(thread: THREAD) -> None:
     """Delete all that is kept of THREAD: checkpoints, record, texts, report. What it taught stays in the playbook."""
     from contend.cli.runs import delete_thread
 
-    delete_thread(thread, workspace=workspace, as_json=as_json)
+    delete_thread(thread)
 
 
+@with_json
 def evaluate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A text, such as a report in Markdown.")],
     *,
     theme: Annotated[str, typer.Option("--theme", metavar="THEME", help="The question that it answers.")],
     model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="The judges' model.")] = None,
-    as_json: JSON = False,
-    workspace: WORKSPACE = None,
 ) -> None:
     """Score any text as a submission would be scored. Exit code 1 if a metric could not be scored."""
     from contend.cli.evaluate import evaluate_file
 
     speak(theme)
-    raise typer.Exit(evaluate_file(file, theme, model=model, workspace=workspace, as_json=as_json))
+    raise typer.Exit(evaluate_file(file, theme, model=model))
 
 
+@with_json
 def learn(
     dataset: DATASET,
     *,
@@ -252,42 +238,41 @@ def learn(
         typer.Option("--validation", metavar="FILE", help="Questions to test on; left out: one in five of FILE."),
     ] = None,
     limit: LIMIT = None,
-    as_json: JSON = False,
-    workspace: WORKSPACE = None,
 ) -> None:
     """Learn into DATASET without a contest: from a run, or from labelled questions, with accuracy before and after."""
     from contend.cli.learn import learn_dataset
 
-    learn_dataset(dataset, source, form=kind, validation=validation, limit=limit, workspace=workspace, as_json=as_json)
+    learn_dataset(dataset, source, form=kind, validation=validation, limit=limit)
 
 
-def doctor(*, as_json: JSON = False, workspace: WORKSPACE = None) -> None:
+@with_json
+def doctor() -> None:
     """Check keys, endpoint, sources, workspace, config and prompts, and say what to do.
 
     Exit code 2 if `contend run` can't do its job.
     """
     from contend.cli.doctor import show_checkup
 
-    raise typer.Exit(show_checkup(workspace=workspace, as_json=as_json))
+    raise typer.Exit(show_checkup())
 
 
+@with_json
 def config(
     *,
     prompts: Annotated[
         bool, typer.Option("--prompts", help="Show the file behind each prompt and its variables.")
     ] = False,
-    as_json: JSON = False,
-    workspace: WORKSPACE = None,
 ) -> None:
     """Show every value in effect and where it came from; secrets stay hidden."""
     from contend.cli.config import show_config, show_prompts
 
     if prompts:
-        show_prompts(workspace=workspace, as_json=as_json)
+        show_prompts()
     else:
-        show_config(workspace=workspace, as_json=as_json)
+        show_config()
 
 
+@in_workspace
 def serve(
     *,
     port: Annotated[int, typer.Option("--port", min=1, max=65_535, metavar="N", help="The port to listen on.")] = 2024,
@@ -295,23 +280,22 @@ def serve(
     expose: Annotated[
         bool, typer.Option("--expose", help="Listen beyond this machine; needs CONTEND_SERVER_TOKEN.")
     ] = False,
-    workspace: WORKSPACE = None,
 ) -> None:
     """Open the graphs in LangGraph's development server, for Studio, the SDK and agent-chat-ui."""
     from contend.cli.serve import serve_graphs
 
-    serve_graphs(host, port, expose=expose, workspace=workspace)
+    serve_graphs(host, port, expose=expose)
 
 
+@in_workspace
 def open_page(
     thread: Annotated[
         str | None, typer.Argument(metavar="[THREAD]", help=THREAD_HELP, autocompletion=known_threads)
     ] = None,
     *,
     port: Annotated[int, typer.Option("--port", min=1, max=65_535, metavar="N", help="The server's port.")] = 2024,
-    workspace: WORKSPACE = None,
 ) -> None:
     """Open the live page of a running `contend serve`, at THREAD's run where one is named."""
     from contend.cli.serve import open_live_page
 
-    open_live_page(thread, port, workspace=workspace)
+    open_live_page(thread, port)

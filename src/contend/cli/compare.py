@@ -1,7 +1,6 @@
 """`contend compare`: two runs side by side."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from rich.console import Group, RenderableType
@@ -9,7 +8,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from contend.cli.screen import advise, say_json, show
+from contend.cli.invocation import COMMAND
+from contend.cli.screen import advise, print_json, show
 from contend.cli.stored_runs import stored_run
 from contend.cli.text import STATUS, STYLE, models_text, plain, score_text, usage_text
 from contend.cli.words import tr
@@ -17,7 +17,6 @@ from contend.errors import InputError
 from contend.models.evaluation import MetricScore
 from contend.models.research import SearchResult
 from contend.models.rows import RoundRow
-from contend.settings import load_settings
 from contend.stored_runs import StoredRun, report_of
 
 
@@ -62,21 +61,20 @@ class ComparedRun(NamedTuple):
         }
 
 
-def compare_runs(one: str, other: str, *, workspace: Path | None, as_json: bool) -> None:
+def compare_runs(one: str, other: str) -> None:
     """Print the newest runs of two threads beside each other.
 
     Raises:
         UnknownThread: there is no such thread.
         InputError: both are the same one.
     """
-    a, b = _side(one, workspace), _side(other, workspace)
+    a, b = _side(one), _side(other)
     if a.run.execution.thread_id == b.run.execution.thread_id:
         raise InputError(
             tr("compare: {one} and {other} are both thread {thread}: name two", one=repr(one), other=repr(other),
                thread=a.run.execution.thread_id)
         )  # fmt: skip
-    if as_json:
-        say_json({"a": a.as_json(b), "b": b.as_json(a)})
+    if print_json({"a": a.as_json(b), "b": b.as_json(a)}):
         return
     theme = plain(a.run.execution.theme) if a.run.execution.theme == b.run.execution.theme else ""
     head: list[RenderableType] = [Text(theme, style="bold"), ""] if theme else []
@@ -84,9 +82,9 @@ def compare_runs(one: str, other: str, *, workspace: Path | None, as_json: bool)
     advise(f"contend report {one}", f"contend report {other}")
 
 
-def _side(thread: str, workspace: Path | None) -> ComparedRun:
-    run = stored_run(thread, workspace)
-    report = report_of(load_settings(workspace=workspace), run.execution.thread_id, run.execution)
+def _side(thread: str) -> ComparedRun:
+    run = stored_run(thread)
+    report = report_of(COMMAND.settings(), run.execution.thread_id, run.execution)
     return ComparedRun(run, _criteria(run), None if report is None else report.cited_sources())
 
 

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from pydantic import SecretStr
 from rich.text import Text
 
-from contend.cli.screen import advise, plain_table, say, say_json, show
+from contend.cli.invocation import COMMAND
+from contend.cli.screen import advise, plain_table, print_json, say, show
 from contend.cli.text import counted, plain
 from contend.cli.words import tr
 from contend.errors import InputError, StoreError
@@ -18,7 +19,7 @@ from contend.prompts import PromptBuilderSettings, PromptLibrary
 from contend.readiness import models_used
 from contend.resources import resource
 from contend.services import Services
-from contend.settings import Config, Settings, load_settings, resolve_options
+from contend.settings import Config, Settings, resolve_options
 from contend.stores.files import write_file
 
 _FROM_THEME = "auto"
@@ -34,21 +35,20 @@ class Value(NamedTuple):
     origin: str
 
 
-def show_config(*, workspace: Path | None, as_json: bool) -> None:
+def show_config() -> None:
     """Raises: InputError where a file or variable is not usable."""
-    settings = load_settings(workspace=workspace)
+    settings = COMMAND.settings()
     services = Services(settings)
     config, templates = services.config, services.templates
     values = [
-        *_process(settings, workspace),
+        *_process(settings),
         *_options(services),
         *_contexts(services),
         *_models(config),
         *_templates(templates),
         *_files(config),
     ]
-    if as_json:
-        say_json([value._asdict() for value in values])
+    if print_json([value._asdict() for value in values]):
         return
     table = plain_table("Value", "", "From", fold={"Value", "", "From"})
     for value in values:
@@ -58,12 +58,11 @@ def show_config(*, workspace: Path | None, as_json: bool) -> None:
     advise("contend config show --prompts", "contend doctor")
 
 
-def show_prompts(*, workspace: Path | None, as_json: bool) -> None:
+def show_prompts() -> None:
     """Raises: InputError where a prompt cannot be read."""
-    folder = load_settings(workspace=workspace).folder
+    folder = COMMAND.settings().folder
     rows = PromptLibrary(folder, PromptBuilderSettings.load(folder)).table()
-    if as_json:
-        say_json([row._asdict() for row in rows])
+    if print_json([row._asdict() for row in rows]):
         return
     table = plain_table("Prompt", "", "Variables", "File", fold={"Prompt", "Variables", "File"})
     for row in rows:
@@ -72,8 +71,8 @@ def show_prompts(*, workspace: Path | None, as_json: bool) -> None:
     say(tr("A file of the same name under {folder} takes a prompt's place.", folder=folder / "prompts"))
 
 
-def _process(settings: Settings, workspace: Path | None) -> Iterator[Value]:
-    yield Value("workspace", str(settings.folder), _workspace_origin(settings, workspace))
+def _process(settings: Settings) -> Iterator[Value]:
+    yield Value("workspace", str(settings.folder), _workspace_origin(settings))
     plain_values = settings.model_dump(mode="json")
     for name, field in Settings.model_fields.items():
         if name == "workspace":
@@ -84,8 +83,8 @@ def _process(settings: Settings, workspace: Path | None) -> Iterator[Value]:
         yield Value(name, shown, _origin(variable, given=name in settings.model_fields_set))
 
 
-def _workspace_origin(settings: Settings, given: Path | None) -> str:
-    if given is not None:
+def _workspace_origin(settings: Settings) -> str:
+    if COMMAND.workspace is not None:
         return "--workspace"
     if settings.workspace is not None:
         return _origin("CONTEND_WORKSPACE", given=True)

@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from contend.cli.screen import advise, say, say_json, show
+from contend.cli.invocation import COMMAND
+from contend.cli.screen import advise, print_json, say, show
 from contend.cli.text import counted, plain
 from contend.cli.words import tr
 from contend.errors import ContendError, InputError, StoreError
@@ -22,7 +22,7 @@ from contend.preflight import judges_warning
 from contend.prompts.library import LANGUAGES
 from contend.readiness import NotReady, check_folder, check_models, models_used
 from contend.services import Services
-from contend.settings import Settings, load_settings, resolve_options
+from contend.settings import Settings, resolve_options
 from contend.stores.checkpoints import check_checkpointer, has_checkpoints, open_checkpointer
 
 State = Literal["ok", "off", "warning", "fault"]
@@ -50,17 +50,15 @@ class Server(NamedTuple):
     models: list[str]
 
 
-def show_checkup(*, workspace: Path | None, as_json: bool) -> int:
+def show_checkup() -> int:
     """Print all checks; the exit code.
 
     Raises:
         InputError: an environment variable of contend's own is not usable.
     """
-    checks = asyncio.run(_checks(load_settings(workspace=workspace)))
+    checks = asyncio.run(_checks(COMMAND.settings()))
     faults = [check for check in checks if check.state == "fault"]
-    if as_json:
-        say_json({"ready": not faults, "checks": [check._asdict() for check in checks]})
-    else:
+    if not print_json({"ready": not faults, "checks": [check._asdict() for check in checks]}):
         show(Group(_table(checks), ""))
         _advise(faults)
     return _NOT_READY if faults else 0

@@ -1,55 +1,76 @@
 """Arguments and options that several commands have."""
 
-import atexit
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
-from inspect import Signature, signature
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from contend.cli.words import speak, speak_english
+from contend.cli.invocation import COMMAND
+from contend.cli.words import speak
 
-GIVEN_WORKSPACE: ContextVar[Path | None] = ContextVar("given_workspace", default=None)
-"""The workspace that the command was given, so that the commands it advises can repeat it."""
-
-
-def _given_or_global(context: typer.Context, workspace: Path | None) -> Path | None:
-    """A command's own `--workspace`, else the one given before the command."""
-    folder: Path | None = workspace or context.find_root().params.get("workspace")
-    GIVEN_WORKSPACE.set(folder)
-    return folder
+Command = Callable[..., None]
 
 
-_HELP = "Folder of config, prompts, playbooks and results (env CONTEND_WORKSPACE)"
-ROOT_WORKSPACE = Annotated[Path | None, typer.Option("--workspace", metavar="DIR", help=_HELP)]
-WORKSPACE = Annotated[Path | None, typer.Option("--workspace", metavar="DIR", help=_HELP, callback=_given_or_global)]
+def with_options(
+    command: Command, options: Iterable[Parameter], read: Callable[[dict[str, Any]], None], *, without: str = ""
+) -> Command:
+    """The command with these options behind its own. `read` takes out their values, and may put in others."""
+    own = [each for name, each in signature(command).parameters.items() if name != without]
+
+    @wraps(command)
+    def with_more(**values: Any) -> None:  # noqa: ANN401 - what typer read
+        read(values)
+        command(**values)
+
+    parameters = sorted([*own, *options], key=lambda each: each.kind)
+    with_more.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
+    with_more.__annotations__ = {each.name: each.annotation for each in parameters}
+    return with_more
 
 
-def _in_english(as_json: bool) -> bool:
-    """Programs read the same words wherever they run."""
-    if as_json:
-        speak_english()
-    return as_json
+_WORKSPACE = typer.Option(
+    "--workspace", metavar="DIR", help="Folder of config, prompts, playbooks and results (env CONTEND_WORKSPACE)"
+)
 
 
-JSON = Annotated[bool, typer.Option("--json", help="Print JSON.", callback=_in_english)]
-JSON_LINES = Annotated[
-    bool, typer.Option("--json", help="Print each event as a line of JSON, the outcome last.", callback=_in_english)
-]
+def in_workspace(command: Command) -> Command:
+    """The command with `--workspace`, its own or one given before it; it has its settings of `COMMAND`."""
+
+    def read(values: dict[str, Any]) -> None:
+        COMMAND.workspace = values.pop("workspace") or COMMAND.workspace
+
+    return with_options(command, [_option("workspace", Annotated[Path | None, _WORKSPACE])], read)
+
+
+def with_json(command: Command, words: str = "Print JSON.") -> Command:
+    """The command with `--workspace` and `--json`; `print_json` tells whether it was given."""
+
+    def read(values: dict[str, Any]) -> None:
+        COMMAND.as_json = values.pop("as_json")
+
+    option = _option("as_json", Annotated[bool, typer.Option("--json", help=words)], default=False)
+    return in_workspace(with_options(command, [option], read))
+
+
+def with_json_lines(command: Command) -> Command:
+    """The command with `--workspace`, and with `--json` for its events as they come."""
+    return with_json(command, "Print each event as a line of JSON, the outcome last.")
+
+
+def _option(name: str, annotation: Any, default: object = None) -> Parameter:  # noqa: ANN401 - any type with typer's words
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def known_threads(context: typer.Context, incomplete: str) -> list[str]:
     """For a shell's completion."""
     from contend.cli import stored_runs
 
-    known = stored_runs.known_threads(context.params.get("workspace") or context.find_root().params.get("workspace"))
-    return [name for name in (stored_runs.LATEST, *known) if name.startswith(incomplete)]
+    COMMAND.workspace = context.params.get("workspace") or context.find_root().params.get("workspace")
+    return [name for name in (stored_runs.LATEST, *stored_runs.known_threads()) if name.startswith(incomplete)]
 
 
 THREAD_HELP = "The thread's id as `contend runs` lists it, its beginning, or `latest`."
@@ -81,35 +102,22 @@ REPLAY = Annotated[
 ]
 
 
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Import in the block: what it loads stays, and looking it through for garbage would take a fifth of the time."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
-        # DuckDB complains of what is left at the interpreter's end.
-        atexit.register(gc.unfreeze)
-
-
 @dataclass(frozen=True, kw_only=True)
 class RunFlags:
     """The options of a run, as typer reads them."""
 
-    docs: Annotated[
+    documents: Annotated[
         list[Path] | None,
         typer.Option("--docs", metavar="PATH", help="A file or folder of your own documents; may be repeated."),
     ] = None
     instructions: Annotated[
         Path | None, typer.Option("--instructions", metavar="FILE", help="A text file with further instructions.")
     ] = None
-    team: Annotated[
+    teams: Annotated[
         list[str] | None,
         typer.Option("--team", metavar="NAME", help="A team to enter; may be repeated. Default: as --depth says."),
     ] = None
-    source: Annotated[
+    sources: Annotated[
         list[str] | None,
         typer.Option("--source", metavar="NAME", help="A source to use; may be repeated. Default: all that are on."),
     ] = None
@@ -142,16 +150,17 @@ class RunFlags:
             "--approve", metavar="WHAT", help="Wait for a person before it: plan, report, playbook; may be repeated."
         ),
     ] = None
-    no_synthesis: Annotated[
-        bool,
-        typer.Option("--no-synthesis", help="Publish the winner's report; no editor merges the best parts."),
-    ] = False
-    no_learn: Annotated[
-        bool, typer.Option("--no-learn", rich_help_panel=_MODELS, help="Write nothing into the playbook.")
-    ] = False
-    no_playbook: Annotated[
-        bool, typer.Option("--no-playbook", rich_help_panel=_MODELS, help="Start without the playbook's lessons.")
-    ] = False
+    synthesis: Annotated[
+        bool | None,
+        typer.Option(" /--no-synthesis", help="Publish the winner's report; no editor merges the best parts."),
+    ] = None
+    learn: Annotated[
+        bool | None, typer.Option(" /--no-learn", rich_help_panel=_MODELS, help="Write nothing into the playbook.")
+    ] = None
+    playbook: Annotated[
+        bool | None,
+        typer.Option(" /--no-playbook", rich_help_panel=_MODELS, help="Start without the playbook's lessons."),
+    ] = None
     max_tokens: Annotated[
         int | None, typer.Option("--max-tokens", metavar="N", rich_help_panel=_LIMITS, help="Tokens of the whole run.")
     ] = None
@@ -169,21 +178,14 @@ class RunFlags:
     ] = None
 
 
-def with_run_options(command: Callable[..., None]) -> Callable[..., None]:
+def with_run_options(command: Command) -> Command:
     """The command with the options of a run beside its own, which it gets as `options`."""
-    own, shared = signature(command).parameters, signature(RunFlags).parameters
+    flags = signature(RunFlags).parameters
 
-    @wraps(command)
-    def with_flags(**values: Any) -> None:  # noqa: ANN401 - what typer read
+    def read(values: dict[str, Any]) -> None:
         speak(values.get("theme", ""), values["language"])
-        with uncollected():
-            from contend.cli.options import run_options
+        from contend.cli.options import run_options
 
-        options = run_options(RunFlags(**{name: values.pop(name) for name in shared}))
-        command(**values, options=options)
+        values["options"] = run_options({name: values.pop(name) for name in flags})
 
-    beside = {name: each for name, each in own.items() if name != "options"}
-    parameters = sorted([*beside.values(), *shared.values()], key=lambda each: each.kind)
-    with_flags.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
-    with_flags.__annotations__ = {each.name: each.annotation for each in parameters}
-    return with_flags
+    return with_options(command, flags.values(), read, without="options")

@@ -6,14 +6,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from contend.app import learn_from
-from contend.cli.screen import advise, note, say, say_json
+from contend.cli.invocation import COMMAND
+from contend.cli.screen import advise, note, print_json, say
 from contend.cli.text import counted
 from contend.errors import InputError
 from contend.learning.labels import AnswerForm, Question, read_questions
 from contend.learning.practice import Comparison, Learnt, Practice, set_aside
 from contend.models.playbook import Playbook
-from contend.services import Services
-from contend.settings import load_settings
+from contend.services import open_services
 
 
 def learn_dataset(
@@ -23,8 +23,6 @@ def learn_dataset(
     form: AnswerForm,
     validation: Path | None,
     limit: int | None,
-    workspace: Path | None,
-    as_json: bool,
 ) -> None:
     """Learn from a thread's run, or from a JSONL file of labelled questions, into a dataset.
 
@@ -34,11 +32,10 @@ def learn_dataset(
     file = Path(source).expanduser()
     if file.suffix == ".jsonl" or file.is_file():
         train, held = _parts(file, validation, limit)
-        _show(asyncio.run(_learnt(dataset, train, held, form, workspace)), dataset, form, as_json=as_json)
+        _show(asyncio.run(_learnt(dataset, train, held, form)), dataset, form)
         return
-    result = asyncio.run(learn_from(source, dataset=dataset, settings=load_settings(workspace=workspace)))
-    if as_json:
-        say_json(result.model_dump(mode="json"))
+    result = asyncio.run(learn_from(source, dataset=dataset, settings=COMMAND.settings()))
+    if print_json(result):
         return
     say(f"Playbook {result.dataset}: {result.summary}, now version {result.playbook_version}.")
     advise(f"contend playbook show {result.dataset}")
@@ -51,8 +48,6 @@ def compare_versions(
     *,
     form: AnswerForm,
     limit: int | None,
-    workspace: Path | None,
-    as_json: bool,
 ) -> None:
     """The ABAB test: the same questions with one version's lessons, another's, and both again.
 
@@ -60,7 +55,7 @@ def compare_versions(
         InputError: the file or a version is not usable, or no language model is set.
     """
     questions = read_questions(labels)[:limit]
-    asyncio.run(_compared(dataset, questions, versions, form, workspace, as_json=as_json))
+    asyncio.run(_compared(dataset, questions, versions, form))
 
 
 async def _compared(
@@ -68,20 +63,16 @@ async def _compared(
     questions: list[Question],
     versions: tuple[int, int],
     form: AnswerForm,
-    workspace: Path | None,
-    *,
-    as_json: bool,
 ) -> None:
-    async with _practice(dataset, form, workspace) as practice:
+    async with _practice(dataset, form) as practice:
         store = practice.curator.playbook_store
         off, on = [
             await store.load(dataset, version=version) if version else Playbook(dataset=dataset) for version in versions
         ]
         rounds, control = await practice.alternate(questions, off, on)
         first, second = Comparison.of(rounds[0], rounds[1]), Comparison.of(rounds[2], rounds[3])
-    if as_json:
-        named = {"first": first, "second": second, "control": control}
-        say_json({name: each._asdict() for name, each in named.items()} | {"format": form, "tokens": practice.tokens})
+    pairs = {"first": first, "second": second, "control": control}
+    if print_json({name: each._asdict() for name, each in pairs.items()} | {"format": form, "tokens": practice.tokens}):
         return
     for number, answered in enumerate(rounds):
         right = sum(each.check.right for each in answered)
@@ -100,18 +91,15 @@ def _parts(file: Path, validation: Path | None, limit: int | None) -> tuple[list
     return train[:limit], held
 
 
-async def _learnt(
-    dataset: str, train: list[Question], held: list[Question], form: AnswerForm, workspace: Path | None
-) -> Learnt:
-    async with _practice(dataset, form, workspace) as practice:
+async def _learnt(dataset: str, train: list[Question], held: list[Question], form: AnswerForm) -> Learnt:
+    async with _practice(dataset, form) as practice:
         note(f"{counted(len(train), 'question')} to learn from, {len(held)} set aside")
         return await practice.learn(train, held)
 
 
 @asynccontextmanager
-async def _practice(dataset: str, form: AnswerForm, workspace: Path | None) -> AsyncIterator[Practice]:
-    services = await asyncio.to_thread(lambda: Services(load_settings(workspace=workspace)))
-    try:
+async def _practice(dataset: str, form: AnswerForm) -> AsyncIterator[Practice]:
+    async with open_services(COMMAND.settings()) as services:
         if not services.models.providers.are_set():
             raise InputError("no OPENAI_API_KEY or OPENAI_BASE_URL is set: a language model answers; set one")
         asked_for = f"learn-{dataset}"
@@ -125,14 +113,11 @@ async def _practice(dataset: str, form: AnswerForm, workspace: Path | None) -> A
             services.settings.max_calls_in_flight,
             on_line=note,
         )
-    finally:
-        await services.aclose()
 
 
-def _show(learnt: Learnt, dataset: str, form: AnswerForm, *, as_json: bool) -> None:
+def _show(learnt: Learnt, dataset: str, form: AnswerForm) -> None:
     compared = learnt.comparison
-    if as_json:
-        say_json({**learnt._asdict(), "comparison": compared._asdict(), "format": form})
+    if print_json({**learnt._asdict(), "comparison": compared._asdict(), "format": form}):
         return
     before, after = compared.before / compared.questions, compared.after / compared.questions
     say(f"Before: {before:.1%} of {compared.questions} right, after: {after:.1%} ({form}).")

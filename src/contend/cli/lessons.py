@@ -9,28 +9,28 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from contend.cli.screen import advise, plain_table, say, say_json, show
+from contend.cli.invocation import COMMAND
+from contend.cli.options import file_text
+from contend.cli.screen import advise, plain_table, print_json, say, show
 from contend.cli.text import counted, plain
 from contend.cli.words import tr
 from contend.errors import InputError
 from contend.learning.by_hand import HandChange, add, apply_by_hand, edit, import_file, remove, restore
 from contend.learning.exchange import Format, written
 from contend.models.playbook import Bullet, Playbook, PlaybookVersion
-from contend.settings import load_settings
 from contend.stores.playbooks import PlaybookStore
 from contend.text import shorten
 
 
-def show_playbook(dataset: str, *, workspace: Path | None, as_json: bool) -> None:
+def show_playbook(dataset: str) -> None:
     """Bullets by section, the most trusted first.
 
     Raises:
         InputError: no run has learned into this dataset yet.
         PlaybookDamaged: its file cannot be read.
     """
-    playbook = _loaded(dataset, workspace)
-    if as_json:
-        say_json(playbook.model_dump(mode="json"))
+    playbook = _loaded(dataset)
+    if print_json(playbook):
         return
     show(Group(*_parts(playbook)))
     say(tr("Trust: helpful votes among all. Difference: points of 100 that teams with it scored above those without."))
@@ -41,13 +41,12 @@ def show_playbook(dataset: str, *, workspace: Path | None, as_json: bool) -> Non
     )
 
 
-def search_playbook(dataset: str, query: str, *, limit: int, workspace: Path | None, as_json: bool) -> None:
+def search_playbook(dataset: str, query: str, *, limit: int) -> None:
     """The bullets that fit the query, best first; raises as `show_playbook`."""
     from contend.learning.selection import select_bullets
 
-    bullets = select_bullets(_loaded(dataset, workspace), query)[:limit]
-    if as_json:
-        say_json([bullet.model_dump(mode="json") for bullet in bullets])
+    bullets = select_bullets(_loaded(dataset), query)[:limit]
+    if print_json(bullets):
         return
     if not bullets:
         say(tr("No lesson fits: a run would start without any."))
@@ -56,19 +55,18 @@ def search_playbook(dataset: str, query: str, *, limit: int, workspace: Path | N
     advise(f"contend playbook show {dataset}")
 
 
-def show_history(dataset: str, *, workspace: Path | None, as_json: bool) -> None:
+def show_history(dataset: str) -> None:
     """Each version with its time, run and reason, oldest first.
 
     Raises:
         InputError: no run has learned into this dataset yet.
         PlaybookDamaged: the history cannot be read.
     """
-    store = _store(workspace)
+    store = _store()
     versions = asyncio.run(store.history(dataset))
     if not versions:
         raise _no_playbook(store, dataset)
-    if as_json:
-        say_json([version.model_dump(mode="json") for version in versions])
+    if print_json(versions):
         return
     table = plain_table("Version", "Made", "By", right={"Version"}, fold={"By"})
     for version in versions:
@@ -90,14 +88,14 @@ def _reason(version: PlaybookVersion) -> str:
     return tr(version.reason) if version.reason else tr("run {id}", id=version.execution_id)
 
 
-def roll_back(dataset: str, version: int, *, workspace: Path | None) -> None:
+def roll_back(dataset: str, version: int) -> None:
     """Make an old version's bullets the newest version.
 
     Raises:
         InputError: there is no such version.
         StoreError: the playbook cannot be written.
     """
-    newest = asyncio.run(_store(workspace).rollback(dataset, version))
+    newest = asyncio.run(_store().rollback(dataset, version))
     now = newest.version
     say(
         tr(
@@ -110,16 +108,15 @@ def roll_back(dataset: str, version: int, *, workspace: Path | None) -> None:
     advise(f"contend playbook show {dataset}")
 
 
-def show_diff(dataset: str, first: int, second: int | None, *, workspace: Path | None, as_json: bool) -> None:
+def show_diff(dataset: str, first: int, second: int | None) -> None:
     """What turns one version into another, bullet by bullet.
 
     Raises:
         InputError: there is no such version.
     """
-    newest = _loaded(dataset, workspace).version
-    diff = asyncio.run(_store(workspace).diff(dataset, first, newest if second is None else second))
-    if as_json:
-        say_json(diff.model_dump(mode="json"))
+    newest = _loaded(dataset).version
+    diff = asyncio.run(_store().diff(dataset, first, newest if second is None else second))
+    if print_json(diff):
         return
     first, last = diff.from_version, diff.to_version
     say(tr("Playbook {dataset}, from version {first} to {last}:", dataset=dataset, first=first, last=last))
@@ -149,7 +146,6 @@ def add_lesson(
     section: str | None,
     example: str | None,
     always: bool | None,
-    workspace: Path | None,
 ) -> None:
     """Add a person's own lesson.
 
@@ -157,7 +153,7 @@ def add_lesson(
         InputError: it holds what no lesson may hold, or the section is none.
     """
     values = _values(content=content, section=section, example=example, always=always)
-    _change(dataset, add(values), workspace)
+    _change(dataset, add(values))
 
 
 def edit_lesson(
@@ -168,7 +164,6 @@ def edit_lesson(
     section: str | None,
     example: str | None,
     always: bool | None,
-    workspace: Path | None,
 ) -> None:
     """Change a lesson's words, section or example.
 
@@ -180,28 +175,28 @@ def edit_lesson(
         raise InputError(
             tr("edit: nothing to change: give new words, --section, --example, --always or --where-it-fits")
         )
-    [old] = _named(dataset, [bullet_id], workspace)
-    _change(dataset, edit(old.id, values), workspace, old=old)
+    [old] = _named(dataset, [bullet_id])
+    _change(dataset, edit(old.id, values), old=old)
 
 
-def remove_lessons(dataset: str, bullet_ids: list[str], *, workspace: Path | None) -> None:
+def remove_lessons(dataset: str, bullet_ids: list[str]) -> None:
     """Remove lessons; the history keeps them.
 
     Raises:
         InputError: there is no such bullet.
     """
-    gone = [bullet.id for bullet in _named(dataset, bullet_ids, workspace)]
-    _change(dataset, remove(gone), workspace)
+    gone = [bullet.id for bullet in _named(dataset, bullet_ids)]
+    _change(dataset, remove(gone))
 
 
-def restore_lesson(dataset: str, bullet_id: str | None, *, workspace: Path | None) -> None:
+def restore_lesson(dataset: str, bullet_id: str | None) -> None:
     """Bring back a lesson that is gone, or list those that are.
 
     Raises:
         InputError: no lesson of this id is gone.
     """
-    _loaded(dataset, workspace)
-    gone = asyncio.run(_store(workspace).retired(dataset))
+    _loaded(dataset)
+    gone = asyncio.run(_store().retired(dataset))
     if bullet_id is None:
         for bullet in gone.values():
             say(f"{bullet.id}  {plain(bullet.lesson)}")
@@ -215,35 +210,29 @@ def restore_lesson(dataset: str, bullet_id: str | None, *, workspace: Path | Non
             tr("lesson {id}: {count} such lessons can be restored: name one of {names}",
                id=repr(bullet_id), count=len(found), names=names)
         )  # fmt: skip
-    _change(dataset, restore(found[0]), workspace)
+    _change(dataset, restore(found[0]))
 
 
-def import_lessons(dataset: str, file: Path, *, workspace: Path | None) -> None:
+def import_lessons(dataset: str, file: Path) -> None:
     """Add a file's lessons, all or none.
 
     Raises:
         InputError: the file is not there or cannot be read, or a lesson holds what none may hold.
     """
-    try:
-        text = file.expanduser().read_text("utf-8")
-    except OSError as error:
-        raise InputError(tr("{file}: cannot be read: {why}", file=file, why=error.strerror or error)) from error
-    except UnicodeDecodeError as error:
-        raise InputError(tr("{file}: not UTF-8 text: save it as UTF-8", file=file)) from error
-    by_hand, left_out = import_file(text, name=file.name)
+    by_hand, left_out = import_file(file_text(file), name=file.name)
     if left_out:
         some = plain(", ".join(shorten(repr(each), 60) for each in left_out[:3]))
         say(tr("left out, for it is no lesson: {count} ({some})", count=len(left_out), some=some))
-    _change(dataset, by_hand, workspace)
+    _change(dataset, by_hand)
 
 
-def export_lessons(dataset: str, kind: Format, *, out: Path | None, workspace: Path | None) -> None:
+def export_lessons(dataset: str, kind: Format, *, out: Path | None) -> None:
     """Write the playbook as JSON, ACE's text or Markdown.
 
     Raises:
         InputError: there is no playbook.
     """
-    text = written(_loaded(dataset, workspace), kind)
+    text = written(_loaded(dataset), kind)
     if out is None:
         print(text, end="")  # noqa: T201 - a file's text goes as it is
         return
@@ -259,9 +248,9 @@ def _values(**options: object) -> dict[str, object]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _named(dataset: str, names: Iterable[str], workspace: Path | None) -> list[Bullet]:
+def _named(dataset: str, names: Iterable[str]) -> list[Bullet]:
     """The bullets of ids, or of their beginnings where those are one bullet's alone."""
-    bullets = _loaded(dataset, workspace).bullets
+    bullets = _loaded(dataset).bullets
     return [_one(dataset, name, bullets) for name in names]
 
 
@@ -280,9 +269,9 @@ def _one(dataset: str, name: str, bullets: Iterable[Bullet]) -> Bullet:
     )
 
 
-def _change(dataset: str, by_hand: HandChange, workspace: Path | None, *, old: Bullet | None = None) -> None:
+def _change(dataset: str, by_hand: HandChange, *, old: Bullet | None = None) -> None:
     """Save a change and say what came of it; `old`: the bullet that it is about, as it was."""
-    store = _store(workspace)
+    store = _store()
     result = asyncio.run(apply_by_hand(store, dataset, by_hand))
     for item in result.delta_items:
         say(f"{item.operation} {item.bullet_id}  {plain(item.content or '')}")
@@ -308,8 +297,8 @@ def _summary(said: str) -> str:
     return tr(words, count=count) if words in _SUMMARIES else said
 
 
-def _store(workspace: Path | None) -> PlaybookStore:
-    return PlaybookStore(load_settings(workspace=workspace).folder / "playbooks")
+def _store() -> PlaybookStore:
+    return PlaybookStore(COMMAND.settings().folder / "playbooks")
 
 
 def _no_playbook(store: PlaybookStore, dataset: str) -> InputError:
@@ -317,8 +306,8 @@ def _no_playbook(store: PlaybookStore, dataset: str) -> InputError:
     return InputError(tr("dataset {dataset} has no playbook; there are: {known}", dataset=repr(dataset), known=known))
 
 
-def _loaded(dataset: str, workspace: Path | None) -> Playbook:
-    store = _store(workspace)
+def _loaded(dataset: str) -> Playbook:
+    store = _store()
     playbook = asyncio.run(store.load(dataset))
     if not playbook.version:
         raise _no_playbook(store, dataset)

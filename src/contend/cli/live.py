@@ -1,8 +1,6 @@
 """Who shows a run's events: a live view on a terminal, plain lines elsewhere, JSON lines for programs."""
 
-import json
 import logging
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from contend.cli.board import Board, TeamRow, learned_text
-from contend.cli.screen import facts_table, note, say, screen
+from contend.cli.invocation import COMMAND
+from contend.cli.screen import facts_table, note, say, say_line, screen
 from contend.cli.text import NO_MODEL, STYLE, counted, duration, models_text, plain, score_text, usage_text, winner_text
 from contend.cli.words import tr
 from contend.models.events import (
@@ -73,12 +72,12 @@ class View(Protocol):
 
 
 @contextmanager
-def view_on(board: Board, *, as_json: bool) -> Iterator[View]:
+def view_on(board: Board) -> Iterator[View]:
     """The view that fits standard output; log lines and a live view would draw over each other."""
     console = screen()
     logs = logging.getLogger("contend").isEnabledFor(logging.INFO)
-    if as_json or logs or not console.is_terminal:
-        yield Lines(board, as_json=as_json)
+    if COMMAND.as_json or logs or not console.is_terminal:
+        yield Lines(board)
         return
     with LiveView(board, console) as view:
         yield view
@@ -87,19 +86,17 @@ def view_on(board: Board, *, as_json: bool) -> Iterator[View]:
 class Lines:
     """Each event on a line: words, or JSON."""
 
-    def __init__(self, board: Board, *, as_json: bool) -> None:
+    def __init__(self, board: Board) -> None:
         self._board = board
-        self._as_json = as_json
         self._reasons: dict[str, str] = {}
 
     def show(self, event: AnyEvent) -> None:
         if not isinstance(event, Detail):
             self._board.apply(event)
-        if self._as_json:
-            say(json.dumps(event.model_dump(mode="json"), ensure_ascii=False))
+        if COMMAND.as_json:
+            say_line(event)
         elif not isinstance(event, Detail):
             say(line_of(self._short(event)))
-        sys.stdout.flush()
 
     def _short(self, event: Told) -> Told:
         """A reason for which an earlier team failed is not told again."""

@@ -16,8 +16,9 @@ from typing import Annotated
 import typer
 
 from contend.cli import commands, playbook
-from contend.cli.flags import ROOT_WORKSPACE
-from contend.cli.words import speak_locale, tr
+from contend.cli.flags import in_workspace
+from contend.cli.invocation import COMMAND
+from contend.cli.words import speak, tr
 from contend.errors import ContendError
 
 BAD_INPUT = 2
@@ -70,10 +71,10 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback(invoke_without_command=True)
+@in_workspace
 def _globals(
     context: typer.Context,
     *,
-    workspace: ROOT_WORKSPACE = None,  # noqa: ARG001 - a command reads it from its context
     verbose: Annotated[bool, typer.Option("--verbose", help="Log what happens on standard error.")] = False,
     version: Annotated[  # noqa: ARG001 - its callback prints it
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
@@ -121,7 +122,8 @@ def _leave(code: int | None) -> None:
 
 def run_command(arguments: Sequence[str]) -> int:
     """Run one command in this process; its exit code. Errors are told on standard error, in one line."""
-    speak_locale()
+    COMMAND.workspace, COMMAND.as_json = None, False
+    speak()
     try:
         return int(app(args=list(arguments), prog_name="contend", standalone_mode=False) or 0)
     except ContendError as error:
@@ -135,8 +137,6 @@ def run_command(arguments: Sequence[str]) -> int:
         return _refuse(system_fault(error))
     except Exception as error:  # noqa: BLE001 - the top: a defect ends in one line too
         return _refuse(defect(error))
-    finally:
-        speak_locale()
 
 
 def defect(error: Exception) -> str:

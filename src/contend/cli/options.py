@@ -7,42 +7,30 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from contend.cli.flags import RunFlags
 from contend.cli.words import tr
 from contend.errors import InputError, SeveralQuestions
 from contend.models.options import RunOptions
 from contend.settings import checked
 
 
-def run_options(flags: RunFlags) -> RunOptions:
-    """What was given; document paths absolute, names also separated by commas.
+def run_options(flags: Mapping[str, Any]) -> RunOptions:
+    """What `RunFlags` were given; document paths absolute, names also separated by commas.
 
     Raises:
         InputError: a value is not usable.
     """
-    least, most = _rounds(flags.rounds)
+    least, most = _rounds(flags["rounds"])
+    instructions = flags["instructions"]
     values = {
-        "documents": [str(path.expanduser().absolute()) for path in flags.docs or []] or None,
-        "instructions": None if flags.instructions is None else _text(flags.instructions),
-        "teams": _names(flags.team),
-        "sources": _names(flags.source),
-        "approve": _names(flags.approve),
-        "depth": flags.depth,
-        "length": flags.length,
+        **flags,
+        "documents": [str(path.expanduser().absolute()) for path in flags["documents"] or []] or None,
+        "instructions": None if instructions is None else file_text(instructions, "--instructions "),
+        **{name: _names(flags[name]) for name in ("teams", "sources", "approve")},
         "min_rounds": least,
         "max_rounds": most,
-        "dataset": flags.dataset,
-        "language": flags.language,
-        "model": flags.model,
-        "synthesis": False if flags.no_synthesis else None,
-        "learn": False if flags.no_learn else None,
-        "playbook": False if flags.no_playbook else None,
-        "max_tokens": flags.max_tokens,
-        "max_usd": flags.max_usd,
-        "max_minutes": flags.max_minutes,
-        "max_calls": flags.max_calls,
     }
-    return checked(RunOptions, {name: value for name, value in values.items() if value is not None}, "run")
+    is_set = {name: value for name, value in values.items() if value is not None and name != "rounds"}
+    return checked(RunOptions, is_set, "run")
 
 
 def _rounds(rounds: str | None) -> tuple[int | None, int | None]:
@@ -60,15 +48,18 @@ def _names(given: Sequence[str] | None) -> list[str] | None:
     return [name for name in names if name] or None
 
 
-def _text(path: Path) -> str:
+def file_text(path: Path, option: str = "") -> str:
+    """The text of a file that a command was given, as the value of an option where one is named.
+
+    Raises:
+        InputError: it cannot be read, or is no UTF-8.
+    """
     try:
         return path.expanduser().read_text("utf-8")
     except OSError as error:
-        raise InputError(
-            tr("{file}: cannot be read: {why}", file=f"--instructions {path}", why=error.strerror)
-        ) from error
+        raise InputError(tr("{file}: cannot be read: {why}", file=f"{option}{path}", why=error.strerror)) from error
     except UnicodeDecodeError as error:
-        raise InputError(tr("{file}: not UTF-8 text: save it as UTF-8", file=f"--instructions {path}")) from error
+        raise InputError(tr("{file}: not UTF-8 text: save it as UTF-8", file=f"{option}{path}")) from error
 
 
 class PersonAnswers(NamedTuple):
@@ -117,11 +108,9 @@ def _reject(why: str) -> dict[str, object]:
 
 def _edit(path: Path) -> dict[str, object]:
     """The edited values of a JSON or TOML file; names left out keep their values."""
+    text = file_text(path, "--edit ")
     try:
-        text = path.expanduser().read_text("utf-8")
         values: Any = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-    except OSError as error:
-        raise InputError(tr("{file}: cannot be read: {why}", file=f"--edit {path}", why=error.strerror)) from error
     except ValueError as error:
         raise InputError(tr("--edit {path}: neither JSON nor, as .toml, TOML: {why}", path=path, why=error)) from error
     if not isinstance(values, Mapping):

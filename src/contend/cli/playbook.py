@@ -5,63 +5,57 @@ from typing import Annotated, Literal
 
 import typer
 
-from contend.cli.flags import DATASET, FORM, JSON, LIMIT, WORKSPACE
+from contend.cli.flags import DATASET, FORM, LIMIT, in_workspace, with_json
 
 app = typer.Typer(help="What the runs of a dataset taught.")
 
 
 @app.command()
+@with_json
 def show(
     dataset: DATASET,
-    *,
-    as_json: JSON = False,
-    workspace: WORKSPACE = None,
 ) -> None:
     """Show what the runs of DATASET taught."""
     from contend.cli.lessons import show_playbook
 
-    show_playbook(dataset, workspace=workspace, as_json=as_json)
+    show_playbook(dataset)
 
 
 @app.command()
+@with_json
 def search(
     dataset: DATASET,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What the lessons should be about.")],
     *,
     limit: Annotated[int, typer.Option("--limit", min=1, metavar="N", help="At most so many, the best first.")] = 8,
-    as_json: JSON = False,
-    workspace: WORKSPACE = None,
 ) -> None:
     """Find the lessons of DATASET that a run on QUERY would start with."""
     from contend.cli.lessons import search_playbook
 
-    search_playbook(dataset, query, limit=limit, workspace=workspace, as_json=as_json)
+    search_playbook(dataset, query, limit=limit)
 
 
 @app.command()
+@with_json
 def history(
     dataset: DATASET,
-    *,
-    as_json: JSON = False,
-    workspace: WORKSPACE = None,
 ) -> None:
     """List the versions of DATASET's playbook."""
     from contend.cli.lessons import show_history
 
-    show_history(dataset, workspace=workspace, as_json=as_json)
+    show_history(dataset)
 
 
 @app.command()
+@in_workspace
 def rollback(
     dataset: DATASET,
     version: Annotated[int, typer.Argument(metavar="VERSION", min=0, help="As `contend playbook history` lists it.")],
-    *,
-    workspace: WORKSPACE = None,
 ) -> None:
     """Make the lessons of an old VERSION the newest version; a damaged file is kept beside it."""
     from contend.cli.lessons import roll_back
 
-    roll_back(dataset, version, workspace=workspace)
+    roll_back(dataset, version)
 
 
 BULLET = Annotated[str, typer.Argument(metavar="ID", help="A lesson's id, or its beginning.")]
@@ -71,21 +65,20 @@ ALWAYS = Annotated[bool | None, typer.Option("--always/--where-it-fits", help="W
 
 
 @app.command()
+@with_json
 def diff(
     dataset: DATASET,
     first: Annotated[int, typer.Argument(metavar="FROM", min=0, help="A version; 0 is the empty playbook.")],
     second: Annotated[int | None, typer.Argument(metavar="[TO]", min=0, help="Left out: the newest.")] = None,
-    *,
-    as_json: JSON = False,
-    workspace: WORKSPACE = None,
 ) -> None:
     """Show what changed between two versions of DATASET's playbook."""
     from contend.cli.lessons import show_diff
 
-    show_diff(dataset, first, second, workspace=workspace, as_json=as_json)
+    show_diff(dataset, first, second)
 
 
 @app.command()
+@in_workspace
 def add(
     dataset: DATASET,
     content: Annotated[str, typer.Argument(metavar="LESSON", help="When it applies, and what to do then.")],
@@ -93,15 +86,15 @@ def add(
     section: SECTION = None,
     example: EXAMPLE = None,
     always: ALWAYS = None,
-    workspace: WORKSPACE = None,
 ) -> None:
     """Add a lesson of your own; it is active at once."""
     from contend.cli.lessons import add_lesson
 
-    add_lesson(dataset, content, section=section, example=example, always=always, workspace=workspace)
+    add_lesson(dataset, content, section=section, example=example, always=always)
 
 
 @app.command()
+@in_workspace
 def edit(
     dataset: DATASET,
     bullet: BULLET,
@@ -110,68 +103,65 @@ def edit(
     section: SECTION = None,
     example: EXAMPLE = None,
     always: ALWAYS = None,
-    workspace: WORKSPACE = None,
 ) -> None:
     """Change a lesson. Other words for the same keep its votes; another meaning begins without any."""
     from contend.cli.lessons import edit_lesson
 
-    edit_lesson(dataset, bullet, content, section=section, example=example, always=always, workspace=workspace)
+    edit_lesson(dataset, bullet, content, section=section, example=example, always=always)
 
 
 @app.command()
+@in_workspace
 def rm(
     dataset: DATASET,
     bullets: Annotated[list[str], typer.Argument(metavar="ID…", help="Ids of lessons, or their beginnings.")],
-    *,
-    workspace: WORKSPACE = None,
 ) -> None:
     """Remove lessons; `restore` brings them back."""
     from contend.cli.lessons import remove_lessons
 
-    remove_lessons(dataset, bullets, workspace=workspace)
+    remove_lessons(dataset, bullets)
 
 
 @app.command()
+@in_workspace
 def restore(
     dataset: DATASET,
     bullet: Annotated[str | None, typer.Argument(metavar="[ID]", help="Left out: list what can be restored.")] = None,
-    *,
-    workspace: WORKSPACE = None,
 ) -> None:
     """Bring back a lesson that was removed or retired."""
     from contend.cli.lessons import restore_lesson
 
-    restore_lesson(dataset, bullet, workspace=workspace)
+    restore_lesson(dataset, bullet)
 
 
 @app.command("import")
+@in_workspace
 def import_(
     dataset: DATASET,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A Markdown list, JSON, or ACE's text.")],
-    *,
-    workspace: WORKSPACE = None,
 ) -> None:
     """Add the lessons of FILE. Of a lesson the content is enough; what stands there already is skipped."""
     from contend.cli.lessons import import_lessons
 
-    import_lessons(dataset, file, workspace=workspace)
+    import_lessons(dataset, file)
 
 
 @app.command()
+@in_workspace
 def export(
     dataset: DATASET,
     *,
     kind: Annotated[Literal["json", "ace", "markdown"], typer.Option("--format", help="What to write.")] = "json",
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Left out: the terminal.")] = None,
-    workspace: WORKSPACE = None,
 ) -> None:
     """Write DATASET's playbook for another machine or tool."""
     from contend.cli.lessons import export_lessons
 
-    export_lessons(dataset, kind, out=out, workspace=workspace)
+    export_lessons(dataset, kind, out=out)
 
 
 @app.command()
+@with_json
 def ab(
     dataset: DATASET,
     *,
@@ -179,8 +169,6 @@ def ab(
     versions: Annotated[str, typer.Option("--versions", metavar="A,B", help="Two versions; 0 is no lessons.")],
     kind: FORM = "text",
     limit: LIMIT = None,
-    as_json: JSON = False,
-    workspace: WORKSPACE = None,
 ) -> None:
     """Test whether a playbook helps: the same questions with version A, B, A and B, and A against A as a control."""
     from contend.cli.learn import compare_versions
@@ -189,4 +177,4 @@ def ab(
     if not (first.strip().isdigit() and second.strip().isdigit()):
         raise typer.BadParameter(f"--versions {versions!r}: give two numbers such as 0,3")
     pair = int(first), int(second)
-    compare_versions(dataset, labels, pair, form=kind, limit=limit, workspace=workspace, as_json=as_json)
+    compare_versions(dataset, labels, pair, form=kind, limit=limit)

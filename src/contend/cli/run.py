@@ -14,10 +14,11 @@ from rich.text import Text
 
 from contend import app
 from contend.cli.board import Board
+from contend.cli.invocation import COMMAND
 from contend.cli.live import view_on
 from contend.cli.options import PersonAnswers, several_questions
 from contend.cli.outcome import check_out, leave_files, show_outcome
-from contend.cli.screen import advise, facts_table, in_workspace, note, say_json, show
+from contend.cli.screen import advise, facts_table, in_workspace, note, print_json, say_line, show
 from contend.cli.stored_runs import LATEST, from_record, named_thread
 from contend.cli.text import models_text, plain, system_fault
 from contend.cli.words import speak, tr
@@ -25,7 +26,6 @@ from contend.errors import ContendError, InputError, SeveralQuestions
 from contend.estimate import RunEstimate
 from contend.llm.budget import limits_of
 from contend.models.options import RunOptions
-from contend.settings import load_settings
 from contend.stores.record import RecordStore
 
 STOPPED = 130
@@ -38,9 +38,7 @@ def run_theme(
     options: RunOptions,
     *,
     thread: str | None,
-    workspace: Path | None,
     replay: Path | None,
-    as_json: bool,
     out: Path | None,
 ) -> int:
     """Run a contest and show it; the exit code.
@@ -48,7 +46,7 @@ def run_theme(
     Raises:
         ContendError: nothing was begun, or a store failed.
     """
-    settings = load_settings(workspace=workspace, replay=replay)
+    settings = COMMAND.settings(replay=replay)
     named = str(uuid4()) if thread is None else thread
     if named == LATEST:
         raise InputError(tr("--thread 'latest' names the newest run wherever a thread is asked for: give another id"))
@@ -56,18 +54,16 @@ def run_theme(
     def work(on_event: app.OnEvent) -> Awaitable[app.RunOutcome]:
         return app.run(theme, thread_id=named, options=options, settings=settings, on_event=on_event)
 
-    return _drive(named, work, Board(theme=theme), as_json=as_json, out=check_out(out))
+    return _drive(named, work, Board(theme=theme), out=check_out(out))
 
 
-def resume_thread(
-    name: str, answers: PersonAnswers, *, force: bool, workspace: Path | None, as_json: bool, out: Path | None
-) -> int:
+def resume_thread(name: str, answers: PersonAnswers, *, force: bool, out: Path | None) -> int:
     """Go on with a thread's run and show it; the exit code.
 
     Raises:
         ContendError: there is nothing to go on with, or a store failed.
     """
-    settings = load_settings(workspace=workspace)
+    settings = COMMAND.settings()
     thread = from_record(settings, lambda record: named_thread(record, name))
 
     async def work(on_event: app.OnEvent) -> app.RunOutcome:
@@ -86,11 +82,11 @@ def resume_thread(
     board = from_record(settings, lambda record: _board_of(record, thread))
     speak(board.theme)
     folder = check_out(out, settings.folder / "results" / thread)
-    return _drive(thread, work, board, as_json=as_json, out=folder)
+    return _drive(thread, work, board, out=folder)
 
 
-def _drive(thread: str, work: Work, board: Board, *, as_json: bool, out: Path | None) -> int:
-    with view_on(board, as_json=as_json) as view:
+def _drive(thread: str, work: Work, board: Board, *, out: Path | None) -> int:
+    with view_on(board) as view:
         run = until_stopped(work(view.show), on_stop=view.stopping, at_once=view.close)
         try:
             outcome = asyncio.run(run)
@@ -100,10 +96,10 @@ def _drive(thread: str, work: Work, board: Board, *, as_json: bool, out: Path | 
             reason = system_fault(error) if isinstance(error, OSError) else str(error)
             raise ContendError(_with_resume(reason, thread)) from error
     if outcome is None:
-        return _stopped(thread, began=board.began, as_json=as_json)
+        return _stopped(thread, began=board.began)
     outcome = outcome.model_copy(update={"files": leave_files(outcome.files, out, outcome.theme)})
-    if as_json:
-        say_json({"type": "outcome", "exit_code": outcome.exit_code, **outcome.model_dump(mode="json")}, indent=None)
+    if COMMAND.as_json:
+        say_line({"type": "outcome", "exit_code": outcome.exit_code, **outcome.model_dump(mode="json")})
     else:
         show_outcome(outcome, board)
     return outcome.exit_code
@@ -117,12 +113,12 @@ def _with_resume(reason: str, thread: str) -> str:
     return tr("{reason}; then go on with `{command}`", reason=reason, command=command)
 
 
-def _stopped(thread: str, *, began: bool, as_json: bool) -> int:
+def _stopped(thread: str, *, began: bool) -> int:
     command = in_workspace(f"contend resume {thread}")
     message = tr("stopped; go on with `{command}`", command=command) if began else tr("stopped before the run began")
-    if as_json:
+    if COMMAND.as_json:
         outcome = {"type": "outcome", "exit_code": STOPPED, "thread_id": thread, "status": "interrupted"}
-        say_json({**outcome, "message": message}, indent=None)
+        say_line({**outcome, "message": message})
     note(message)
     return STOPPED
 
@@ -172,19 +168,16 @@ async def until_stopped(work: Awaitable[_T], *, on_stop: Callable[[], None], at_
             signal.signal(number, handler)
 
 
-def dry_run_theme(
-    theme: str, options: RunOptions, *, workspace: Path | None, replay: Path | None, as_json: bool, out: Path | None
-) -> None:
+def dry_run_theme(theme: str, options: RunOptions, *, replay: Path | None, out: Path | None) -> None:
     """Check what a run would check and print what it would do.
 
     Raises:
         InputError: the run would be refused.
     """
-    settings = load_settings(workspace=workspace, replay=replay)
+    settings = COMMAND.settings(replay=replay)
     check_out(out)
     planned = asyncio.run(app.dry_run(theme, options=options, settings=settings))
-    if as_json:
-        say_json(_as_json(planned))
+    if print_json(_as_json(planned)):
         return
     title = Text(plain(planned.opening.theme), style="bold")
     done = Text(tr("Dry run: nothing was spent or written."), style="cyan")

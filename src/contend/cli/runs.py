@@ -10,7 +10,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from contend.cli.screen import advise, plain_table, say, say_json, show
+from contend.cli.invocation import COMMAND
+from contend.cli.screen import advise, plain_table, print_json, say, show
 from contend.cli.stored_runs import from_record, named_thread, no_run, stored_run
 from contend.cli.text import STATUS, STYLE, WHY_STOPPED, counted, models_text, plain, score_text, usage_text
 from contend.cli.words import tr
@@ -18,7 +19,7 @@ from contend.errors import InputError
 from contend.models.round import ExitReason, LeaderboardEntry
 from contend.models.rows import ExecutionRow
 from contend.models.task import RunStatus, TeamStatus
-from contend.settings import Settings, load_settings
+from contend.settings import Settings
 from contend.stored_runs import StoredRun, is_waiting, report_of, status_of
 from contend.stores.files import write_file
 from contend.stores.record import RecordStore
@@ -32,11 +33,10 @@ _SHOWN_ID = 8
 _DRAWN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-def show_status(thread: str, *, workspace: Path | None, as_json: bool) -> None:
+def show_status(thread: str) -> None:
     """Raises: UnknownThread where the record has no run of the thread."""
-    run = stored_run(thread, workspace)
-    if as_json:
-        say_json(run.model_dump(mode="json", exclude={"rounds": {"__all__": {"submission"}}}))
+    run = stored_run(thread)
+    if print_json(run.model_dump(mode="json", exclude={"rounds": {"__all__": {"submission"}}})):
         return
     execution = run.execution
     head = Text(plain(execution.theme), style="bold")
@@ -48,12 +48,11 @@ def show_status(thread: str, *, workspace: Path | None, as_json: bool) -> None:
     _advise(run)
 
 
-def show_runs(limit: int, *, workspace: Path | None, as_json: bool) -> None:
+def show_runs(limit: int) -> None:
     """The newest first."""
-    settings = load_settings(workspace=workspace)
+    settings = COMMAND.settings()
     current, threads = from_record(settings, lambda record: _current(record, settings, limit))
-    if as_json:
-        say_json([row.model_dump(mode="json") for row in current])
+    if print_json(current):
         return
     if not current:
         say(tr("No runs yet in {folder}.", folder=settings.folder))
@@ -73,19 +72,17 @@ def show_runs(limit: int, *, workspace: Path | None, as_json: bool) -> None:
     advise("contend status THREAD", "contend report THREAD")
 
 
-def show_leaderboard(thread: str, *, workspace: Path | None, as_json: bool) -> None:
+def show_leaderboard(thread: str) -> None:
     """Raises: UnknownThread."""
-    run = stored_run(thread, workspace)
-    if as_json:
-        rounds = [row.model_dump(mode="json", exclude={"submission"}) for row in run.rounds]
-        entries = [entry.model_dump(mode="json") for entry in run.leaderboard]
-        say_json({"thread_id": run.execution.thread_id, "leaderboard": entries, "rounds": rounds})
+    run = stored_run(thread)
+    rounds = [row.model_dump(mode="json", exclude={"submission"}) for row in run.rounds]
+    if print_json({"thread_id": run.execution.thread_id, "leaderboard": run.leaderboard, "rounds": rounds}):
         return
     show(Group(Text(plain(run.execution.theme), style="bold"), "", _ranking(run), ""))
     _advise(run)
 
 
-def export_report(thread: str, *, kind: "ReportFormat", out: Path | None, workspace: Path | None) -> None:
+def export_report(thread: str, *, kind: "ReportFormat", out: Path | None) -> None:
     """Print or write the report of a thread's latest run, or as `csv` its scores.
 
     Raises:
@@ -95,7 +92,7 @@ def export_report(thread: str, *, kind: "ReportFormat", out: Path | None, worksp
     """
     if out is None and kind in {"pdf", "docx"} and sys.stdout.isatty():
         raise InputError(tr("--format {kind} is no text: give --out FILE", kind=kind))
-    content = _report(thread, kind, workspace)
+    content = _report(thread, kind)
     if out is None:
         sys.stdout.flush()
         sys.stdout.buffer.write(content)
@@ -108,21 +105,17 @@ def export_report(thread: str, *, kind: "ReportFormat", out: Path | None, worksp
     say(tr("Wrote {file}.", file=out))
 
 
-def delete_thread(thread: str, *, workspace: Path | None, as_json: bool) -> None:
+def delete_thread(thread: str) -> None:
     """Raises: UnknownThread, ThreadBusy, StoreError."""
     from contend.deletion import Deleted, delete
-    from contend.services import Services
+    from contend.services import open_services
 
     async def work() -> Deleted:
-        services = await asyncio.to_thread(Services, load_settings(workspace=workspace))
-        try:
+        async with open_services(COMMAND.settings()) as services:
             return await delete(await named_thread(services.record, thread), services=services)
-        finally:
-            await services.aclose()
 
     deleted = asyncio.run(work())
-    if as_json:
-        say_json(deleted._asdict())
+    if print_json(deleted._asdict()):
         return
     runs, texts = counted(deleted.executions, "run"), counted(deleted.documents, "text")
     what = tr("{runs}, {texts}, its checkpoints and its report", runs=runs, texts=texts)
@@ -221,12 +214,12 @@ def _missing(thread: str, execution: ExecutionRow | None, settings: Settings) ->
     )  # fmt: skip
 
 
-def _report(name: str, kind: "ReportFormat", workspace: Path | None) -> bytes:
+def _report(name: str, kind: "ReportFormat") -> bytes:
     from contend.exports import report_file, scores_csv
 
     if kind == "csv":
-        return scores_csv(stored_run(name, workspace))
-    settings = load_settings(workspace=workspace)
+        return scores_csv(stored_run(name))
+    settings = COMMAND.settings()
     thread = from_record(settings, lambda record: named_thread(record, name))
     execution = from_record(settings, lambda record: record.latest_execution(thread))
     report = report_of(settings, thread, execution)

@@ -5,6 +5,7 @@ import os
 import shlex
 import sys
 from collections.abc import Collection, Iterable
+from typing import Any
 
 import typer
 from rich.cells import cell_len
@@ -12,7 +13,7 @@ from rich.console import Console, JustifyMethod, OverflowMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from contend.cli.flags import GIVEN_WORKSPACE
+from contend.cli.invocation import COMMAND
 from contend.cli.text import plain
 from contend.cli.words import tr
 
@@ -38,7 +39,9 @@ def show(shown: RenderableType) -> None:
 
 
 def say(line: str = "") -> None:
+    """At once: a pipe may lead to somebody who waits."""
     typer.echo(line)
+    sys.stdout.flush()
 
 
 def advise(*commands: str) -> None:
@@ -50,7 +53,7 @@ def advise(*commands: str) -> None:
 
 def in_workspace(command: str) -> str:
     """The command with the workspace that was given, so that it finds the same runs when it is typed."""
-    folder = GIVEN_WORKSPACE.get() or os.environ.get("CONTEND_WORKSPACE")
+    folder = COMMAND.workspace or os.environ.get("CONTEND_WORKSPACE")
     if not folder or not command.startswith("contend "):
         return command
     return f"{command} --workspace {shlex.quote(str(folder))}"
@@ -61,8 +64,20 @@ def note(line: str) -> None:
     typer.echo(line, err=True)
 
 
-def say_json(value: object, *, indent: int | None = 2) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=indent))
+def print_json(value: object) -> bool:
+    """Print a record or plain values where `--json` was given; whether it was."""
+    if COMMAND.as_json:
+        say(json.dumps(value, ensure_ascii=False, indent=2, default=_plain_values))
+    return COMMAND.as_json
+
+
+def say_line(value: object) -> None:
+    """A line of JSON."""
+    say(json.dumps(value, ensure_ascii=False, default=_plain_values))
+
+
+def _plain_values(value: Any) -> object:  # noqa: ANN401 - a pydantic model
+    return value.model_dump(mode="json")
 
 
 def plain_table(*names: str, right: Collection[str] = (), fold: Collection[str] = ()) -> Table:

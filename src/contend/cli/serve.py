@@ -12,12 +12,13 @@ from typing import Any, NoReturn
 import httpx
 from dotenv import dotenv_values
 
+from contend.cli.invocation import COMMAND
 from contend.cli.screen import note, say
 from contend.cli.stored_runs import from_record, named_thread
 from contend.cli.words import tr
 from contend.errors import InputError
 from contend.resources import resource
-from contend.settings import Settings, is_loopback, load_config, load_settings
+from contend.settings import Settings, is_loopback, load_config
 from contend.stores.files import write_file
 
 _ENVIRONMENT = {
@@ -28,7 +29,7 @@ _ENVIRONMENT = {
 _ANSWER_SECONDS = 5.0
 
 
-def serve_graphs(host: str, port: int, *, expose: bool, workspace: Path | None) -> NoReturn:
+def serve_graphs(host: str, port: int, *, expose: bool) -> NoReturn:
     """Become the server's process.
 
     Raises:
@@ -40,7 +41,7 @@ def serve_graphs(host: str, port: int, *, expose: bool, workspace: Path | None) 
         )
     if find_spec("langgraph_cli") is None or find_spec("langgraph_api") is None:
         raise InputError(f"{tr('the extra `serve` is not installed')}: pip install 'contend[serve]'")
-    settings = load_settings(workspace=workspace)
+    settings = COMMAND.settings()
     if expose and settings.server_token is None:
         raise InputError(
             tr("--expose: set CONTEND_SERVER_TOKEN to a secret that clients send, such as `{command}` prints",
@@ -66,7 +67,7 @@ def serve_graphs(host: str, port: int, *, expose: bool, workspace: Path | None) 
     os.execve(sys.executable, [sys.executable, "-m", "langgraph_cli", *arguments], environment)  # noqa: S606 - ours
 
 
-def open_live_page(thread: str | None, port: int, *, workspace: Path | None) -> None:
+def open_live_page(thread: str | None, port: int) -> None:
     """Print the page's address and open it in a browser, where there is one.
 
     Raises:
@@ -76,7 +77,7 @@ def open_live_page(thread: str | None, port: int, *, workspace: Path | None) -> 
     address = f"http://127.0.0.1:{port}/app/"
     if thread is not None:
         name = thread
-        thread = from_record(load_settings(workspace=workspace), lambda record: named_thread(record, name))
+        thread = from_record(COMMAND.settings(), lambda record: named_thread(record, name))
     _check_served(address, port)
     address += "" if thread is None else f"#/run/{thread}"
     say(address)

@@ -1,32 +1,29 @@
 """`contend standings`: how the teams stand over a dataset's runs."""
 
-from pathlib import Path
-
 from rich.text import Text
 
-from contend.cli.screen import advise, plain_table, say, say_json, show
+from contend.cli.invocation import COMMAND
+from contend.cli.screen import advise, plain_table, print_json, say, show
 from contend.cli.stored_runs import from_record
 from contend.cli.text import counted, plain
 from contend.cli.words import tr
 from contend.errors import InputError
-from contend.settings import load_settings
 from contend.standings import Standing, standings
 
 
-def show_standings(dataset: str, *, workspace: Path | None, as_json: bool) -> None:
+def show_standings(dataset: str) -> None:
     """Print the ratings with their intervals, the best first.
 
     Raises:
         InputError: the dataset has no run yet.
     """
-    settings = load_settings(workspace=workspace)
+    settings = COMMAND.settings()
     found = from_record(settings, lambda record: standings(record, dataset))
     if dataset not in found.datasets:
         known = ", ".join(found.datasets) or "–"
         raise InputError(tr("dataset {dataset}: no run of it in {folder}; there are {known}",
                             dataset=repr(dataset), folder=settings.folder, known=known))  # fmt: skip
-    if as_json:
-        say_json(found.model_dump(mode="json"))
+    if print_json(found):
         return
     if not found.teams:
         say(tr("No finished run of {dataset} has two teams to compare yet.", dataset=dataset))

@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import TypeVar
 
+from contend.cli.invocation import COMMAND
 from contend.cli.words import speak, tr
 from contend.errors import ContendError, InputError, UnknownThread
-from contend.settings import Settings, load_settings
+from contend.settings import Settings
 from contend.stored_runs import StoredRun, read_run
 from contend.stores.leases import checked_thread
 from contend.stores.record import RecordStore
@@ -44,17 +44,17 @@ async def named_thread(record: RecordStore, name: str) -> str:
     return known[0]
 
 
-def known_threads(workspace: Path | None) -> list[str]:
+def known_threads() -> list[str]:
     """For a shell's completion: the thread of the newest run first; none where the record cannot be read."""
     try:
-        return from_record(load_settings(workspace=workspace), lambda record: record.threads())
+        return from_record(COMMAND.settings(), lambda record: record.threads())
     except ContendError:
         return []
 
 
-def stored_run(thread: str, workspace: Path | None) -> StoredRun:
+def stored_run(thread: str) -> StoredRun:
     """The newest run of a thread, named as `named_thread` takes it. Raises: UnknownThread."""
-    settings = load_settings(workspace=workspace)
+    settings = COMMAND.settings()
     return from_record(settings, lambda record: _read(record, settings, thread))
 
 

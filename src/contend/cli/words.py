@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from contend.cli.invocation import COMMAND
+
 
 @cache
 def japanese() -> Mapping[str, str]:
@@ -13,23 +15,10 @@ def japanese() -> Mapping[str, str]:
     return tomllib.loads(Path(__file__).with_name("ja.toml").read_text("utf-8"))
 
 
-class _Speech:
-    """The language of this process's messages."""
-
-    japanese = False
-    for_programs = False
-
-
-def speak_locale() -> None:
-    """A command begins: its messages are in the locale's language until more is known."""
-    _Speech.for_programs = False
-    speak()
-
-
 def speak(theme: str = "", language: str | None = None) -> None:
     """Japanese where the locale or the run's language is: the one that was chosen, else its question's."""
     of_run = _language_of(theme) if language in {None, "auto"} else language
-    _Speech.japanese = not _Speech.for_programs and (_locale().startswith("ja") or of_run == "ja")
+    COMMAND.is_japanese = _locale().startswith("ja") or of_run == "ja"
 
 
 def _language_of(theme: str) -> str | None:
@@ -41,21 +30,17 @@ def _language_of(theme: str) -> str | None:
     return detect_language(theme)
 
 
-def speak_english() -> None:
-    """For the rest of this command, whose output programs read."""
-    _Speech.for_programs, _Speech.japanese = True, False
-
-
 def _locale() -> str:
     names = ("LC_ALL", "LC_MESSAGES", "LANG")
     return next((value for name in names if (value := os.environ.get(name))), "")
 
 
 def is_japanese() -> bool:
-    return _Speech.japanese
+    """Programs read English wherever they run."""
+    return COMMAND.is_japanese and not COMMAND.as_json
 
 
 def tr(message: str, /, **values: object) -> str:
     """The message in the language of this process, with its values; in English where it has no other."""
-    known = japanese().get(message, message) if _Speech.japanese else message
+    known = japanese().get(message, message) if is_japanese() else message
     return known.format(**values) if values else known
