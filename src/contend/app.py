@@ -261,6 +261,12 @@ class DryRun(NamedTuple):
     opening: Opening
     estimate: RunEstimate
 
+    def summary(self) -> dict[str, Any]:
+        """As programs are told: teams and sources by name, `calls`, `tokens` and `usd` at least and at most."""
+        names = ("sources", "sources_off", "left_out", "warnings")
+        values = {name: getattr(self.opening, name) for name in names} | self.estimate._asdict()
+        return {"teams": [team.team_id for team in self.opening.teams], **values}
+
 
 async def dry_run(
     theme: str,

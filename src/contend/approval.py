@@ -26,6 +26,9 @@ T = TypeVar("T")
 _SHORTEST_NAME = 6
 """Characters of an id that name a question."""
 
+ID_SHOWN = 8
+"""Characters of a question's id: enough to name it."""
+
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -82,14 +85,12 @@ def apply_answer(
 
     `edit` refuses by a ValidationError or an InputError.
     """
-    decision = decision_of(answer)
-    if isinstance(decision, Unusable):
-        return decision
-    if decision.type == "reject":
-        return Rejected(decision)
-    if decision.type == "approve":
-        return Approved(asked, decision)
     try:
+        decision = decision_of(answer)
+        if decision.type == "reject":
+            return Rejected(decision)
+        if decision.type == "approve":
+            return Approved(asked, decision)
         _refuse_unknown(decision, editable)
         return Approved(edit(decision.args), decision)
     except ValidationError as error:
@@ -126,8 +127,12 @@ def question(
     }
 
 
-def decision_of(answer: object) -> Decision | Unusable:
-    """An answer in any of the known shapes as a decision."""
+def decision_of(answer: object) -> Decision:
+    """An answer in any of the known shapes as a decision.
+
+    Raises:
+        InputError: it has none of them.
+    """
     match answer:
         case Decision():
             return answer
@@ -139,7 +144,7 @@ def decision_of(answer: object) -> Decision | Unusable:
             return _decided(answer, {})
         case {"type": str(word), **rest}:
             return _decided(word, {str(name): value for name, value in rest.items()})
-    return Unusable(_UNKNOWN)
+    raise InputError(_UNKNOWN)
 
 
 _UNKNOWN = (
@@ -148,7 +153,7 @@ _UNKNOWN = (
 )
 
 
-def _decided(word: str, answer: Mapping[str, Any]) -> Decision | Unusable:
+def _decided(word: str, answer: Mapping[str, Any]) -> Decision:
     match word.strip().lower():
         case "approve" | "accept" | "yes" | ja.YES:
             return Decision(type="approve")
@@ -156,17 +161,16 @@ def _decided(word: str, answer: Mapping[str, Any]) -> Decision | Unusable:
             return _edited(answer)
         case "reject" | "response" | "ignore" | "no" | ja.NO:
             return Decision(type="reject", reason=_reason(answer))
-        case _:
-            return Unusable(_UNKNOWN)
+    raise InputError(_UNKNOWN)
 
 
-def _edited(answer: Mapping[str, Any]) -> Decision | Unusable:
-    found = answer.get("edited_action", answer.get("args"))
-    if isinstance(found, Mapping):
-        found = found.get("args", found.get("arguments", found))
-    if not isinstance(found, Mapping) or not found:
-        return Unusable("an edit needs the edited values under args")
-    return Decision(type="edit", args={str(name): _plain(value) for name, value in found.items()})
+def _edited(answer: Mapping[str, Any]) -> Decision:
+    values = answer.get("edited_action", answer.get("args"))
+    if isinstance(values, Mapping):
+        values = values.get("args", values.get("arguments", values))
+    if not isinstance(values, Mapping) or not values:
+        raise InputError("an edit needs the edited values under args")
+    return Decision(type="edit", args={str(name): _plain(value) for name, value in values.items()})
 
 
 def _plain(value: object) -> object:
@@ -192,21 +196,16 @@ def in_order(interrupts: Iterable[Interrupt]) -> list[Interrupt]:
 
 
 def open_questions(interrupts: Sequence[Interrupt]) -> list[Question]:
-    return [_question_of(interrupt.id, interrupt.value) for interrupt in in_order(interrupts)]
-
-
-def _question_of(interrupt_id: str, value: Mapping[str, Any]) -> Question:
-    """The question behind an interrupt of ours."""
-    request = value["action_requests"][0]
-    return Question(
-        id=interrupt_id,
-        asked=value["asked"],
-        execution_id=value["execution_id"],
-        team_id=value["team_id"],
-        description=request["description"],
-        args=request["args"],
-        problem=value["problem"],
-    )
+    """The questions behind interrupts of ours."""
+    return [
+        Question(
+            id=each.id,
+            description=each.value["action_requests"][0]["description"],
+            args=each.value["action_requests"][0]["args"],
+            **{name: each.value[name] for name in ("asked", "execution_id", "team_id", "problem")},
+        )
+        for each in in_order(interrupts)
+    ]
 
 
 def chosen_answers(
@@ -218,7 +217,7 @@ def chosen_answers(
         InputError: as `addressed`, or an answer is not usable.
     """
     given = addressed(questions, decision, answers)
-    return {question_id: _usable(question_id, answer) for question_id, answer in given.items()}
+    return {question_id: _usable(question_id, answer).model_dump(mode="json") for question_id, answer in given.items()}
 
 
 def addressed(
@@ -261,15 +260,7 @@ def decision_or_answers(questions: Sequence[Question], resume: object) -> tuple[
 
 def question_event(question: Question) -> QuestionAsked:
     """What those who follow the run are told."""
-    return QuestionAsked(
-        execution_id=question.execution_id,
-        question_id=question.id,
-        asked=question.asked,
-        team_id=question.team_id,
-        description=question.description,
-        args=question.args,
-        problem=question.problem,
-    )
+    return QuestionAsked(question_id=question.id, **question.model_dump(exclude={"id"}))
 
 
 WAITING = "waiting for a person: "
@@ -316,10 +307,8 @@ def _in_turn(questions: Sequence[Question], decisions: Sequence[object]) -> dict
 
 def _check_fits_all(questions: Sequence[Question], decision: object) -> None:
     decided = decision_of(decision)
-    if isinstance(decided, Unusable):
-        raise InputError(decided.why)
     if decided.type == "edit" or decided.reason:
-        names = [_name(question, questions) for question in questions]
+        names = [name_of(question, questions) for question in questions]
         example = {names[0]: "approve", names[1]: {"type": "reject", "reason": "…"}}
         raise SeveralQuestions(
             f"{len(questions)} questions are open, and an edit or a reason fits one of them: approve or reject all "
@@ -328,15 +317,14 @@ def _check_fits_all(questions: Sequence[Question], decision: object) -> None:
         )
 
 
-def _name(question: Question, questions: Sequence[Question]) -> str:
-    """The team's where it asks one question, else the question's id."""
+def name_of(question: Question, questions: Sequence[Question]) -> str:
+    """The team's id where it asks one question, else the beginning of the question's."""
     alone = sum(other.team_id == question.team_id for other in questions) == 1
-    return question.team_id if question.team_id and alone else question.id
+    return question.team_id if question.team_id and alone else question.id[:ID_SHOWN]
 
 
-def _usable(question_id: str, answer: object) -> dict[str, object]:
-    match decision_of(answer):
-        case Unusable(why):
-            raise InputError(f"answer to question {question_id!r}: {why}")
-        case Decision() as decision:
-            return decision.model_dump(mode="json")
+def _usable(question_id: str, answer: object) -> Decision:
+    try:
+        return decision_of(answer)
+    except InputError as error:
+        raise InputError(f"answer to question {question_id!r}: {error}") from error

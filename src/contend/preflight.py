@@ -20,7 +20,7 @@ from contend.models.record import QUESTION_CHARACTERS, Record
 from contend.models.task import checked_theme
 from contend.readiness import NotReady, check_ready, models_used
 from contend.services import Services
-from contend.settings import Resolved, resolve_options
+from contend.settings import Resolved
 from contend.stores.checkpoints import check_checkpointer
 from contend.team_kinds import team_kind
 from contend.text import clean, shorten
@@ -131,10 +131,7 @@ async def check_run(
     """
     given = context or RunOptions()
     question = settled_theme(theme, messages)
-    resolved = resolve_options(
-        services.config, given, theme=question, has_language_model=services.models.providers.are_set()
-    )
-    resolved = _settled_kind(resolved)
+    resolved = _settled_kind(services.resolve(given, theme=question))
     documents = [str(services.settings.located(path)) for path in resolved.options.documents]
     settled = {"documents": documents, **_recorded(services, given, resolved.options)}
     resolved = resolved._replace(options=resolved.options.model_copy(update=settled))

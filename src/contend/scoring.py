@@ -16,7 +16,6 @@ from contend.readiness import models_used
 from contend.report import Reference, ReferencedText, read_draft, read_references
 from contend.report.plain import plain_title
 from contend.services import Services
-from contend.settings import resolve_options
 from contend.team.evaluation import evaluation_of
 from contend.team.metrics import Measured, measure, metric_tasks, unscored
 from contend.team.state import MetricTask
@@ -37,10 +36,7 @@ async def evaluate(
         InputError: theme or text is not usable.
     """
     question = checked_theme(theme)
-    run_options = options or RunOptions()
-    resolved = resolve_options(
-        services.config, run_options, theme=question, has_language_model=services.models.providers.are_set()
-    ).options
+    resolved = services.resolve(options or RunOptions(), theme=question).options
     if not resolved.models:
         raise InputError("no OPENAI_API_KEY or OPENAI_BASE_URL is set: a language model gives the scores; set one")
     contexts = await services.models.contexts(models_used(resolved, []))

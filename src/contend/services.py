@@ -22,13 +22,13 @@ from contend.llm.model import Model
 from contend.llm.models import LanguageModels, RoleModel
 from contend.llm.providers import Providers
 from contend.models.events import Event
-from contend.models.options import MetricConfig, ResolvedOptions, Role, TeamConfig
+from contend.models.options import MetricConfig, ResolvedOptions, Role, RunOptions, TeamConfig
 from contend.models.record import Language
 from contend.models.submission import Submission
 from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, local_now
 from contend.registry import Function, load_function
 from contend.run_context import RunContext, options_file
-from contend.settings import Config, Settings, load_config, load_settings
+from contend.settings import Config, Resolved, Settings, load_config, load_settings, resolve_options
 from contend.sources.kinds import source_factories
 from contend.sources.source_set import SourceSet
 from contend.stores.documents import DocumentStore
@@ -123,6 +123,15 @@ class Services:
             return ResolvedOptions.model_validate_json(await asyncio.to_thread(file.read_bytes))
         except OSError as error:
             raise StoreError(f"the run's options {file} cannot be read: {error.strerror or error}") from error
+
+    def resolve(self, options: RunOptions, *, theme: str = "") -> Resolved:
+        """Every option of a run here, settled; without a theme those of any.
+
+        Raises:
+            InputError: an unknown team, unusable rounds or weights.
+        """
+        has_model = self.models.providers.are_set()
+        return resolve_options(self.config, options, theme=theme, has_language_model=has_model)
 
     def close_run(self, execution_id: str) -> None:
         """Let go of an execution that ended or waits; an unknown one is no error."""

@@ -117,17 +117,12 @@ def _fitted(
     count = len(places)
     if not count:
         return np.zeros(0), np.zeros((0, 0))
-    ones, others, shares, weights = _columns(runs, places)
+    versus, shares, weights = _matrix(runs, places)
     strengths = np.zeros(count)
     for _ in range(_STEPS):
-        likely = 1.0 / (1.0 + np.exp(strengths[others] - strengths[ones]))
-        slope = -strengths / _SPREAD**2
-        np.add.at(slope, ones, weights * (shares - likely))
-        np.add.at(slope, others, weights * (likely - shares))
-        curvature = np.eye(count) / _SPREAD**2
-        bend = weights * likely * (1.0 - likely)
-        for first, second, sign in ((ones, ones, 1), (others, others, 1), (ones, others, -1), (others, ones, -1)):
-            np.add.at(curvature, (first, second), sign * bend)
+        likely = 1.0 / (1.0 + np.exp(-versus @ strengths))
+        slope = versus.T @ (weights * (shares - likely)) - strengths / _SPREAD**2
+        curvature = (versus.T * (weights * likely * (1.0 - likely))) @ versus + np.eye(count) / _SPREAD**2
         step = np.linalg.solve(curvature, slope)
         strengths = strengths + step
         if np.abs(step).max() < 1e-9:  # noqa: PLR2004 - far below a point of the scale
@@ -136,16 +131,16 @@ def _fitted(
     return strengths, centred @ np.linalg.inv(curvature) @ centred
 
 
-def _columns(
+def _matrix(
     runs: Sequence[Sequence[_Pair]], places: Mapping[str, int]
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
-    """Of all pairs the two places, the first one's share, and the weight."""
-    rows = []
-    for pairs in runs:
-        teams = {team for one, other, _ in pairs for team in (one, other)}
-        rows += [(places[one], places[other], share, (len(teams) - 1) / len(pairs)) for one, other, share in pairs]
-    ones, others, shares, weights = zip(*rows, strict=True)
-    return np.array(ones), np.array(others), np.array(shares), np.array(weights)
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """A row for each pair with 1 and -1 at its teams' places; the first one's shares; the weights."""
+    pairs = [pair for of_run in runs for pair in of_run]
+    teams = [len({team for one, other, _ in of_run for team in (one, other)}) for of_run in runs]
+    places_of_all = np.eye(len(places))
+    versus = [places_of_all[places[one]] - places_of_all[places[other]] for one, other, _ in pairs]
+    weights = [(count - 1) / len(of_run) for of_run, count in zip(runs, teams, strict=True) for _ in of_run]
+    return np.array(versus), np.array([share for _, _, share in pairs]), np.array(weights)
 
 
 def _is_clear(strengths: NDArray[np.float64], covariance: NDArray[np.float64], first: int, second: int) -> bool:

@@ -6,13 +6,19 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from contend.api.requests import AllowedOrigins, RequestGuard
+from contend.api.requests import RequestGuard, server_cors
 from contend.settings import Settings
 
 TOKEN = "a-token-of-more-than-16-letters"
 
 
-async def status(*, token: str | None = None, headers: dict[str, str] | None = None, **scope: object) -> int:
+async def status(
+    *,
+    token: str | None = None,
+    headers: dict[str, str] | None = None,
+    cors: dict[str, Any] | None = None,
+    **scope: object,
+) -> int:
     """What a request is answered with; 200 is the app's."""
     sent: list[dict[str, Any]] = []
 
@@ -32,8 +38,8 @@ async def status(*, token: str | None = None, headers: dict[str, str] | None = N
         **scope,
     }
     settings = Settings(server_token=SecretStr(token) if token else None)
-    origins = AllowedOrigins(["https://studio.example"])
-    await RequestGuard(app, settings, origins)(request, None, send)  # type: ignore[arg-type]  # nothing is received
+    cors = {"allow_origins": ["https://studio.example"]} if cors is None else cors
+    await RequestGuard(app, settings, cors)(request, None, send)  # type: ignore[arg-type]  # nothing is received
     return int(sent[0]["status"])
 
 
@@ -77,4 +83,4 @@ async def test_the_servers_own_client_is_answered() -> None:
 async def test_a_server_that_says_nothing_of_origins_allows_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LANGGRAPH_HTTP", raising=False)
 
-    assert "http://localhost" not in AllowedOrigins.of_server()
+    assert await status(headers={"origin": "http://localhost"}, cors=server_cors()) == 403

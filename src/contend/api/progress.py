@@ -5,25 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from contend.api.models import ProgressInfo, ShownNode, TeamProgress
-from contend.models.events import (
-    AnyEvent,
-    CriteriaSet,
-    Learned,
-    QuestionAsked,
-    ReportMerged,
-    ReportPublished,
-    RoundJudged,
-    RoundScored,
-    RoundStarted,
-    RoundSubmitted,
-    RunDone,
-    RunResumed,
-    RunStarted,
-    StepDone,
-    TeamDone,
-    TeamStarted,
-    WinnerPicked,
-)
+from contend.models import events
+from contend.models.events import AnyEvent
 from contend.models.record import utc_now
 from contend.models.task import RunUsage
 
@@ -62,133 +45,132 @@ _AFTER_STEP: dict[str, ShownNode] = {
 }
 
 
-@dataclass
-class _Team:
-    """Where one team is."""
-
-    team_id: str
-    status: str = "pending"
-    round_number: int = 0
-    iteration: int = 0
-    node: ShownNode = "brief"
-    question_id: str = ""
-
-    def follow(self, event: AnyEvent) -> None:
-        match event:
-            case TeamStarted():
-                self.status = "running"
-            case RoundStarted():
-                self.status, self.node = "running", "supervisor"
-                self.round_number, self.iteration = event.round_number, 0
-            case StepDone():
-                self.status, self.iteration = "running", max(1, event.iteration)
-                accepted = event.step == "review" and not event.feedback
-                self.node = "submit" if accepted else _AFTER_STEP[event.step]
-            case RoundSubmitted():
-                self.node = "score_metric"
-            case RoundScored():
-                self.node = "judge"
-            case RoundJudged():
-                self.node = "brief" if event.exit_reason is None else "judge"
-            case QuestionAsked():
-                self.status, self.node, self.question_id = "waiting", "supervisor", event.question_id
-            case TeamDone():
-                self.status = event.status
+def _follow(team: TeamProgress, event: AnyEvent) -> None:
+    """Where the team is once this has happened."""
+    match event:
+        case events.TeamStarted():
+            team.status = "running"
+        case events.RoundStarted():
+            team.status, team.current_node = "running", "supervisor"
+            team.round_number, team.current_iteration = event.round_number, 0
+            team.max_rounds = max(team.max_rounds, event.round_number)
+        case events.StepDone():
+            team.status, team.current_iteration = "running", max(1, event.iteration)
+            accepted = event.step == "review" and not event.feedback
+            team.current_node = "submit" if accepted else _AFTER_STEP[event.step]
+        case events.RoundSubmitted():
+            team.current_node = "score_metric"
+        case events.RoundScored():
+            team.current_node = "judge"
+        case events.RoundJudged():
+            team.current_node = "brief" if event.exit_reason is None else "judge"
+        case events.QuestionAsked():
+            team.status, team.current_node = "waiting", "supervisor"
+        case events.TeamDone():
+            team.status = event.status
 
 
 @dataclass
 class _Run:
     """A fold over events."""
 
-    started: RunStarted | None = None
+    started: events.RunStarted | None = None
     node: ShownNode = "open_run"
     done: bool = False
-    teams: dict[str, _Team] = field(default_factory=dict)
+    teams: dict[str, TeamProgress] = field(default_factory=dict)
+    questions: dict[str, str] = field(default_factory=dict)
+    """The team that asked, by the question's id."""
     last_team: str = ""
     spent: RunUsage = field(default_factory=RunUsage)
     last_at: datetime | None = None
     idle: timedelta = field(default_factory=timedelta)
 
     def follow(self, event: AnyEvent) -> None:
-        if isinstance(event, RunResumed):
+        if isinstance(event, events.RunResumed):
             self._go_on(event)
         self.spent, self.last_at = event.spent or self.spent, event.at
-        if isinstance(event, RunStarted):
+        if isinstance(event, events.RunStarted):
             # A further question on the thread is a run of its own.
             self.__init__(started=event, node="set_criteria", last_at=event.at)  # type: ignore[misc]  # begins anew
-            self.teams = {team_id: _Team(team_id) for team_id in event.teams}
+            self.teams = {team_id: _unbegun(team_id, event.options.get("max_rounds", 1)) for team_id in event.teams}
         self.node = _node_after(event) or self.node
-        self.done = self.done or isinstance(event, RunDone)
+        self.done = self.done or isinstance(event, events.RunDone)
+        if isinstance(event, events.QuestionAsked):
+            self.questions[event.question_id] = event.team_id
         team = self.teams.get(getattr(event, "team_id", None) or "")
-        if team and not isinstance(event, WinnerPicked | ReportPublished):
-            team.follow(event)
+        if team and not isinstance(event, events.WinnerPicked | events.ReportPublished):
+            _follow(team, event)
             self.last_team = team.team_id
             if {each.status for each in self.teams.values()} <= _ENDED:
                 self.node = "synthesize"
 
-    def _go_on(self, event: RunResumed) -> None:
+    def _go_on(self, event: events.RunResumed) -> None:
         # Whether it waited, was stopped or its process ended: nobody worked since the event before.
         self.idle += event.at - (self.last_at or event.at)
-        for team in self.teams.values():
-            if team.question_id in event.answers:
+        for question_id in event.answers:
+            if team := self.teams.get(self.questions.get(question_id, "")):
                 team.status = "running"
+
+    def stop_teams(self) -> None:
+        for team in self.teams.values():
+            team.status = "interrupted" if team.status == "running" else team.status
 
 
 def _node_after(event: AnyEvent) -> ShownNode | None:  # noqa: PLR0911 - a line for each event
     """What the run is at once this has happened."""
     match event:
-        case CriteriaSet():
+        case events.CriteriaSet():
             return "team"
-        case WinnerPicked():
+        case events.WinnerPicked():
             return "publish" if event.team_id else "finish_run"
-        case ReportMerged():
+        case events.ReportMerged():
             return "pick_winner"
-        case ReportPublished():
+        case events.ReportPublished():
             return "learn"
-        case Learned() | RunDone():
+        case events.Learned() | events.RunDone():
             return "finish_run"
-        case QuestionAsked(asked="report"):
+        case events.QuestionAsked(asked="report"):
             return "approve_report"
-        case QuestionAsked(asked="playbook"):
+        case events.QuestionAsked(asked="playbook"):
             return "approve_delta"
     return None
 
 
-def progress_of(events: Iterable[AnyEvent], *, is_going: bool = True) -> ProgressInfo:
+def progress_of(told: Iterable[AnyEvent], *, is_going: bool = True) -> ProgressInfo:
     """How far a run is, from all that it told so far. One that waits or has stopped has no end in sight."""
     run = _Run()
-    for event in events:
+    for event in told:
         run.follow(event)
+    if not is_going:
+        run.stop_teams()
     options = run.started.options if run.started else {}
     team = run.teams.get(run.last_team)
     playing = run.node == "team" and team is not None
     completed, remaining = _around(run, team if playing else None, options)
     return ProgressInfo(
-        current_iteration=team.iteration if team else 0,
+        current_iteration=team.current_iteration if team else 0,
         max_iterations=options.get("max_iterations", 1),
-        current_node=team.node if playing and team else run.node,
+        current_node=team.current_node if playing and team else run.node,
         nodes_completed=completed,
         nodes_remaining=remaining,
-        teams=[_told(each, options, is_going=is_going) for each in run.teams.values()],
+        teams=[*run.teams.values()],
         spent=run.spent,
         estimated_completion_time=_end(run) if is_going else None,
     )
 
 
-def _told(team: _Team, options: dict[str, int], *, is_going: bool) -> TeamProgress:
-    return TeamProgress.model_validate(
-        {
-            "team_id": team.team_id,
-            "status": "interrupted" if team.status == "running" and not is_going else team.status,
-            "round_number": team.round_number,
-            "max_rounds": max(options.get("max_rounds", 1), team.round_number),
-            "current_iteration": team.iteration,
-            "current_node": team.node,
-        }
+def _unbegun(team_id: str, max_rounds: int) -> TeamProgress:
+    return TeamProgress(
+        team_id=team_id,
+        status="pending",
+        round_number=0,
+        max_rounds=max_rounds,
+        current_iteration=0,
+        current_node="brief",
     )
 
 
-def _around(run: _Run, team: _Team | None, options: dict[str, int]) -> tuple[list[ShownNode], list[ShownNode]]:
+def _around(run: _Run, team: TeamProgress | None, options: dict[str, int]) -> tuple[list[ShownNode], list[ShownNode]]:
     """The nodes that are done and those to come, of the run, and of the round that the team plays."""
     if run.done:
         return [*OF_RUN], []
@@ -198,7 +180,7 @@ def _around(run: _Run, team: _Team | None, options: dict[str, int]) -> tuple[lis
     done, to_come = nodes[:place], nodes[place + 1 :]
     if team is None:
         return done, to_come
-    here = OF_ROUND.index(team.node)
+    here = OF_ROUND.index(team.current_node)
     return [*done, *OF_ROUND[:here]], [*OF_ROUND[here + 1 :], *to_come]
 
 

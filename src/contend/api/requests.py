@@ -3,9 +3,13 @@
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from hmac import compare_digest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.websockets import WebSocketClose
 
 from contend.settings import Settings, is_loopback
 
@@ -26,23 +30,10 @@ class Refusal(NamedTuple):
     detail: str
 
 
-class AllowedOrigins:
-    """Origins of web pages that may call the server: those of `http.cors` in `langgraph.json`, its one place."""
-
-    def __init__(self, exact: Iterable[str] = (), pattern: str | None = None) -> None:
-        self._exact = frozenset(exact)
-        self._pattern = re.compile(pattern) if pattern else None
-
-    @classmethod
-    def of_server(cls) -> "AllowedOrigins":
-        """As the Agent Server hands its config on; none where it says nothing."""
-        cors = json.loads(os.environ.get("LANGGRAPH_HTTP") or "{}").get("cors") or {}
-        return cls(cors.get("allow_origins") or (), cors.get("allow_origin_regex"))
-
-    def __contains__(self, origin: object) -> bool:
-        return isinstance(origin, str) and (
-            origin in self._exact or bool(self._pattern and self._pattern.fullmatch(origin))
-        )
+def server_cors() -> dict[str, Any]:
+    """`http.cors` of `langgraph.json`, the one place of origins that may call, as the Agent Server hands it on."""
+    cors: dict[str, Any] = json.loads(os.environ.get("LANGGRAPH_HTTP") or "{}").get("cors") or {}
+    return cors
 
 
 class RequestGuard:
@@ -53,21 +44,24 @@ class RequestGuard:
     `Origin`. Bodies are JSON only, for other kinds are sent without asking the server first.
     """
 
-    def __init__(self, app: "ASGIApp", settings: Settings, origins: AllowedOrigins) -> None:
+    def __init__(self, app: "ASGIApp", settings: Settings, cors: Mapping[str, Any]) -> None:
         self._app = app
         self._token = settings.server_token.get_secret_value() if settings.server_token else None
-        self._origins = origins
+        self._origins = frozenset(cors.get("allow_origins") or ())
+        self._origin_pattern = cors.get("allow_origin_regex") or r"(?!)"
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         if scope["type"] == "lifespan" or scope.get("root_path") == _OWN_CLIENT:
             await self._app(scope, receive, send)
         elif refusal := self._refusal(scope):
-            await _refuse(scope, send, refusal)
+            closed = WebSocketClose(1008, refusal.detail)
+            answer = JSONResponse({"detail": refusal.detail}, refusal.status)
+            await (closed if scope["type"] == "websocket" else answer)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
     def _refusal(self, scope: "Scope") -> Refusal | None:
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = Headers(scope=scope)
         method = scope.get("method", "GET")
         wrong = self._stranger(scope, headers, method) if self._token else self._not_from_here(scope, headers)
         if wrong or method in _BODILESS or not _has_body(headers):
@@ -77,7 +71,7 @@ class RequestGuard:
             return None
         return Refusal(415, f"Content-Type {kind[:80] or 'missing'!r}: send JSON, as application/json")
 
-    def _stranger(self, scope: "Scope", headers: dict[str, str], method: str) -> Refusal | None:
+    def _stranger(self, scope: "Scope", headers: Headers, method: str) -> Refusal | None:
         # Browsers ask before they send the token; load balancers ask for health.
         if method == "OPTIONS" or scope["path"] == _HEALTH or (method == "GET" and scope["path"].startswith(_PAGE)):
             return None
@@ -87,7 +81,7 @@ class RequestGuard:
             return None
         return Refusal(401, "send the server's CONTEND_SERVER_TOKEN as `Authorization: Bearer TOKEN` or `X-Api-Key`")
 
-    def _not_from_here(self, scope: "Scope", headers: dict[str, str]) -> Refusal | None:
+    def _not_from_here(self, scope: "Scope", headers: Headers) -> Refusal | None:
         server = (scope.get("server") or ("", None))[0]
         if not is_loopback(server):
             return Refusal(403, "this server answers its own machine only: start it with CONTEND_SERVER_TOKEN set")
@@ -95,7 +89,7 @@ class RequestGuard:
         if not is_loopback(host):
             return Refusal(403, f"Host {host[:80]!r} is not this machine: ask 127.0.0.1, or set CONTEND_SERVER_TOKEN")
         origin = headers.get("origin")
-        if origin is not None and origin not in self._origins:
+        if not (origin is None or origin in self._origins or re.fullmatch(self._origin_pattern, origin)):
             return Refusal(403, f"Origin {origin[:80]!r} may not call this server: see http.cors in langgraph.json")
         return None
 
@@ -105,15 +99,5 @@ def _name_of(host: str) -> str:
     return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
 
 
-def _has_body(headers: dict[str, str]) -> bool:
+def _has_body(headers: Headers) -> bool:
     return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
-
-
-async def _refuse(scope: "Scope", send: "Send", refusal: Refusal) -> None:
-    if scope["type"] == "websocket":
-        await send({"type": "websocket.close", "code": 1008, "reason": refusal.detail})
-        return
-    body = json.dumps({"detail": refusal.detail}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from contend.api.models import Leaderboard, ResearchStatistics, RoundScore
+from contend.api.models import Leaderboard, ResearchComparison, ResearchStatistics, RoundScore, Side
 from contend.api.researches import Researches
 from contend.errors import UnknownThread
 from contend.exports import ReportFormat, report_file, scores_csv
@@ -101,14 +101,37 @@ async def leaderboard(researches: Researches, research_id: str | None) -> Leader
         theme=run.execution.theme,
         leaderboard=run.leaderboard,
         rounds=[
-            RoundScore(
-                **row.model_dump(
-                    include={
-                        "team_id", "team_name", "round_number", "score", "feedback", "exit_reason", "reasoning"
-                    }
-                ),
-                metrics=row.details.get("metrics", []),
-            )
+            RoundScore(**row.model_dump(include=set(RoundScore.model_fields)), metrics=row.details.get("metrics", []))
             for row in run.rounds
         ],
-    )  # fmt: skip
+    )
+
+
+async def compared(researches: Researches, first: str, second: str) -> ResearchComparison:
+    """What each came to, and which of the sources that they cite are the same.
+
+    Raises:
+        UnknownThread: one of them is not there.
+    """
+    one, other = await _side(researches, first), await _side(researches, second)
+    urls, others = [source.url for source in one.sources], [source.url for source in other.sources]
+    return ResearchComparison(
+        same_question=one.research.theme.strip() == other.research.theme.strip(),
+        first=one,
+        second=other,
+        common_sources=[url for url in urls if url in others],
+        only_first=[url for url in urls if url not in others],
+        only_second=[url for url in others if url not in urls],
+    )
+
+
+async def _side(researches: Researches, research_id: str) -> Side:
+    details = await researches.details(research_id)
+    written = await report(researches, details.research_id) if details.has_report else None
+    return Side(
+        research=details,
+        statistics=await statistics(researches, research_id),
+        sources=written.cited_sources() if written else [],
+        executive_summary=written.executive_summary if written else "",
+        key_findings=written.key_findings if written else [],
+    )

@@ -7,11 +7,10 @@ from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Response
 from fastapi.responses import StreamingResponse
 
 from contend.api import models, playbooks, results
-from contend.api.comparison import compared
 from contend.api.live_page import LivePage
 from contend.api.mcp import mcp_app
 from contend.api.problems import BUSY, PROBLEMS, UNKNOWN, WITH_BODY, LimitedRoute, add_problems
-from contend.api.requests import AllowedOrigins, RequestGuard
+from contend.api.requests import RequestGuard, server_cors
 from contend.api.researches import Researches, server_researches
 from contend.api.stream import event_stream
 from contend.demo import has_demo
@@ -46,18 +45,8 @@ async def start_research(request: models.ResearchRequest, live: Live) -> models.
 @router.post("/research/dry-run", tags=["research"], responses=WITH_BODY)
 async def estimate_research(request: models.ResearchRequest, live: Live) -> models.Estimate:
     """Check a research, and estimate what it might cost. Nothing is started or spent."""
-    opening, estimate = await live.dry_run(request)
-    return models.Estimate(
-        teams=[team.team_id for team in opening.teams],
-        sources=opening.sources,
-        sources_off=opening.sources_off,
-        models=opening.options.models_told,
-        calls=[*estimate.calls],
-        tokens=[*estimate.tokens],
-        usd=[*estimate.usd] if estimate.usd else None,
-        warnings=opening.warnings,
-        left_out=opening.left_out,
-    )
+    planned = await live.dry_run(request)
+    return models.Estimate(models=planned.opening.options.models_told, **planned.summary())
 
 
 @router.post("/research/demo", status_code=202, tags=["research"])
@@ -210,7 +199,7 @@ async def answer_questions(research_id: ResearchId, answers: models.Answers, liv
 @router.get("/research/{research_id}/compare/{other_id}", tags=["research"], responses=UNKNOWN)
 async def compare_researches(research_id: ResearchId, other_id: ResearchId, live: Live) -> models.ResearchComparison:
     """Two researches side by side."""
-    return await compared(live, research_id, other_id)
+    return await results.compared(live, research_id, other_id)
 
 
 @router.get("/standings", tags=["leaderboard"])
@@ -255,7 +244,7 @@ def research_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         lifespan=lambda _: tools.session_manager.run(),
     )
-    app.add_middleware(RequestGuard, settings=settings, origins=AllowedOrigins.of_server())
+    app.add_middleware(RequestGuard, settings=settings, cors=server_cors())
     app.include_router(router)
     app.include_router(playbooks.router)
     app.mount("/app", LivePage())

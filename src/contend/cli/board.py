@@ -5,25 +5,8 @@ from dataclasses import dataclass, field
 
 from contend.cli.text import WHY_STOPPED, counted
 from contend.cli.words import tr
-from contend.models.events import (
-    DocumentsRead,
-    Learned,
-    QuestionAsked,
-    ReportMerged,
-    ReportPublished,
-    RoundJudged,
-    RoundScored,
-    RoundStarted,
-    RoundSubmitted,
-    RunDone,
-    RunStarted,
-    SourceOff,
-    StepDone,
-    TeamDone,
-    TeamStarted,
-    Told,
-    WinnerPicked,
-)
+from contend.models import events
+from contend.models.events import TeamEvent, Told
 from contend.models.round import LeaderboardEntry
 from contend.models.task import RunUsage, TeamStage
 
@@ -74,77 +57,75 @@ class Board:
     def apply(self, event: Told) -> None:
         self.began = True
         match event:
-            case RunStarted():
+            case events.RunStarted():
                 self._start(event)
-            case DocumentsRead():
+            case events.DocumentsRead():
                 self.stage = tr(
                     "Reading documents: {read} of {files}", read=f"{event.read:,}", files=f"{event.files:,}"
                 )
-            case WinnerPicked():
+            case events.WinnerPicked():
                 self.rank(event.leaderboard)
                 self.stage = tr("Publishing the report")
-            case ReportMerged() | ReportPublished():
-                done = isinstance(event, ReportPublished)
+            case events.ReportMerged() | events.ReportPublished():
+                done = isinstance(event, events.ReportPublished)
                 self.stage = tr("Learning from the run") if done else tr("Publishing the report")
-            case Learned():
+            case events.Learned():
                 self.lesson, self.taught = learned_text(event), event.dataset if event.lessons else ""
-            case SourceOff():
+            case events.SourceOff():
                 self.sources_off[event.source] = event.reason
-            case RunDone():
+            case events.RunDone():
                 self.usage = event.usage
-            case QuestionAsked():
+            case events.QuestionAsked():
                 self.stage = tr("Waiting for a person")
                 if event.team_id:
                     self.team(event.team_id).doing = tr("asks a person: {what}", what=tr(event.asked))
             case _:
                 self._follow(event)
 
-    def _start(self, event: RunStarted) -> None:
+    def _start(self, event: events.RunStarted) -> None:
         self.theme, self.models, self.warnings = event.theme, event.models, event.warnings
         self.sources, self.sources_off = event.sources, dict(event.sources_off)
         self.stage = tr("Competing")
         for team_id in event.teams:
             self.team(team_id)
 
-    def _follow(
-        self, event: TeamStarted | RoundStarted | StepDone | RoundSubmitted | RoundScored | RoundJudged | TeamDone
-    ) -> None:
+    def _follow(self, event: TeamEvent) -> None:
         self.stage = tr("Competing")
         row = self.team(event.team_id)
         row.doing = doing_after(event) or row.doing
         match event:
-            case TeamStarted():
+            case events.TeamStarted():
                 row.name, row.state = event.team_name, "running"
-            case RoundStarted():
+            case events.RoundStarted():
                 row.round_number, row.state = event.round_number, "running"
-            case RoundScored():
+            case events.RoundScored():
                 self.usage += event.usage
                 self.rank(event.leaderboard)
-            case TeamDone():
+            case events.TeamDone():
                 row.state = event.status
                 if not any(each.state in {"pending", "running"} for each in self.teams.values()):
                     self.stage = tr("Making the report of the best")
 
 
 def doing_after(  # noqa: PLR0911 - a line for each event
-    event: TeamStarted | RoundStarted | StepDone | RoundSubmitted | RoundScored | RoundJudged | TeamDone,
+    event: TeamEvent,
 ) -> str:
     """What a team is at once this has happened; "" where nothing is new."""
     match event:
-        case TeamStarted():
+        case events.TeamStarted():
             return tr("starts")
-        case RoundStarted():
+        case events.RoundStarted():
             return tr("plans")
-        case StepDone():
+        case events.StepDone():
             return tr(_STEPS[event.step], detail=event.detail)
-        case RoundSubmitted():
+        case events.RoundSubmitted():
             return tr("is scored ({length})", length=counted(event.characters, "character"))
-        case RoundScored():
+        case events.RoundScored():
             return tr("is judged: is another round worth it?")
-        case RoundJudged():
+        case events.RoundJudged():
             reason = event.exit_reason
             return tr("goes on") if reason is None else tr("done: {why}", why=tr(WHY_STOPPED[reason]))
-        case TeamDone():
+        case events.TeamDone():
             return _ended(event)
 
 
@@ -158,13 +139,13 @@ _STEPS = {
 }
 
 
-def _ended(event: TeamDone) -> str:
+def _ended(event: events.TeamDone) -> str:
     if event.status == "completed":
         return ""
     return f"{tr(event.status)}: {event.error_message or tr('no reason given')}"
 
 
-def learned_text(event: Learned) -> str:
+def learned_text(event: events.Learned) -> str:
     """What changed in the playbook, and the lessons that were added or reworded, a line each."""
     said = tr(
         "playbook {dataset}, version {version}: {summary}",

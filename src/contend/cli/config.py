@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from contend.prompts import PromptBuilderSettings, PromptLibrary
 from contend.readiness import models_used
 from contend.resources import resource
 from contend.services import Services
-from contend.settings import Config, Settings, resolve_options
+from contend.settings import Config, Resolved, Settings
 from contend.stores.files import write_file
 
 _FROM_THEME = "auto"
@@ -44,7 +44,7 @@ def show_config() -> None:
         *_process(settings),
         *_options(services),
         *_contexts(services),
-        *_models(config),
+        *_flat("models", config.models.model_dump(mode="json"), "config/models.toml"),
         *_templates(templates),
         *_files(config),
     ]
@@ -99,10 +99,9 @@ def _origin(variable: str, *, given: bool) -> str:
 
 
 def _options(services: Services) -> Iterator[Value]:
-    has_language_model, templates = services.models.providers.are_set(), services.templates
-    resolved = resolve_options(services.config, RunOptions(), theme="", has_language_model=has_language_model)
+    resolved, templates = services.resolve(RunOptions()), services.templates
     values = resolved.options.model_dump(mode="json")
-    origins = _option_origins(resolved.origins, has_language_model=has_language_model)
+    origins = _option_origins(resolved)
     if resolved.origins["language"] == "default":
         values["language"] = _FROM_THEME
     values["teams"] = [team.team_id for team in resolved.teams]
@@ -119,17 +118,16 @@ def _options(services: Services) -> Iterator[Value]:
 
 def _contexts(services: Services) -> Iterator[Value]:
     """The tokens that each model of a run can read; the endpoint is asked for those that config leaves out."""
-    has_language_model = services.models.providers.are_set()
-    resolved = resolve_options(services.config, RunOptions(), theme="", has_language_model=has_language_model)
+    resolved = services.resolve(RunOptions())
     contexts = asyncio.run(services.models.contexts(models_used(resolved.options, resolved.teams)))
     yield from (Value(f"run.contexts.{name}", tokens, origin) for name, (tokens, origin) in contexts.items())
 
 
-def _option_origins(found: Mapping[str, str], *, has_language_model: bool) -> dict[str, str]:
-    origins = {"teams": "config/orchestrator.toml", **found}
+def _option_origins(resolved: Resolved) -> dict[str, str]:
+    origins = {"teams": "config/orchestrator.toml", **resolved.origins}
     if "model" in origins and origins["models"] == "config/models.toml":
         origins["models"] = origins["model"]
-    elif not has_language_model and origins["models"] == "config/models.toml":
+    elif not resolved.options.models and origins["models"] == "config/models.toml":
         origins["models"] = "no OPENAI_API_KEY or OPENAI_BASE_URL"
     if origins["language"] == "default":
         origins["language"] = "default: the theme's own"
@@ -140,10 +138,6 @@ def _template_origin(name: str, *, given: bool) -> str:
     if (variable := f"CONTEND_{name.upper()}") in os.environ:
         return f"environment {variable}"
     return "config/prompt_builder.toml" if given else "default"
-
-
-def _models(config: Config) -> Iterator[Value]:
-    yield from _flat("models", config.models.model_dump(mode="json"), "config/models.toml")
 
 
 def _templates(templates: PromptBuilderSettings) -> Iterator[Value]:

@@ -22,7 +22,7 @@ from contend.preflight import judges_warning
 from contend.prompts.library import LANGUAGES
 from contend.readiness import NotReady, check_folder, check_models, models_used
 from contend.services import Services
-from contend.settings import Settings, resolve_options
+from contend.settings import Resolved, Settings
 from contend.stores.checkpoints import check_checkpointer, has_checkpoints, open_checkpointer
 
 State = Literal["ok", "off", "warning", "fault"]
@@ -70,15 +70,21 @@ async def _checks(settings: Settings) -> list[Finding]:
         services = await asyncio.to_thread(Services, settings)
     except InputError as error:
         return [*checks, Finding("config", "fault", str(error), tr("see `contend config show` once it is mended"))]
-    servers = await _local_servers()
+    servers, resolved = await _local_servers(), services.resolve(RunOptions())
+    models = models_used(resolved.options, resolved.teams)
     checks += [
         Finding("config", "ok", f"{counted(len(services.config.teams), 'team')}: {', '.join(services.config.teams)}"),
         await asyncio.to_thread(_prompts_check, services),
-        await _model_check(services, servers),
-        *([await _context_check(services), _judges_check(services)] if services.models.providers.are_set() else []),
-        *await _source_checks(services),
-        *await _graph_checks(services),
-        *await _store_checks(services),
+        await _model_check(services, models, servers),
+        *([await _context_check(services, models), _judges_check(resolved)] if models else []),
+        *await asyncio.gather(
+            *(_source(services, name, resolved.options.documents) for name in services.sources.factories)
+        ),
+        *await asyncio.gather(
+            *(_graph(services, team) for team in services.config.teams.values() if team.kind == "graph")
+        ),
+        await _record(services),
+        await _checkpointer(settings),
         *_extra_checks(servers),
     ]
     with suppress(StoreError):
@@ -92,12 +98,9 @@ def _workspace_check(settings: Settings) -> Finding:
         check_folder(settings.folder, "workspace")
     except NotReady as error:
         return Finding("workspace", "fault", error.lack, error.remedy)
-    made = (
-        str(settings.folder)
-        if settings.folder.exists()
-        else tr("{folder} (made by the first run)", folder=settings.folder)
-    )
-    return Finding("workspace", "ok", made)
+    folder = settings.folder
+    place = str(folder) if folder.exists() else tr("{folder} (made by the first run)", folder=folder)
+    return Finding("workspace", "ok", place)
 
 
 def _prompts_check(services: Services) -> Finding:
@@ -114,7 +117,7 @@ def _prompts_check(services: Services) -> Finding:
     )
 
 
-async def _model_check(services: Services, servers: Sequence[Server]) -> Finding:
+async def _model_check(services: Services, wanted: Sequence[str], servers: Sequence[Server]) -> Finding:
     """Whether the endpoint answers and has the models; without one, what else there is."""
     if not services.models.providers.are_set():
         lines = tr("no OPENAI_API_KEY or OPENAI_BASE_URL: contend quotes from your documents, without a language model")
@@ -127,7 +130,6 @@ async def _model_check(services: Services, servers: Sequence[Server]) -> Finding
             model=recorded.model,
         )
         return Finding("model", "ok", lines)
-    wanted = _wanted_models(services)
     try:
         warnings = await check_models(services, wanted)
     except NotReady as error:
@@ -144,15 +146,9 @@ async def _model_check(services: Services, servers: Sequence[Server]) -> Finding
     return Finding("model", "ok", lines)
 
 
-def _wanted_models(services: Services) -> list[str]:
-    """The models that a run would call if nothing else is asked for."""
-    resolved = resolve_options(services.config, RunOptions(), theme="", has_language_model=True)
-    return models_used(resolved.options, resolved.teams)
-
-
-async def _context_check(services: Services) -> Finding:
+async def _context_check(services: Services, models: Sequence[str]) -> Finding:
     """How much each model can read, and who says so."""
-    contexts = await services.models.contexts(_wanted_models(services))
+    contexts = await services.models.contexts(models)
     lines = "; ".join(f"{name} {counted(tokens, 'token')} ({origin})" for name, (tokens, origin) in contexts.items())
     unknown = [name for name, context in contexts.items() if context.origin == "default"]
     if unknown:
@@ -163,17 +159,13 @@ async def _context_check(services: Services) -> Finding:
     return Finding("context", "ok", lines)
 
 
-def _judges_check(services: Services) -> Finding:
+def _judges_check(resolved: Resolved) -> Finding:
     """Whether anybody judges what the same model wrote."""
-    is_set = services.models.providers.are_set()
-    resolved = resolve_options(services.config, RunOptions(), theme="", has_language_model=is_set)
     warning = judges_warning(resolved.options, resolved.teams)
+    if warning:
+        return Finding("judges", "warning", warning)
     judge = resolved.options.models["evaluator"]
-    return (
-        Finding("judges", "warning", warning)
-        if warning
-        else Finding("judges", "ok", tr("{model}, not the writer's model", model=judge))
-    )
+    return Finding("judges", "ok", tr("{model}, not the writer's model", model=judge))
 
 
 def _found(server: Server) -> str:
@@ -194,15 +186,6 @@ def _offer(servers: Sequence[Server]) -> str:
     )
 
 
-async def _source_checks(services: Services) -> list[Finding]:
-    """Each source: on, or why not."""
-    config = services.config
-    is_set = services.models.providers.are_set()
-    resolved = resolve_options(config, RunOptions(), theme="", has_language_model=is_set)
-    names = list(services.sources.factories)
-    return list(await asyncio.gather(*(_source(services, name, resolved.options.documents) for name in names)))
-
-
 async def _source(services: Services, name: str, documents: Sequence[str]) -> Finding:
     try:
         reason = await services.sources.get(name, documents).check()
@@ -215,12 +198,6 @@ async def _source(services: Services, name: str, documents: Sequence[str]) -> Fi
     return Finding(f"source {name}", "off", reason, tr(remedies.get(name, "runs go on without it")))
 
 
-async def _graph_checks(services: Services) -> list[Finding]:
-    """Each graph that a team brings: loaded, or asked at its server."""
-    brought = [team for team in services.config.teams.values() if team.kind == "graph"]
-    return list(await asyncio.gather(*(_graph(services, team) for team in brought)))
-
-
 async def _graph(services: Services, team: TeamConfig) -> Finding:
     name = f"team {team.team_id}"
     try:
@@ -228,11 +205,6 @@ async def _graph(services: Services, team: TeamConfig) -> Finding:
     except InputError as error:
         return Finding(name, "fault", str(error).removeprefix(f"{name}: "), tr("mend {file}", file="config/teams"))
     return Finding(name, "ok", tr("{graph} can play", graph=team.graph or f"{team.assistant} ({team.url})"))
-
-
-async def _store_checks(services: Services) -> list[Finding]:
-    """Record and checkpointer, read where they exist; neither is made."""
-    return [await _record(services), await _checkpointer(services)]
 
 
 async def _record(services: Services) -> Finding:
@@ -243,34 +215,28 @@ async def _record(services: Services) -> Finding:
     return Finding("record", "ok", counted(count, "run") if count else tr("no runs yet"))
 
 
-async def _checkpointer(services: Services) -> Finding:
-    kind = services.settings.checkpointer
-    if kind == "memory":
+async def _checkpointer(settings: Settings) -> Finding:
+    try:
+        return await _checkpointer_of_kind(settings)
+    except StoreError as error:
+        return Finding("checkpointer", "fault", str(error))
+
+
+async def _checkpointer_of_kind(settings: Settings) -> Finding:
+    if settings.checkpointer == "memory":
         remedy = tr("unset CONTEND_CHECKPOINTER to keep them in SQLite")
         return Finding("checkpointer", "warning", tr("memory: a run that is stopped cannot go on"), remedy)
-    if kind == "redis":
-        return await _redis(services)
-    if not has_checkpoints(services.settings):
-        return Finding("checkpointer", "ok", tr("SQLite, made by the first run"))
-    try:
-        async with open_checkpointer(services.settings) as saver:
-            await saver.aget_tuple({"configurable": {"thread_id": "doctor", "checkpoint_ns": ""}})
-    except StoreError as error:
-        return Finding("checkpointer", "fault", str(error))
-    return Finding("checkpointer", "ok", tr("SQLite answers"))
-
-
-async def _redis(services: Services) -> Finding:
-    settings = services.settings
-    try:
+    if settings.checkpointer == "redis":
         warnings = await check_checkpointer(settings)
-    except StoreError as error:
-        return Finding("checkpointer", "fault", str(error))
-    if warnings:
-        return Finding("checkpointer", "warning", "; ".join(warnings))
-    return Finding(
-        "checkpointer", "ok", tr("Redis at {address} answers, with search and JSON", address=settings.redis_address)
-    )
+        words = "; ".join(warnings) or tr(
+            "Redis at {address} answers, with search and JSON", address=settings.redis_address
+        )
+        return Finding("checkpointer", "warning" if warnings else "ok", words)
+    if not has_checkpoints(settings):
+        return Finding("checkpointer", "ok", tr("SQLite, made by the first run"))
+    async with open_checkpointer(settings) as saver:
+        await saver.aget_tuple({"configurable": {"thread_id": "doctor", "checkpoint_ns": ""}})
+    return Finding("checkpointer", "ok", tr("SQLite answers"))
 
 
 def _extra_checks(servers: Sequence[Server]) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
 """A dataset's playbook on the terminal."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 from pathlib import Path
 
@@ -125,52 +125,35 @@ def show_diff(dataset: str, first: int, second: int | None) -> None:
             say(f"{sign} {bullet.id}  {plain(bullet.lesson)}")
     for change in diff.changed:
         say(f"~ {change.after.id}  {plain(change.after.lesson)}")
-        for name in sorted(_told(change.before).items() ^ _told(change.after).items()):
-            if name[1] == _told(change.before)[name[0]]:
-                say(f"    {name[0]}: {plain(str(name[1]))} → {plain(str(_told(change.after)[name[0]]))}")
+        for name in _FOLLOWED:
+            before, after = getattr(change.before, name), getattr(change.after, name)
+            if before != after:
+                say(f"    {name}: {plain(str(before))} → {plain(str(after))}")
     if not (diff.added or diff.removed or diff.changed):
         say(tr("nothing differs"))
     advise(f"contend playbook rollback {dataset} {diff.from_version}")
 
 
-def _told(bullet: Bullet) -> dict[str, str]:
-    """What of a bullet a person follows from version to version."""
-    names = ("content", "example", "section", "helpful", "harmful", "status", "removal_reason")
-    return {name: str(getattr(bullet, name)) for name in names}
+_FOLLOWED = ("content", "example", "harmful", "helpful", "removal_reason", "section", "status")
+"""What of a bullet a person follows from version to version."""
 
 
-def add_lesson(
-    dataset: str,
-    content: str,
-    *,
-    section: str | None,
-    example: str | None,
-    always: bool | None,
-) -> None:
+def add_lesson(dataset: str, **options: object) -> None:
     """Add a person's own lesson.
 
     Raises:
         InputError: it holds what no lesson may hold, or the section is none.
     """
-    values = _values(content=content, section=section, example=example, always=always)
-    _change(dataset, add(values))
+    _change(dataset, add(_values(options)))
 
 
-def edit_lesson(
-    dataset: str,
-    bullet_id: str,
-    content: str | None,
-    *,
-    section: str | None,
-    example: str | None,
-    always: bool | None,
-) -> None:
+def edit_lesson(dataset: str, bullet_id: str, **options: object) -> None:
     """Change a lesson's words, section or example.
 
     Raises:
         InputError: there is no such bullet, nothing to change, or the words hold what no lesson may hold.
     """
-    values = _values(content=content, section=section, example=example, always=always)
+    values = _values(options)
     if not values:
         raise InputError(
             tr("edit: nothing to change: give new words, --section, --example, --always or --where-it-fits")
@@ -242,7 +225,8 @@ def export_lessons(dataset: str, kind: Format, *, out: Path | None) -> None:
     say(tr("On the other machine: {command}", command=f"contend playbook import {dataset} {out.name}"))
 
 
-def _values(**options: object) -> dict[str, object]:
+def _values(options: Mapping[str, object]) -> dict[str, object]:
+    """Those that were given."""
     if not str(options["content"]).strip():
         raise InputError(tr("the lesson is empty: say when it applies, and what to do then"))
     return {name: value for name, value in options.items() if value is not None}

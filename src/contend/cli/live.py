@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol, Self
+from typing import Self
 
 from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.live import Live
@@ -17,27 +17,8 @@ from contend.cli.invocation import COMMAND
 from contend.cli.screen import facts_table, note, say, say_line, screen
 from contend.cli.text import NO_MODEL, STYLE, counted, duration, models_text, plain, score_text, usage_text, winner_text
 from contend.cli.words import tr
-from contend.models.events import (
-    AnyEvent,
-    Detail,
-    DocumentsRead,
-    Learned,
-    QuestionAsked,
-    ReportMerged,
-    ReportPublished,
-    RoundJudged,
-    RoundScored,
-    RoundStarted,
-    RoundSubmitted,
-    RunDone,
-    RunStarted,
-    SourceOff,
-    StepDone,
-    TeamDone,
-    TeamStarted,
-    Told,
-    WinnerPicked,
-)
+from contend.models import events
+from contend.models.events import AnyEvent, Detail, RoundEvent, TeamEvent, Told
 
 _AROUND_ROWS = 11
 """Lines of the view that are no teams."""
@@ -57,22 +38,8 @@ _STEPS = {
 }
 
 
-class View(Protocol):
-    """What a run is shown on."""
-
-    def show(self, event: AnyEvent) -> None: ...
-
-    def stopping(self) -> None:
-        """The first signal came."""
-        ...
-
-    def close(self) -> None:
-        """Give the terminal back."""
-        ...
-
-
 @contextmanager
-def view_on(board: Board) -> Iterator[View]:
+def view_on(board: Board) -> "Iterator[Lines | LiveView]":
     """The view that fits standard output; log lines and a live view would draw over each other."""
     console = screen()
     logs = logging.getLogger("contend").isEnabledFor(logging.INFO)
@@ -100,7 +67,7 @@ class Lines:
 
     def _short(self, event: Told) -> Told:
         """A reason for which an earlier team failed is not told again."""
-        if not isinstance(event, TeamDone) or not event.error_message:
+        if not isinstance(event, events.TeamDone) or not event.error_message:
             return event
         first = self._reasons.setdefault(event.error_message, event.team_id)
         return (
@@ -108,6 +75,7 @@ class Lines:
         )
 
     def stopping(self) -> None:
+        """The first signal came."""
         note(tr("stopping; once more ends at once"))
 
     def close(self) -> None:
@@ -192,44 +160,44 @@ def _facts(board: Board) -> Iterator[tuple[str, str | Text]]:
 
 def line_of(event: Told) -> str:
     """One line with the local time, who, and what happened."""
-    who, what = _who_and_what(event)
-    return f"{event.at.astimezone():%H:%M:%S}  {plain(who):<10}  {plain(what)}"
+    who = "contend"
+    if isinstance(event, TeamEvent | events.SourceOff | events.QuestionAsked):
+        who = event.team_id or who
+    in_round = f"{tr('round {number}', number=event.round_number)}: " if isinstance(event, RoundEvent) else ""
+    return f"{event.at.astimezone():%H:%M:%S}  {plain(who):<10}  {plain(in_round + _what(event))}"
 
 
-def _who_and_what(event: Told) -> tuple[str, str]:
+def _what(event: Told) -> str:  # noqa: C901, PLR0911, PLR0912 - a line for each event
+    if isinstance(event, RoundEvent):
+        return _in_round(event)
     match event:
-        case TeamStarted() | TeamDone() | SourceOff():
-            return event.team_id, _of_team(event)
-        case RoundStarted() | StepDone() | RoundSubmitted() | RoundScored() | RoundJudged():
-            return event.team_id, f"{tr('round {number}', number=event.round_number)}: {_in_round(event)}"
-        case QuestionAsked():
-            return (
-                event.team_id or "contend",
-                f"{tr('asks a person: {what}', what=tr(event.asked))}: {event.description}",
-            )
-        case _:
-            return "contend", _of_run(event)
-
-
-def _of_run(
-    event: RunStarted | DocumentsRead | WinnerPicked | ReportMerged | ReportPublished | Learned | RunDone,
-) -> str:
-    match event:
-        case RunStarted():
+        case events.RunStarted():
             return _started(event)
-        case DocumentsRead():
+        case events.DocumentsRead():
             return tr("read {read} of {documents}", read=f"{event.read:,}", documents=counted(event.files, "document"))
-        case WinnerPicked():
+        case events.TeamStarted():
+            return tr("{team} starts", team=event.team_name)
+        case events.TeamDone():
+            return tr(event.status) + (f": {event.error_message}" if event.error_message else "")
+        case events.SourceOff():
+            return tr("source {source} is off from here on: {reason}", source=event.source, reason=event.reason)
+        case events.WinnerPicked():
             return winner_text(event.team_id, event.score) if event.team_id else tr("no winner")
-        case ReportMerged() | ReportPublished():
-            return _of_report(event)
-        case Learned():
+        case events.ReportMerged(published=True):
+            return tr("the merged report is published ({score})", score=score_text(event.score))
+        case events.ReportMerged():
+            return tr("the merged report is not better than the best team's ({score})", score=score_text(event.score))
+        case events.ReportPublished():
+            return tr("published the report with {sources}", sources=counted(event.sources, "source"))
+        case events.Learned():
             return learned_text(event)
-        case RunDone():
+        case events.RunDone():
             return tr(event.status)  # the outcome that follows says why
+        case events.QuestionAsked():
+            return f"{tr('asks a person: {what}', what=tr(event.asked))}: {event.description}"
 
 
-def _started(event: RunStarted) -> str:
+def _started(event: events.RunStarted) -> str:
     off = "".join(
         "; " + tr("{source} is off ({reason})", source=name, reason=why) for name, why in event.sources_off.items()
     )
@@ -239,42 +207,24 @@ def _started(event: RunStarted) -> str:
     return f"{what}{off}: {event.theme}"
 
 
-def _of_report(event: ReportMerged | ReportPublished) -> str:
-    if isinstance(event, ReportPublished):
-        return tr("published the report with {sources}", sources=counted(event.sources, "source"))
-    if event.published:
-        return tr("the merged report is published ({score})", score=score_text(event.score))
-    return tr("the merged report is not better than the best team's ({score})", score=score_text(event.score))
-
-
-def _of_team(event: TeamStarted | TeamDone | SourceOff) -> str:
+def _in_round(event: RoundEvent) -> str:
     match event:
-        case TeamStarted():
-            return tr("{team} starts", team=event.team_name)
-        case TeamDone():
-            return tr(event.status) + (f": {event.error_message}" if event.error_message else "")
-        case SourceOff():
-            return tr("source {source} is off from here on: {reason}", source=event.source, reason=event.reason)
-
-
-def _in_round(event: RoundStarted | StepDone | RoundSubmitted | RoundScored | RoundJudged) -> str:
-    match event:
-        case RoundStarted():
+        case events.RoundStarted():
             return tr("begins")
-        case StepDone():
+        case events.StepDone():
             return tr(_STEPS[event.step], detail=event.detail)
-        case RoundSubmitted():
+        case events.RoundSubmitted():
             return tr("submitted {length}", length=counted(event.characters, "character"))
-        case RoundScored():
+        case events.RoundScored():
             if not event.metrics:
                 return tr("quotes are not scored")
             metrics = ", ".join(f"{metric.name} {score_text(metric.score)}" for metric in event.metrics)
             return f"{tr('scored {score}', score=score_text(event.score))} ({metrics}){_unsupported(event)}"
-        case RoundJudged():
+        case events.RoundJudged():
             return f"{tr('goes on') if event.exit_reason is None else tr('ends')}: {event.reasoning}"
 
 
-def _unsupported(event: RoundScored) -> str:
+def _unsupported(event: events.RoundScored) -> str:
     """The sentences that their sources do not say."""
     doubtful = [each for metric in event.metrics if metric.name == "citation_support" for each in metric.evidence]
     if not doubtful:

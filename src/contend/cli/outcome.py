@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from contend.app import RunOutcome
-from contend.approval import Question
+from contend.approval import ID_SHOWN, Question, name_of
 from contend.cli.board import Board, TeamRow
 from contend.cli.screen import advise, plain_table, say, show
 from contend.cli.text import (
@@ -35,9 +35,6 @@ from contend.models.research import ResearchReport
 from contend.readiness import check_folder
 from contend.sources.local.folders import OWN_REPORTS
 from contend.text import normalized
-
-ID_SHOWN = 8
-"""Characters of a question's id: enough to name it."""
 
 
 def show_outcome(outcome: RunOutcome, board: Board) -> None:
@@ -125,7 +122,7 @@ def next_steps(thread_id: str, questions: Sequence[Question]) -> list[str]:
     """The commands that answer."""
     if len(questions) == 1:
         return [f"contend resume {thread_id} {option}" for option in ("--approve", "--edit FILE", '--reject "WHY"')]
-    named = " ".join(f"--answer {_name(question, questions)}=approve" for question in questions)
+    named = " ".join(f"--answer {name_of(question, questions)}=approve" for question in questions)
     return [f"contend resume {thread_id} --approve", f"contend resume {thread_id} {named}"]
 
 
@@ -145,12 +142,6 @@ def _line(item: object) -> str:
     if isinstance(item, Mapping):
         return "; ".join(f"{name}: {value}" for name, value in item.items() if value)
     return str(item)
-
-
-def _name(question: Question, questions: Sequence[Question]) -> str:
-    """The team's id where it asks one question, else the beginning of the question's id."""
-    alone = sum(other.team_id == question.team_id for other in questions) == 1
-    return question.team_id if question.team_id and alone else question.id[:ID_SHOWN]
 
 
 FILES = ("report.md", "report.html", "report.json")

@@ -90,7 +90,7 @@ def add(
     """Add a lesson of your own; it is active at once."""
     from contend.cli.lessons import add_lesson
 
-    add_lesson(dataset, content, section=section, example=example, always=always)
+    add_lesson(dataset, content=content, section=section, example=example, always=always)
 
 
 @app.command()
@@ -107,7 +107,7 @@ def edit(
     """Change a lesson. Other words for the same keep its votes; another meaning begins without any."""
     from contend.cli.lessons import edit_lesson
 
-    edit_lesson(dataset, bullet, content, section=section, example=example, always=always)
+    edit_lesson(dataset, bullet, content=content, section=section, example=example, always=always)
 
 
 @app.command()

@@ -177,7 +177,7 @@ def dry_run_theme(theme: str, options: RunOptions, *, replay: Path | None, out: 
     settings = COMMAND.settings(replay=replay)
     check_out(out)
     planned = asyncio.run(app.dry_run(theme, options=options, settings=settings))
-    if print_json(_as_json(planned)):
+    if print_json({"theme": planned.opening.theme, "options": planned.opening.options, **planned.summary()}):
         return
     title = Text(plain(planned.opening.theme), style="bold")
     done = Text(tr("Dry run: nothing was spent or written."), style="cyan")
@@ -227,17 +227,3 @@ def _roughly(least: str, most: str) -> str:
 def _rough(number: float) -> float:
     """Two digits say all that an estimate knows."""
     return float(f"{number:.1e}")
-
-
-def _as_json(planned: app.DryRun) -> dict[str, object]:
-    opening = planned.opening
-    return {
-        "theme": opening.theme,
-        "teams": [team.team_id for team in opening.teams],
-        "sources": opening.sources,
-        "sources_off": opening.sources_off,
-        "left_out": opening.left_out,
-        "warnings": opening.warnings,
-        "options": opening.options.model_dump(mode="json"),
-        **planned.estimate._asdict(),
-    }

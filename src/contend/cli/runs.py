@@ -12,7 +12,7 @@ from rich.text import Text
 
 from contend.cli.invocation import COMMAND
 from contend.cli.screen import advise, plain_table, print_json, say, show
-from contend.cli.stored_runs import from_record, named_thread, no_run, stored_run
+from contend.cli.stored_runs import from_record, named_thread, stored_run
 from contend.cli.text import STATUS, STYLE, WHY_STOPPED, counted, models_text, plain, score_text, usage_text
 from contend.cli.words import tr
 from contend.errors import InputError
@@ -205,24 +205,17 @@ def _advise(run: StoredRun) -> None:
             advise(f"contend report {thread}")
 
 
-def _missing(thread: str, execution: ExecutionRow | None, settings: Settings) -> InputError:
-    if execution is None:
-        return no_run(thread, settings)
-    return InputError(
-        tr("thread {thread} has no report, its run is {status}: see `{command}`",
-           thread=repr(thread), status=tr(execution.status), command=f"contend status {thread}")
-    )  # fmt: skip
-
-
 def _report(name: str, kind: "ReportFormat") -> bytes:
     from contend.exports import report_file, scores_csv
 
+    run = stored_run(name)
     if kind == "csv":
-        return scores_csv(stored_run(name))
-    settings = COMMAND.settings()
-    thread = from_record(settings, lambda record: named_thread(record, name))
-    execution = from_record(settings, lambda record: record.latest_execution(thread))
-    report = report_of(settings, thread, execution)
+        return scores_csv(run)
+    settings, thread = COMMAND.settings(), run.execution.thread_id
+    report = report_of(settings, thread, run.execution)
     if report is None:
-        raise _missing(thread, execution, settings)
+        raise InputError(
+            tr("thread {thread} has no report, its run is {status}: see `{command}`",
+               thread=repr(thread), status=tr(run.execution.status), command=f"contend status {thread}")
+        )  # fmt: skip
     return report_file(settings, thread, report, kind)

@@ -63,16 +63,12 @@ async def _read(record: RecordStore, settings: Settings, name: str) -> StoredRun
     try:
         run = await read_run(record, settings, thread)
     except UnknownThread as error:
-        raise no_run(thread, settings) from error
+        raise UnknownThread(
+            tr("thread {thread} has no run in {folder}: see `contend runs`, or give another --workspace",
+               thread=repr(thread), folder=settings.folder)
+        ) from error  # fmt: skip
     speak(run.execution.theme)
     return run
-
-
-def no_run(thread: str, settings: Settings) -> UnknownThread:
-    return UnknownThread(
-        tr("thread {thread} has no run in {folder}: see `contend runs`, or give another --workspace",
-           thread=repr(thread), folder=settings.folder)
-    )  # fmt: skip
 
 
 def from_record(settings: Settings, ask: Callable[[RecordStore], Awaitable[_T]]) -> _T:

@@ -242,17 +242,13 @@ class RunDone(Event):
     usage: RunUsage
 
 
+RoundEvent = RoundStarted | StepDone | RoundSubmitted | RoundScored | RoundJudged
+TeamEvent = TeamStarted | TeamDone | RoundEvent
 Told = (
     RunStarted
-    | TeamStarted
-    | RoundStarted
-    | StepDone
+    | TeamEvent
     | SourceOff
     | DocumentsRead
-    | RoundSubmitted
-    | RoundScored
-    | RoundJudged
-    | TeamDone
     | WinnerPicked
     | ReportMerged
     | ReportPublished
