@@ -35,12 +35,11 @@ from contend.run_guard import (
     note_rolled_back,
     note_stopped,
     note_waiting,
-    run_guard,
 )
 from contend.services import Services
 from contend.settings import checked, load_settings, shown_defaults
 from contend.stores.checkpoints import ReportsRollbacks, keep_latest_run, run_of
-from contend.stores.leases import Lease
+from contend.stores.leases import Lease, checked_thread, lease
 
 _LOG = logging.getLogger(__name__)
 _OF_SERVER = frozenset(
@@ -89,8 +88,8 @@ class ServedGraph(AsyncGraph):
         if not schema:
             return schema
         options = {
-            name: {**shown, "default": self.defaults[name]} if name in self.defaults else shown
-            for name, shown in schema["properties"].items()
+            name: {**option, "default": self.defaults[name]} if name in self.defaults else option
+            for name, option in schema["properties"].items()
         }
         return {**schema, "properties": EveryKey(options)}
 
@@ -135,16 +134,9 @@ class ServedGraph(AsyncGraph):
         """As LangGraph's, with all open questions as one."""
         return with_one_question(await super().aget_state(config, subgraphs=subgraphs))
 
-    async def aget_state_history(
-        self,
-        config: RunnableConfig,
-        *,
-        filter: dict[str, Any] | None = None,  # noqa: A002 - LangGraph's
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> AsyncIterator[StateSnapshot]:
+    async def aget_state_history(self, config: RunnableConfig, **which: Any) -> AsyncIterator[StateSnapshot]:  # noqa: ANN401 - LangGraph's
         """As LangGraph's, with all open questions as one."""
-        async for snapshot in super().aget_state_history(config, filter=filter, before=before, limit=limit):
+        async for snapshot in super().aget_state_history(config, **which):
             yield with_one_question(snapshot)
 
     @asynccontextmanager
@@ -157,7 +149,8 @@ class ServedGraph(AsyncGraph):
         if thread_id is None:
             yield request
             return
-        async with _PROCESS.turn(str(thread_id)), run_guard(self.services, str(thread_id)) as lease:
+        thread = checked_thread(str(thread_id))
+        async with _PROCESS.turn(thread), lease(self.services.settings, thread) as thread_lease:
             if not self.checkpointer:
                 yield request
             else:
@@ -166,8 +159,8 @@ class ServedGraph(AsyncGraph):
                 try:
                     yield checked_input
                 finally:
-                    await self._note(str(thread_id), lease)
-        for notice in lease.notices:
+                    await self._note(thread, thread_lease)
+        for notice in thread_lease.notices:
             _LOG.warning(notice)
 
     def _options(self, context: Mapping[str, Any] | None) -> Record | None:
@@ -242,9 +235,9 @@ class ServedGraph(AsyncGraph):
             await note_going_on(self.services, snapshot, resume if isinstance(resume, dict) else None)
         return request
 
-    async def _note(self, thread_id: str, lease: Lease) -> None:
+    async def _note(self, thread_id: str, thread_lease: Lease) -> None:
         """The record says how the thread stands; whoever took it over says so otherwise. Nothing stays in memory."""
-        if lease.taken_by is not None:
+        if thread_lease.taken_by is not None:
             return
         with suppress(StoreError):  # where it can't be read, nobody works on the run any more
             snapshot = await super().aget_state({"configurable": {"thread_id": thread_id}})

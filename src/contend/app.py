@@ -1,7 +1,7 @@
 """contend from code: run, resume, status. The command line and the API stand on these."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
@@ -36,12 +36,11 @@ from contend.run_guard import (
     note_going_on,
     note_stopped,
     note_waiting,
-    run_guard,
 )
 from contend.services import Services, open_services
 from contend.settings import Settings
 from contend.stores.checkpoints import has_checkpoints, keep_latest_run, open_checkpointer
-from contend.stores.leases import Lease, checked_thread
+from contend.stores.leases import Lease, checked_thread, lease
 
 OnEvent = Callable[[AnyEvent], None]
 EXIT_CODES: Mapping[RunStatus, int] = {
@@ -106,15 +105,15 @@ async def run(
         opening = await check_run(live, theme, [], options)
         async with _graph(live) as graph:
             going = _Run(live, graph, thread, on_event)
-            async with run_guard(live, thread) as lease:
+            async with lease(live.settings, thread) as thread_lease:
                 before = await going.snapshot()
                 check_contest(thread, before)
                 if before.values.get("execution_id") and not (is_finished(before) or is_unopened(before)):
                     raise InputError(f"thread {thread!r} has an unfinished run: go on with `contend resume {thread}`")
-                asked = {"theme": theme, "run_options": input_options(options)}
+                run_input = {"theme": theme, "run_options": input_options(options)}
                 with checked_run(opening):
-                    outcome = await going.drive(asked, lease)
-        return outcome.model_copy(update={"notices": lease.notices})
+                    outcome = await going.drive(run_input, thread_lease)
+        return outcome.model_copy(update={"notices": thread_lease.notices})
 
 
 async def research(
@@ -132,14 +131,14 @@ async def research(
         InputError: as `run`; or `options` name another depth.
         StoreError: a store can't be used.
     """
-    given = options or RunOptions()
-    if given.depth not in {None, "quick"}:
-        raise InputError(f"depth: {given.depth!r} is a contest: leave it out, or call contend.run")
+    run_options = options or RunOptions()
+    if run_options.depth not in {None, "quick"}:
+        raise InputError(f"depth: {run_options.depth!r} is a contest: leave it out, or call contend.run")
     return await run(
         theme,
         thread_id=thread_id,
         # Said outright: a workspace's own number of rounds would win over the depth's.
-        options=given.model_copy(update={"depth": "quick", "max_rounds": given.max_rounds or 1}),
+        options=run_options.model_copy(update={"depth": "quick", "max_rounds": run_options.max_rounds or 1}),
         services=services,
         settings=settings,
         on_event=on_event,
@@ -180,13 +179,13 @@ async def resume(
                 chosen_answers([], decision, answers)
                 return await _outcome(live, thread, before, went_on=False)
             await check_resumable(live, thread, before, force=force)
-            async with run_guard(live, thread) as lease:
+            async with lease(live.settings, thread) as thread_lease:
                 before = await going.snapshot()
                 await _check_ready_again(live, before)
-                given = chosen_answers(open_questions(before.interrupts), decision, answers)
-                await note_going_on(live, before, given)
-                outcome = await going.drive(Command(resume=given) if given else None, lease)
-        return outcome.model_copy(update={"notices": lease.notices})
+                by_question = chosen_answers(open_questions(before.interrupts), decision, answers)
+                await note_going_on(live, before, by_question)
+                outcome = await going.drive(Command(resume=by_question) if by_question else None, thread_lease)
+        return outcome.model_copy(update={"notices": thread_lease.notices})
 
 
 async def status(thread_id: str, *, services: Services | None = None, settings: Settings | None = None) -> RunOutcome:
@@ -225,10 +224,14 @@ async def _snapshot(live: Services, thread: str) -> StateSnapshot:
 async def _where_it_stands(live: Services, thread: str, snapshot: StateSnapshot) -> RunOutcome:
     if is_unopened(snapshot):
         return _unopened(thread, snapshot)
+    _check_opened(thread, snapshot)
+    return await _outcome(live, thread, snapshot, went_on=False)
+
+
+def _check_opened(thread: str, snapshot: StateSnapshot) -> None:
     check_contest(thread, snapshot)
     if not snapshot.values.get("execution_id"):
         raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
-    return await _outcome(live, thread, snapshot, went_on=False)
 
 
 async def learn_from(
@@ -243,13 +246,8 @@ async def learn_from(
     """
     thread = checked_thread(thread_id)
     async with _services(services, settings) as live:
-        snapshot = None
-        if has_checkpoints(live.settings):
-            async with _graph(live) as graph:
-                snapshot = await _Run(live, graph, thread).snapshot()
-        if snapshot is None or not snapshot.values.get("execution_id"):
-            raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
-        check_contest(thread, snapshot)
+        snapshot = await _snapshot(live, thread)
+        _check_opened(thread, snapshot)
         if not snapshot.values.get("outcomes"):
             raise InputError(f"thread {thread!r}: no team has ended yet: `contend resume {thread}` goes on with it")
         return await learned_from(live, cast("ContestState", snapshot.values), dataset)
@@ -295,9 +293,9 @@ async def _check_ready_again(services: Services, snapshot: StateSnapshot) -> Non
 
 
 @asynccontextmanager
-async def _services(given: Services | None, settings: Settings | None) -> AsyncIterator[Services]:
-    if given is not None:
-        yield given
+async def _services(services: Services | None, settings: Settings | None) -> AsyncIterator[Services]:
+    if services is not None:
+        yield services
         return
     async with open_services(settings) as live:
         yield live
@@ -326,33 +324,29 @@ class _Run:
         """Where the thread stands; empty if nothing was asked there."""
         return await self.graph.aget_state(self.config)
 
-    async def drive(self, asked: Mapping[str, Any] | Command[Any] | None, lease: Lease) -> RunOutcome:
+    async def drive(self, run_input: Mapping[str, Any] | Command[Any] | None, thread_lease: Lease) -> RunOutcome:
         """Run to the end, or on from the last checkpoint where nothing new is asked."""
         try:
             async for _, _, event in self.graph.astream(
-                asked, self.config, stream_mode=["custom"], subgraphs=True, durability="sync"
+                run_input, self.config, stream_mode=["custom"], subgraphs=True, durability="sync"
             ):
                 if self.on_event is not None:
                     self.on_event(ANY_EVENT.validate_python(event))
         except (asyncio.CancelledError, StoreError, OSError):
             # Whoever took the run over says how it stands; on a full disk nobody can.
-            if lease.taken_by is None:
+            if thread_lease.taken_by is None:
                 with suppress(StoreError):
                     await note_stopped(self.services, self.thread_id)
             raise
         snapshot = await self.snapshot()
         if questions := open_questions(snapshot.interrupts):
             await note_waiting(self.services, questions)
-            self._tell(questions)
+            if self.on_event is not None:
+                for question in questions:
+                    self.on_event(question_event(question))
         elif is_finished(snapshot):
             await keep_latest_run(self.graph.checkpointer, self.thread_id)
         return await _outcome(self.services, self.thread_id, snapshot)
-
-    def _tell(self, questions: Sequence[Question]) -> None:
-        if self.on_event is None:
-            return
-        for question in questions:
-            self.on_event(question_event(question))
 
 
 def _unopened(thread_id: str, snapshot: StateSnapshot) -> RunOutcome:
@@ -368,7 +362,7 @@ def _unopened(thread_id: str, snapshot: StateSnapshot) -> RunOutcome:
 
 async def _outcome(services: Services, thread_id: str, snapshot: StateSnapshot, *, went_on: bool = True) -> RunOutcome:
     state, questions = cast("ContestState", snapshot.values), open_questions(snapshot.interrupts)
-    said = state.get("messages", [])
+    messages = state.get("messages", [])
     return RunOutcome(
         thread_id=thread_id,
         execution_id=state["execution_id"],
@@ -376,7 +370,7 @@ async def _outcome(services: Services, thread_id: str, snapshot: StateSnapshot, 
         message=waiting_line(questions) if questions else state.get("message", ""),
         theme=state["theme"],
         report=ResearchReport.model_validate(report) if (report := state.get("report")) else None,
-        markdown=str(said[-1].text) if state.get("report") and said else None,
+        markdown=str(messages[-1].text) if state.get("report") and messages else None,
         summary=await whole_summary(services, state),
         files=state.get("files", []),
         usage=usage_of(state),

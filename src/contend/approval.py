@@ -116,9 +116,9 @@ def question(
 ) -> dict[str, Any]:
     """What an interrupt carries: one action, for both front ends."""
     action = ACTIONS[asked]
-    said = f"{description}\n\n{problem}" if problem else description
+    text = f"{description}\n\n{problem}" if problem else description
     return {
-        "action_requests": [{"name": action, "args": dict(args), "arguments": dict(args), "description": said}],
+        "action_requests": [{"name": action, "args": dict(args), "arguments": dict(args), "description": text}],
         "review_configs": [{"action_name": action, "allowed_decisions": ["approve", "edit", "reject"]}],
         "asked": asked,
         "execution_id": execution_id,
@@ -186,8 +186,8 @@ def _plain(value: object) -> object:
 def _reason(answer: object) -> str:
     if not isinstance(answer, Mapping):
         return ""
-    said = answer.get("reason") or answer.get("message") or answer.get("args") or ""
-    return said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    reason = answer.get("reason") or answer.get("message") or answer.get("args") or ""
+    return reason if isinstance(reason, str) else json.dumps(reason, ensure_ascii=False)
 
 
 def in_order(interrupts: Iterable[Interrupt]) -> list[Interrupt]:
@@ -216,8 +216,10 @@ def chosen_answers(
     Raises:
         InputError: as `addressed`, or an answer is not usable.
     """
-    given = addressed(questions, decision, answers)
-    return {question_id: _usable(question_id, answer).model_dump(mode="json") for question_id, answer in given.items()}
+    by_question = addressed(questions, decision, answers)
+    return {
+        question_id: _usable(question_id, answer).model_dump(mode="json") for question_id, answer in by_question.items()
+    }
 
 
 def addressed(
@@ -232,15 +234,15 @@ def addressed(
         InputError: no question waits, or one is not open or has two answers.
         SeveralQuestions: an edit or a reason could go to several.
     """
-    given: dict[str, object] = {}
+    by_question: dict[str, object] = {}
     for name, answer in (answers or {}).items():
         question_id = _found(questions, name)
-        if question_id in given:
+        if question_id in by_question:
             raise InputError(f"question {question_id!r} has two answers: give one")
-        given[question_id] = answer
+        by_question[question_id] = answer
     if decision is not None:
-        given |= _shared_out([question for question in questions if question.id not in given], decision)
-    return given
+        by_question |= _shared_out([question for question in questions if question.id not in by_question], decision)
+    return by_question
 
 
 def combined_id(question_ids: Iterable[str]) -> str:
@@ -281,10 +283,10 @@ def _found(questions: Sequence[Question], name: str) -> str:
     ]
     if len(meant) == 1:
         return meant[0]
-    shown = ", ".join(question.id for question in questions) or "none"
+    open_ids = ", ".join(question.id for question in questions) or "none"
     if meant:
-        raise InputError(f"question {name!r} could be one of several; give an id (open: {shown})")
-    raise InputError(f"question {name!r} is not open: answered before or never asked (open: {shown})")
+        raise InputError(f"question {name!r} could be one of several; give an id (open: {open_ids})")
+    raise InputError(f"question {name!r} is not open: answered before or never asked (open: {open_ids})")
 
 
 def _shared_out(questions: Sequence[Question], decision: object) -> dict[str, object]:

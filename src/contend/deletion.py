@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from contend.errors import UnknownThread
 from contend.models.submission import Submission
-from contend.run_guard import run_guard
 from contend.services import Services
 from contend.stores.checkpoints import has_checkpoints, open_checkpointer
-from contend.stores.leases import checked_thread
+from contend.stores.leases import checked_thread, lease
 
 
 class Deleted(NamedTuple):
@@ -33,7 +32,7 @@ async def delete(thread_id: str, *, services: Services) -> Deleted:
     thread = checked_thread(thread_id)
     if await services.record.latest_execution(thread) is None:
         raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
-    async with run_guard(services, thread):
+    async with lease(services.settings, thread):
         by_thread = await services.record.submission_documents()
         own = await _texts(services, by_thread.pop(thread, []))
         others = await _texts(services, [document for documents in by_thread.values() for document in documents])
@@ -53,7 +52,7 @@ async def _texts(services: Services, submissions: Iterable[str]) -> set[str]:
     """The ids of submissions and of the passages that they were written from."""
     texts = {document: await services.documents.get(document) for document in set(submissions)}
     passages = [Submission.model_validate_json(text).passages for text in texts.values()]
-    return texts.keys() | {passage.id for read in passages for passage in read}
+    return texts.keys() | {passage.id for of_text in passages for passage in of_text}
 
 
 def _remove(folder: Path) -> None:

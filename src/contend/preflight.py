@@ -78,8 +78,8 @@ def refused(state: Mapping[str, Any], error: NodeError, fresh: Mapping[str, Any]
     if not isinstance(why, InputError):
         raise why
     question = question_in_chat(state)
-    told = {"asked": asked_of(state, question), "messages": [*question, AIMessage(str(why))]}
-    return Command(update={**fresh, **told}, goto="__end__")
+    answer = {"asked": asked_of(state, question), "messages": [*question, AIMessage(str(why))]}
+    return Command(update={**fresh, **answer}, goto="__end__")
 
 
 def is_alone(state: Mapping[str, Any]) -> bool:
@@ -254,9 +254,9 @@ def _settled_kind(resolved: Resolved) -> Resolved:
 
 def _wanted_sources(services: Services, resolved: Resolved) -> list[str]:
     """Those of the run that a team searches; one that there is not is among them, to be refused."""
-    wanted = resolved.options.sources or list(services.sources.factories)
-    used = {name for team in resolved.teams for name in team.sources}
-    return [name for name in wanted if name in used or name not in services.sources.factories]
+    names = resolved.options.sources or list(services.sources.factories)
+    searchable = {name for team in resolved.teams for name in team.sources}
+    return [name for name in names if name in searchable or name not in services.sources.factories]
 
 
 async def _checked_sources(services: Services, resolved: Resolved) -> tuple[list[str], dict[str, str]]:

@@ -60,7 +60,7 @@ def _check_recording(services: Services, options: ResolvedOptions) -> None:
         raise NotReady("the run began with a model's own replies", "leave CONTEND_REPLAY out")
 
 
-def check_folder(folder: Path, named: str) -> None:
+def check_folder(folder: Path, name: str) -> None:
     """Whether files can be written in a folder, or in the nearest one above it; leaves nothing there.
 
     Raises:
@@ -70,15 +70,15 @@ def check_folder(folder: Path, named: str) -> None:
     try:
         there = next(path for path in (folder, *folder.parents) if path.exists())
         if not there.is_dir():
-            raise NotReady(f"{named} {folder}: {there} is a file", "name a folder")
+            raise NotReady(f"{name} {folder}: {there} is a file", "name a folder")
         with TemporaryFile(dir=there) as probe:
-            _check_space(probe.fileno(), there, named)
+            _check_space(probe.fileno(), there, name)
     except OSError as error:
-        lack = f"{named} {there} cannot be written ({error.strerror or error})"
+        lack = f"{name} {there} cannot be written ({error.strerror or error})"
         raise NotReady(lack, "mend its rights, or name another") from error
 
 
-def _check_space(file: int, folder: Path, named: str) -> None:
+def _check_space(file: int, folder: Path, name: str) -> None:
     if not hasattr(os, "posix_fallocate"):
         return
     try:
@@ -86,22 +86,22 @@ def _check_space(file: int, folder: Path, named: str) -> None:
     except OSError as error:
         if error.errno in _FULL:
             least = f"{LEAST_FREE_BYTES / 1e6:.0f} MB"
-            raise NotReady(f"{named} {folder} has no {least} left ({error.strerror})", "free disk space") from error
+            raise NotReady(f"{name} {folder} has no {least} left ({error.strerror})", "free disk space") from error
 
 
 def models_used(options: ResolvedOptions, teams: Sequence[TeamConfig]) -> list[str]:
     """The names of the language models that a run may call, each once."""
     if not options.models:
         return []
-    used = {metric.model for metric in options.evaluator.metrics if metric.model}
-    used |= {name for role, name in options.models.items() if role not in _TEAM_ROLES}
+    names = {metric.model for metric in options.evaluator.metrics if metric.model}
+    names |= {name for role, name in options.models.items() if role not in _TEAM_ROLES}
     for team in teams:
         roles = _ROLES_BESIDE_GRAPH if team.kind == "graph" else _TEAM_ROLES
-        used |= {team.models.get(role, options.models[role]) for role in roles}
-    return sorted(used)
+        names |= {team.models.get(role, options.models[role]) for role in roles}
+    return sorted(names)
 
 
-async def check_models(services: Services, wanted: Sequence[str]) -> list[str]:
+async def check_models(services: Services, models: Sequence[str]) -> list[str]:
     """Whether the endpoints answer and have the models; warnings, a line each, where they do not tell.
 
     Raises:
@@ -109,27 +109,27 @@ async def check_models(services: Services, wanted: Sequence[str]) -> list[str]:
         NotReady: an endpoint does not answer, refuses the key, or lists models without one that is wanted.
     """
     providers = services.models.providers
-    if homeless := [model for model in wanted if providers.lack(model)]:
+    if homeless := [model for model in models if providers.lack(model)]:
         lack = f"no OPENAI_API_KEY or OPENAI_BASE_URL is set, and the run would ask {_some(homeless)}"
         raise NotReady(lack, "set one, or name no model for quotes from your documents")
-    checks = (_check_endpoint(endpoint, list(names.values())) for endpoint, names in providers.by_endpoint(wanted))
+    checks = (_check_endpoint(endpoint, list(names.values())) for endpoint, names in providers.by_endpoint(models))
     return [warning for warnings in await asyncio.gather(*checks) for warning in warnings]
 
 
-async def _check_endpoint(endpoint: Endpoint, wanted: Sequence[str]) -> list[str]:
+async def _check_endpoint(endpoint: Endpoint, models: Sequence[str]) -> list[str]:
     address = endpoint.address
     try:
-        listed = await endpoint.models(wanted)
+        names = await endpoint.models(models)
     except SlowAnswer as why:
         return [f"endpoint {address} {why}: it may be busy, or load a model"]
     except NoAnswer as why:
         remedy = f"{endpoint.remedy}, or give --team quotes to do without"
         raise NotReady(f"endpoint {address} {why}", remedy) from None
-    if missing := missing_models(wanted, listed):
+    if missing := missing_models(models, names):
         remedy = "give --model NAME, or set `default` in the workspace's config/models.toml"
-        raise NotReady(f"endpoint {address} has {_some(listed)}, not {', '.join(missing)}", remedy)
-    if not set(wanted) & set(listed) and len(listed) <= 1:
-        return [f"endpoint {address} lists {_some(listed) or 'no models'}: whether it has {_some(wanted)} is not known"]
+        raise NotReady(f"endpoint {address} has {_some(names)}, not {', '.join(missing)}", remedy)
+    if not set(models) & set(names) and len(names) <= 1:
+        return [f"endpoint {address} lists {_some(names) or 'no models'}: whether it has {_some(models)} is not known"]
     return []
 
 

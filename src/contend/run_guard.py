@@ -1,7 +1,6 @@
-"""What app and Agent Server pass before a run goes: one worker a thread, and no changed rules."""
+"""What app and Agent Server ask before a run goes on, and how it then stands on record."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langgraph.graph import START
@@ -14,23 +13,9 @@ from contend.models.options import ResolvedOptions
 from contend.preflight import config_fingerprint
 from contend.services import Services
 from contend.stores.checkpoints import checkpoints_place
-from contend.stores.leases import Lease, checked_thread, lease
 
 TERMINAL = frozenset({"completed", "partial", "failed"})
 _ROLLED_BACK = "rolled back by whoever had started it: nothing is left to go on with; ask the question anew"
-
-
-@asynccontextmanager
-async def run_guard(services: Services, thread_id: str) -> AsyncIterator[Lease]:
-    """Hold the thread's lease while a run goes.
-
-    Raises:
-        InputError: the thread id can't be a file name.
-        ThreadBusy: somebody else works on the thread.
-        StoreError: the lease's server can't be used.
-    """
-    async with lease(services.settings, checked_thread(thread_id)) as held:
-        yield held
 
 
 def is_finished(snapshot: StateSnapshot) -> bool:

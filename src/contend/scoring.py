@@ -76,16 +76,18 @@ def submission_of(text: str, theme: str) -> Submission:
     except DraftError as error:
         raise InputError("the text is empty, or says nothing: give a file with the text to score") from error
     referenced = read_references(content)
-    listed = _sources(referenced)
+    sources = _sources(referenced)
     first = draft.summary[0].text
     report = ResearchReport(
         theme=title_of(theme),
         executive_summary=first,
         key_findings=[first],
         detailed_analysis=referenced.body,
-        sources=[listed.get(number) or _source(number, _NOWHERE) for number in range(1, max(listed, default=0) + 1)],
+        sources=[sources.get(number) or _source(number, _NOWHERE) for number in range(1, max(sources, default=0) + 1)],
     )
-    return Submission(content=referenced.text.strip(), report=report, draft=draft, results=_results(referenced, listed))
+    return Submission(
+        content=referenced.text.strip(), report=report, draft=draft, results=_results(referenced, sources)
+    )
 
 
 def _sources(referenced: ReferencedText) -> dict[int, SearchResult]:
@@ -103,10 +105,10 @@ def _source(number: int, reference: Reference) -> SearchResult:
     raise InputError(f"reference [{number}] cannot be read: {title}")
 
 
-def _results(referenced: ReferencedText, listed: Mapping[int, SearchResult]) -> list[SearchResult]:
+def _results(referenced: ReferencedText, sources: Mapping[int, SearchResult]) -> list[SearchResult]:
     """What counts as retrieved: the references; in a text without any, the pages that it links to itself."""
-    if listed:
-        return list(listed.values())
+    if sources:
+        return list(sources.values())
     linked = {without_tail(match[0]) for match in ADDRESS.finditer(referenced.body)}
     return [_source(0, Reference(url, url)) for url in sorted(linked) if url]
 

@@ -146,12 +146,12 @@ class Services:
         from contend.langgraph_compat import show_message  # noqa: PLC0415
 
         run = self.runs.get(event.execution_id)
-        told = event.model_copy(update={"spent": run.ledger.used}) if run else event
-        get_stream_writer()(told.model_dump(mode="json"))
+        event = event.model_copy(update={"spent": run.ledger.used}) if run else event
+        get_stream_writer()(event.model_dump(mode="json"))
         if run and (line := progress_line(event, run.options.language)):
             # One message that grows: chats join what has the same id, and drop it for the state's at the next step.
             show_message(AIMessageChunk(content=f"- {line}\n", id=f"progress-{event.execution_id}", name="progress"))
-        self.record.save_event(told)
+        self.record.save_event(event)
 
     def _ledger(self, execution_id: str) -> Ledger:
         """What is learned from rounds that no run of this process played has no budget."""
@@ -201,10 +201,10 @@ class Services:
         Raises:
             PromptError: it names a file that is not there.
         """
-        named = metric.rubric or metric.name
-        if not re.fullmatch(r"[\w-]+", named):
-            return named
-        return self.library.render(f"rubrics/{named}", {}, language=language, mark="")
+        rubric = metric.rubric or metric.name
+        if not re.fullmatch(r"[\w-]+", rubric):
+            return rubric
+        return self.library.render(f"rubrics/{rubric}", {}, language=language, mark="")
 
     def function(self, name: str) -> Function:
         """A function of the user's own, named `module:function`.

@@ -12,7 +12,6 @@ from contend.api.models import (
     ResearchResponse,
     ResearchStatistics,
     ShownNode,
-    shown_node,
 )
 from contend.contest.graph import build_contest_graph
 from contend.learning.graph import build_learn_graph
@@ -104,24 +103,7 @@ def test_times_are_rounded_down_and_addresses_counted_once() -> None:
     assert (statistics.sources_collected, statistics.processing_time_seconds) == (1, 9)
 
 
-@pytest.mark.parametrize(
-    ("node", "shown"),
-    [
-        ("supervise", "supervisor"),
-        ("approve_plan", "supervisor"),
-        ("search", "researcher"),
-        ("collect", "researcher"),
-        ("read_page", "researcher"),
-        ("write", "writer"),
-        ("review", "reviewer"),
-        ("publish", "publish"),
-    ],
-)
-def test_research_nodes_are_shown_by_role_and_others_by_name(node: str, shown: str) -> None:
-    assert shown_node(node) == shown
-
-
-def test_every_node_of_every_graph_is_in_the_list(workspace: Path) -> None:
+def test_a_node_that_plays_no_role_is_shown_by_its_name_in_a_graph(workspace: Path) -> None:
     services = Services(load_settings(workspace=workspace))
     graphs: list[StateGraph[Any, Any, Any, Any]] = [
         build_contest_graph(services),
@@ -129,12 +111,9 @@ def test_every_node_of_every_graph_is_in_the_list(workspace: Path) -> None:
         build_research_graph(services),
         build_learn_graph(services.learn_nodes),
     ]
-    # Names that begin so are the error handlers that LangGraph adds as nodes.
-    nodes = {shown_node(name) for graph in graphs for name in graph.nodes if not name.startswith("__")}
+    nodes = {name for graph in graphs for name in graph.nodes}
 
-    assert nodes == set(get_args(ShownNode))
-    for node in nodes:
-        assert ProgressInfo(current_iteration=0, max_iterations=1, current_node=node).nodes_remaining == []  # type: ignore[arg-type]  # of the list
+    assert set(get_args(ShownNode)) - {"supervisor", "researcher", "writer", "reviewer"} <= nodes
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def _named(line: str) -> tuple[TyperCommand | TyperGroup, list[str]] | None:
 
 
 def _options(command: TyperCommand | TyperGroup) -> set[str]:
-    own = {name for parameter in command.params for name in parameter.opts}
+    own = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
     nested = command.commands.values() if isinstance(command, TyperGroup) else []
     return own.union({"--help"}, *(_options(inner) for inner in nested))
 

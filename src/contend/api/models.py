@@ -47,23 +47,6 @@ ShownNode = Literal[
 ]
 """The research graph's nodes by the roles they play, other nodes by name."""
 
-_ROLES: dict[str, ShownNode] = {
-    "quotes": "research",
-    "quote": "writer",
-    "graph": "research",
-    "ask": "researcher",
-    "check": "reviewer",
-    "supervise": "supervisor",
-    "approve_plan": "supervisor",
-    "search": "researcher",
-    "collect": "researcher",
-    "read_page": "researcher",
-    "choose": "researcher",
-    "write": "writer",
-    "write_section": "writer",
-    "summarize": "writer",
-    "review": "reviewer",
-}
 _STATUS: dict[RunStatus, ResearchStatus] = {
     "running": "processing",
     "completed": "completed",
@@ -91,13 +74,13 @@ class ResearchRequest(Record):
 
     def run_options(self) -> RunOptions:
         """The request as options of a run: a person's word on the plan, where intervention is wanted."""
-        given = self.options or RunOptions()
-        asked = ["plan", *(given.approve or [])] if self.enable_human_intervention else given.approve
-        approve = None if asked is None else list(dict.fromkeys(asked))
+        options = self.options or RunOptions()
+        approvals = ["plan", *(options.approve or [])] if self.enable_human_intervention else options.approve
+        approve = None if approvals is None else list(dict.fromkeys(approvals))
         # What is not said follows from the depth; the default is what readers of the format know.
-        loops = given.max_iterations or (self.max_iterations if "max_iterations" in self.model_fields_set else None)
+        loops = options.max_iterations or (self.max_iterations if "max_iterations" in self.model_fields_set else None)
         settled = {"max_iterations": loops, "approve": approve}
-        return RunOptions.model_validate({**given.model_dump(exclude_none=True), **settled})
+        return RunOptions.model_validate({**options.model_dump(exclude_none=True), **settled})
 
 
 class ResearchResponse(Record):
@@ -174,11 +157,6 @@ class ResearchStatistics(Record):
     def of(cls, *, iterations: int, urls: Sequence[str], seconds: float) -> Self:
         """Each address counts once."""
         return cls(iterations=iterations, sources_collected=len(set(urls)), processing_time_seconds=int(seconds))
-
-
-def shown_node(node: str) -> str:
-    """A graph's node as the API names it."""
-    return _ROLES.get(node, node)
 
 
 class ResearchItem(ResearchResponse):

@@ -90,13 +90,13 @@ class _TooLarge(HTTPException):
 
 
 def _at_most(receive: "Receive") -> "Receive":
-    read = 0
+    size = 0
 
     async def counted() -> "Message":
-        nonlocal read
+        nonlocal size
         message = await receive()
-        read += len(message.get("body", b""))
-        if read > MOST_BYTES:
+        size += len(message.get("body", b""))
+        if size > MOST_BYTES:
             raise _TooLarge(413)
         return message
 

@@ -75,9 +75,9 @@ class RequestGuard:
         # Browsers ask before they send the token; load balancers ask for health.
         if method == "OPTIONS" or scope["path"] == _HEALTH or (method == "GET" and scope["path"].startswith(_PAGE)):
             return None
-        given = headers.get("authorization", "").removeprefix("Bearer "), headers.get("x-api-key", "")
+        tokens = headers.get("authorization", "").removeprefix("Bearer "), headers.get("x-api-key", "")
         token = (self._token or "").encode()
-        if any(compare_digest(each.encode(), token) for each in given):
+        if any(compare_digest(each.encode(), token) for each in tokens):
             return None
         return Refusal(401, "send the server's CONTEND_SERVER_TOKEN as `Authorization: Bearer TOKEN` or `X-Api-Key`")
 

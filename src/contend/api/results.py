@@ -22,10 +22,10 @@ async def report(researches: Researches, research_id: str) -> ResearchReport:
     details = await researches.details(research_id)
     row = await researches.services.record.latest_execution(details.research_id)
     settings = researches.services.settings
-    found = await asyncio.to_thread(report_of, settings, details.research_id, row) if details.has_report else None
-    if found is None:
+    stored = await asyncio.to_thread(report_of, settings, details.research_id, row) if details.has_report else None
+    if stored is None:
         raise UnknownThread(f"research {research_id!r} has no report: it is {details.outcome or details.status}")
-    return found
+    return stored
 
 
 async def report_as(researches: Researches, research_id: str, kind: ReportFormat) -> bytes:

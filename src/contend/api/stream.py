@@ -20,7 +20,7 @@ async def event_stream(researches: Researches, research_id: str, *, after: int) 
 
     Between them stands an event `status`, without an id, each time the status has changed: it is never told again.
     """
-    told: ResearchResponse | None = None
+    status: ResearchResponse | None = None
     pause = silent = 0.0
     while True:
         standing = await researches.response(research_id)
@@ -28,9 +28,9 @@ async def event_stream(researches: Researches, research_id: str, *, after: int) 
         for each in events:
             yield told_event(each)
             after = each.number
-        if standing != told:
+        if standing != status:
             yield f"event: status\ndata: {standing.model_dump_json()}\n\n"
-            told, silent = standing, 0.0
+            status, silent = standing, 0.0
         if not events and standing.status in {"completed", "failed"}:
             return
         pause = _SOON if events else min(_LATE, max(_SOON, pause * 1.5))
@@ -43,6 +43,6 @@ async def event_stream(researches: Researches, research_id: str, *, after: int) 
 
 def told_event(each: KeptEvent) -> str:
     """An event as it is sent: its number as id, its type as name, and for all events team and round."""
-    said = each.event.model_dump(mode="json")
-    data = {"id": each.number, "team_id": "", "round_number": 0, **said}
-    return f"id: {each.number}\nevent: {said['type']}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+    values = each.event.model_dump(mode="json")
+    data = {"id": each.number, "team_id": "", "round_number": 0, **values}
+    return f"id: {each.number}\nevent: {values['type']}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"

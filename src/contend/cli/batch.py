@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, aclosing, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -44,48 +44,24 @@ def run_batch(
     *,
     out: Path | None,
     jobs: int,
+    server: str | None,
+    token: str | None,
     replay: Path | None,
 ) -> int:
     """Run each question of the file that has no result yet; the exit code. A line's own options win over `options`.
 
+    With the address of a server the runs are in its queue, and it goes on with them when this process ends.
+
     Raises:
-        InputError: the file, a line, or the file of results is not usable; nothing was spent.
-        ContendError: a result could not be written.
+        InputError: the file, a line, the file of results or the token is not usable; nothing was spent.
+        ContendError: a result could not be written, or the server does not answer.
     """
     settings = COMMAND.settings(replay=replay)
-    questions = read_questions(file, options)
-    batch = Batch(questions, _results(file, out), settings)
-    return _run_to_end(batch, batch.run(jobs))
-
-
-def queue_batch(
-    file: Path,
-    options: RunOptions,
-    *,
-    out: Path | None,
-    url: str,
-    token: str | None,
-) -> int:
-    """As `run_batch`, by runs in the queue of a server. It goes on with them when this process ends.
-
-    Raises:
-        InputError: as `run_batch`; the server refuses a line or the token.
-        ContendError: the server does not answer, or a result could not be written.
-    """
-    settings = COMMAND.settings()
-    batch = Batch(read_questions(file, options), _results(file, out), settings, queued=True)
-    held = settings.server_token
-    return _run_to_end(batch, batch.run_on(ResearchServer(url, token or (held.get_secret_value() if held else ""))))
-
-
-def _results(file: Path, out: Path | None) -> "Results":
-    results = Results((out or file.with_name(f"{file.stem}.results.jsonl")).expanduser().absolute())
-    check_folder(results.path.parent, "--out")
-    return results
-
-
-def _run_to_end(batch: "Batch", work: Coroutine[Any, Any, bool]) -> int:
-    """Work on a batch and tell of its end; the exit code."""
+    path = (out or file.with_name(f"{file.stem}.results.jsonl")).expanduser().absolute()
+    batch = Batch(read_questions(file, options), Results(path), settings, queued=server is not None)
+    check_folder(path.parent, "--out")
+    own = settings.server_token.get_secret_value() if settings.server_token else ""
+    work = batch.run(jobs) if server is None else batch.run_on(ResearchServer(server, token or own))
     with batch.view() as view:
         at_once = view.stop if view else lambda: None
         done = asyncio.run(until_stopped(work, on_stop=batch.stopping, at_once=at_once))
@@ -128,13 +104,13 @@ class Results:
 
     def _parts(self) -> tuple[bytes, bytes]:
         """The whole lines, and what stands behind them."""
-        held = b""
+        content = b""
         with writing(self.path), suppress(FileNotFoundError):
-            held = self.path.read_bytes()
-        at = held.rfind(b"\n") + 1
-        if held[at : at + len(_BEGINNING)] != _BEGINNING[: len(held) - at]:
+            content = self.path.read_bytes()
+        at = content.rfind(b"\n") + 1
+        if content[at : at + len(_BEGINNING)] != _BEGINNING[: len(content) - at]:
             raise self._foreign()
-        return held[:at], held[at:]
+        return content[:at], content[at:]
 
     def _foreign(self) -> InputError:
         return InputError(tr("--out {file}: it holds other lines than results: name another file", file=self.path))
@@ -165,9 +141,9 @@ class Batch:
                 done = self.results.statuses()
                 await _check(services, [each for each in self.questions if each.thread not in done])
                 async with self._unanswered() as questions, asyncio.TaskGroup() as group:
-                    left = iter(questions)
+                    remaining = iter(questions)
                     for _ in range(jobs):
-                        group.create_task(self._work(services, left))
+                        group.create_task(self._work(services, remaining))
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from errors
         return True
@@ -179,7 +155,7 @@ class Batch:
             InputError: a line would be refused; nothing was spent.
             ContendError: the server does not answer, or a result could not be written.
         """
-        async with server, self._unanswered() as questions:
+        async with aclosing(server), self._unanswered() as questions:
             await server.check(questions)
             for each in questions:
                 await server.start(each)
@@ -198,8 +174,8 @@ class Batch:
             self.statuses |= self.results.statuses()
             yield [each for each in self.questions if each.thread not in self.statuses]
 
-    async def _work(self, services: Services, left: Iterator[Question]) -> None:
-        for question in left:
+    async def _work(self, services: Services, remaining: Iterator[Question]) -> None:
+        for question in remaining:
             self.boards[question] = Board(theme=question.theme)
             try:
                 outcome = await _outcome(services, question, partial(self._show, question))
@@ -226,10 +202,10 @@ class Batch:
             say_line({"type": "result", "id": question.id, "thread": question.thread, **result})
             return
         status = result["status"]
-        said = tr("Waiting") if waits else tr(STATUS.get(status, "Failed"))
+        end = tr("Waiting") if waits else tr(STATUS.get(status, "Failed"))
         best = "" if result.get("best_score") is None else f" {score_text(result['best_score'])}"
         why = result.get("report") if status == "completed" else result["message"]
-        line = f"{self._counted()}  {question.name}: {said}{best}  {plain(tr(why)) if why else ''}"
+        line = f"{self._counted()}  {question.name}: {end}{best}  {plain(tr(why)) if why else ''}"
         self.console.print(line, soft_wrap=True)
 
     def _counted(self) -> str:
@@ -255,8 +231,8 @@ class Batch:
 
     def tell_end(self, code: int) -> None:
         """How many came to which end, and where the results are."""
-        ended = list(self.statuses.values())
-        completed, partial = ended.count("completed"), ended.count("partial")
+        statuses = list(self.statuses.values())
+        completed, partial = statuses.count("completed"), statuses.count("partial")
         message = tr("{completed} of {all} completed, {partial} partial; results in {file}",
                      completed=completed, all=len(self.questions), partial=partial, file=self.results.path)  # fmt: skip
         if code == STOPPED:

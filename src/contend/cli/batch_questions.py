@@ -39,8 +39,8 @@ class Question:
 
     @property
     def thread(self) -> str:
-        asked = [self.id, self.theme, self.options.model_dump(mode="json", exclude_none=True)]
-        return str(UUID(bytes=sha256(json.dumps(asked, sort_keys=True).encode()).digest()[:16], version=4))
+        identity = [self.id, self.theme, self.options.model_dump(mode="json", exclude_none=True)]
+        return str(UUID(bytes=sha256(json.dumps(identity, sort_keys=True).encode()).digest()[:16], version=4))
 
     @property
     def name(self) -> str:
@@ -65,10 +65,10 @@ def read_questions(file: Path, shared: RunOptions) -> list[Question]:
 
 def _question(text: str, where: str, shared: RunOptions) -> Question:
     try:
-        given = json.loads(text)
+        line = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(tr("{where}: no JSON ({why}): give an object with `theme`", where=where, why=error)) from error
-    values = {"theme": given} if isinstance(given, str) else given
+    values = {"theme": line} if isinstance(line, str) else line
     if not isinstance(values, Mapping):
         raise InputError(tr("{where}: neither object nor text: give an object with `theme`", where=where))
     line = checked(Line, values, where)

@@ -147,10 +147,10 @@ def _ended(event: events.TeamDone) -> str:
 
 def learned_text(event: events.Learned) -> str:
     """What changed in the playbook, and the lessons that were added or reworded, a line each."""
-    said = tr(
+    head = tr(
         "playbook {dataset}, version {version}: {summary}",
         dataset=event.dataset,
         version=event.playbook_version,
         summary=event.summary,
     )
-    return "\n".join([said, *(f"  {lesson}" for lesson in event.lessons)])
+    return "\n".join([head, *(f"  {lesson}" for lesson in event.lessons)])

@@ -84,12 +84,9 @@ def batch(
     Limits hold for each run. Exit codes: 0 all done, 1 some partial or failed,
     2 no report or bad input, 3 one waits for a person, 130 stopped.
     """
-    from contend.cli.batch import queue_batch, run_batch
+    from contend.cli.batch import run_batch
 
-    if server is None:
-        code = run_batch(file, options, out=results, jobs=jobs, replay=replay)
-    else:
-        code = queue_batch(file, options, out=results, url=server, token=token)
+    code = run_batch(file, options, out=results, jobs=jobs, server=server, token=token, replay=replay)
     raise typer.Exit(code)
 
 
@@ -158,7 +155,7 @@ def standings(
     dataset: Annotated[str, typer.Argument(metavar="[DATASET]", help="The dataset of the runs.")] = "default",
 ) -> None:
     """Rate the teams over all finished runs of DATASET, by who came before whom."""
-    from contend.cli.standings import show_standings
+    from contend.cli.runs import show_standings
 
     show_standings(dataset)
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from contend.cli.invocation import COMMAND
 from contend.cli.screen import advise, plain_table, print_json, say, show
-from contend.cli.text import counted, plain
+from contend.cli.text import counted, plain, short_path
 from contend.cli.words import tr
 from contend.errors import InputError, StoreError
 from contend.models.options import DEPTHS, RunOptions
@@ -66,7 +66,7 @@ def show_prompts() -> None:
         return
     table = plain_table("Prompt", "", "Variables", "File", fold={"Prompt", "Variables", "File"})
     for row in rows:
-        table.add_row(row.name, row.language, " ".join(row.variables), Text(_short(row.path), style="dim"))
+        table.add_row(row.name, row.language, " ".join(row.variables), Text(short_path(row.path), style="dim"))
     show(table)
     say(tr("A file of the same name under {folder} takes a prompt's place.", folder=folder / "prompts"))
 
@@ -79,8 +79,8 @@ def _process(settings: Settings) -> Iterator[Value]:
             continue
         variable = str(field.validation_alias or f"CONTEND_{name.upper()}")
         is_secret = isinstance(getattr(settings, name), SecretStr)
-        shown = "(set, hidden)" if is_secret else _without_password(plain_values[name])
-        yield Value(name, shown, _origin(variable, given=name in settings.model_fields_set))
+        value = "(set, hidden)" if is_secret else _without_password(plain_values[name])
+        yield Value(name, value, _origin(variable, given=name in settings.model_fields_set))
 
 
 def _workspace_origin(settings: Settings) -> str:
@@ -148,15 +148,8 @@ def _templates(templates: PromptBuilderSettings) -> Iterator[Value]:
 
 def _files(config: Config) -> Iterator[Value]:
     for name, path in config.files.items():
-        shipped = path == _shipped(name)
-        yield Value(f"file {name}", str(path), "shipped" if shipped else "workspace")
-
-
-def _shipped(name: str) -> Path | None:
-    try:
-        return resource(name)
-    except FileNotFoundError:
-        return None
+        origin = "shipped" if path.is_relative_to(resource("config")) else "workspace"
+        yield Value(f"file {name}", str(path), origin)
 
 
 def _flat(name: str, value: object, origin: str) -> Iterator[Value]:
@@ -190,13 +183,6 @@ def _without_password(value: Any) -> Any:  # noqa: ANN401 - any setting
         return value
     parts = urlsplit(value)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-
-
-def _short(path: str) -> str:
-    try:
-        return str(Path(path).relative_to(Path.cwd()))
-    except ValueError:
-        return path
 
 
 def write_workspace(folder: Path, *, force: bool) -> None:

@@ -31,8 +31,8 @@ def learn_dataset(
     """
     file = Path(source).expanduser()
     if file.suffix == ".jsonl" or file.is_file():
-        train, held = _parts(file, validation, limit)
-        _show(asyncio.run(_learnt(dataset, train, held, form)), dataset, form)
+        train, validation_set = _parts(file, validation, limit)
+        _show(asyncio.run(_learnt(dataset, train, validation_set, form)), dataset, form)
         return
     result = asyncio.run(learn_from(source, dataset=dataset, settings=COMMAND.settings()))
     if print_json(result):
@@ -85,16 +85,16 @@ async def _compared(
 
 def _parts(file: Path, validation: Path | None, limit: int | None) -> tuple[list[Question], list[Question]]:
     questions = read_questions(file)
-    train, held = (questions, read_questions(validation)) if validation else set_aside(questions)
-    if not train or not held:
+    train, validation_set = (questions, read_questions(validation)) if validation else set_aside(questions)
+    if not train or not validation_set:
         raise InputError(f"{file}: too few questions to set some aside: give --validation FILE")
-    return train[:limit], held
+    return train[:limit], validation_set
 
 
-async def _learnt(dataset: str, train: list[Question], held: list[Question], form: AnswerForm) -> Learnt:
+async def _learnt(dataset: str, train: list[Question], validation_set: list[Question], form: AnswerForm) -> Learnt:
     async with _practice(dataset, form) as practice:
-        note(f"{counted(len(train), 'question')} to learn from, {len(held)} set aside")
-        return await practice.learn(train, held)
+        note(f"{counted(len(train), 'question')} to learn from, {len(validation_set)} set aside")
+        return await practice.learn(train, validation_set)
 
 
 @asynccontextmanager

@@ -186,14 +186,14 @@ def restore_lesson(dataset: str, bullet_id: str | None) -> None:
         say(tr("{lessons} can be restored.", lessons=counted(len(gone), "lesson")))
         advise(f"contend playbook restore {dataset} ID" if gone else f"contend playbook show {dataset}")
         return
-    found = [bullet for key, bullet in gone.items() if key.startswith(bullet_id)]
-    if len(found) != 1:
+    matches = [bullet for key, bullet in gone.items() if key.startswith(bullet_id)]
+    if len(matches) != 1:
         names = ", ".join(gone) or tr("none")
         raise InputError(
             tr("lesson {id}: {count} such lessons can be restored: name one of {names}",
-               id=repr(bullet_id), count=len(found), names=names)
+               id=repr(bullet_id), count=len(matches), names=names)
         )  # fmt: skip
-    _change(dataset, restore(found[0]))
+    _change(dataset, restore(matches[0]))
 
 
 def import_lessons(dataset: str, file: Path) -> None:
@@ -239,8 +239,8 @@ def _named(dataset: str, names: Iterable[str]) -> list[Bullet]:
 
 
 def _one(dataset: str, name: str, bullets: Iterable[Bullet]) -> Bullet:
-    found = [bullet for bullet in bullets if bullet.id.startswith(name)]
-    exact = [bullet for bullet in found if bullet.id == name] or found
+    matches = [bullet for bullet in bullets if bullet.id.startswith(name)]
+    exact = [bullet for bullet in matches if bullet.id == name] or matches
     if len(exact) == 1:
         return exact[0]
     raise InputError(
@@ -263,8 +263,12 @@ def _change(dataset: str, by_hand: HandChange, *, old: Bullet | None = None) -> 
         say(tr("skipped {id}: {why}", id=skipped.bullet_id, why=tr(skipped.reason)))
     if old and (old.helpful or old.harmful):
         now = _one(dataset, old.id, asyncio.run(store.load(dataset)).bullets)
-        kept = now.helpful or now.harmful
-        say(tr("It says the same: its votes are kept.") if kept else tr("It says something else: votes begin anew."))
+        has_votes = now.helpful or now.harmful
+        say(
+            tr("It says the same: its votes are kept.")
+            if has_votes
+            else tr("It says something else: votes begin anew.")
+        )
     number, summary = result.playbook_version, _summary(result.summary)
     say(tr("Playbook {dataset}: {summary}, now version {now}.", dataset=dataset, summary=summary, now=number))
     back = [f"contend playbook rollback {dataset} {number - 1}"] if result.delta_items else []
@@ -274,11 +278,11 @@ def _change(dataset: str, by_hand: HandChange, *, old: Bullet | None = None) -> 
 _SUMMARIES = ("{count} added", "{count} edited", "{count} removed")
 
 
-def _summary(said: str) -> str:
+def _summary(summary: str) -> str:
     """The summary of a change by hand in the reader's language; it is kept in English."""
-    count, _, done = said.partition(" ")
+    count, _, done = summary.partition(" ")
     words = f"{{count}} {done}"
-    return tr(words, count=count) if words in _SUMMARIES else said
+    return tr(words, count=count) if words in _SUMMARIES else summary
 
 
 def _store() -> PlaybookStore:
@@ -286,8 +290,10 @@ def _store() -> PlaybookStore:
 
 
 def _no_playbook(store: PlaybookStore, dataset: str) -> InputError:
-    known = ", ".join(asyncio.run(store.datasets())) or tr("none yet")
-    return InputError(tr("dataset {dataset} has no playbook; there are: {known}", dataset=repr(dataset), known=known))
+    datasets = ", ".join(asyncio.run(store.datasets())) or tr("none yet")
+    return InputError(
+        tr("dataset {dataset} has no playbook; there are: {known}", dataset=repr(dataset), known=datasets)
+    )
 
 
 def _loaded(dataset: str) -> Playbook:

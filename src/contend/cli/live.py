@@ -4,7 +4,6 @@ import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Self
 
 from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.live import Live
@@ -46,7 +45,8 @@ def view_on(board: Board) -> "Iterator[Lines | LiveView]":
     if COMMAND.as_json or logs or not console.is_terminal:
         yield Lines(board)
         return
-    with LiveView(board, console) as view:
+    view = LiveView(board, console)
+    with view.live:
         yield view
 
 
@@ -88,17 +88,11 @@ class LiveView:
     def __init__(self, board: Board, console: Console) -> None:
         self._board = board
         self._started = time.monotonic()
-        self._live = Live(self, console=console, refresh_per_second=_REDRAWS_PER_SECOND, transient=True)
-
-    def __enter__(self) -> Self:
-        self._live.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        self.live = Live(self, console=console, refresh_per_second=_REDRAWS_PER_SECOND, transient=True)
 
     def close(self) -> None:
-        self._live.stop()
+        """Give the terminal back."""
+        self.live.stop()
 
     def show(self, event: AnyEvent) -> None:
         if not isinstance(event, Detail):

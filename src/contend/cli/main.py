@@ -62,8 +62,8 @@ app.command()(commands.serve)
 app.command("open")(commands.open_page)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(is_set: bool) -> None:
+    if is_set:
         from importlib.metadata import version
 
         typer.echo(f"contend {version('contend')}")

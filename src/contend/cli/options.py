@@ -43,8 +43,8 @@ def _rounds(rounds: str | None) -> tuple[int | None, int | None]:
         raise InputError(tr("--rounds {given}: give MIN:MAX, such as 1:3, or one number", given=repr(rounds))) from None
 
 
-def _names(given: Sequence[str] | None) -> list[str] | None:
-    names = [name.strip() for text in given or [] for name in text.split(",")]
+def _names(texts: Sequence[str] | None) -> list[str] | None:
+    names = [name.strip() for text in texts or [] for name in text.split(",")]
     return [name for name in names if name] or None
 
 
@@ -80,11 +80,11 @@ def answers_of(*, approve: bool, edit: Path | None, reject: str | None, answer: 
     answers += [] if reject is None else [_reject(reject)]
     if len(answers) > 1 or (answers and answer):
         raise InputError(tr("give one of --approve, --edit, --reject; where several questions wait, --answer for each"))
-    named = [_named(text) for text in answer]
-    twice = [name for name, times in Counter(name for name, _ in named).items() if times > 1]
+    by_question = [_named(text) for text in answer]
+    twice = [name for name, times in Counter(name for name, _ in by_question).items() if times > 1]
     if twice:
         raise InputError(tr("--answer: {name} has two answers: give one", name=", ".join(twice)))
-    return PersonAnswers(answers[0] if answers else None, dict(named))
+    return PersonAnswers(answers[0] if answers else None, dict(by_question))
 
 
 def _named(text: str) -> tuple[str, object]:

@@ -25,6 +25,7 @@ from contend.cli.text import (
     models_text,
     plain,
     score_text,
+    short_path,
     usage_text,
     winner_text,
 )
@@ -53,8 +54,8 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
         parts += [] if board.models else [*_quotes(outcome.report), ""]
     if outcome.questions:
         parts += [shown_questions(outcome.questions)]
-    used = f"{models_text(board.models)} · {usage_text(outcome.usage)}"
-    parts.append(Text("\n".join(filter(None, [used, *map(plain, board.lesson.splitlines())])), style="dim"))
+    cost = f"{models_text(board.models)} · {usage_text(outcome.usage)}"
+    parts.append(Text("\n".join(filter(None, [cost, *map(plain, board.lesson.splitlines())])), style="dim"))
     show(Group(*parts))
     _next(outcome, board)
 
@@ -77,10 +78,10 @@ def _headline(outcome: RunOutcome, board: Board) -> Text:
 
 def _quotes(report: ResearchReport) -> list[RenderableType]:
     """The best quote of each part: without a language model they are the answer."""
-    listed = "\n".join(f"{number}. {plain(each)}" for number, each in enumerate(report.key_findings, start=1))
+    lines = "\n".join(f"{number}. {plain(each)}" for number, each in enumerate(report.key_findings, start=1))
     return [
         Text(tr("Quotes"), style="bold"),
-        Padding(Markdown(listed, hyperlinks=False), (0, 0, 0, 1)),
+        Padding(Markdown(lines, hyperlinks=False), (0, 0, 0, 1)),
         Text(tr(TO_SET_ONE)),
     ]
 
@@ -90,9 +91,9 @@ def _table(rows: list[TeamRow], message: str) -> Table:
     for row in rows:
         best = "–" if row.rank is None else score_text(row.best)
         state = tr(row.state)
-        known = row.doing.removeprefix(f"{state}: ") in message
-        ended = Text(state if known else plain(row.doing), style=STYLE[row.state])
-        table.add_row(str(row.rank or "–"), Text(plain(row.name)), best, str(row.round_number or "–"), ended)
+        is_in_message = row.doing.removeprefix(f"{state}: ") in message
+        end = Text(state if is_in_message else plain(row.doing), style=STYLE[row.state])
+        table.add_row(str(row.rank or "–"), Text(plain(row.name)), best, str(row.round_number or "–"), end)
     return table
 
 
@@ -108,9 +109,7 @@ def _next(outcome: RunOutcome, board: Board) -> None:
     else:
         advise(f"contend resume {outcome.thread_id}")
     if outcome.files:
-        file = Path(outcome.files[0])
-        shown = file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
-        say(tr("Report  {file}", file=plain(str(shown))))
+        say(tr("Report  {file}", file=plain(short_path(outcome.files[0]))))
 
 
 def shown_questions(questions: Sequence[Question]) -> RenderableType:
@@ -122,8 +121,8 @@ def next_steps(thread_id: str, questions: Sequence[Question]) -> list[str]:
     """The commands that answer."""
     if len(questions) == 1:
         return [f"contend resume {thread_id} {option}" for option in ("--approve", "--edit FILE", '--reject "WHY"')]
-    named = " ".join(f"--answer {name_of(question, questions)}=approve" for question in questions)
-    return [f"contend resume {thread_id} --approve", f"contend resume {thread_id} {named}"]
+    answers = " ".join(f"--answer {name_of(question, questions)}=approve" for question in questions)
+    return [f"contend resume {thread_id} --approve", f"contend resume {thread_id} {answers}"]
 
 
 def _shown(question: Question) -> list[RenderableType]:

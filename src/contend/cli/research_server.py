@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
 from http import HTTPStatus
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import httpx
 
@@ -29,12 +28,7 @@ class ResearchServer:
         except httpx.InvalidURL as error:
             raise InputError(tr("--server {url}: no address: give one such as http://host:2024", url=url)) from error
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def aclose(self) -> None:
         await self._http.aclose()
 
     async def check(self, questions: Iterable[Question]) -> None:
@@ -59,23 +53,23 @@ class ResearchServer:
         Raises:
             ContendError: the server was away for more than a minute.
         """
-        left, taken_up, in_vain = list(questions), set[str](), 0
-        while left:
+        remaining, taken_up, in_vain = list(questions), set[str](), 0
+        while remaining:
             try:
-                for each in [*left]:
+                for each in [*remaining]:
                     details = await self._ask("GET", f"/research/{each.thread}", each)
                     if _has_stopped(details) and each.thread not in taken_up:
                         taken_up.add(each.thread)
                         await self._ask("POST", f"/research/{each.thread}/resume", each)
                     elif details["status"] in {"completed", "failed", "interrupted"}:
-                        left.remove(each)
+                        remaining.remove(each)
                         yield each, self._result(each, details)
                 in_vain = 0
             except ServerAwayError:
                 in_vain += 1
                 if in_vain >= _LOOKS_IN_VAIN:
                     raise
-            await asyncio.sleep(_SECONDS_BETWEEN_LOOKS if left else 0)
+            await asyncio.sleep(_SECONDS_BETWEEN_LOOKS if remaining else 0)
 
     async def _ask(self, method: str, path: str, question: Question, **sent: Any) -> Any:  # noqa: ANN401 - any JSON
         try:
@@ -97,8 +91,8 @@ class ResearchServer:
     def _result(self, question: Question, details: Mapping[str, Any]) -> dict[str, Any]:
         # A run that could not begin has no execution: it is no result, and is tried again.
         has_run = bool(details["execution_id"])
-        ended = details["outcome"] if details["status"] != "interrupted" else None
-        status = "waiting" if details["waiting"] else ended if has_run and ended else "not run"
+        outcome = details["outcome"] if details["status"] != "interrupted" else None
+        status = "waiting" if details["waiting"] else outcome if has_run and outcome else "not run"
         return {
             "id": question.id,
             "thread": question.thread,

@@ -47,14 +47,14 @@ def run_theme(
         ContendError: nothing was begun, or a store failed.
     """
     settings = COMMAND.settings(replay=replay)
-    named = str(uuid4()) if thread is None else thread
-    if named == LATEST:
+    thread_id = str(uuid4()) if thread is None else thread
+    if thread_id == LATEST:
         raise InputError(tr("--thread 'latest' names the newest run wherever a thread is asked for: give another id"))
 
     def work(on_event: app.OnEvent) -> Awaitable[app.RunOutcome]:
-        return app.run(theme, thread_id=named, options=options, settings=settings, on_event=on_event)
+        return app.run(theme, thread_id=thread_id, options=options, settings=settings, on_event=on_event)
 
-    return _drive(named, work, Board(theme=theme), out=check_out(out))
+    return _drive(thread_id, work, Board(theme=theme), out=check_out(out))
 
 
 def resume_thread(name: str, answers: PersonAnswers, *, force: bool, out: Path | None) -> int:

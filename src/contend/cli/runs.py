@@ -1,4 +1,4 @@
-"""Runs as the record has them: where one stands, all of them, their rankings and reports; and their deletion."""
+"""Runs as the record has them: where one stands, all of them, rankings, ratings, reports; and their deletion."""
 
 import asyncio
 import re
@@ -27,6 +27,7 @@ from contend.text import shorten
 
 if TYPE_CHECKING:
     from contend.exports import ReportFormat
+    from contend.standings import Standing
 
 _THEME_SHOWN = 200
 _SHOWN_ID = 8
@@ -80,6 +81,39 @@ def show_leaderboard(thread: str) -> None:
         return
     show(Group(Text(plain(run.execution.theme), style="bold"), "", _ranking(run), ""))
     _advise(run)
+
+
+def show_standings(dataset: str) -> None:
+    """Print the ratings with their intervals, the best first.
+
+    Raises:
+        InputError: the dataset has no run yet.
+    """
+    from contend.standings import standings
+
+    settings = COMMAND.settings()
+    rated = from_record(settings, lambda record: standings(record, dataset))
+    if dataset not in rated.datasets:
+        datasets = ", ".join(rated.datasets) or "–"
+        raise InputError(tr("dataset {dataset}: no run of it in {folder}; there are {known}",
+                            dataset=repr(dataset), folder=settings.folder, known=datasets))  # fmt: skip
+    if print_json(rated):
+        return
+    if not rated.teams:
+        say(tr("No finished run of {dataset} has two teams to compare yet.", dataset=dataset))
+        advise("contend runs")
+        return
+    table = plain_table("#", "Team", "Rating", "95 %", "Runs", "Won", "Tied", "Lost",
+                        right={"#", "Rating", "95 %", "Runs", "Won", "Tied", "Lost"})  # fmt: skip
+    for rank, team in enumerate(rated.teams, start=1):
+        table.add_row(str(rank), Text(plain(team.team_name)), *_figures(team))
+    show(table)
+    say()
+    runs, first = counted(rated.runs, "run"), plain(rated.teams[0].team_name)
+    if rated.is_clear:
+        say(tr("{runs}: {team} is ahead of the others by more than chance.", runs=runs, team=first))
+    else:
+        say(tr("{runs}: too few to tell the first from the second.", runs=runs))
 
 
 def export_report(thread: str, *, kind: "ReportFormat", out: Path | None) -> None:
@@ -219,3 +253,8 @@ def _report(name: str, kind: "ReportFormat") -> bytes:
                thread=repr(thread), status=tr(run.execution.status), command=f"contend status {thread}")
         )  # fmt: skip
     return report_file(settings, thread, report, kind)
+
+
+def _figures(team: "Standing") -> list[str]:
+    interval = f"{team.low:.0f}–{team.high:.0f}"
+    return [f"{team.rating:.0f}", interval, *map(str, (team.runs, team.wins, team.ties, team.losses))]

@@ -27,14 +27,14 @@ def screen() -> Console:
     return Console(markup=False, highlight=False, emoji=False, width=width)
 
 
-def show(shown: RenderableType) -> None:
+def show(view: RenderableType) -> None:
     """Print a table or text; into a pipe without the padding that fills a screen's lines."""
     console = screen()
     if console.is_terminal:
-        console.print(shown, width=min(console.width, _WIDEST))
+        console.print(view, width=min(console.width, _WIDEST))
         return
     with console.capture() as capture:
-        console.print(shown)
+        console.print(view)
     say("\n".join(line.rstrip() for line in capture.get().splitlines()))
 
 

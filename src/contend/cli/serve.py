@@ -7,7 +7,7 @@ import webbrowser
 from http import HTTPStatus
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import httpx
 from dotenv import dotenv_values
@@ -50,7 +50,7 @@ def serve_graphs(host: str, port: int, *, expose: bool) -> NoReturn:
     folder = settings.folder
     load_config(folder)
     config = folder / ".langgraph_api" / "contend.json"
-    write_file(config, json.dumps(_absolute(resource("langgraph.json")), indent=2))
+    write_file(config, _absolute(resource("langgraph.json")))
     note(
         tr(
             "Serving the workspace {folder} on {address}, the live page at {address}/app/; Ctrl-C stops it.",
@@ -98,18 +98,10 @@ def _check_served(address: str, port: int) -> None:
         )  # fmt: skip
 
 
-def _absolute(path: Path) -> dict[str, Any]:
+def _absolute(config: Path) -> str:
     """The server's config with the paths in it made absolute: it reads them from the folder it is started in."""
-
-    def settled(value: Any) -> Any:  # noqa: ANN401 - JSON
-        if isinstance(value, dict):
-            return {key: settled(inner) for key, inner in value.items()}
-        if isinstance(value, str) and value.startswith("./"):
-            return str(path.parent / value)
-        return value
-
-    config: dict[str, Any] = settled(json.loads(path.read_text("utf-8")))
-    return config
+    folder = json.dumps(str(config.parent))[1:-1]
+    return config.read_text("utf-8").replace('"./', f'"{folder}/')
 
 
 def _from_env_file() -> dict[str, str]:

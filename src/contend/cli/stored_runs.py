@@ -28,20 +28,20 @@ async def named_thread(record: RecordStore, name: str) -> str:
         InputError: several ids begin so, or it is no id.
         UnknownThread: there is no run yet.
     """
-    known = await record.threads("" if name == LATEST else checked_thread(name))
+    threads = await record.threads("" if name == LATEST else checked_thread(name))
     if name == LATEST:
-        if not known:
+        if not threads:
             raise UnknownThread(tr("no runs yet: begin with `contend run THEME`, or give another --workspace"))
-        return known[0]
-    if name in known or not known or len(name) < SHORTEST_ID:
+        return threads[0]
+    if name in threads or not threads or len(name) < SHORTEST_ID:
         return name
-    if len(known) > 1:
-        some = ", ".join(known[:3]) + (", …" if len(known) > 3 else "")  # noqa: PLR2004 - enough to choose
+    if len(threads) > 1:
+        some = ", ".join(threads[:3]) + (", …" if len(threads) > 3 else "")  # noqa: PLR2004 - enough to choose
         raise InputError(
             tr("thread {name} may be one of {count} ({some}): give more of its id",
-               name=repr(name), count=len(known), some=some)
+               name=repr(name), count=len(threads), some=some)
         )  # fmt: skip
-    return known[0]
+    return threads[0]
 
 
 def known_threads() -> list[str]:

@@ -2,6 +2,7 @@
 
 import errno
 from collections.abc import Mapping
+from pathlib import Path
 
 from contend.cli.words import is_japanese, tr
 from contend.models.round import ExitReason
@@ -53,6 +54,11 @@ _REMEDIES = {
 def plain(text: str) -> str:
     """Outside text on one line, without what a terminal would obey."""
     return clean(text, single_line=True)
+
+
+def short_path(path: str) -> str:
+    """From the folder where the command was given, where it lies below."""
+    return str(Path(path).relative_to(Path.cwd())) if Path(path).is_relative_to(Path.cwd()) else path
 
 
 def score_text(score: float | None) -> str:

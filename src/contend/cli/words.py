@@ -42,5 +42,5 @@ def is_japanese() -> bool:
 
 def tr(message: str, /, **values: object) -> str:
     """The message in the language of this process, with its values; in English where it has no other."""
-    known = japanese().get(message, message) if is_japanese() else message
-    return known.format(**values) if values else known
+    words = japanese().get(message, message) if is_japanese() else message
+    return words.format(**values) if values else words

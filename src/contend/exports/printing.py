@@ -37,11 +37,11 @@ def to_pdf(page: bytes) -> bytes:
     """
     _require("weasyprint", "pdf")
     done = _run([sys.executable, *_PDF], page.replace(*_BEFORE_MARK), "pdf")
-    said = done.stderr.decode(errors="replace")
-    if "cannot load library" in said:
+    log = done.stderr.decode(errors="replace")
+    if "cannot load library" in log:
         raise InputError("format pdf: WeasyPrint finds no Pango here: install it (Debian: libpango-1.0-0, "
                          "libpangoft2-1.0-0, libharfbuzz-subset0; macOS: brew install pango), or use docx")  # fmt: skip
-    missing = "".join(dict.fromkeys(filter(str.isalpha, "".join(_NO_GLYPH.findall(said)))))
+    missing = "".join(dict.fromkeys(filter(str.isalpha, "".join(_NO_GLYPH.findall(log)))))
     if missing:
         raise InputError(f"format pdf: no font here has {missing[:10]!r}: install one (Debian: fonts-noto-cjk for "
                          "Japanese), or use docx")  # fmt: skip
@@ -59,7 +59,7 @@ def to_docx(page: bytes) -> bytes:
     from pypandoc import get_pandoc_path  # noqa: PLC0415 - of the extra `export`
 
     head, body = re.split(r"(?<=<body>)", page.decode(), maxsplit=1)
-    kept = nh3.clean(
+    content = nh3.clean(
         body,
         tags=nh3.ALLOWED_TAGS - {"img"} - _LEFT_OUT,
         clean_content_tags=_LEFT_OUT | {"script", "style"},
@@ -67,7 +67,7 @@ def to_docx(page: bytes) -> bytes:
         url_schemes={"http", "https", "file"},
         link_rel=None,
     )
-    done = _run([get_pandoc_path(), *_DOCX], f"{head}{kept}</body></html>".encode(), "docx")
+    done = _run([get_pandoc_path(), *_DOCX], f"{head}{content}</body></html>".encode(), "docx")
     return _checked(done, "docx")
 
 
@@ -77,8 +77,8 @@ def _require(module: str, kind: str) -> None:
 
 
 def _run(command: Sequence[str], page: bytes, kind: str) -> "subprocess.CompletedProcess[bytes]":
-    kept = (*KEPT_VARIABLES, "FONTCONFIG_FILE", "FONTCONFIG_PATH", "XDG_CACHE_HOME", "HOME")
-    environment = {name: os.environ[name] for name in kept if name in os.environ}
+    names = (*KEPT_VARIABLES, "FONTCONFIG_FILE", "FONTCONFIG_PATH", "XDG_CACHE_HOME", "HOME")
+    environment = {name: os.environ[name] for name in names if name in os.environ}
     try:
         return subprocess.run(  # noqa: S603 - fixed words; the page goes in by a pipe
             command, input=page, capture_output=True, timeout=_MOST_SECONDS, env=environment, check=False

@@ -8,7 +8,7 @@ from contextlib import aclosing, suppress
 from contextvars import Context
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 from dotenv import dotenv_values
@@ -46,33 +46,23 @@ class GraphRequest(NamedTuple):
     search: Search
 
 
-class TeamGraph(Protocol):
-    """A team's graph. `takes`: the keys of its input, none where it does not tell; `counts`: whether calls are told."""
-
-    @property
-    def takes(self) -> frozenset[str]: ...
-
-    @property
-    def counts(self) -> bool: ...
-
-    def stream(self, request: GraphRequest, meter: ModelMeter) -> AsyncGenerator[Part]:
-        """Its run on a thread of its own: `("updates", …)` after each step and `("values", …)` with its state.
-
-        Raises:
-            GraphError: it failed, or waits for a person.
-        """
-        ...
-
-
 @dataclass(frozen=True)
 class LocalGraph:
-    """A graph of this process: apart from contend's own in loop, context and config, and without a checkpointer."""
+    """A graph of this process: apart from contend's own in loop, context and config, and without a checkpointer.
+
+    `takes`: the keys of its input, none where it does not tell; `counts`: whether it tells of its model calls.
+    """
 
     takes: frozenset[str]
     graph: PregelProtocol[Any, Any, Any, Any]
     counts: bool = True
 
     async def stream(self, request: GraphRequest, meter: ModelMeter) -> AsyncGenerator[Part]:
+        """Its run on a thread of its own: `("updates", …)` after each step and `("values", …)` with its state.
+
+        Raises:
+            GraphError: it failed, or waits for a person.
+        """
         limit = (getattr(self.graph, "config", None) or {}).get("recursion_limit", _MOST_STEPS)
         config: RunnableConfig = {
             "configurable": {"thread_id": str(uuid4())},
@@ -122,6 +112,9 @@ class RemoteTeamGraph:
                 raise GraphError(f"its server {self.team.url} failed: {said_of(error)}") from error
             finally:
                 await _leave(client, thread)
+
+
+TeamGraph = LocalGraph | RemoteTeamGraph
 
 
 class TeamGraphs:

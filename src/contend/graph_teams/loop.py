@@ -74,8 +74,8 @@ class GraphLoop:
         async def once() -> AsyncIterator[Any]:
             yield await work()
 
-        (given,) = [given async for given in self.stream(once, Context())]
-        return given
+        (result,) = [result async for result in self.stream(once, Context())]
+        return result
 
     async def _answering(self) -> asyncio.AbstractEventLoop:
         """The loop, or a new one in place of one that is blocked."""

@@ -102,7 +102,7 @@ class ModelMeter(BaseCallbackHandler):
             raise GraphError("the round is over: no further model call is made")
         price = self._prices.get(model)
         try:
-            held = self._on_run(
+            reservation = self._on_run(
                 lambda: self._ledger.reserve(
                     input_tokens=input_tokens, output_tokens=DEFAULT_OUTPUT_TOKENS, price=price
                 )
@@ -110,7 +110,7 @@ class ModelMeter(BaseCallbackHandler):
         except ContendError as error:
             self.refused = error
             raise
-        self._open[run_id] = _Open(held, model, input_tokens, time.monotonic())
+        self._open[run_id] = _Open(reservation, model, input_tokens, time.monotonic())
 
     def _settle(self, begun: _Open, usage: CallUsage) -> None:
         self._ledger.settle(begun.held, usage)
@@ -154,5 +154,5 @@ class ModelMeter(BaseCallbackHandler):
 
 
 def _name(serialized: Mapping[str, Any] | None, metadata: Mapping[str, Any] | None) -> str:
-    named = (metadata or {}).get("ls_model_name") or (serialized or {}).get("name")
-    return str(named or _UNNAMED)
+    name = (metadata or {}).get("ls_model_name") or (serialized or {}).get("name")
+    return str(name or _UNNAMED)
