@@ -2,12 +2,12 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from fakes.warm import Process
 
 MAIN = "from contend.cli.main import main; main()"
 Event = dict[str, Any]
@@ -27,7 +27,7 @@ def child_environment(workspace: Path, **variables: str) -> dict[str, str]:
 class Child:
     """A `contend` command with `--json`. `events` are those read so far."""
 
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
+    def __init__(self, process: Process) -> None:
         self._process = process
         self.events: list[Event] = []
 
@@ -62,11 +62,9 @@ class Child:
         return {**outcome, "exit_code": self._process.returncode, "message": message or said}
 
     def close(self) -> None:
-        self._process.kill()
-        self._process.communicate()
+        self._process.close()
 
     def _read(self) -> Iterator[Event]:
-        assert self._process.stdout is not None
         for line in self._process.stdout:
             try:
                 event: Event = json.loads(line)
@@ -76,7 +74,6 @@ class Child:
             yield event
 
     def _said(self) -> str:
-        assert self._process.stderr is not None
         said = self._process.stderr.read()
         self._process.wait()
         return said.strip()
@@ -86,15 +83,8 @@ class Child:
 def contend_child(workspace: Path, *arguments: str | Path, base_url: str | None = None) -> Iterator[Child]:
     """A running command; killed at the end if it still runs."""
     endpoint = {} if base_url is None else {"OPENAI_BASE_URL": base_url}
-    process = subprocess.Popen(  # noqa: S603 - contend itself
-        [sys.executable, "-c", MAIN, *map(str, arguments), "--json"],
-        env=child_environment(workspace, **endpoint),
-        cwd=workspace,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    child = Child(process)
+    environment = child_environment(workspace, **endpoint)
+    child = Child(Process(*map(str, arguments), "--json", folder=workspace, environment=environment))
     try:
         yield child
     finally:

@@ -1,0 +1,145 @@
+"""The command `contend` in processes of their own that need not import it: each is forked from one that has.
+
+A start takes two seconds of imports, and tests of what a process leaves behind, or of what others do meanwhile, make a
+hundred. All else is as in a shell: arguments, folder, environment, pipes, process id, signals, exit code. Tests of the start itself (`terminal.started`) and of servers start the real command.
+"""
+
+import atexit
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+from fakes.warm_client import LENGTH_BYTES, ask
+
+CONTEND = Path(sys.executable).with_name("contend")
+_TESTS = str(Path(__file__).parents[1])
+_SERVE = f"""import sys
+sys.path.insert(0, {_TESTS!r})
+from fakes.warm import run, serve
+serve(sys.argv[1])
+run()
+"""
+_LOADED = ("app", "cli.run", "cli.runs", "cli.batch", "cli.playbook", "stores.redis_saver", "report.exports")
+_DEFAULTS = {"LANGSMITH_TRACING": "false", "LANGGRAPH_STRICT_MSGPACK": "true"}
+"""As `contend.cli.main` has them: langgraph looks at them when it is imported."""
+
+
+class Process:
+    """A running command with pipes; of what `subprocess.Popen` offers, as much as tests need."""
+
+    def __init__(self, *arguments: str, folder: Path, environment: dict[str, str]) -> None:
+        out, err = os.pipe(), os.pipe()
+        with Path(os.devnull).open("rb") as nothing:
+            pipes = [nothing.fileno(), out[1], err[1]]
+            self._line = ask(warm(), [*arguments], folder=str(folder), environment=environment, pipes=pipes)
+        for end in (out[1], err[1]):
+            os.close(end)
+        self.stdout, self.stderr = (os.fdopen(end[0], encoding="utf-8") for end in (out, err))
+        self._told = self._line.makefile()
+        self.pid = int(self._told.readline())
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        if self.returncode is None and not select.select([self._line], [], [], 0)[0]:
+            return None
+        return self.wait()
+
+    def wait(self) -> int:
+        if self.returncode is None:
+            self.returncode = int(self._told.readline())
+        return self.returncode
+
+    def kill(self) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Ended, if it still runs, and its pipes closed."""
+        self.kill()
+        self.wait()
+        for end in (self.stdout, self.stderr, self._told, self._line):
+            end.close()
+
+
+@cache
+def warm() -> str:
+    """The socket of the process that commands are forked from, one for this process, with which it ends."""
+    path = str(Path(tempfile.mkdtemp(prefix="contend-")) / "line")
+    pipe = subprocess.PIPE
+    loading = subprocess.Popen([sys.executable, "-c", _SERVE, path], stdin=pipe, stdout=pipe, env=os.environ | _DEFAULTS)  # noqa: S603 - ours
+    assert loading.stdin is not None
+    assert loading.stdout is not None
+    assert loading.stdout.readline() == b"ready\n"
+    atexit.register(loading.wait)
+    atexit.register(loading.stdin.close)
+    return path
+
+
+def serve(path: str) -> None:
+    """Until standard input ends. Returns in each process that was forked, ready to be the command."""
+    for name in _LOADED:
+        import_module(f"contend.{name}")
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        os.write(1, b"ready\n")
+        while listener in select.select([listener, 0], [], [])[0]:
+            line, _ = listener.accept()
+            with line:
+                if os.fork() == 0:
+                    listener.close()
+                    return _become_command(line)
+    Path(path).unlink()
+    Path(path).parent.rmdir()
+    os._exit(0)
+
+
+def _become_command(line: socket.socket) -> None:
+    """One process is to be the command; the other waits, and tells of its end."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    length, pipes, _, _ = socket.recv_fds(line, LENGTH_BYTES, 3)
+    with line.makefile("rb") as asked:
+        arguments, folder, environment = json.loads(asked.read(int.from_bytes(length, "big")))
+    if pid := os.fork():
+        os.closerange(0, 3)
+        for pipe in pipes:
+            os.close(pipe)
+        line.sendall(f"{pid}\n".encode())
+        _, status = os.waitpid(pid, 0)
+        line.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
+        os._exit(0)
+    for standard, pipe in enumerate(pipes):
+        os.dup2(pipe, standard)
+        os.close(pipe)
+    sys.stdout, sys.stderr = (open(pipe, "w", buffering, closefd=False) for pipe, buffering in ((1, -1), (2, 1)))  # noqa: SIM115 - to the end
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = [str(CONTEND), *arguments]
+    sys.path[:2] = [str(CONTEND.parent)]
+
+
+def run() -> None:
+    """The command, to its end: threads are waited for and exit handlers run, and nothing is taken apart."""
+    from contend.cli.main import main  # noqa: PLC0415 - not before its environment is there
+
+    try:
+        main()
+    except SystemExit as end:
+        threading._shutdown()
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(int(end.code or 0))
