@@ -4,6 +4,9 @@ import re
 import sys
 from pathlib import Path
 
+from fakes import warm_client
+from fakes.warm import warm
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "ARCHITECTURE.md"])
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -42,7 +45,8 @@ def reader_folder(folder: Path) -> Path:
     for name in ("make", "pip", "python3", "curl"):
         (tools / name).write_text("#!/bin/sh\nexit 0\n", "utf-8")
         (tools / name).chmod(0o755)
-    (tools / "contend").write_text(f'#!/bin/sh\n[ "$1" = serve ] || exec {CONTEND} "$@"\n', "utf-8")
+    command = f"{sys.executable} -SE {warm_client.__file__} {warm()}"
+    (tools / "contend").write_text(f'#!/bin/sh\n[ "$1" = serve ] || exec {command} "$@"\n', "utf-8")
     (tools / "contend").chmod(0o755)
     return folder
 
@@ -53,7 +57,6 @@ QUESTIONS = """{"theme": "Why do bridges hum in the wind?", "options": {"documen
 LABELS = """{"question": "What is 2 plus 3?", "answer": "5"}
 {"question": "What is 7 minus 4?", "answer": "3"}
 """
-CONTEND = Path(sys.executable).with_name("contend")
 BRIDGES = """# Why long bridges hum in the wind
 
 A long bridge hums in the wind because the air leaves its deck in vortices that come in a steady rhythm. The hum is

@@ -1,7 +1,8 @@
 """The command `contend` in processes of their own that need not import it: each is forked from one that has.
 
 A start takes two seconds of imports, and tests of what a process leaves behind, or of what others do meanwhile, make a
-hundred. All else is as in a shell: arguments, folder, environment, pipes, process id, signals, exit code. Tests of the start itself (`terminal.started`) and of servers start the real command.
+hundred. All else is as in a shell: arguments, folder, environment, pipes, process id, signals, exit code.
+Tests of the start itself (`terminal.started`) and of servers start the real command.
 """
 
 import atexit
@@ -29,7 +30,10 @@ from fakes.warm import run, serve
 serve(sys.argv[1])
 run()
 """
-_LOADED = ("app", "cli.run", "cli.runs", "cli.batch", "cli.playbook", "stores.redis_saver", "report.exports")
+_LOADED = (
+    *(f"contend.{name}" for name in ("app", "cli.run", "cli.runs", "cli.batch", "cli.playbook", "stores.redis_saver")),
+    *("langchain_openai", "langgraph.checkpoint.sqlite.aio", "openai.resources.chat", "safetensors.numpy"),
+)
 _DEFAULTS = {"LANGSMITH_TRACING": "false", "LANGGRAPH_STRICT_MSGPACK": "true"}
 """As `contend.cli.main` has them: langgraph looks at them when it is imported."""
 
@@ -76,7 +80,9 @@ def warm() -> str:
     """The socket of the process that commands are forked from, one for this process, with which it ends."""
     path = str(Path(tempfile.mkdtemp(prefix="contend-")) / "line")
     pipe = subprocess.PIPE
-    loading = subprocess.Popen([sys.executable, "-c", _SERVE, path], stdin=pipe, stdout=pipe, env=os.environ | _DEFAULTS)  # noqa: S603 - ours
+    loading = subprocess.Popen(
+        [sys.executable, "-c", _SERVE, path], stdin=pipe, stdout=pipe, env=os.environ | _DEFAULTS
+    )  # noqa: S603 - ours
     assert loading.stdin is not None
     assert loading.stdout is not None
     assert loading.stdout.readline() == b"ready\n"
@@ -88,7 +94,7 @@ def warm() -> str:
 def serve(path: str) -> None:
     """Until standard input ends. Returns in each process that was forked, ready to be the command."""
     for name in _LOADED:
-        import_module(f"contend.{name}")
+        import_module(name)
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as listener:

@@ -1,4 +1,4 @@
-"""`python -SE warm_client.py SOCKET ARGUMENT…` is `contend ARGUMENT…`, by the process of `warm.py`. Loads next to nothing."""
+"""`python -SE warm_client.py SOCKET ARGUMENT…` is `contend ARGUMENT…`, by `warm.py`. Loads next to nothing."""
 
 import json
 import os
@@ -8,7 +8,9 @@ import sys
 LENGTH_BYTES = 8
 
 
-def ask(path: str, arguments: list[str], *, folder: str, environment: dict[str, str], pipes: list[int]) -> socket.socket:
+def ask(
+    path: str, arguments: list[str], *, folder: str, environment: dict[str, str], pipes: list[int]
+) -> socket.socket:
     """A line on which the command's process id comes, and its exit code when it has ended."""
     line = socket.socket(socket.AF_UNIX)
     line.connect(path)
