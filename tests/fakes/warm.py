@@ -79,10 +79,8 @@ class Process:
 def warm() -> str:
     """The socket of the process that commands are forked from, one for this process, with which it ends."""
     path = str(Path(tempfile.mkdtemp(prefix="contend-")) / "line")
-    pipe = subprocess.PIPE
-    loading = subprocess.Popen(
-        [sys.executable, "-c", _SERVE, path], stdin=pipe, stdout=pipe, env=os.environ | _DEFAULTS
-    )  # noqa: S603 - ours
+    command, pipe = [sys.executable, "-c", _SERVE, path], subprocess.PIPE
+    loading = subprocess.Popen(command, stdin=pipe, stdout=pipe, env=os.environ | _DEFAULTS)  # noqa: S603 - ours
     assert loading.stdin is not None
     assert loading.stdout is not None
     assert loading.stdout.readline() == b"ready\n"
