@@ -25,17 +25,16 @@ class _Partials:
         self._nodes = nodes
 
     def __getattr__(self, name: str) -> object:
-        method = partial(getattr(self._nodes, name))
-        method.__name__ = name  # type: ignore[attr-defined]  # by which traces call it
-        return method
+        return partial(getattr(self._nodes, name))
 
 
 def without_graphs(nodes: N) -> N:
-    """The same nodes and routers, for a graph to be built of: none of their methods runs a graph.
+    """The same nodes, for a graph to be built of: none of their methods runs a graph.
 
-    LangGraph reads the byte code of each function and method for graphs within, which takes as long as all the rest of
-    building ours; a `partial` it does not read, nor its annotations: a state that is not the graph's has to be named by
-    `input_schema`. A node would have to be able to say that it runs none.
+    LangGraph reads the byte code of each node that is a function or a method for graphs within, which takes as long as
+    all the rest of building ours; a `partial` it does not read. Nor does it read its annotations: the state of a node
+    that is not the graph's has to be named by `input_schema`, and routers, for which it cannot be, come from nodes as
+    they are. A node would have to be able to say that it runs no graph.
     """
     return cast("N", _Partials(nodes))
 

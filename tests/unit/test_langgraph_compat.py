@@ -65,7 +65,7 @@ async def test_a_compiled_graph_of_a_class_of_ours_runs_and_is_copied_as_one() -
     assert ours.copy({"owner": "another"}).owner == "another"
 
 
-async def test_nodes_without_graphs_run_route_and_handle_errors_and_nobody_looks_for_graphs_in_them() -> None:
+async def test_nodes_without_graphs_run_and_handle_errors_and_nobody_looks_for_graphs_in_them() -> None:
     within = graph_that_raises(ValueError("odd")).compile()
 
     class Nodes:
@@ -75,18 +75,13 @@ async def test_nodes_without_graphs_run_route_and_handle_errors_and_nobody_looks
         async def handle(self, _: State, error: NodeError) -> Command[Any]:
             return Command(update={"seen": f"handled: {error.error}"})
 
-        async def route(self, state: State) -> str:
-            return "__end__" if state else "fail"
-
     def built(nodes: Nodes) -> CompiledStateGraph[Any, Any, Any, Any]:
         graph = StateGraph(State)
         graph.add_node("fail", nodes.fail, error_handler=nodes.handle, destinations=fails_to("fail"))
-        graph.add_conditional_edges(START, nodes.route, ["fail", "__end__"])
+        graph.add_edge(START, "fail")
         return graph.compile()
 
     graph = built(without_graphs(Nodes()))
 
     assert await graph.ainvoke({}) == {"seen": "handled: odd"}
-    assert await graph.ainvoke({"seen": "before"}) == {"seen": "before"}
-    assert [*graph.builder.branches[START]] == ["route"]
     assert [[*built(Nodes()).get_subgraphs()], [*graph.get_subgraphs()]] == [[("fail", within)], []]

@@ -93,10 +93,10 @@ def build_contest_graph(services: Services) -> ContestGraph:
     graph.add_conditional_edges("set_criteria", route_to_teams, ["team"])
     graph.add_edge("team", "find_near_ties")
     graph.add_conditional_edges(
-        "find_near_ties", closing.route_after_near_ties, ["synthesize", "compare_pair", "pick_winner"]
+        "find_near_ties", ClosingNodes(services).route_after_near_ties, ["synthesize", "compare_pair", "pick_winner"]
     )
     graph.add_conditional_edges(
-        "synthesize", editing.route_to_judges, ["score_merged", "compare_merged", "choose_report"]
+        "synthesize", EditingNodes(services).route_to_judges, ["score_merged", "compare_merged", "choose_report"]
     )
     graph.add_edge("score_merged", "choose_report")
     graph.add_edge("compare_merged", "choose_report")

@@ -68,7 +68,7 @@ def build_research_graph(services: Services) -> ResearchGraph:
     )
     graph.add_node("summarize", writing.summarize, error_handler=alone.fail, destinations=fails_to("summarize"))
     graph.add_node("review", writing.review, error_handler=alone.fail, destinations=fails_to("review"))
-    routes = without_graphs(ResearchRoutes(services))
+    routes = ResearchRoutes(services)
     graph.add_conditional_edges(START, routes.route_at_start, ["open_run", "supervise"])
     graph.add_conditional_edges("open_run", routes.route_after_opening, ["supervise", "quote"])
     graph.add_edge("quote", END)

@@ -53,7 +53,7 @@ def build_team_graph(services: Services) -> TeamGraph:
     graph.add_edge("open_run", "set_criteria")
     graph.add_edge("set_criteria", "brief")
     graph.add_conditional_edges("brief", route_to_kind, kind_names())
-    graph.add_conditional_edges("submit", nodes.route_to_metrics, ["score_metric", "evaluate"])
+    graph.add_conditional_edges("submit", TeamNodes(services).route_to_metrics, ["score_metric", "evaluate"])
     graph.add_edge("score_metric", "evaluate")
     graph.add_conditional_edges("evaluate", route_after_evaluate, ["brief", "judge", "finish_run", "__end__"])
     return graph
