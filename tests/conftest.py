@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fakes.children import enter_folder
 from fakes.vendors import Vendors
 
 if "CONTEND_DATA" in os.environ:
@@ -51,12 +52,7 @@ The overall score is the weighted mean of all metrics. A metric that fails is le
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No key, address, option or language of the machine reaches a test."""
-    for name in [*os.environ]:
-        if name.startswith(("CONTEND_", "OPENAI_", "TAVILY_", "LANGSMITH_", "LANGCHAIN_")) and name != "CONTEND_DATA":
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("LANGSMITH_TRACING", "false")
-    monkeypatch.setenv("LC_ALL", "C.UTF-8")
-    monkeypatch.chdir(tmp_path)
+    enter_folder(tmp_path, monkeypatch)
 
 
 @pytest.fixture

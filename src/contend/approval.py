@@ -10,9 +10,8 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
-from langgraph.types import Interrupt
 from pydantic import Field, ValidationError
 
 from contend.errors import InputError, SeveralQuestions
@@ -20,6 +19,9 @@ from contend.models.events import QuestionAsked
 from contend.models.options import Approval
 from contend.models.record import Record
 from contend.text import ja
+
+if TYPE_CHECKING:
+    from langgraph.types import Interrupt  # takes a second, and who lists runs or completes a thread's id needs none
 
 T = TypeVar("T")
 
@@ -190,12 +192,12 @@ def _reason(answer: object) -> str:
     return reason if isinstance(reason, str) else json.dumps(reason, ensure_ascii=False)
 
 
-def in_order(interrupts: Iterable[Interrupt]) -> list[Interrupt]:
+def in_order(interrupts: Iterable["Interrupt"]) -> list["Interrupt"]:
     """By team, as questions are shown and answers are given in turn; they come as teams are done."""
     return sorted(interrupts, key=lambda interrupt: (interrupt.value["team_id"], interrupt.id))
 
 
-def open_questions(interrupts: Sequence[Interrupt]) -> list[Question]:
+def open_questions(interrupts: Sequence["Interrupt"]) -> list[Question]:
     """The questions behind interrupts of ours."""
     return [
         Question(

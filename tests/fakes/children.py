@@ -7,16 +7,28 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from fakes.warm import Process
 
 MAIN = "from contend.cli.main import main; main()"
 Event = dict[str, Any]
+_FOREIGN = ("CONTEND_", "OPENAI_", "TAVILY_", "LANGSMITH_", "LANGCHAIN_")
+
+
+def enter_folder(folder: Path, patch: pytest.MonkeyPatch) -> None:
+    """No key, address, option or language of the machine reaches what runs in this process."""
+    for name in [*os.environ]:
+        if name.startswith(_FOREIGN) and name != "CONTEND_DATA":
+            patch.delenv(name)
+    patch.setenv("LANGSMITH_TRACING", "false")
+    patch.setenv("LC_ALL", "C.UTF-8")
+    patch.chdir(folder)
 
 
 def outside(**variables: str) -> dict[str, str]:
     """This machine's environment without its keys, addresses and options for contend."""
-    foreign = ("CONTEND_", "OPENAI_", "TAVILY_", "LANGSMITH_", "LANGCHAIN_")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
     return {**kept, "LANGSMITH_TRACING": "false", "LANGGRAPH_CLI_NO_ANALYTICS": "1", **variables}
 
 

@@ -4,11 +4,15 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 from contend.cli.main import run_command
+from fakes.children import enter_folder
 
 CONTEND = Path(sys.executable).with_name("contend")
 
@@ -36,6 +40,23 @@ class Terminal:
     def files(self) -> list[str]:
         """Every file below the workspace."""
         return sorted(str(path.relative_to(self.workspace)) for path in self.workspace.rglob("*") if path.is_file())
+
+
+def said_before(workspace: Path, base_url: str, *commands: Sequence[str | Path]) -> list[Said]:
+    """Commands that run once for all tests that read what they said and left, or go on from a copy of it."""
+    workspace.mkdir(parents=True, exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+        enter_folder(workspace, patch)
+        patch.setenv("OPENAI_BASE_URL", base_url)
+        terminal = Terminal(workspace, lambda: (_taken(out), _taken(err)))
+        return [terminal(*command) for command in commands]
+
+
+def _taken(written: StringIO) -> str:
+    text = written.getvalue()
+    written.seek(0)
+    written.truncate()
+    return text
 
 
 @contextmanager

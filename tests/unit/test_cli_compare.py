@@ -1,35 +1,46 @@
 """Two runs side by side."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from fakes.contests import LARGE_CONTEXT, write_workspace
-from fakes.terminal import Terminal
+from fakes.terminal import Terminal, said_before
 from fakes.vendors import Vendors
 
 QUESTION = "How does resume go on after a crash, and which calls are repeated?"
 OTHER = "What does a team do when a source fails?"
 
 
+@pytest.fixture(scope="module")
+def two_runs(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> Path:
+    """A workspace with a run of two teams on all documents, then one of one team on a single document."""
+    workspace = tmp_path_factory.mktemp("compared") / "workspace"
+    write_workspace(workspace, reads=LARGE_CONTEXT)
+    given = ("--source", "local", "--rounds", "2", "--no-learn", "--no-synthesis")
+    single = ("--docs", shared_documents / "teams.md", "--team", "alpha", "--thread", "second")
+    runs = [
+        ("run", QUESTION, "--docs", shared_documents, "--thread", "first", *given),
+        ("run", OTHER, *single, *given),
+    ]
+    with Vendors() as vendors:
+        assert [said.code for said in said_before(workspace, vendors.base_url, *runs)] == [0, 0]
+    return workspace
+
+
 @pytest.fixture
 def terminal(
     workspace: Path,
-    documents: Path,
+    two_runs: Path,
     vendors: Vendors,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Terminal:
-    """Two runs: two teams on all documents, then one of them on a single document."""
-    write_workspace(workspace, reads=LARGE_CONTEXT)
+    shutil.copytree(two_runs, workspace)
     monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
-    terminal = Terminal(workspace, capsys.readouterr)
-    given = ("--source", "local", "--rounds", "2", "--no-learn", "--no-synthesis")
-    assert terminal("run", QUESTION, "--docs", documents, "--thread", "first", *given).code == 0
-    single = ("--docs", documents / "teams.md", "--team", "alpha", "--thread", "second")
-    assert terminal("run", OTHER, *single, *given).code == 0
-    return terminal
+    return Terminal(workspace, capsys.readouterr)
 
 
 def test_two_runs_are_shown_with_their_questions_teams_rounds_criteria_cost_and_sources(terminal: Terminal) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fakes.terminal import CONTEND, Said, said_by
+from fakes.terminal import CONTEND, Said, Terminal, said_by
 
 
 @contextmanager
@@ -24,11 +24,16 @@ def page_server(path: str) -> Iterator[int]:
             """Silent."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield server.server_port
         server.shutdown()
         thread.join()
+
+
+@pytest.fixture
+def terminal(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Terminal:
+    return Terminal(workspace, capsys.readouterr)
 
 
 @pytest.fixture
@@ -64,21 +69,20 @@ def test_without_a_browser_the_address_is_for_the_person_to_open() -> None:
     assert "No browser was found" in said.err
 
 
-def test_a_port_where_nobody_listens_is_refused_with_the_command_that_helps(browser: Path) -> None:
+def test_a_port_where_nobody_listens_is_refused_with_the_command_that_helps(terminal: Terminal) -> None:
     with page_server("/app/") as port:
         pass
 
-    said = opened(browser, "--port", str(port))
+    said = terminal("open", "--port", str(port))
 
     assert (said.code, said.out) == (2, "")
     assert f"--port {port}: no server answers" in said.err
     assert "start `contend serve`" in said.err
 
 
-def test_another_programs_server_is_not_taken_for_contends(browser: Path) -> None:
+def test_another_programs_server_is_not_taken_for_contends(terminal: Terminal) -> None:
     with page_server("/") as port:
-        said = opened(browser, "--port", str(port))
+        said = terminal("open", "--port", str(port))
 
-    assert said.code == 2
+    assert (said.code, said.out) == (2, "")
     assert "is it `contend serve`?" in said.err
-    assert not browser.with_name("opened.txt").exists()

@@ -1,17 +1,20 @@
 """Questions on the command line: asked, shown, answered."""
 
 import json
+import shutil
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from contend.cli.options import answers_of
 from contend.errors import InputError
 from fakes.contests import write_workspace
-from fakes.terminal import Terminal
+from fakes.terminal import Said, Terminal, said_before
 from fakes.vendors import Vendors
 
 QUESTION = "How does resume go on after a crash, and which calls are repeated?"
+TEAMS = ("archivist", "skeptic", "scholar")
 
 
 @pytest.fixture
@@ -19,22 +22,52 @@ def terminal(
     workspace: Path, vendors: Vendors, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Terminal:
     """Three teams on the own documents, set to a language model."""
-    write_workspace(workspace, ("archivist", "skeptic", "scholar"))
+    write_workspace(workspace, TEAMS)
     monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
     return Terminal(workspace, capsys.readouterr)
 
 
-def _ask(terminal: Terminal, documents: Path, *more: str) -> None:
-    given = ("--docs", documents, "--source", "local", "--rounds", "1", "--thread", "asked", *more)
-    assert terminal("run", QUESTION, *given).code == 3
+GIVEN = ("--source", "local", "--rounds", "1", "--thread", "asked", "--approve", "plan")
 
 
-def test_a_run_that_waits_shows_what_is_asked_and_the_command_that_answers(terminal: Terminal, documents: Path) -> None:
-    given = ("--docs", documents, "--source", "local", "--rounds", "1", "--thread", "asked", "--approve", "plan")
+class Asked(NamedTuple):
+    """A workspace in which a run waits on thread `asked`, and what its command said."""
 
-    said = terminal("run", QUESTION, *given)
+    workspace: Path
+    said: Said
 
+
+@pytest.fixture(scope="module")
+def asked_three(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> Asked:
+    """Three plans."""
+    return _asked(tmp_path_factory, shared_documents)
+
+
+@pytest.fixture(scope="module")
+def asked_two(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> Asked:
+    """The plans of two teams."""
+    return _asked(tmp_path_factory, shared_documents, "--team", "archivist", "--team", "skeptic")
+
+
+def _asked(tmp_path_factory: pytest.TempPathFactory, documents: Path, *more: str) -> Asked:
+    workspace = tmp_path_factory.mktemp("asked") / "workspace"
+    write_workspace(workspace, TEAMS)
+    with Vendors() as vendors:
+        (said,) = said_before(workspace, vendors.base_url, ("run", QUESTION, "--docs", documents, *GIVEN, *more))
     assert said.code == 3
+    return Asked(workspace, said)
+
+
+def _go_on_from(terminal: Terminal, asked: Asked) -> None:
+    shutil.copytree(asked.workspace, terminal.workspace, dirs_exist_ok=True)
+
+
+def test_a_run_that_waits_shows_what_is_asked_and_the_command_that_answers(
+    terminal: Terminal, asked_three: Asked
+) -> None:
+    _go_on_from(terminal, asked_three)
+    said = asked_three.said
+
     assert "Plan of team Archivist" in said.out
     assert "search_queries:" in said.out
     assert "contend resume asked --answer archivist=approve" in said.out
@@ -43,9 +76,9 @@ def test_a_run_that_waits_shows_what_is_asked_and_the_command_that_answers(termi
 
 
 def test_questions_are_answered_by_team_one_approved_one_edited_one_rejected(
-    terminal: Terminal, documents: Path, tmp_path: Path
+    terminal: Terminal, asked_three: Asked, tmp_path: Path
 ) -> None:
-    _ask(terminal, documents, "--approve", "plan")
+    _go_on_from(terminal, asked_three)
     edited = tmp_path / "plan.toml"
     edited.write_text('search_queries = ["checkpoint after every step"]\n', "utf-8")
 
@@ -63,9 +96,9 @@ def test_questions_are_answered_by_team_one_approved_one_edited_one_rejected(
 
 
 def test_one_approval_answers_all_questions_and_a_reason_is_refused_in_the_terminals_words(
-    terminal: Terminal, documents: Path
+    terminal: Terminal, asked_two: Asked
 ) -> None:
-    _ask(terminal, documents, "--approve", "plan", "--team", "archivist", "--team", "skeptic")
+    _go_on_from(terminal, asked_two)
 
     refused = terminal("resume", "asked", "--reject", "too broad")
     approved = terminal("resume", "asked", "--approve", "--json")
@@ -78,7 +111,8 @@ def test_one_approval_answers_all_questions_and_a_reason_is_refused_in_the_termi
 
 
 def test_one_question_is_answered_without_its_name(terminal: Terminal, documents: Path) -> None:
-    _ask(terminal, documents, "--approve", "report")
+    given = ("--docs", documents, "--source", "local", "--rounds", "1", "--thread", "asked", "--team", "archivist")
+    assert terminal("run", QUESTION, *given, "--approve", "report").code == 3
 
     said = terminal("resume", "asked", "--reject", "too thin")
 
@@ -87,9 +121,9 @@ def test_one_question_is_answered_without_its_name(terminal: Terminal, documents
 
 
 def test_questions_are_answered_by_id_one_after_another_and_a_stale_answer_is_refused(
-    terminal: Terminal, documents: Path
+    terminal: Terminal, asked_two: Asked
 ) -> None:
-    _ask(terminal, documents, "--approve", "plan", "--team", "archivist", "--team", "skeptic")
+    _go_on_from(terminal, asked_two)
     waiting = json.loads(terminal("resume", "asked", "--json").out.splitlines()[-1])["questions"]
     first, second = (question["id"] for question in waiting)
 
@@ -104,8 +138,8 @@ def test_questions_are_answered_by_id_one_after_another_and_a_stale_answer_is_re
     assert rest.code == 0
 
 
-def test_two_answers_to_one_question_are_refused(terminal: Terminal, documents: Path) -> None:
-    _ask(terminal, documents, "--approve", "plan", "--team", "archivist", "--team", "skeptic")
+def test_two_answers_to_one_question_are_refused(terminal: Terminal, asked_two: Asked) -> None:
+    _go_on_from(terminal, asked_two)
     waiting = json.loads(terminal("resume", "asked", "--json").out.splitlines()[-1])["questions"]
 
     said = terminal("resume", "asked", "--answer", "archivist=approve", "--answer", f"{waiting[0]['id']}=reject:no")
@@ -114,8 +148,8 @@ def test_two_answers_to_one_question_are_refused(terminal: Terminal, documents: 
     assert "has two answers" in said.err
 
 
-def test_an_answer_to_an_unknown_question_is_refused_with_the_open_ones(terminal: Terminal, documents: Path) -> None:
-    _ask(terminal, documents, "--approve", "plan")
+def test_an_answer_to_an_unknown_question_is_refused_with_the_open_ones(terminal: Terminal, asked_two: Asked) -> None:
+    _go_on_from(terminal, asked_two)
 
     said = terminal("resume", "asked", "--answer", "nobody=approve")
 

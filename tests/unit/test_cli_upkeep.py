@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from contend.report import head_markdown
 from contend.settings import load_config
 from fakes.reports import finished, run_head
-from fakes.terminal import Terminal
+from fakes.terminal import Terminal, said_before
 from fakes.vendors import Vendors
 
 QUESTION = "How does resume go on after a crash, and which calls are repeated?"
@@ -22,6 +23,24 @@ def terminal(
     """Set to a language model, unless a test takes the address away."""
     monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
     return Terminal(workspace, capsys.readouterr)
+
+
+@pytest.fixture(scope="module")
+def bridges_run(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> Path:
+    """A workspace with a finished run on thread `first` that taught the dataset bridges."""
+    workspace = tmp_path_factory.mktemp("bridges") / "workspace"
+    given = ("--docs", shared_documents, "--source", "local", "--rounds", "2:3", "--thread", "first")
+    with Vendors() as vendors:
+        (said,) = said_before(workspace, vendors.base_url, ("run", QUESTION, *given, "--dataset", "bridges"))
+    assert said.code == 0
+    return workspace
+
+
+@pytest.fixture
+def answered(terminal: Terminal, bridges_run: Path) -> Terminal:
+    """A copy of it."""
+    shutil.copytree(bridges_run, terminal.workspace)
+    return terminal
 
 
 def test_init_writes_a_workspace_that_loads(terminal: Terminal, tmp_path: Path) -> None:
@@ -51,25 +70,23 @@ def test_init_overwrites_nothing_unless_forced(terminal: Terminal, tmp_path: Pat
     assert 'default = "mine"' not in mine.read_text("utf-8")
 
 
-def test_delete_leaves_nothing_of_the_thread(terminal: Terminal, documents: Path, workspace: Path) -> None:
-    terminal("run", QUESTION, "--docs", documents, "--source", "local", "--rounds", "1", "--thread", "gone")
+def test_delete_leaves_nothing_of_the_thread(answered: Terminal) -> None:
+    assert (answered.workspace / "results" / "first").is_dir()
 
-    said = terminal("delete", "gone")
+    said = answered("delete", "first")
 
     assert said.code == 0
-    assert "Deleted thread gone: 1 run" in said.out
-    assert terminal("status", "gone").code == 2
-    assert not (workspace / "results" / "gone").exists()
+    assert "Deleted thread first: 1 run" in said.out
+    assert answered("status", "first").code == 2
+    assert not (answered.workspace / "results" / "first").exists()
 
 
-def test_a_playbook_is_searched(terminal: Terminal, documents: Path) -> None:
-    terminal("run", QUESTION, "--docs", documents, "--source", "local", "--rounds", "2:3", "--dataset", "bridges")
-
-    said = terminal("playbook", "search", "bridges", "search each point")
+def test_a_playbook_is_searched(answered: Terminal) -> None:
+    said = answered("playbook", "search", "bridges", "search each point")
 
     assert said.code == 0
     assert "on trial" in said.out
-    assert terminal("playbook", "search", "rivers", "rounds").code == 2
+    assert answered("playbook", "search", "rivers", "rounds").code == 2
 
 
 def test_any_text_is_scored(terminal: Terminal, documents: Path) -> None:
@@ -111,36 +128,31 @@ def test_an_empty_text_and_a_missing_file_are_refused(terminal: Terminal, tmp_pa
 
 
 def test_a_damaged_playbook_goes_back_by_the_very_command_that_its_error_names(
-    terminal: Terminal, documents: Path
+    answered: Terminal,
 ) -> None:
-    assert terminal("run", QUESTION, "--docs", documents, "--source", "local", "--dataset", "bridges").code == 0
-    before = terminal("playbook", "show", "bridges", "--json").out
-    playbook = terminal.workspace / "playbooks" / "bridges.json"
+    before = answered("playbook", "show", "bridges", "--json").out
+    playbook = answered.workspace / "playbooks" / "bridges.json"
     playbook.write_text("{ torn", "utf-8")
 
-    named = re.search(r"`contend (playbook rollback bridges \d+)`", terminal("playbook", "show", "bridges").err)
+    named = re.search(r"`contend (playbook rollback bridges \d+)`", answered("playbook", "show", "bridges").err)
     assert named is not None
-    again = terminal(*named[1].split())
+    again = answered(*named[1].split())
 
     assert (again.code, again.err) == (0, "")
     assert "as it was in version 1, now version 2" in again.out
-    bullets = [json.loads(each)["bullets"] for each in (before, terminal("playbook", "show", "bridges", "--json").out)]
+    bullets = [json.loads(each)["bullets"] for each in (before, answered("playbook", "show", "bridges", "--json").out)]
     assert bullets[0] == bullets[1]
-    assert "rolled back to version 1" in terminal("playbook", "history", "bridges").out
+    assert "rolled back to version 1" in answered("playbook", "history", "bridges").out
     assert playbook.with_suffix(".damaged.json").read_text("utf-8") == "{ torn"
 
 
-def test_a_finished_run_teaches_another_dataset_once(terminal: Terminal, documents: Path) -> None:
-    terminal(
-        "run", QUESTION, "--docs", documents, "--source", "local", "--rounds", "2:2", "--no-learn", "--thread", "t"
-    )
-
-    first, again = (terminal("learn", "rivers", "--from", "t") for _ in range(2))
+def test_a_finished_run_teaches_another_dataset_once(answered: Terminal) -> None:
+    first, again = (answered("learn", "rivers", "--from", "first") for _ in range(2))
 
     assert (first.code, again.code) == (0, 0)
     assert "Playbook rivers: 1 added, now version 1." in first.out
     assert again.out == first.out
-    assert len(json.loads(terminal("playbook", "show", "rivers", "--json").out)["bullets"]) == 1
+    assert len(json.loads(answered("playbook", "show", "rivers", "--json").out)["bullets"]) == 1
 
 
 def test_labelled_questions_are_answered_before_and_after_and_tested_in_turns(
