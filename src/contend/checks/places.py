@@ -84,7 +84,8 @@ def _ja_tokens(plain: str) -> Iterator[PlacedToken]:
         yield PlacedToken(key, kind, clause)
 
 
-_ANCHORS = ("name", "year", "は", "が")
+_SUBJECTS = ("は", "が")
+_ANCHORS = ("name", "year", *_SUBJECTS)
 _ORDERED = ("name", "year", "figure")
 # Fewer words in common say nothing of their order.
 _LEAST_SHARED = 4
@@ -134,12 +135,21 @@ def _turned(own: Sequence[PlacedToken], cited: Sequence[PlacedToken]) -> str:
         return next(iter(ordered))
     if len(along) >= _LEAST_SHARED and _longest_rise(along) < _LEAST_IN_ORDER * len(along):
         return shared[0].key
-    return ""
+    return next((token.key for token in shared if _is_object(token, own, cited)), "")
 
 
 def _has_its_place(token: PlacedToken) -> bool:
     """Whether to turn it round with another one makes a difference: names and figures; long Japanese words may be."""
     return token.kind in _ORDERED or (not token.key.isascii() and len(token.key) >= _LONG_WORD)
+
+
+def _is_object(subject: PlacedToken, own: Sequence[PlacedToken], cited: Sequence[PlacedToken]) -> bool:
+    """Whether what a Japanese claim speaks of is no subject there, and what is one there is none in the claim."""
+    there = next(token for token in cited if token.key == subject.key)
+    if subject.kind not in _SUBJECTS or there.kind in _SUBJECTS:
+        return False
+    subjects = {token.key for token in cited if token.clause == there.clause and token.kind in _SUBJECTS}
+    return any(token.key in subjects and token.kind not in _SUBJECTS for token in own)
 
 
 def _longest_rise(places: Sequence[int]) -> int:
