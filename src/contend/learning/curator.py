@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 from uuid import uuid4
 
 from contend.errors import ModelError
@@ -29,6 +29,7 @@ from contend.models.playbook import (
 )
 from contend.models.record import Language
 from contend.models.task import CallUsage
+from contend.prompts import UserPromptBuilder
 from contend.prompts.learning import CuratorPrompt, LessonPair, SameLessonsPrompt, nearest
 from contend.resources import resource
 from contend.retrieval import Embedder
@@ -39,14 +40,6 @@ _IDS = re.compile(r"[\w-]+")
 _ASKED_EACH = 3
 _SHOWN_ALL = 500
 """Bullets, up to which a prompt's choice among them looks at each."""
-
-
-class CuratorPrompts(Protocol):
-    """What the curator asks of the prompt builder: its prompt as it will be, to measure it before it is sent."""
-
-    def build_curator_prompt(
-        self, dataset: str, insights: Sequence[Insight], bullets: Sequence[Bullet], sections: Sequence[Section]
-    ) -> str: ...
 
 
 class Proposal(NamedTuple):
@@ -69,7 +62,7 @@ class CuratorAgent:
     """
 
     llm: Model
-    prompt_builder: CuratorPrompts
+    prompt_builder: UserPromptBuilder
     playbook_store: PlaybookStore
     sections: SectionFile = field(default_factory=shipped_sections, kw_only=True)
     embedder: Embedder | None = field(default=None, kw_only=True)
@@ -126,7 +119,7 @@ class CuratorAgent:
         items, calls, unread = await self._compared(items, nearness, scope)
         forbidden = await asyncio.to_thread(Sources, sources, marks_of=[theme])
         rules = MergeRules(execution_id, self.embedder, sections, forbidden, approved=approved)
-        rehearsed = await asyncio.to_thread(self._merged, playbook, items, reflection, rules, nearness)
+        rehearsed = await asyncio.to_thread(merged, playbook, items, reflection, rules, nearness=nearness)
         skipped = [*refused, *unread, *rehearsed.skipped]
         return Proposal([_proposed(item) for item in rehearsed.delta_items], skipped, [*usage, *calls])
 
@@ -142,7 +135,7 @@ class CuratorAgent:
         sections = await asyncio.to_thread(self.sections.of, playbook.dataset)
         rules = MergeRules(execution_id, self.embedder, sections)
         nearness = await asyncio.to_thread(self._nearness, playbook)
-        curated = await asyncio.to_thread(self._merged, playbook, delta_items, reflection, rules, nearness)
+        curated = await asyncio.to_thread(merged, playbook, delta_items, reflection, rules, nearness=nearness)
         return Playbook(dataset=playbook.dataset, version=playbook.version, bullets=curated.bullets)
 
     async def apply(
@@ -169,7 +162,7 @@ class CuratorAgent:
         await asyncio.to_thread(self._nearness, await self.playbook_store.load(dataset))
 
         def change(newest: Playbook) -> Curated:
-            curated = self._merged(newest, delta_items, reflection, rules, self._nearness(newest))
+            curated = merged(newest, delta_items, reflection, rules, nearness=self._nearness(newest))
             every = [*skipped, *(found for found in curated.skipped if found not in skipped)]
             skipped_too = f", {len(every)} skipped" if every else ""
             return curated._replace(skipped=every, summary=f"{curated.summary}{skipped_too}")
@@ -179,23 +172,6 @@ class CuratorAgent:
     def _nearness(self, playbook: Playbook) -> Nearness:
         index = lesson_index(self.playbook_store.folder, playbook.dataset, self.embedder)
         return Nearness(playbook.bullets, self.embedder, vectors=index.vectors(playbook.bullets))
-
-    @staticmethod
-    def _merged(
-        playbook: Playbook,
-        items: Sequence[DeltaContextItem],
-        reflection: ReflectionResult,
-        rules: MergeRules,
-        nearness: Nearness,
-    ) -> Curated:
-        return merged(
-            playbook,
-            items,
-            reflection.bullet_evaluations,
-            rules,
-            observations=reflection.observations,
-            nearness=nearness,
-        )
 
     async def _ask(
         self, insights: Sequence[Insight], playbook: Playbook, sections: Sequence[Section], scope: Scope

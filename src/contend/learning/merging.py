@@ -18,6 +18,7 @@ from contend.models.playbook import (
     DeltaContextItem,
     Observation,
     Playbook,
+    ReflectionResult,
     Section,
     Skipped,
 )
@@ -55,10 +56,9 @@ class MergeRules:
 def merged(
     playbook: Playbook,
     items: Iterable[DeltaContextItem],
-    evaluations: Iterable[BulletEvaluation],
+    reflection: ReflectionResult,
     rules: MergeRules,
     *,
-    observations: Iterable[Observation] = (),
     nearness: Nearness | None = None,
 ) -> Curated:
     """The playbook after a curation, with every operation done, every one skipped and why.
@@ -67,9 +67,9 @@ def merged(
     bad item spoils no other. Blocks while it embeds what `nearness` does not know.
     """
     merge = _Merge(playbook, rules, nearness or Nearness(playbook.bullets, rules.embedder))
-    for observation in observations:
+    for observation in reflection.observations:
         merge.observe(observation)
-    for evaluation in evaluations:
+    for evaluation in reflection.bullet_evaluations:
         merge.vote(evaluation)
     merge.retire()
     for item in items:
@@ -187,9 +187,8 @@ class _Merge:
             provenance=self._rules.execution_id,
             conflicts_with=self._conflict(item, near, differs_from),
         )
-        self._put(bullet)
         self._added.add(bullet.id)
-        self._note("ADD", bullet, item, near)
+        self._put("ADD", bullet, item, near)
 
     def _conflict(self, item: DeltaContextItem, near: Nearest | None, differs_from: Bullet | None) -> str | None:
         if differs_from is not None:
@@ -209,9 +208,7 @@ class _Merge:
             "searchable_text": _search_text(item, content),
             "updated_at": utc_now(),
         }
-        bullet = self._bullets[old.id].model_copy(update=change)
-        self._put(bullet)
-        self._note("UPDATE", bullet, item, near)
+        self._put("UPDATE", self._bullets[old.id].model_copy(update=change), item, near)
 
     def _drop(self, bullet: Bullet, reasoning: str) -> None:
         if len(self._gone) >= self._may_go:
@@ -224,26 +221,15 @@ class _Merge:
         noted = _with_note(reasoning, near)
         self._done.append(DeltaContextItem(operation="DELETE", bullet_id=bullet.id, reasoning=noted))
 
-    def _put(self, bullet: Bullet) -> None:
-        self._bullets[bullet.id] = bullet
-        self._nearness.put(bullet)
-
-    def _note(
+    def _put(
         self, operation: Literal["ADD", "UPDATE"], bullet: Bullet, item: DeltaContextItem, near: Nearest | None
     ) -> None:
-        done = DeltaContextItem(
-            operation=operation,
-            bullet_id=bullet.id,
-            section=bullet.section,
-            content=bullet.content,
-            example=bullet.example,
-            always=bullet.always,
-            searchable_text=bullet.searchable_text,
-            reasoning=_with_note(item.reasoning, near),
-            conflicts_with=bullet.conflicts_with if operation == "ADD" else None,
-            readings=item.readings,
-        )
-        self._done.append(done)
+        self._bullets[bullet.id] = bullet
+        self._nearness.put(bullet)
+        words = bullet.model_dump(include={"section", "content", "example", "always", "searchable_text"})
+        done = {"operation": operation, "bullet_id": bullet.id, "reasoning": _with_note(item.reasoning, near), **words}
+        conflicts = {"conflicts_with": bullet.conflicts_with if operation == "ADD" else None}
+        self._done.append(item.model_copy(update={**done, **conflicts}))
 
     def _nearest(self, item: DeltaContextItem, content: str, *, but: Bullet | None) -> Nearest | None:
         """The bullet that says the same, by code or by what a model said of it; else the nearest."""

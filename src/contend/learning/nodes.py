@@ -1,9 +1,9 @@
 """The nodes of the learning graph. Each may run twice: votes and operations count once for an execution."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 from uuid import uuid4
 
 from langgraph.types import interrupt
@@ -20,6 +20,7 @@ from contend.models.record import Identifier, Language, Record
 from contend.models.submission import Submission
 from contend.models.task import checked_theme
 from contend.settings import checked
+from contend.stores.documents import DocumentStore
 from contend.stores.playbooks import PlaybookStore
 
 DEFAULT_DATASET = "default"
@@ -48,12 +49,6 @@ class _Edited(Record):
     operations: list[DeltaContextItem]
 
 
-class SourceTexts(Protocol):
-    """Where the texts of sources lie, by id."""
-
-    async def get_many(self, document_ids: Iterable[str]) -> dict[str, str]: ...
-
-
 @dataclass(frozen=True)
 class LearnNodes:
     """`reflect`, `curate` and `apply_delta`, with what they need."""
@@ -61,7 +56,7 @@ class LearnNodes:
     reflector: ReflectorAgent
     curator: CuratorAgent
     playbooks: PlaybookStore
-    documents: SourceTexts
+    documents: DocumentStore
     forget: Callable[[str], None] = lambda _: None
     """Lets go of what is kept in memory for an execution: learning is the last in it that calls a model."""
 
