@@ -38,16 +38,15 @@ from contend.text import estimate_tokens, shorten
 
 _IDS = re.compile(r"[\w-]+")
 _ASKED_EACH = 3
-_SHOWN_ALL = 500
-"""Bullets, up to which a prompt's choice among them looks at each."""
 
 
 class Proposal(NamedTuple):
-    """Operations to carry out, those already refused and why, and the calls made."""
+    """Operations to carry out, those already refused and why, the calls made, and the bullets as there would be."""
 
     delta_items: list[DeltaContextItem]
     skipped: list[Skipped]
     usage: list[CallUsage]
+    bullets: list[Bullet]
 
 
 def shipped_sections() -> SectionFile:
@@ -85,9 +84,10 @@ class CuratorAgent:
         execution = execution_id or str(uuid4())
         if done := await self.playbook_store.applied(dataset, execution):
             return done
-        delta, skipped, _ = await self.propose(
+        proposal = await self.propose(
             reflection, dataset, execution_id=execution, language=language, sources=sources, theme=theme
         )
+        delta, skipped = proposal.delta_items, proposal.skipped
         return await self.apply(delta, reflection, dataset, execution_id=execution, skipped=skipped)
 
     async def propose(
@@ -119,24 +119,10 @@ class CuratorAgent:
         items, calls, unread = await self._compared(items, nearness, scope)
         forbidden = await asyncio.to_thread(Sources, sources, marks_of=[theme])
         rules = MergeRules(execution_id, self.embedder, sections, forbidden, approved=approved)
-        rehearsed = await asyncio.to_thread(merged, playbook, items, reflection, rules, nearness=nearness)
-        skipped = [*refused, *unread, *rehearsed.skipped]
-        return Proposal([_proposed(item) for item in rehearsed.delta_items], skipped, [*usage, *calls])
-
-    async def rehearsed(
-        self,
-        playbook: Playbook,
-        delta_items: Sequence[DeltaContextItem],
-        reflection: ReflectionResult,
-        *,
-        execution_id: str,
-    ) -> Playbook:
-        """The playbook as `apply` would leave it; nothing is saved."""
-        sections = await asyncio.to_thread(self.sections.of, playbook.dataset)
-        rules = MergeRules(execution_id, self.embedder, sections)
-        nearness = await asyncio.to_thread(self._nearness, playbook)
-        curated = await asyncio.to_thread(merged, playbook, delta_items, reflection, rules, nearness=nearness)
-        return Playbook(dataset=playbook.dataset, version=playbook.version, bullets=curated.bullets)
+        curated = await asyncio.to_thread(merged, playbook, items, reflection, rules, nearness=nearness)
+        skipped = [*refused, *unread, *curated.skipped]
+        delta = [_proposed(item) for item in curated.delta_items]
+        return Proposal(delta, skipped, [*usage, *calls], curated.bullets)
 
     async def apply(
         self,
@@ -179,8 +165,7 @@ class CuratorAgent:
         if not insights:
             return [], [], []
         without = self.prompt_builder.build_curator_prompt(playbook.dataset, insights, [], sections)
-        bullets = await asyncio.to_thread(self._worth_showing, playbook, insights)
-        shown = nearest(bullets, insights, tokens=self.prompt_tokens - estimate_tokens(without))
+        shown = nearest(playbook.bullets, insights, tokens=self.prompt_tokens - estimate_tokens(without))
         prompt = CuratorPrompt.of(playbook.dataset, insights, shown, sections)
         try:
             answer = await self.llm.structured(prompt, CurationReply, scope=scope)
@@ -188,14 +173,6 @@ class CuratorAgent:
             return [], [Skipped(bullet_id=None, reason=f"the curator gave no operations: {error}")], []
         items = [DeltaContextItem(**operation.model_dump()) for operation in answer.value.operations]
         return items, [Skipped(bullet_id=None, reason=why) for why in answer.value.unreadable], [answer.usage]
-
-    def _worth_showing(self, playbook: Playbook, insights: Sequence[Insight]) -> list[Bullet]:
-        """Of a large playbook, what a search finds near the insights."""
-        if len(playbook.bullets) <= _SHOWN_ALL:
-            return playbook.bullets
-        index = lesson_index(self.playbook_store.folder, playbook.dataset, self.embedder)
-        found = [hit.bullet for insight in insights for hit in index.search(playbook.bullets, insight.key_insight, 50)]
-        return list({bullet.id: bullet for bullet in found}.values())
 
     async def _compared(
         self, items: list[DeltaContextItem], nearness: Nearness, scope: Scope

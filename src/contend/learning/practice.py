@@ -214,7 +214,7 @@ class Practice:
         for call in proposal.usage:
             self._count(call)
         delta = proposal.delta_items
-        candidate = await self.curator.rehearsed(playbook, delta, reflection, execution_id=execution)
+        candidate = playbook.model_copy(update={"bullets": proposal.bullets})
         now = await self.answered(validation, candidate)
         compared = Comparison.of(best, now)
         said = f"{_told(answers)}; {len(delta)} operations: {compared.before} → {compared.after}"
