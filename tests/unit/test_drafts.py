@@ -17,7 +17,6 @@ from contend.models.research import (
     Section,
     Table,
     TableRow,
-    statements_of,
 )
 from contend.report.build import build_report
 from contend.report.markdown_draft import read_draft
@@ -289,7 +288,7 @@ def kept_whole(section: Section, number: int) -> dict[str, Any]:
     """The section as a reply that keeps each of its statements."""
     blocks: list[dict[str, Any]] = []
     for at, block in enumerate(section.blocks, start=1):
-        places = [kept(f"{number}.{at}.{item}") for item in range(1, len(statements_of(block)) + 1)]
+        places = [kept(f"{number}.{at}.{item}") for item in range(1, len(block.statements()) + 1)]
         match block:
             case Paragraph():
                 blocks.append({"type": "paragraph", "sentences": places})

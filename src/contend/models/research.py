@@ -105,10 +105,16 @@ class Paragraph(Record):
     type: Literal["paragraph"] = "paragraph"
     sentences: list[CitedSentence] = Field(min_length=1)
 
+    def statements(self) -> list[CitedSentence]:
+        return self.sentences
+
 
 class ItemList(Record):
     type: Literal["list"] = "list"
     items: list[CitedSentence] = Field(min_length=1)
+
+    def statements(self) -> list[CitedSentence]:
+        return self.items
 
 
 class TableRow(Record):
@@ -135,6 +141,9 @@ class Table(Record):
     def cites(self) -> bool:
         return any(row.passages for row in self.rows)
 
+    def statements(self) -> list[CitedSentence]:
+        return [self.statement(row) for row in self.rows]
+
     def statement(self, row: TableRow) -> CitedSentence:
         """The row as a sentence would say it: `Column: cell; Column: cell`."""
         named = [
@@ -154,7 +163,7 @@ class Section(Record):
     blocks: list[Block] = Field(min_length=1)
 
     def statements(self) -> list[CitedSentence]:
-        return [each for block in self.blocks for each in statements_of(block)]
+        return [each for block in self.blocks for each in block.statements()]
 
 
 class PlacedSentence(NamedTuple):
@@ -188,7 +197,7 @@ class Draft(Record):
         placed += [PlacedSentence(f"finding {number}", each) for number, each in enumerate(self.findings, start=1)]
         for number, section in enumerate(self.sections, start=1):
             for at, block in enumerate(section.blocks, start=1):
-                statements = enumerate(statements_of(block), start=1)
+                statements = enumerate(block.statements(), start=1)
                 placed += [PlacedSentence(f"{number}.{at}.{item}", each) for item, each in statements]
         placed += [PlacedSentence(f"limit {number}", each) for number, each in enumerate(self.limits, start=1)]
         return placed
@@ -238,16 +247,6 @@ class Draft(Record):
         return [each.sentence for each in self.placed() if not each.place.startswith("limit ")]
 
 
-def statements_of(block: Paragraph | ItemList | Table) -> list[CitedSentence]:
-    match block:
-        case Paragraph():
-            return block.sentences
-        case ItemList():
-            return block.items
-        case Table():
-            return [block.statement(row) for row in block.rows]
-
-
 PassagesOf = Callable[[CitedSentence], list[str] | None]
 """The passages that a statement is to have; None for one that is to go."""
 
@@ -265,21 +264,14 @@ def _section(section: Section, passages_of: PassagesOf) -> Section | None:
     return section.model_copy(update={"blocks": blocks}) if blocks else None
 
 
-def _block(block: Paragraph | ItemList | Table, passages_of: PassagesOf) -> Block | None:
-    match block:
-        case Paragraph():
-            sentences = _cited(block.sentences, passages_of)
-            return Paragraph(sentences=sentences) if sentences else None
-        case ItemList():
-            items = _cited(block.items, passages_of)
-            return ItemList(items=items) if items else None
-        case Table():
-            rows = [
-                row.model_copy(update={"passages": passages})
-                for row in block.rows
-                if (passages := passages_of(block.statement(row))) is not None
-            ]
-            return Table(columns=block.columns, rows=rows) if rows else None
+def _block(block: Block, passages_of: PassagesOf) -> Block | None:
+    if isinstance(block, Table):
+        cited = ((row, passages_of(block.statement(row))) for row in block.rows)
+        rows = [row.model_copy(update={"passages": passages}) for row, passages in cited if passages is not None]
+        return block.model_copy(update={"rows": rows}) if rows else None
+    field = "sentences" if isinstance(block, Paragraph) else "items"
+    rest = _cited(block.statements(), passages_of)
+    return block.model_copy(update={field: rest}) if rest else None
 
 
 def flat_section(sentences: Sequence[Any]) -> dict[str, Any]:
