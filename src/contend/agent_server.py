@@ -7,7 +7,7 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import cache
 from threading import Lock
-from typing import Any, Self, cast
+from typing import Any, cast
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
@@ -63,32 +63,18 @@ class ServedGraph(AsyncGraph):
     It is a module's own object and no factory, for that is what every kind of Agent Server loads.
     """
 
-    def __init__(
-        self,
-        *,
-        services: Services,
-        input_keys: frozenset[str],
-        defaults: Mapping[str, Any],
-        **parts: Any,  # noqa: ANN401 - LangGraph's
-    ) -> None:
+    def __init__(self, *, services: Services, **parts: Any) -> None:  # noqa: ANN401 - LangGraph's
         super().__init__(**parts)
         self.services = services
-        self.input_keys = input_keys
-        self.defaults = defaults
-
-    @classmethod
-    def of(cls, graph: AsyncGraph, services: Services) -> Self:
-        input_keys = frozenset(graph.get_input_jsonschema()["properties"])
-        defaults = shown_defaults(services.config)
-        return as_subclass(cls, graph, services=services, input_keys=input_keys, defaults=defaults)
 
     def get_context_jsonschema(self) -> dict[str, Any] | None:
         """As LangGraph's, with the defaults in effect; a server that drops what is not in it drops nothing."""
         schema = super().get_context_jsonschema()
         if not schema:
             return schema
+        defaults = shown_defaults(self.services.config)
         options = {
-            name: {**option, "default": self.defaults[name]} if name in self.defaults else option
+            name: {**option, "default": defaults[name]} if name in defaults else option
             for name, option in schema["properties"].items()
         }
         return {**schema, "properties": EveryKey(options)}
@@ -188,8 +174,9 @@ class ServedGraph(AsyncGraph):
         """A client asks and answers. What else stands in state are ids, budgets and functions, and is trusted."""
         if isinstance(request, Command) and (request.update or request.goto):
             raise InputError("command: only `resume` may be given, as an answer; ask a new question as input")
-        if isinstance(request, Mapping) and (hidden := sorted(self.channels.keys() & request.keys() - self.input_keys)):
-            allowed = ", ".join(sorted(self.input_keys))
+        keys = self.get_input_jsonschema()["properties"].keys()
+        if isinstance(request, Mapping) and (hidden := sorted(self.channels.keys() & request.keys() - keys)):
+            allowed = ", ".join(sorted(keys))
             raise InputError(
                 f"input: {', '.join(hidden)} may not be given: give {allowed}; options go into the context"
             )
@@ -337,4 +324,4 @@ def served_graph(name: GraphName, *, demo: bool = False) -> ServedGraph:
         InputError: a config file, prompt or setting is not usable.
     """
     services = _PROCESS.services(demo=demo)
-    return ServedGraph.of(build_graph(name, services), services)
+    return as_subclass(ServedGraph, build_graph(name, services), services=services)

@@ -103,16 +103,14 @@ async def run(
     thread = checked_thread(str(uuid4()) if thread_id is None else thread_id)
     async with _services(services, settings) as live:
         opening = await check_run(live, theme, [], options)
-        async with _graph(live) as graph:
-            going = _Run(live, graph, thread, on_event)
-            async with lease(live.settings, thread) as thread_lease:
-                before = await going.snapshot()
-                check_contest(thread, before)
-                if before.values.get("execution_id") and not (is_finished(before) or is_unopened(before)):
-                    raise InputError(f"thread {thread!r} has an unfinished run: go on with `contend resume {thread}`")
-                run_input = {"theme": theme, "run_options": input_options(options)}
-                with checked_run(opening):
-                    outcome = await going.drive(run_input, thread_lease)
+        async with _opened(live, thread, on_event) as going, lease(live.settings, thread) as thread_lease:
+            before = await going.snapshot()
+            check_contest(thread, before)
+            if before.values.get("execution_id") and not (is_finished(before) or is_unopened(before)):
+                raise InputError(f"thread {thread!r} has an unfinished run: go on with `contend resume {thread}`")
+            run_input = {"theme": theme, "run_options": input_options(options)}
+            with checked_run(opening):
+                outcome = await going.drive(run_input, thread_lease)
         return outcome.model_copy(update={"notices": thread_lease.notices})
 
 
@@ -172,8 +170,7 @@ async def resume(
     async with _services(services, settings) as live:
         if not has_checkpoints(live.settings):
             raise UnknownThread(f"thread {thread!r} has no run to go on with: see `contend runs`")
-        async with _graph(live) as graph:
-            going = _Run(live, graph, thread, on_event)
+        async with _opened(live, thread, on_event) as going:
             before = await going.snapshot()
             if is_finished(before):
                 chosen_answers([], decision, answers)
@@ -217,8 +214,8 @@ async def check_goes_on(thread_id: str, *, services: Services) -> RunOutcome:
 async def _snapshot(live: Services, thread: str) -> StateSnapshot:
     if not has_checkpoints(live.settings):
         raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
-    async with _graph(live) as graph:
-        return await _Run(live, graph, thread).snapshot()
+    async with _opened(live, thread) as run_of_thread:
+        return await run_of_thread.snapshot()
 
 
 async def _where_it_stands(live: Services, thread: str, snapshot: StateSnapshot) -> RunOutcome:
@@ -301,12 +298,6 @@ async def _services(services: Services | None, settings: Settings | None) -> Asy
         yield live
 
 
-@asynccontextmanager
-async def _graph(services: Services) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
-    async with open_checkpointer(services.settings) as saver:
-        yield build_contest_graph(services).compile(checkpointer=saver, name="contend")
-
-
 @dataclass(frozen=True)
 class _Run:
     """A thread's run in this process."""
@@ -347,6 +338,13 @@ class _Run:
         elif is_finished(snapshot):
             await keep_latest_run(self.graph.checkpointer, self.thread_id)
         return await _outcome(self.services, self.thread_id, snapshot)
+
+
+@asynccontextmanager
+async def _opened(services: Services, thread_id: str, on_event: OnEvent | None = None) -> AsyncIterator[_Run]:
+    async with open_checkpointer(services.settings) as saver:
+        graph = build_contest_graph(services).compile(checkpointer=saver, name="contend")
+        yield _Run(services, graph, thread_id, on_event)
 
 
 def _unopened(thread_id: str, snapshot: StateSnapshot) -> RunOutcome:

@@ -47,13 +47,14 @@ ShownNode = Literal[
 ]
 """The research graph's nodes by the roles they play, other nodes by name."""
 
-_STATUS: dict[RunStatus, ResearchStatus] = {
+RESEARCH_STATUS: dict[RunStatus, ResearchStatus] = {
     "running": "processing",
     "completed": "completed",
     "partial": "completed",
     "failed": "failed",
     "interrupted": "interrupted",
 }
+"""By the status of its run; a run that waits, was stopped or cancelled is interrupted."""
 _WHOLE = Annotated[int, Field(ge=0)]
 
 
@@ -100,11 +101,6 @@ class ResearchResponse(Record):
     message: str
     created_at: UtcDatetime = Field(default_factory=utc_now)
     estimated_completion_time: UtcDatetime | None = None
-
-    @classmethod
-    def of(cls, research_id: str, status: RunStatus, message: str, *, created_at: UtcDatetime) -> Self:
-        """The response for a run's status; waiting, stopped and cancelled runs are interrupted."""
-        return cls(research_id=research_id, status=_STATUS[status], message=message, created_at=created_at)
 
 
 class TeamProgress(Record):

@@ -13,6 +13,7 @@ from langgraph_sdk import get_client
 from contend import app, deletion
 from contend.agent_server import server_services
 from contend.api.models import (
+    RESEARCH_STATUS,
     ProgressInfo,
     ResearchDetails,
     ResearchItem,
@@ -308,9 +309,9 @@ def _item(row: ExecutionRow, status: RunStatus, at_server: ServerThread | None) 
     item = ResearchItem.model_validate(
         {
             **values,
-            **ResearchResponse.of(
-                row.thread_id, status, message_of(row, status) or _AT_WORK, created_at=row.created_at
-            ).model_dump(),
+            "research_id": row.thread_id,
+            "status": RESEARCH_STATUS[status],
+            "message": message_of(row, status) or _AT_WORK,
             "outcome": status,
             "waiting": is_waiting(row),
         }

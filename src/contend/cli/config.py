@@ -23,6 +23,7 @@ from contend.settings import Config, Resolved, Settings
 from contend.stores.files import write_file
 
 _FROM_THEME = "auto"
+_TEMPLATES = "config/prompt_builder.toml"
 _SHIPPED = ("config", "prompts")
 _EXAMPLE = ".env.example"
 
@@ -43,7 +44,6 @@ def show_config() -> None:
     values = [
         *_process(settings),
         *_options(services),
-        *_contexts(services),
         *_flat("models", config.models.model_dump(mode="json"), "config/models.toml"),
         *_templates(templates),
         *_files(config),
@@ -74,28 +74,34 @@ def show_prompts() -> None:
 def _process(settings: Settings) -> Iterator[Value]:
     yield Value("workspace", str(settings.folder), _workspace_origin(settings))
     plain_values = settings.model_dump(mode="json")
-    for name, field in Settings.model_fields.items():
+    for name in [*Settings.model_fields]:
         if name == "workspace":
             continue
-        variable = str(field.validation_alias or f"CONTEND_{name.upper()}")
         is_secret = isinstance(getattr(settings, name), SecretStr)
         value = "(set, hidden)" if is_secret else _without_password(plain_values[name])
-        yield Value(name, value, _origin(variable, given=name in settings.model_fields_set))
+        yield Value(name, value, _origin(name, f".env {_variable(name)}", is_set=name in settings.model_fields_set))
 
 
 def _workspace_origin(settings: Settings) -> str:
     if COMMAND.workspace is not None:
         return "--workspace"
     if settings.workspace is not None:
-        return _origin("CONTEND_WORKSPACE", given=True)
+        return _origin("workspace", ".env CONTEND_WORKSPACE", is_set=True)
     near = (settings.folder / "config" / "orchestrator.toml").is_file()
     return "nearest folder with config/orchestrator.toml" if near else "per-user folder"
 
 
-def _origin(variable: str, *, given: bool) -> str:
-    if not given:
-        return "default"
-    return f"environment {variable}" if variable in os.environ else f".env {variable}"
+def _origin(name: str, file: str, *, is_set: bool) -> str:
+    """Of a setting or template: its variable, the file, or neither."""
+    variable = _variable(name)
+    if variable in os.environ:
+        return f"environment {variable}"
+    return file if is_set else "default"
+
+
+def _variable(name: str) -> str:
+    field = Settings.model_fields.get(name)
+    return str(field.validation_alias) if field and field.validation_alias else f"CONTEND_{name.upper()}"
 
 
 def _options(services: Services) -> Iterator[Value]:
@@ -113,12 +119,8 @@ def _options(services: Services) -> Iterator[Value]:
             yield from _flat(f"run.{name}", value, origins[name])
     for name, value in templates.round_prompt.model_dump(mode="json").items():
         is_set = name in templates.round_prompt.model_fields_set
-        yield Value(f"run.round_prompt.{name}", value, _template_origin(f"ROUND_PROMPT__{name}", given=is_set))
-
-
-def _contexts(services: Services) -> Iterator[Value]:
-    """The tokens that each model of a run can read; the endpoint is asked for those that config leaves out."""
-    resolved = services.resolve(RunOptions())
+        yield Value(f"run.round_prompt.{name}", value, _origin(f"ROUND_PROMPT__{name}", _TEMPLATES, is_set=is_set))
+    # How many tokens each model reads: the endpoint is asked for those that config leaves out.
     contexts = asyncio.run(services.models.contexts(models_used(resolved.options, resolved.teams)))
     yield from (Value(f"run.contexts.{name}", tokens, origin) for name, (tokens, origin) in contexts.items())
 
@@ -134,16 +136,10 @@ def _option_origins(resolved: Resolved) -> dict[str, str]:
     return {name: f"{origin} CONTEND_*" if origin == "environment" else origin for name, origin in origins.items()}
 
 
-def _template_origin(name: str, *, given: bool) -> str:
-    if (variable := f"CONTEND_{name.upper()}") in os.environ:
-        return f"environment {variable}"
-    return "config/prompt_builder.toml" if given else "default"
-
-
 def _templates(templates: PromptBuilderSettings) -> Iterator[Value]:
     for name in ("team_user_prompt", "evaluator_user_prompt", "judgment_user_prompt"):
         own = getattr(templates, name) is not None
-        yield Value(name, "(own template)" if own else "(prompt file)", _template_origin(name, given=own))
+        yield Value(name, "(own template)" if own else "(prompt file)", _origin(name, _TEMPLATES, is_set=own))
 
 
 def _files(config: Config) -> Iterator[Value]:

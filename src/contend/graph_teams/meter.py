@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -41,13 +40,7 @@ class ModelMeter(BaseCallbackHandler):
     raise_error = True
     run_inline = True
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        prices: Mapping[str, ModelPrice],
-        *,
-        key: str,
-    ) -> None:
+    def __init__(self, ledger: Ledger, prices: Mapping[str, ModelPrice], *, key: str) -> None:
         """To be made on the run's own loop."""
         self.refused: ContendError | None = None
         self.calls: list[CallUsage] = []
@@ -141,16 +134,11 @@ class ModelMeter(BaseCallbackHandler):
 
     def _on_run(self, work: Callable[[], T]) -> T:
         """Done on the run's loop: its ledger knows no threads."""
-        done: Future[T] = Future()
 
-        def do() -> None:
-            try:
-                done.set_result(work())
-            except ContendError as error:
-                done.set_exception(error)
+        async def done_there() -> T:
+            return work()
 
-        self._here.call_soon_threadsafe(do)
-        return done.result(_MOST_SECONDS)
+        return asyncio.run_coroutine_threadsafe(done_there(), self._here).result(_MOST_SECONDS)
 
 
 def _name(serialized: Mapping[str, Any] | None, metadata: Mapping[str, Any] | None) -> str:

@@ -16,21 +16,8 @@ def lend(search: Callable[[str], Coroutine[Any, Any, str]]) -> Search:
     here, context = asyncio.get_running_loop(), copy_context()
 
     def begin_search(query: str) -> "Future[str]":
-        answer: Future[str] = Future()
-
-        def begin() -> None:
-            here.create_task(search(query), context=context.copy()).add_done_callback(pass_on)
-
-        def pass_on(task: "asyncio.Task[str]") -> None:
-            if task.cancelled():
-                answer.cancel()
-            elif error := task.exception():
-                answer.set_exception(error)
-            else:
-                answer.set_result(task.result())
-
-        here.call_soon_threadsafe(begin)
-        return answer
+        # Within the round's context, which the task takes over.
+        return context.copy().run(asyncio.run_coroutine_threadsafe, search(query), here)
 
     return begin_search
 
