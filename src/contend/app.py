@@ -299,7 +299,7 @@ async def _services(services: Services | None, settings: Settings | None) -> Asy
 
 
 @dataclass(frozen=True)
-class _Run:
+class _ThreadRun:
     """A thread's run in this process."""
 
     services: Services
@@ -341,10 +341,10 @@ class _Run:
 
 
 @asynccontextmanager
-async def _opened(services: Services, thread_id: str, on_event: OnEvent | None = None) -> AsyncIterator[_Run]:
+async def _opened(services: Services, thread_id: str, on_event: OnEvent | None = None) -> AsyncIterator[_ThreadRun]:
     async with open_checkpointer(services.settings) as saver:
         graph = build_contest_graph(services).compile(checkpointer=saver, name="contend")
-        yield _Run(services, graph, thread_id, on_event)
+        yield _ThreadRun(services, graph, thread_id, on_event)
 
 
 def _unopened(thread_id: str, snapshot: StateSnapshot) -> RunOutcome:

@@ -7,6 +7,7 @@ when the run ends or waits.
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -36,46 +37,38 @@ from contend.stores.record_documents import RecordDocuments
 ScreeningCall = asyncio.Future[Answer[InjectionReply]]
 
 
+@dataclass(kw_only=True, eq=False)
 class RunContext:
-    """What the nodes of one execution share. `language_model` gives a model by its name, `now` monotonic seconds.
+    """What the nodes of one execution share."""
 
-    `folder`: where documents of runs lie. `goes_on`: it began in another process, or waited.
-    """
+    execution_id: str
+    options: ResolvedOptions
+    record: RecordStore
+    templates: PromptBuilderSettings
+    library: PromptLibrary
+    language_model: Callable[[str], Model]
+    """A model by its name."""
+    now: InitVar[Callable[[], float]]
+    """Monotonic seconds."""
+    folder: Path
+    """Where documents of runs lie."""
+    goes_on: bool
+    """Whether it began in another process, or waited."""
+    sources_off: dict[str, str] = field(default_factory=dict)
+    """The reason by name of each source that failed."""
+    verdicts: dict[str, CitationWord] = field(default_factory=dict)
+    """What a model has said of doubtful citations, by their keys."""
+    screened: dict[str, ScreeningCall] = field(default_factory=dict)
+    """The calls that ask which passages speak to AI systems, by their keys; teams wait for one that is out."""
 
-    def __init__(
-        self,
-        execution_id: str,
-        options: ResolvedOptions,
-        *,
-        record: RecordStore,
-        templates: PromptBuilderSettings,
-        library: PromptLibrary,
-        language_model: Callable[[str], Model],
-        now: Callable[[], float],
-        folder: Path,
-        goes_on: bool,
-    ) -> None:
-        self.execution_id = execution_id
-        self.options = options
-        self.ledger = Ledger(limits_of(options), clock=RunClock(now))
+    def __post_init__(self, now: Callable[[], float]) -> None:
+        self.ledger = Ledger(limits_of(self.options), clock=RunClock(now))
         self.board = LiveLeaderboard()
-        self.slots = asyncio.Semaphore(options.max_concurrent_teams)
+        self.slots = asyncio.Semaphore(self.options.max_concurrent_teams)
         """The cap on teams in flight."""
-        self.sources_off: dict[str, str] = {}
-        """The reason by name of each source that failed."""
-        self.verdicts: dict[str, CitationWord] = {}
-        """What a model has said of doubtful citations, by their keys."""
-        self.screened: dict[str, ScreeningCall] = {}
-        """The calls that ask which passages speak to AI systems, by their keys; teams wait for one that is out."""
-        self.documents = DocumentStore(folder / checked_thread(execution_id))
+        self.documents = DocumentStore(self.folder / checked_thread(self.execution_id))
         """What the run's state names by id: deleted with its thread."""
-        self._options_file = options_file(folder, execution_id)
         self.rounds = RecordDocuments(Round, self.documents)
-        self._record = record
-        self._templates = templates
-        self._library = library
-        self._language_model = language_model
-        self._goes_on = goes_on
         self._recall: asyncio.Future[None] | None = None
 
     @property
@@ -85,7 +78,7 @@ class RunContext:
 
     def model(self, role: Role, *, team: TeamConfig | None = None, name: str | None = None) -> Model:
         """The model that plays a role: the team's own, else `name`, else the run's."""
-        return self._language_model(self.options.model_of(role, team=team, name=name))
+        return self.language_model(self.options.model_of(role, team=team, name=name))
 
     def profile(self, role: Role, *, team: TeamConfig | None = None, name: str | None = None) -> ContextProfile:
         """What the calls of the model may hold that plays a role, found as `model` finds it."""
@@ -94,9 +87,9 @@ class RunContext:
     def builder(self) -> UserPromptBuilder:
         """The builder of the rounds' prompts, in the run's language and with its mark."""
         return UserPromptBuilder(
-            self._templates,
+            self.templates,
             self.board,
-            library=self._library,
+            library=self.library,
             config=self.options.round_prompt,
             language=self.options.language,
             mark=mark_of(self.execution_id),
@@ -108,7 +101,7 @@ class RunContext:
         Raises:
             PromptError: it does not render.
         """
-        return self._library.show(values, language=self.options.language, mark=mark_of(self.execution_id))
+        return self.library.show(values, language=self.options.language, mark=mark_of(self.execution_id))
 
     def turn_off(self, source: str, reason: str) -> bool:
         """A source is off for the rest of the run; True the first time."""
@@ -139,7 +132,9 @@ class RunContext:
         Raises:
             StoreError: the file cannot be written.
         """
-        await asyncio.to_thread(write_file, self._options_file, self.options.model_dump_json())
+        await asyncio.to_thread(
+            write_file, options_file(self.folder, self.execution_id), self.options.model_dump_json()
+        )
 
     async def enter(self, teams: Sequence[TeamConfig], *, theme: str, thread_id: str) -> None:
         """On record, with the teams that play, and on the leaderboard.
@@ -149,10 +144,8 @@ class RunContext:
         """
         await self.keep_options()
         for team in teams:
-            await self._record.save_team_status(
-                self.execution_id, TeamStatus(team_id=team.team_id, team_name=team.name)
-            )
-        await self._record.start_execution(
+            await self.record.save_team_status(self.execution_id, TeamStatus(team_id=team.team_id, team_name=team.name))
+        await self.record.start_execution(
             ExecutionRow(
                 execution_id=self.execution_id,
                 thread_id=thread_id,
@@ -170,7 +163,7 @@ class RunContext:
         Raises:
             StoreError: the record can't be read.
         """
-        if not self._goes_on:
+        if not self.goes_on:
             return
         if self._recall is None:
             self._recall = asyncio.ensure_future(self._read_record())
@@ -182,9 +175,9 @@ class RunContext:
             raise
 
     async def _read_record(self) -> None:
-        self.board.load(self.execution_id, await self._record.leaderboard(self.execution_id))
-        calls = await self._record.calls(self.execution_id)
-        self.ledger.seed(calls, await self._record.active_seconds(self.execution_id))
+        self.board.load(self.execution_id, await self.record.leaderboard(self.execution_id))
+        calls = await self.record.calls(self.execution_id)
+        self.ledger.seed(calls, await self.record.active_seconds(self.execution_id))
 
 
 def options_file(folder: Path, execution_id: str) -> Path:

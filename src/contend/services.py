@@ -86,8 +86,8 @@ class Services:
     def open_run(self, execution_id: str, options: ResolvedOptions, *, goes_on: bool = False) -> RunContext:
         """An execution that begins, or goes on in this process."""
         run = RunContext(
-            execution_id,
-            options,
+            execution_id=execution_id,
+            options=options,
             record=self.record,
             templates=self.templates,
             library=self.library,

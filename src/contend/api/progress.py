@@ -71,7 +71,7 @@ def _follow(team: TeamProgress, event: AnyEvent) -> None:
 
 
 @dataclass
-class _Run:
+class _RunProgress:
     """A fold over events."""
 
     started: events.RunStarted | None = None
@@ -138,7 +138,7 @@ def _node_after(event: AnyEvent) -> ShownNode | None:  # noqa: PLR0911 - a line 
 
 def progress_of(told: Iterable[AnyEvent], *, is_going: bool = True) -> ProgressInfo:
     """How far a run is, from all that it told so far. One that waits or has stopped has no end in sight."""
-    run = _Run()
+    run = _RunProgress()
     for event in told:
         run.follow(event)
     if not is_going:
@@ -170,7 +170,9 @@ def _unbegun(team_id: str, max_rounds: int) -> TeamProgress:
     )
 
 
-def _around(run: _Run, team: TeamProgress | None, options: dict[str, int]) -> tuple[list[ShownNode], list[ShownNode]]:
+def _around(
+    run: _RunProgress, team: TeamProgress | None, options: dict[str, int]
+) -> tuple[list[ShownNode], list[ShownNode]]:
     """The nodes that are done and those to come, of the run, and of the round that the team plays."""
     if run.done:
         return [*OF_RUN], []
@@ -184,7 +186,7 @@ def _around(run: _Run, team: TeamProgress | None, options: dict[str, int]) -> tu
     return [*done, *OF_ROUND[:here]], [*OF_ROUND[here + 1 :], *to_come]
 
 
-def _end(run: _Run) -> datetime | None:
+def _end(run: _RunProgress) -> datetime | None:
     """When the run may end: the calls to come at the pace of those made; None before the first."""
     if run.done or run.started is None or run.last_at is None or not run.spent.requests:
         return None

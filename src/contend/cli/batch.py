@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.table import Table
 
 from contend import app
-from contend.cli.batch_questions import Question, read_questions
+from contend.cli.batch_questions import BatchQuestion, read_questions
 from contend.cli.board import Board
 from contend.cli.invocation import COMMAND
 from contend.cli.research_server import ResearchServer
@@ -120,12 +120,12 @@ class Results:
 class Batch:
     """The questions, how their runs ended by thread, and the boards of those that go."""
 
-    questions: Sequence[Question]
+    questions: Sequence[BatchQuestion]
     results: Results
     settings: Settings
     queued: bool = False
     statuses: dict[str, str] = field(default_factory=dict)
-    boards: dict[Question, Board] = field(default_factory=dict)
+    boards: dict[BatchQuestion, Board] = field(default_factory=dict)
     stage: str = ""
     console: Console = field(default_factory=screen)
 
@@ -166,7 +166,7 @@ class Batch:
         return True
 
     @asynccontextmanager
-    async def _unanswered(self) -> AsyncIterator[list[Question]]:
+    async def _unanswered(self) -> AsyncIterator[list[BatchQuestion]]:
         """The questions without a result, which nobody else answers meanwhile."""
         batch = f"batch-{sha256(str(self.results.path).encode()).hexdigest()[:16]}"
         async with lease(self.settings, batch):
@@ -174,7 +174,7 @@ class Batch:
             self.statuses |= self.results.statuses()
             yield [each for each in self.questions if each.thread not in self.statuses]
 
-    async def _work(self, services: Services, remaining: Iterator[Question]) -> None:
+    async def _work(self, services: Services, remaining: Iterator[BatchQuestion]) -> None:
         for question in remaining:
             self.boards[question] = Board(theme=question.theme)
             try:
@@ -190,13 +190,13 @@ class Batch:
                 self.results.add(result)
             self._end(question, result, waits=bool(outcome.questions))
 
-    def _show(self, question: Question, event: AnyEvent) -> None:
+    def _show(self, question: BatchQuestion, event: AnyEvent) -> None:
         if not isinstance(event, Detail):
             self.boards[question].apply(event)
         if COMMAND.as_json:
             say_line(event)
 
-    def _end(self, question: Question, result: Mapping[str, Any], *, waits: bool = False) -> None:
+    def _end(self, question: BatchQuestion, result: Mapping[str, Any], *, waits: bool = False) -> None:
         self.statuses[question.thread] = "waiting" if waits else result["status"]
         if COMMAND.as_json:
             say_line({"type": "result", "id": question.id, "thread": question.thread, **result})
@@ -244,7 +244,7 @@ class Batch:
             say(message)
 
 
-async def _check(services: Services, questions: Sequence[Question]) -> None:
+async def _check(services: Services, questions: Sequence[BatchQuestion]) -> None:
     """All that can be refused of a run, once for those with the same options."""
     for each in {str(each.options): each for each in reversed(questions)}.values():
         try:
@@ -255,7 +255,7 @@ async def _check(services: Services, questions: Sequence[Question]) -> None:
             raise InputError(f"{each.where}: {error}") from error
 
 
-async def _outcome(services: Services, question: Question, on_event: app.OnEvent) -> app.RunOutcome:
+async def _outcome(services: Services, question: BatchQuestion, on_event: app.OnEvent) -> app.RunOutcome:
     """A run's end: of one that ended before, of one that goes on, or of a new one."""
     try:
         return await app.resume(question.thread, services=services, on_event=on_event)
@@ -269,7 +269,7 @@ async def _outcome(services: Services, question: Question, on_event: app.OnEvent
         )
 
 
-def _result(question: Question, outcome: app.RunOutcome) -> dict[str, Any]:
+def _result(question: BatchQuestion, outcome: app.RunOutcome) -> dict[str, Any]:
     return {
         "id": question.id,
         "thread": question.thread,

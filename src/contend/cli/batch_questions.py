@@ -29,7 +29,7 @@ class Line(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class BatchQuestion:
     """A line with the options of its run. The same question with the same options has the same thread."""
 
     where: str
@@ -47,7 +47,7 @@ class Question:
         return plain(self.id or self.theme)
 
 
-def read_questions(file: Path, shared: RunOptions) -> list[Question]:
+def read_questions(file: Path, shared: RunOptions) -> list[BatchQuestion]:
     """The questions of a JSONL file, in order.
 
     Raises:
@@ -63,7 +63,7 @@ def read_questions(file: Path, shared: RunOptions) -> list[Question]:
     return questions
 
 
-def _question(text: str, where: str, shared: RunOptions) -> Question:
+def _question(text: str, where: str, shared: RunOptions) -> BatchQuestion:
     try:
         line = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -79,12 +79,12 @@ def _question(text: str, where: str, shared: RunOptions) -> Question:
         own["instructions"] = line.instructions
     options = checked(RunOptions, {**shared.model_dump(exclude_none=True), **own}, where)
     try:
-        return Question(where, line.id, checked_theme(line.theme), options)
+        return BatchQuestion(where, line.id, checked_theme(line.theme), options)
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
 
 
-def _check_distinct(questions: Sequence[Question]) -> None:
+def _check_distinct(questions: Sequence[BatchQuestion]) -> None:
     """Whether each result can be told from the others."""
     ids: dict[str, str] = {}
     for each in questions:

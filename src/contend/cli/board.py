@@ -33,7 +33,6 @@ class Board:
     sources: list[str] = field(default_factory=list)
     sources_off: dict[str, str] = field(default_factory=dict)
     models: dict[str, str] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
     usage: RunUsage = field(default_factory=RunUsage)
     stage: str = field(default_factory=lambda: tr("Opening"))
     lesson: str = ""
@@ -83,7 +82,7 @@ class Board:
                 self._follow(event)
 
     def _start(self, event: events.RunStarted) -> None:
-        self.theme, self.models, self.warnings = event.theme, event.models, event.warnings
+        self.theme, self.models = event.theme, event.models
         self.sources, self.sources_off = event.sources, dict(event.sources_off)
         self.stage = tr("Competing")
         for team_id in event.teams:

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from contend.cli.batch_questions import Question
+from contend.cli.batch_questions import BatchQuestion
 from contend.cli.words import tr
 from contend.errors import ContendError, InputError
 
@@ -31,7 +31,7 @@ class ResearchServer:
     async def aclose(self) -> None:
         await self._http.aclose()
 
-    async def check(self, questions: Iterable[Question]) -> None:
+    async def check(self, questions: Iterable[BatchQuestion]) -> None:
         """All that the server can refuse of a question, once for those with the same options.
 
         Raises:
@@ -41,11 +41,11 @@ class ResearchServer:
         for each in {str(each.options): each for each in reversed([*questions])}.values():
             await self._ask("POST", "/research/dry-run", each, json=_request(each))
 
-    async def start(self, question: Question) -> None:
+    async def start(self, question: BatchQuestion) -> None:
         """Queue a question's run, unless the server knows it. Raises: as `check`."""
         await self._ask("PUT", f"/research/{question.thread}", question, json=_request(question))
 
-    async def results(self, questions: Iterable[Question]) -> AsyncIterator[tuple[Question, dict[str, Any]]]:
+    async def results(self, questions: Iterable[BatchQuestion]) -> AsyncIterator[tuple[BatchQuestion, dict[str, Any]]]:
         """The result of each question as it ends, `waiting` where a person is asked.
 
         A run that stopped is taken up again, once.
@@ -71,7 +71,7 @@ class ResearchServer:
                     raise
             await asyncio.sleep(_SECONDS_BETWEEN_LOOKS if remaining else 0)
 
-    async def _ask(self, method: str, path: str, question: Question, **sent: Any) -> Any:  # noqa: ANN401 - any JSON
+    async def _ask(self, method: str, path: str, question: BatchQuestion, **sent: Any) -> Any:  # noqa: ANN401 - any JSON
         try:
             answer = await self._http.request(method, path, **sent)
         except httpx.HTTPError as error:
@@ -88,7 +88,7 @@ class ResearchServer:
         where = question.where if answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY else f"--server {self._url}"
         raise InputError(f"{where}: {_detail(answer)}")
 
-    def _result(self, question: Question, details: Mapping[str, Any]) -> dict[str, Any]:
+    def _result(self, question: BatchQuestion, details: Mapping[str, Any]) -> dict[str, Any]:
         # A run that could not begin has no execution: it is no result, and is tried again.
         has_run = bool(details["execution_id"])
         outcome = details["outcome"] if details["status"] != "interrupted" else None
@@ -109,7 +109,7 @@ class ServerAwayError(ContendError):
     """The server does not answer, or not as one that works."""
 
 
-def _request(question: Question) -> dict[str, Any]:
+def _request(question: BatchQuestion) -> dict[str, Any]:
     return {"theme": question.theme, "options": question.options.model_dump(mode="json", exclude_none=True)}
 
 
