@@ -63,7 +63,7 @@ def load_function(folder: Path, name: str) -> Function:
         function = load_attribute(folder, name)
     except _BROKEN as error:
         raise InputError(
-            f"function {name!r} cannot be loaded: {said_of(error)}; write it into a file of {folder}"
+            f"function {name!r} cannot be loaded: {error_line(error)}; write it into a file of {folder}"
         ) from error
     if not callable(function):
         raise InputError(f"function {name!r} is a {type(function).__name__}, not a function")
@@ -97,7 +97,7 @@ def start_function(function: Function, *arguments: object) -> "Future[object]":
             result = function(*arguments)
             return asyncio.run(_awaited(result)) if inspect.isawaitable(result) else result
         except BaseException as error:
-            raise FunctionFailed(f"raised {said_of(error)}", passing=isinstance(error, OSError)) from error
+            raise FunctionFailed(f"raised {error_line(error)}", passing=isinstance(error, OSError)) from error
 
     return on_daemon_thread(work, name="contend-function")
 
@@ -135,6 +135,6 @@ def _module(folder: Path, name: str) -> ModuleType:
     return module
 
 
-def said_of(error: BaseException) -> str:
+def error_line(error: BaseException) -> str:
     """What others' code raised, on one line."""
     return shorten(clean(f"{type(error).__name__}: {error}", single_line=True), 300)

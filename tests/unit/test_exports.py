@@ -15,8 +15,8 @@ import pytest
 from docx import Document
 
 from contend.errors import ContendError, InputError
+from contend.exports import scores_csv
 from contend.exports.printing import to_docx, to_pdf
-from contend.exports.scores import scores_csv
 from contend.models.record import Language
 from contend.models.research import Passage
 from contend.models.round import LeaderboardEntry, ranked

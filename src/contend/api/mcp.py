@@ -103,8 +103,8 @@ async def _ended(researches: Researches, research_id: str, context: Context) -> 
     """The research at its end, or where it waits for a person. One whose client is gone is stopped, and can go on."""
     began = time.monotonic()
     try:
-        while (standing := await researches.response(research_id)).status in {"started", "processing"}:
-            await context.report_progress(time.monotonic() - began, message=standing.message)
+        while (current := await researches.response(research_id)).status in {"started", "processing"}:
+            await context.report_progress(time.monotonic() - began, message=current.message)
             await asyncio.sleep(_LOOK_SECONDS)
     except asyncio.CancelledError:
         await asyncio.shield(researches.cancel(research_id))

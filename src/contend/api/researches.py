@@ -123,10 +123,7 @@ class Researches:
             **item.model_dump(),
             execution_id=row.execution_id,
             models=row.models,
-            teams=run.teams,
-            leaderboard=run.leaderboard,
-            exit_reasons=run.exit_reasons,
-            usage=run.usage,
+            **run.model_dump(include={"teams", "leaderboard", "exit_reasons", "usage"}),
             questions=await self._questions(thread) if item.waiting else [],
             has_report=run.status in {"completed", "partial"},
         )

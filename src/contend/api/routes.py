@@ -1,13 +1,15 @@
 """The HTTP research API, which the Agent Server mounts on its own port and lists in its OpenAPI."""
 
+from collections.abc import MutableMapping
 from importlib.metadata import version
+from pathlib import Path as FilePath
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Response
 from fastapi.responses import StreamingResponse
+from fastapi.staticfiles import StaticFiles
 
 from contend.api import models, playbooks, results
-from contend.api.live_page import LivePage
 from contend.api.mcp import mcp_app
 from contend.api.problems import BUSY, PROBLEMS, UNKNOWN, WITH_BODY, LimitedRoute, add_problems
 from contend.api.requests import RequestGuard, server_cors
@@ -21,6 +23,15 @@ from contend.settings import Settings
 from contend.standings import Standings, standings
 
 _NUMBER = r"^[0-9]{1,18}$"
+_ONLY_ITS_OWN = "; ".join(
+    (
+        "default-src 'none'",
+        *(f"{kind}-src 'self'" for kind in ("script", "style", "img", "connect")),
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
 
 
 Live = Annotated[Researches, Depends(server_researches)]
@@ -130,9 +141,9 @@ async def follow_research(
 ) -> Response:
     """What the research tells, from its beginning or from where the client was, until its end."""
     start = int(last_event_id) if last_event_id else after
-    standing = await live.response(research_id)
-    ended = standing.status in {"completed", "failed"}
-    if start and ended and not await live.services.record.events(research_id, after=start, limit=1):
+    current = await live.response(research_id)
+    has_ended = current.status in {"completed", "failed"}
+    if start and has_ended and not await live.services.record.events(research_id, after=start, limit=1):
         return Response(status_code=204)
     stream = event_stream(live, research_id, after=start)
     return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
@@ -231,6 +242,21 @@ async def get_health(live: Live) -> models.Health:
         teams=[*live.services.config.teams],
         problems=problems,
     )
+
+
+class LivePage(StaticFiles):
+    """The page's files, which load nothing from elsewhere and run no script of a report's."""
+
+    def __init__(self) -> None:
+        super().__init__(directory=FilePath(__file__).with_name("page"), html=True)
+
+    async def get_response(self, path: str, scope: MutableMapping[str, Any]) -> Response:
+        response = await super().get_response(path, scope)
+        response.headers["Content-Security-Policy"] = _ONLY_ITS_OWN
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        # Asked for again each time, so that a newer contend is never shown by an older page.
+        response.headers["Cache-Control"] = "no-cache"
+        return response
 
 
 def research_app(settings: Settings) -> FastAPI:

@@ -23,15 +23,15 @@ async def event_stream(researches: Researches, research_id: str, *, after: int) 
     status: ResearchResponse | None = None
     pause = silent = 0.0
     while True:
-        standing = await researches.response(research_id)
+        current = await researches.response(research_id)
         events = await researches.services.record.events(research_id, after=after)
         for each in events:
-            yield told_event(each)
+            yield event_message(each)
             after = each.number
-        if standing != status:
-            yield f"event: status\ndata: {standing.model_dump_json()}\n\n"
-            status, silent = standing, 0.0
-        if not events and standing.status in {"completed", "failed"}:
+        if current != status:
+            yield f"event: status\ndata: {current.model_dump_json()}\n\n"
+            status, silent = current, 0.0
+        if not events and current.status in {"completed", "failed"}:
             return
         pause = _SOON if events else min(_LATE, max(_SOON, pause * 1.5))
         silent = 0.0 if events else silent + pause
@@ -41,7 +41,7 @@ async def event_stream(researches: Researches, research_id: str, *, after: int) 
         await asyncio.sleep(pause)
 
 
-def told_event(each: KeptEvent) -> str:
+def event_message(each: KeptEvent) -> str:
     """An event as it is sent: its number as id, its type as name, and for all events team and round."""
     values = each.event.model_dump(mode="json")
     data = {"id": each.number, "team_id": "", "round_number": 0, **values}

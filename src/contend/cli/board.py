@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from contend.cli.text import WHY_STOPPED, counted
 from contend.cli.words import tr
 from contend.models import events
-from contend.models.events import TeamEvent, Told
+from contend.models.events import ShownEvent, TeamEvent
 from contend.models.round import LeaderboardEntry
 from contend.models.task import RunUsage, TeamStage
 
@@ -53,7 +53,7 @@ class Board:
     def team(self, team_id: str) -> TeamRow:
         return self.teams.setdefault(team_id, TeamRow(team_id, team_id))
 
-    def apply(self, event: Told) -> None:
+    def apply(self, event: ShownEvent) -> None:
         self.began = True
         match event:
             case events.RunStarted():

@@ -77,9 +77,9 @@ async def _compared(
     for number, answered in enumerate(rounds):
         right = sum(each.check.right for each in answered)
         say(f"version {versions[number % 2]}: {right} of {len(answered)} right ({right / len(answered):.1%}, {form})")
-    say(f"first pair: {_told(first)}")
-    say(f"second pair: {_told(second)}")
-    say(f"control, version {versions[0]} twice: {_told(control)}")
+    say(f"first pair: {_mcnemar(first)}")
+    say(f"second pair: {_mcnemar(second)}")
+    say(f"control, version {versions[0]} twice: {_mcnemar(control)}")
     say(f"{practice.tokens:,} tokens")
 
 
@@ -121,7 +121,7 @@ def _show(learnt: Learnt, dataset: str, form: AnswerForm) -> None:
         return
     before, after = compared.before / compared.questions, compared.after / compared.questions
     say(f"Before: {before:.1%} of {compared.questions} right, after: {after:.1%} ({form}).")
-    say(f"{_told(compared)}; {learnt.tokens:,} tokens, {learnt.minutes:.1f} minutes.")
+    say(f"{_mcnemar(compared)}; {learnt.tokens:,} tokens, {learnt.minutes:.1f} minutes.")
     say(f"Playbook {dataset}: version {learnt.versions[0]} before, {learnt.versions[1]} now.")
     advise(
         f"contend playbook show {dataset}",
@@ -129,5 +129,5 @@ def _show(learnt: Learnt, dataset: str, form: AnswerForm) -> None:
     )
 
 
-def _told(compared: Comparison) -> str:
+def _mcnemar(compared: Comparison) -> str:
     return f"{compared.gained} gained, {compared.lost} lost, p = {compared.p:.3f} (McNemar, exact)"

@@ -17,7 +17,7 @@ from contend.cli.screen import facts_table, note, say, say_line, screen
 from contend.cli.text import NO_MODEL, STYLE, counted, duration, models_text, plain, score_text, usage_text, winner_text
 from contend.cli.words import tr
 from contend.models import events
-from contend.models.events import AnyEvent, Detail, RoundEvent, TeamEvent, Told
+from contend.models.events import AnyEvent, Detail, RoundEvent, ShownEvent, TeamEvent
 
 _AROUND_ROWS = 11
 """Lines of the view that are no teams."""
@@ -65,7 +65,7 @@ class Lines:
         elif not isinstance(event, Detail):
             say(line_of(self._short(event)))
 
-    def _short(self, event: Told) -> Told:
+    def _short(self, event: ShownEvent) -> ShownEvent:
         """A reason for which an earlier team failed is not told again."""
         if not isinstance(event, events.TeamDone) or not event.error_message:
             return event
@@ -152,7 +152,7 @@ def _facts(board: Board) -> Iterator[tuple[str, str | Text]]:
     yield tr("Used"), usage_text(board.usage)
 
 
-def line_of(event: Told) -> str:
+def line_of(event: ShownEvent) -> str:
     """One line with the local time, who, and what happened."""
     who = "contend"
     if isinstance(event, TeamEvent | events.SourceOff | events.QuestionAsked):
@@ -161,7 +161,7 @@ def line_of(event: Told) -> str:
     return f"{event.at.astimezone():%H:%M:%S}  {plain(who):<10}  {plain(in_round + _what(event))}"
 
 
-def _what(event: Told) -> str:  # noqa: C901, PLR0911, PLR0912 - a line for each event
+def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line for each event
     if isinstance(event, RoundEvent):
         return _in_round(event)
     match event:

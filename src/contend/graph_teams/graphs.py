@@ -24,7 +24,7 @@ from contend.graph_teams.loop import GraphLoop, GraphRaised
 from contend.graph_teams.meter import ModelMeter
 from contend.graph_teams.searching import SEARCH_OF_ROUND, Search
 from contend.models.options import TeamConfig
-from contend.registry import load_attribute, said_of
+from contend.registry import error_line, load_attribute
 
 Part = tuple[str, Any]
 _INTERRUPT = "__interrupt__"
@@ -107,9 +107,9 @@ class RemoteTeamGraph:
                     async for mode, data, *_ in stream:
                         yield _without_person((mode, data))
             except RemoteException as error:
-                raise GraphError(f"its graph failed on {self.team.url}: {said_of(error)}") from error
+                raise GraphError(f"its graph failed on {self.team.url}: {error_line(error)}") from error
             except _server_errors() as error:
-                raise GraphError(f"its server {self.team.url} failed: {said_of(error)}") from error
+                raise GraphError(f"its server {self.team.url} failed: {error_line(error)}") from error
             finally:
                 await _leave(client, thread)
 
@@ -158,7 +158,7 @@ class TeamGraphs:
             if isinstance(raised.error, ContendError):
                 raise raised.error from raised
             remedy = f"write module:attribute of a Python file of {self._folder}"
-            raise InputError(f"{where} cannot be loaded: {said_of(raised.error)}; {remedy}") from raised.error
+            raise InputError(f"{where} cannot be loaded: {error_line(raised.error)}; {remedy}") from raised.error
         return LocalGraph(takes, graph)
 
     async def _remote(self, team: TeamConfig) -> TeamGraph:
@@ -175,8 +175,8 @@ class TeamGraphs:
             ) from error
         except _server_errors() as error:
             raise InputError(
-                f"{where}, assistant = {team.assistant!r}: {said_of(error)}; start the server, or mend address, name "
-                "or key"
+                f"{where}, assistant = {team.assistant!r}: {error_line(error)}; start the server, or mend address, "
+                "name or key"
             ) from error
         return RemoteTeamGraph(_keys(schemas.get("input_schema") or {}), team, key)
 
@@ -245,7 +245,7 @@ def _error_of(error: BaseException, limit: int) -> ContendError:
         return error
     if isinstance(error, GraphRecursionError):
         return GraphError(f"its graph took over {limit} steps: `with_config(recursion_limit=…)` allows more")
-    return GraphError(f"its graph raised {said_of(error)}")
+    return GraphError(f"its graph raised {error_line(error)}")
 
 
 def _client(team: TeamConfig, key: str | None) -> Any:  # noqa: ANN401 - the SDK's client

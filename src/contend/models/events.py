@@ -244,7 +244,7 @@ class RunDone(Event):
 
 RoundEvent = RoundStarted | StepDone | RoundSubmitted | RoundScored | RoundJudged
 TeamEvent = TeamStarted | TeamDone | RoundEvent
-Told = (
+ShownEvent = (
     RunStarted
     | TeamEvent
     | SourceOff
@@ -258,6 +258,6 @@ Told = (
 )
 """What a terminal shows, too."""
 
-AnyEvent = Annotated[Told | RunStopped | RunResumed | CriteriaSet | SearchDone, Field(discriminator="type")]
+AnyEvent = Annotated[ShownEvent | RunStopped | RunResumed | CriteriaSet | SearchDone, Field(discriminator="type")]
 ANY_EVENT: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
 """Reads an event from its JSON."""
