@@ -7,15 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from contend.checks.claims import Calibration
 from contend.quotes.units import Unit, said_by
-from contend.retrieval import HybridIndex, StaticEmbedder, default_embedder
+from contend.retrieval import Embedder, HybridIndex, default_embedder
 from contend.text import clean, normalized, terms, without_item_mark
-
-if TYPE_CHECKING:
-    from contend.retrieval import Vectors
 
 MOST_QUOTES, MOST_OF_A_LIST, MOST_NEAREST = 5, 10, 3
 _CANDIDATES = 200
@@ -32,9 +29,6 @@ _ALIKE = 0.5
 
 _GAIN = 0.25
 """A quote that says this share more of what is asked about stands beside the best one."""
-
-_LEAST_LENGTH = 6.0
-"""Vectors of words such as `many` are about as long."""
 
 
 CALIBRATION = Calibration(
@@ -112,7 +106,7 @@ class _Corpus:
     """What may be quoted, counted once for all parts of a question."""
 
     units: Sequence[Unit]
-    embedder: StaticEmbedder
+    embedder: Embedder
 
     @cached_property
     def index(self) -> HybridIndex:
@@ -132,16 +126,8 @@ class _Corpus:
         return Counter(term for own, around in zip(self.own, self.around, strict=True) for term in {*own, *around})
 
     def weights(self, word_of_term: dict[str, str]) -> dict[str, float]:
-        """How much of the part each of its terms is: rare and telling words most."""
-        lengths = self._lengths([*word_of_term.values()])
-        return {
-            term: math.log(1 + len(self.units) / max(1, self.counts[term])) * length
-            for term, length in zip(word_of_term, lengths, strict=True)
-        }
-
-    def _lengths(self, words: Sequence[str]) -> list[float]:
-        """A word's vector is the longer, the more telling it is."""
-        return [max(0.1, math.sqrt(float(vector @ vector)) - _LEAST_LENGTH) for vector in self.embedder.words(words)]
+        """How much of the part each of its terms is: rare words most."""
+        return {term: math.log(1 + len(self.units) / max(1, self.counts[term])) for term in word_of_term}
 
     def list_of(self, place: int) -> list[int]:
         """The places of the items of one list, in its order."""
@@ -156,26 +142,19 @@ class _Corpus:
         """For each English term of the part the corpus's words of like meaning: `cost` and `price`."""
         import numpy as np  # noqa: PLC0415 - heavy, and not needed by most commands
 
-        known = {term: word for each in (*self.own, *self.around) for term, word in each.items() if word.isascii()}
-        words = {term: word for term, word in word_of_term.items() if word.isascii() and word.isalpha()}
-        known = {term: word for term, word in known.items() if word.isalpha()}
+        of_all = {term: word for each in (*self.own, *self.around) for term, word in each.items()}
+        words, known = (
+            {term: word for term, word in each.items() if word.isascii() and word.isalpha()}
+            for each in (word_of_term, of_all)
+        )
         if not known or not words:
             return {}
-        ours, theirs = (_of_unit_length(self.embedder.words([*each.values()])) for each in (words, known))
-        alike = ours @ theirs.T
+        alike = self.embedder.embed([*words.values()]) @ self.embedder.embed([*known.values()]).T
         names = [*known]
         return {
             term: {names[place]: float(alike[row, place]) for place in np.flatnonzero(alike[row] >= _ALIKE)}
             for row, term in enumerate(words)
         }
-
-
-def _of_unit_length(vectors: "Vectors") -> "Vectors":
-    import numpy as np  # noqa: PLC0415 - see above
-
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    shortened: Vectors = (vectors / np.maximum(lengths, 1e-9)).astype(np.float32)
-    return shortened
 
 
 @dataclass(frozen=True)
