@@ -1,13 +1,17 @@
 """Which lessons a run starts with, and from which team some are withheld to see what they are worth."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from contend.learning.index import LessonIndex, LessonMatch
 from contend.learning.merging import CHANCES
 from contend.models.playbook import Bullet, Playbook
 from contend.models.record import Identifier, Record
 from contend.text import estimate_tokens
+
+if TYPE_CHECKING:
+    from contend.retrieval import Vectors
 
 _SHARE_IN_QUARANTINE = 0.5
 _SHARE_OF_NEWCOMERS = 0.2
@@ -43,11 +47,18 @@ def select_bullets(
     index = index or LessonIndex()
     matches = _fitting(playbook, theme, index)
     ranked = sorted(matches, key=lambda match: (-match.score * _trust(match.bullet), match.bullet.id))
-    chosen = _Choice(index, [match.bullet for match in ranked])
-    newcomers = [bullet for bullet in chosen.candidates if _is_newcomer(bullet)]
-    chosen.take(newcomers, tokens * _SHARE_OF_NEWCOMERS)
-    chosen.take(chosen.candidates, tokens)
-    return [bullet for bullet in chosen.candidates if bullet.id in chosen.taken]
+    candidates = [match.bullet for match in ranked]
+    vectors = dict(zip((each.id for each in candidates), index.vectors(candidates), strict=True))
+    newcomers = [(bullet, tokens * _SHARE_OF_NEWCOMERS) for bullet in candidates if _is_newcomer(bullet)]
+    chosen: dict[str, Bullet] = {}
+    used = 0
+    for bullet, limit in [*newcomers, *((bullet, tokens) for bullet in candidates)]:
+        cost = estimate_tokens(bullet.lesson)
+        fits = used + cost <= limit and len(chosen) < MOST_LESSONS
+        if fits and not _is_said(bullet, chosen.values(), vectors):
+            chosen[bullet.id] = bullet
+            used += cost
+    return [bullet for bullet in candidates if bullet.id in chosen]
 
 
 def withheld(bullets: Sequence[Bullet], team_ids: Sequence[str], *, seed: str) -> Withheld | None:
@@ -79,27 +90,11 @@ def _fitting(playbook: Playbook, theme: str, index: LessonIndex) -> list[LessonM
     return [each for each in matches.values() if not each.bullet.is_harmful]
 
 
-class _Choice:
-    """Lessons taken one after another, each unlike those before."""
-
-    def __init__(self, index: LessonIndex, candidates: list[Bullet]) -> None:
-        self.candidates = candidates
-        self.taken: set[str] = set()
-        self._used = 0
-        self._vectors = dict(zip((each.id for each in candidates), index.vectors(candidates), strict=True))
-
-    def take(self, bullets: Sequence[Bullet], tokens: float) -> None:
-        """Take what fits into so many tokens, with those taken before."""
-        for bullet in bullets:
-            cost = estimate_tokens(bullet.lesson)
-            fits = self._used + cost <= tokens and len(self.taken) < MOST_LESSONS
-            if fits and bullet.id not in self.taken and not self._is_said(bullet):
-                self.taken.add(bullet.id)
-                self._used += cost
-
-    def _is_said(self, bullet: Bullet) -> bool:
-        """Whether a lesson taken before says nearly the same, or conflicts with it."""
-        others = [each for each in self.candidates if each.id in self.taken]
-        own = self._vectors[bullet.id]
-        conflicts = any(bullet.conflicts_with == each.id or each.conflicts_with == bullet.id for each in others)
-        return conflicts or any(float(own @ self._vectors[each.id]) >= _ALIKE for each in others)
+def _is_said(bullet: Bullet, others: Iterable[Bullet], vectors: Mapping[str, "Vectors"]) -> bool:
+    """Whether one of the others says nearly the same, or conflicts with it."""
+    return any(
+        each.id in {bullet.id, bullet.conflicts_with}
+        or each.conflicts_with == bullet.id
+        or float(vectors[bullet.id] @ vectors[each.id]) >= _ALIKE
+        for each in others
+    )

@@ -37,8 +37,6 @@ NEGATORS = frozenset(
 NOT_NEGATING = (r"not only", r"no(?:t)? (?:more|less|fewer|later|earlier|longer) than", r"no\. ?\d")
 """Phrases in which such a word denies nothing."""
 
-NEGATIVE_PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non")
-
 CLAUSE_ENDS = r"\b(?:and|but|while|whereas|although|though|because|since|which|who|when|if|so)\b"
 
 _MORE = """
@@ -192,13 +190,7 @@ class Words(NamedTuple):
     sources_column: str = "Sources"
     colon: str = ": "
     statuses: Mapping[str, str] = MappingProxyType(
-        {
-            "running": "running",
-            "completed": "completed",
-            "partial": "partial",
-            "failed": "failed",
-            "interrupted": "interrupted",
-        }
+        {name: name for name in ("running", "completed", "partial", "failed", "interrupted")}
     )
     unscored: str = "unscored"
     progress: Mapping[str, str] = MappingProxyType(
