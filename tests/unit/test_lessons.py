@@ -8,7 +8,7 @@ import pytest
 
 from contend.errors import InputError
 from contend.learning.meaning import CONTRADICTION, contradicts
-from contend.learning.nearness import Nearest, Nearness
+from contend.learning.nearness import Nearness
 from contend.learning.nodes import credited
 from contend.learning.screening import BARS, Sources, refusal
 from contend.learning.sections import SectionFile
@@ -37,8 +37,7 @@ def _bullet(key: str, content: str, *, helpful: int = 0, active: bool = True) ->
 
 
 def _says_the_same(content: str, other: str) -> bool:
-    near = Nearness([_bullet("b-1", other)]).nearest(content)
-    return bool(near and near.same)
+    return Nearness([]).same(content, other)
 
 
 def _pairs(kind: str) -> list[tuple[str, str]]:
@@ -105,15 +104,9 @@ class _Unmeasured:
 
 
 def test_an_embedder_nobody_measured_makes_no_verbs_synonyms() -> None:
-    bullet, again = _bullet("b-1", "Check the table's dates."), "Verify the table's dates."
+    lesson, again = "Check the table's dates.", "Verify the table's dates."
 
-    assert [near.same for near in (_near(bullet, again), _near(bullet, again, _Unmeasured()))] == [True, False]
-
-
-def _near(bullet: Bullet, content: str, embedder: _Unmeasured | None = None) -> Nearest:
-    near = Nearness([bullet], embedder).nearest(content)
-    assert near
-    return near
+    assert [Nearness([], embedder).same(lesson, again) for embedder in (None, _Unmeasured())] == [True, False]
 
 
 _SECRETS = [
@@ -208,7 +201,7 @@ def test_a_person_may_write_code_and_any_length() -> None:
 
 
 def test_without_bullets_nothing_is_near() -> None:
-    assert Nearness([]).nearest("Check dates.") is None
+    assert Nearness([]).near("Check dates.") == []
 
 
 @pytest.mark.parametrize(

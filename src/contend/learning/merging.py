@@ -116,9 +116,10 @@ class _Merge:
     def operate(self, item: DeltaContextItem) -> None:
         match item.operation:
             case "ADD":
-                self._add(item)
+                self._write(item)
             case "UPDATE":
-                self._update(item)
+                if bullet := self._known(item):
+                    self._write(item, bullet)
             case "DELETE":
                 self._delete(item)
 
@@ -128,18 +129,18 @@ class _Merge:
         summary = _counted_changes({**done, "votes counted": self._votes.total()})
         return Curated([*self._bullets.values()], self._done, self._skipped, dict(self._votes), summary)
 
-    def _add(self, item: DeltaContextItem) -> None:
-        if content := self._fit_text(item):
-            self._place(item, content)
-
-    def _place(self, item: DeltaContextItem, content: str, *, differs_from: Bullet | None = None) -> None:
-        near = self._nearest(item, content, but=differs_from)
-        if near and near.same:
-            self._say_again(item, content, near)
-        elif (section := self._section(item, differs_from)) is None:
+    def _write(self, item: DeltaContextItem, bullet: Bullet | None = None) -> None:
+        """What says the same as a bullet, by code or by what a model said of it, updates it; all else is added."""
+        if not (content := self._fit_text(item)):
+            return
+        own = self._nearness.of(content, bullet.id) if bullet else None
+        near = [*([own] if own else []), *self._nearness.near(content)]
+        if same := next((each for each in near if self._is_same(item, content, each)), None):
+            self._say_again(item, content, same)
+        elif (section := self._section(item, bullet)) is None:
             self._skip(None, f"section {item.section!r} is not defined for this dataset")
         else:
-            self._insert(item, section, content, near, differs_from)
+            self._insert(item, section, content, near[0] if near else None, bullet)
 
     def _say_again(self, item: DeltaContextItem, content: str, near: Nearest) -> None:
         bullet = near.bullet
@@ -151,17 +152,6 @@ class _Merge:
             self._skip(bullet.id, "this bullet says so already")
         else:
             self._replace(item, bullet, content, near)
-
-    def _update(self, item: DeltaContextItem) -> None:
-        bullet = self._known(item)
-        content = self._fit_text(item) if bullet else None
-        if bullet is None or content is None:
-            return
-        near = self._nearness.of(content, bullet.id)
-        if near and self._is_same(item, content, near):
-            self._say_again(item, content, near)
-        else:
-            self._place(item, content, differs_from=bullet)
 
     def _delete(self, item: DeltaContextItem) -> None:
         bullet = None if item.bullet_id in self._retired else self._known(item)
@@ -214,7 +204,7 @@ class _Merge:
         if len(self._gone) >= self._may_go:
             self._skip(bullet.id, f"{self._may_go} of the bullets may be retired in one run, and that many were")
             return
-        near = self._nearness.nearest(bullet.content, but=bullet.id)
+        near = next(iter(self._nearness.near(bullet.content, but=bullet.id, most=1)), None)
         del self._bullets[bullet.id]
         self._nearness.drop(bullet.id)
         self._gone.add(bullet.id)
@@ -230,14 +220,6 @@ class _Merge:
         done = {"operation": operation, "bullet_id": bullet.id, "reasoning": _with_note(item.reasoning, near), **words}
         conflicts = {"conflicts_with": bullet.conflicts_with if operation == "ADD" else None}
         self._done.append(item.model_copy(update={**done, **conflicts}))
-
-    def _nearest(self, item: DeltaContextItem, content: str, *, but: Bullet | None) -> Nearest | None:
-        """The bullet that says the same, by code or by what a model said of it; else the nearest."""
-        found = self._nearness.near(content, but=but.id if but else None)
-        same = next((near for near in found if self._is_same(item, content, near)), None)
-        if same is not None:
-            return same._replace(same=True)
-        return self._nearness.of(content, but.id) if but else (found[0] if found else None)
 
     def _is_same(self, item: DeltaContextItem, content: str, near: Nearest) -> bool:
         """A model's word counts where polarity and figures agree; without one, code has to be sure."""

@@ -32,11 +32,10 @@ _LOOKED_AT = 40
 
 
 class Nearest(NamedTuple):
-    """The bullet nearest to a text. `likeness` is the cosine; `same`: they are one lesson."""
+    """A bullet near to a text. `likeness` is the cosine."""
 
     bullet: Bullet
     likeness: float
-    same: bool
 
 
 class Nearness:
@@ -68,33 +67,23 @@ class Nearness:
             self._vectors = np.delete(self._vectors, place, axis=0)
 
     def near(self, content: str, *, most: int = _LOOKED_AT, but: str | None = None) -> list[Nearest]:
-        """The bullets nearest to `content`, nearest first, leaving out `but`; `same` is left False."""
+        """The bullets nearest to `content`, nearest first, leaving out `but`."""
         import numpy as np  # noqa: PLC0415 - see above
 
         if not self._bullets:
             return []
         cosines = self._vectors @ self._vector(content)
         few = np.argpartition(-cosines, min(most, len(cosines) - 1))[: most + 1]
-        found = [Nearest(self._bullets[place], min(1.0, float(cosines[place])), same=False) for place in few]
+        found = [Nearest(self._bullets[place], min(1.0, float(cosines[place]))) for place in few]
         return sorted(
             (near for near in found if near.bullet.id != but), key=lambda near: (-near.likeness, near.bullet.id)
         )[:most]
 
-    def nearest(self, content: str, *, but: str | None = None) -> Nearest | None:
-        """The bullet that says the same as `content`, else the one nearest to it, leaving out `but`."""
-        found = self.near(content, but=but)
-        for near in found:
-            if self.same(content, near.bullet.content):
-                return near._replace(same=True)
-        return found[0] if found else None
-
     def of(self, content: str, bullet_id: str) -> Nearest | None:
-        """How near the bullet of an id is, and whether it says the same; None where there is none."""
-        place = self._place(bullet_id)
-        if place is None:
+        """How near the bullet of an id is; None where there is none."""
+        if (place := self._place(bullet_id)) is None:
             return None
-        bullet, cosine = self._bullets[place], float(self._vectors[place] @ self._vector(content))
-        return Nearest(bullet, min(1.0, cosine), self.same(content, bullet.content))
+        return Nearest(self._bullets[place], min(1.0, float(self._vectors[place] @ self._vector(content))))
 
     def same(self, content: str, other: str) -> bool:
         """Whether code is sure that the two are one lesson."""

@@ -157,6 +157,9 @@ class FeedbackWords(NamedTuple):
     no_verdict: str = "the judge gave no verdict on it"
 
 
+_STATUSES = ("running", "completed", "partial", "failed", "interrupted")
+
+
 class Words(NamedTuple):
     """What a person reads in a report or of a run. The defaults are English; `ja.py` says the same in Japanese."""
 
@@ -189,9 +192,7 @@ class Words(NamedTuple):
     cited_places: str = "Where the cited passages stand"
     sources_column: str = "Sources"
     colon: str = ": "
-    statuses: Mapping[str, str] = MappingProxyType(
-        {name: name for name in ("running", "completed", "partial", "failed", "interrupted")}
-    )
+    statuses: Mapping[str, str] = MappingProxyType(dict(zip(_STATUSES, _STATUSES, strict=True)))
     unscored: str = "unscored"
     progress: Mapping[str, str] = MappingProxyType(
         {
