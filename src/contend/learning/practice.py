@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -87,7 +88,6 @@ class Practice:
     lesson_tokens: int = 600
     on_line: Callable[[str], None] = lambda _: None
     tokens: int = field(default=0, init=False)
-    _replies: dict[str, dict[str, str]] | None = field(default=None, init=False)
 
     async def learn(self, train: Sequence[Question], validation: Sequence[Question]) -> Learnt:
         """Learn from `train` and say how `validation` fares before and after.
@@ -136,12 +136,6 @@ class Practice:
         Raises:
             ModelError: an answer failed. What was asked by then was waited for and is kept; the rest is not asked.
         """
-        if self._replies is None:
-            self._replies = await asyncio.to_thread(self._read)
-            if self._replies:
-                self.on_line(
-                    f"{len(self._replies)} answers of earlier tries are kept in {self._file}; delete it to start anew"
-                )
         chosen = await asyncio.to_thread(self._chosen, questions, playbook)
         unasked = deque(enumerate(zip(questions, chosen, strict=True)))
         answers: dict[int, Answered] = {}
@@ -169,9 +163,7 @@ class Practice:
         lessons = [bullet.lesson for bullet in sorted(bullets, key=lambda bullet: (not bullet.always, bullet.id))]
         shown = blake2b("\0".join([self.writer.name, self.form, *lessons]).encode(), digest_size=8).hexdigest()
         key = f"{turn}/{question.key}/{shown}"
-        reply = (self._replies or {}).get(key)
-        if reply is None:
-            reply = await self._ask(question, lessons, key)
+        reply = self._replies.get(key) or await self._ask(question, lessons, key)
         ids = tuple(bullet.id for bullet in bullets)
         verdict = check(reply["answer"], question.answer, self.form)
         return Answered(question, reply["answer"], reply["reasoning"], verdict, ids)
@@ -181,8 +173,8 @@ class Practice:
         prompt = AnswerPrompt(question=question.question, lessons=lessons, form=self.form)
         reply = {"key": key, **await self._reply(prompt, scope)}
         await asyncio.to_thread(self._keep, reply)
-        if len(self._replies or ()) % _TOLD_EACH == 0:
-            self.on_line(f"{len(self._replies or ())} answers kept")
+        if len(self._replies) % _TOLD_EACH == 0:
+            self.on_line(f"{len(self._replies)} answers kept")
         return reply
 
     async def _reply(self, prompt: AnswerPrompt, scope: Scope) -> dict[str, str]:
@@ -245,19 +237,21 @@ class Practice:
         ]
         return ReflectionResult(insights=insights, bullet_evaluations=tags)
 
-    def _read(self) -> dict[str, dict[str, str]]:
-        try:
-            lines = self._file.read_text("utf-8").splitlines()
-        except FileNotFoundError:
+    @cached_property
+    def _replies(self) -> dict[str, dict[str, str]]:
+        """By question and lessons shown; those of earlier tries are read at first use."""
+        if not self._file.exists():
             return {}
-        return {reply["key"]: reply for line in lines if (reply := _reply_in(line))}
+        lines = self._file.read_text("utf-8").splitlines()
+        replies = {reply["key"]: reply for line in lines if (reply := _reply_in(line))}
+        self.on_line(f"{len(replies)} answers of earlier tries are kept in {self._file}; delete it to start anew")
+        return replies
 
     def _keep(self, reply: dict[str, str]) -> None:
         self._file.parent.mkdir(parents=True, exist_ok=True)
         with self._file.open("a", encoding="utf-8") as file:
             file.write(json.dumps(reply, ensure_ascii=False) + "\n")
-        if self._replies is not None:
-            self._replies[reply["key"]] = reply
+        self._replies[reply["key"]] = reply
 
     def _progress(self, questions: Sequence[Question]) -> dict[str, Any]:
         """How far learning on these questions came; nothing where it was on others or ended."""
