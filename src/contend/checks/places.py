@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import NamedTuple
@@ -18,10 +18,11 @@ NAME = re.compile(
 """A name or identifier in Latin letters; the first word of a sentence only where its shape shows one."""
 
 _EN_WORD = re.compile(
-    r"(?P<end>[;:()–—]|,(?!\d)|\b(?:and|but|while|whereas|because|who|which|than)\b)|[^\W_][\w’'.-]*[^\W_]|[^\W_]"
+    r"(?P<end>[;:()–—]|,(?!\d)|\b(?:and|but|while|whereas|because|who|which|than)\b)"
+    r"|(?P<word>[^\W_][\w’'.-]*[^\W_]|[^\W_])|(?P<quoted>(?!))|(?P<particle>(?!))"
 )
 _JA_WORD = re.compile(
-    r"(?P<end>[、，；：])|「(?P<quoted>[^」]{1,30})」|(?P<run>[\u3400-\u9fff々\u30a1-\u30ff]+|[A-Za-z][A-Za-z0-9.-]*|\d+(?:[.,]\d+)*)(?P<particle>[はが](?![\u3041-\u3096]?ら))?"
+    r"(?P<end>[、，；：])|「(?P<quoted>[^」]{1,30})」|(?P<word>[\u3400-\u9fff々\u30a1-\u30ff]+|[A-Za-z][A-Za-z0-9.-]*|\d+(?:[.,]\d+)*)(?P<particle>[はが](?![\u3041-\u3096]?ら))?"
 )
 
 
@@ -44,44 +45,24 @@ def names_in(text: str) -> frozenset[str]:
 def tokens(sentence: str, names: frozenset[str]) -> tuple[PlacedToken, ...]:
     """The words of a sentence that say something."""
     plain = unicodedata.normalize("NFKC", sentence)
-    return tuple(_ja_tokens(plain) if detect_language(plain) == "ja" else _en_tokens(plain, names))
-
-
-def _en_tokens(plain: str, names: Collection[str]) -> Iterator[PlacedToken]:
-    clause, known = 0, years(plain)
-    for match in _EN_WORD.finditer(plain):
+    japanese, known, clause = detect_language(plain) == "ja", years(plain), 0
+    placed: list[PlacedToken] = []
+    for match in (_JA_WORD if japanese else _EN_WORD).finditer(plain):
         if match["end"]:
             clause += 1
             continue
-        word = match[0].lower().removesuffix("'s").removesuffix("’s")
-        kind = (
-            "year"
-            if word in known
-            else "name"
-            if word in names
-            else "figure"
-            if word[0].isdigit() or word in en.SPELT
-            else "word"
-        )
-        key = word if kind != "word" else next(iter(terms(word)), "")
-        if key:
-            yield PlacedToken(key, kind, clause)
-
-
-def _ja_tokens(plain: str) -> Iterator[PlacedToken]:
-    clause, known = 0, years(plain)
-    for match in _JA_WORD.finditer(plain):
-        if match["end"]:
-            clause += 1
-            continue
-        key = (match["quoted"] or match["run"]).lower()
-        if key in known:
+        word = (match["quoted"] or match["word"]).lower().removesuffix("'s").removesuffix("’s")
+        kind = match["particle"] or "word"
+        if word in known:
             kind = "year"
-        elif match["quoted"] or (key[0].isascii() and not key[0].isdigit()):
+        elif word in names or match["quoted"] or (japanese and re.match("[a-z]", word)):
             kind = "name"
-        else:
-            kind = "figure" if key[0].isdigit() else match["particle"] or "word"
-        yield PlacedToken(key, kind, clause)
+        elif word[0].isdigit() or word in en.SPELT:
+            kind = "figure"
+        key = word if japanese or kind != "word" else next(iter(terms(word)), "")
+        if key:
+            placed.append(PlacedToken(key, kind, clause))
+    return tuple(placed)
 
 
 _SUBJECTS = ("は", "が")
