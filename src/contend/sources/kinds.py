@@ -12,7 +12,7 @@ from contend.settings import Settings, SourceConfig
 from contend.sources.arxiv import ArxivSource
 from contend.sources.local.documents import LocalDocuments
 from contend.sources.mcp import McpTool
-from contend.sources.source import AskedSource, Source, as_day, as_found, as_score
+from contend.sources.source import AskedSource, Source, item_found
 from contend.sources.tavily import TavilySource
 from contend.sources.throttle import Queue, TransientError
 from contend.text import shorten
@@ -21,26 +21,16 @@ from contend.text import shorten
 class FunctionSource(AskedSource):
     """Asks `function(query, limit)`, plain or async, for a list of `{"title", "text", "url", "published_date", …}`.
 
-    One call at a time, `interval_seconds` apart; `deadline_seconds` holds for a search and its repeats. A function that
-    raises an OSError, such as a ConnectionError, is asked again. `summarizes`: the pages behind the best results are
-    read in full.
+    One call at a time; the entry's deadline holds for a search and its repeats. A function that raises an OSError, such
+    as a ConnectionError, is asked again.
     """
 
-    def __init__(
-        self,
-        name: str,
-        function: Function,
-        *,
-        interval_seconds: float = 0.0,
-        deadline_seconds: float = 30.0,
-        summarizes: bool = False,
-    ) -> None:
+    def __init__(self, name: str, entry: SourceConfig, function: Function) -> None:
         super().__init__()
         self.name = name
-        self.summarizes = summarizes
+        self.summarizes = entry.read_pages
+        self._entry = entry
         self._function = function
-        self._interval = interval_seconds
-        self._deadline = deadline_seconds
         self._queue = Queue(name)
 
     async def check(self) -> str | None:
@@ -48,13 +38,13 @@ class FunctionSource(AskedSource):
         return None
 
     async def _ask(self, query: str, limit: int) -> list[Found]:
-        items = await self._queue.call(
-            partial(self._call, query, limit), interval_seconds=self._interval, deadline_seconds=self._deadline
-        )
+        interval, deadline = self._entry.interval_seconds, self._entry.deadline_seconds
+        attempt = partial(self._call, query, limit)
+        items = await self._queue.call(attempt, interval_seconds=interval, deadline_seconds=deadline)
         if not isinstance(items, list):
             shown = shorten(repr(items), 80)
             raise SourceError(f"the function of source {self.name} gave {shown}: return a list of results")
-        return self._usable([self._as_found(item) if isinstance(item, Mapping) else None for item in items])[:limit]
+        return self._usable([item_found(self.name, item) for item in items])[:limit]
 
     def _call(self, query: str, limit: int, seconds: float) -> object:
         who = f"the function of source {self.name}"
@@ -63,35 +53,14 @@ class FunctionSource(AskedSource):
         except FunctionFailed as error:
             raise (TransientError if error.passing else SourceError)(f"{who} {error}") from error
         except TimeoutError as error:
-            raise SourceError(f"{who} was not done within {self._deadline:g} s") from error
-
-    def _as_found(self, item: Mapping[str, object]) -> Found | None:
-        title, text, url = (
-            value if isinstance(value := item.get(key), str) else "" for key in ("title", "text", "url")
-        )
-        authors = item.get("authors")
-        return as_found(
-            self.name,
-            title=title,
-            text=text,
-            url=url,
-            published_date=as_day(item.get("published_date")),
-            authors=[name for name in authors if isinstance(name, str)] if isinstance(authors, list) else (),
-            relevance_score=as_score(item.get("score")),
-        )
+            raise SourceError(f"{who} was not done within {self._entry.deadline_seconds:g} s") from error
 
 
 class McpSource(FunctionSource):
     """Asks a tool of an MCP server, as a function is asked."""
 
     def __init__(self, name: str, entry: SourceConfig, tool: McpTool) -> None:
-        super().__init__(
-            name,
-            tool.search,
-            interval_seconds=entry.interval_seconds,
-            deadline_seconds=entry.deadline_seconds,
-            summarizes=entry.read_pages,
-        )
+        super().__init__(name, entry, tool.search)
         self._tool = tool
 
     async def check(self) -> str | None:
@@ -151,10 +120,4 @@ def _factory(name: str, entry: SourceConfig, settings: Settings, load: Callable[
 
 
 def _by_function(name: str, entry: SourceConfig, function: Function, _: Sequence[Path]) -> Source:
-    return FunctionSource(
-        name,
-        function,
-        interval_seconds=entry.interval_seconds,
-        deadline_seconds=entry.deadline_seconds,
-        summarizes=entry.read_pages,
-    )
+    return FunctionSource(name, entry, function)

@@ -3,7 +3,7 @@
 import logging
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -120,6 +120,23 @@ def as_found(
     except ValidationError:
         return None
     return Found(result, shorten(whole, _TEXT_CHARACTERS))
+
+
+def item_found(source: str, item: object) -> Found | None:
+    """A result as a service or a function gives it: `title`, `text`, `url`, `published_date`, `authors`, `score`."""
+    if not isinstance(item, Mapping):
+        return None
+    title, text, url = (value if isinstance(value := item.get(key), str) else "" for key in ("title", "text", "url"))
+    authors = item.get("authors")
+    return as_found(
+        source,
+        title=title,
+        text=text,
+        url=url,
+        published_date=as_day(item.get("published_date")),
+        authors=[name for name in authors if isinstance(name, str)] if isinstance(authors, list) else (),
+        relevance_score=as_score(item.get("score")),
+    )
 
 
 def as_day(written: object) -> str | None:

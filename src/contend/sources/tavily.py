@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from tenacity import AsyncRetrying
 from contend.errors import SourceError
 from contend.models.research import Found
 from contend.sources.address import certificates, checked_address, host_of, why_unreachable
-from contend.sources.source import AskedSource, as_day, as_found, as_score
+from contend.sources.source import AskedSource, item_found
 from contend.sources.throttle import TransientError, passing_failures, refuse_if_busy, retry_rules
 from contend.text import clean, shorten
 
@@ -79,25 +78,14 @@ class TavilySource(AskedSource):
         async for attempt in AsyncRetrying(**rules):
             with attempt:
                 items = await _search(self._base_url, self._key, terms, limit=limit, seconds=ends_at - time.monotonic())
-        return self._usable([_as_found(item) if isinstance(item, dict) else None for item in items[:limit]])
+        results = [isinstance(item, dict) and {**item, "text": item.get("content")} for item in items[:limit]]
+        return self._usable([item_found("tavily", each) for each in results])
 
 
 def _load() -> None:
     """What is slow to load, certificates too, off the event loop."""
     import_module("tavily")
     certificates()
-
-
-def _as_found(item: Mapping[str, Any]) -> Found | None:
-    title, content, url = (item.get(name) for name in ("title", "content", "url"))
-    return as_found(
-        "tavily",
-        title=title if isinstance(title, str) else "",
-        text=content if isinstance(content, str) else "",
-        url=url if isinstance(url, str) else "",
-        published_date=as_day(item.get("published_date")),
-        relevance_score=as_score(item.get("score")),
-    )
 
 
 async def _search(base_url: str, api_key: str, query: str, *, limit: int, seconds: float) -> list[Any]:

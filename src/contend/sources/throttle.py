@@ -7,7 +7,7 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from tenacity import (
@@ -18,9 +18,6 @@ from tenacity import (
     stop_before_delay,
     wait_exponential,
 )
-from tenacity.retry import RetryBaseT
-from tenacity.stop import StopBaseT
-from tenacity.wait import WaitBaseT
 
 from contend.errors import SourceError
 from contend.retry_after import retry_after
@@ -78,17 +75,8 @@ def refuse_if_busy(service: str, response: "httpx.Response") -> None:
         )
 
 
-class RetryRules(TypedDict):
-    """For tenacity: after which failure, how often and when to try again."""
-
-    retry: RetryBaseT
-    stop: StopBaseT
-    wait: WaitBaseT
-    reraise: bool
-
-
-def retry_rules(seconds: float, *, first_wait_seconds: float) -> RetryRules:
-    """Three attempts at most, and none that would begin after so many seconds in total.
+def retry_rules(seconds: float, *, first_wait_seconds: float) -> dict[str, Any]:
+    """For tenacity: three attempts at most, and none that would begin after so many seconds in total.
 
     Between them twice as long each time, and at least what the service asks for.
     """
