@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 
 
@@ -15,3 +16,9 @@ def retry_after(header: str | None) -> float | None:
         return max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
     except (ValueError, OverflowError):
         return None
+
+
+def wanted_wait(headers: Mapping[str, str]) -> float | None:
+    """Seconds that an answer asks to wait, given as milliseconds, seconds or a date; None without a usable value."""
+    milliseconds = retry_after(headers.get("retry-after-ms"))
+    return retry_after(headers.get("retry-after")) if milliseconds is None else milliseconds / 1000

@@ -1,6 +1,7 @@
 """What asks a language model, whoever made its client: slots, deadline, and what goes in and comes out."""
 
 import asyncio
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,10 +10,15 @@ from weakref import WeakKeyDictionary
 
 from contend.errors import ModelError
 from contend.llm.logprobs import ReplyToken
+from contend.text import clean, shorten
 
 if TYPE_CHECKING:
     import httpx2
     from langchain_core.language_models import BaseChatModel
+
+
+_PASSING = {408, 409, 425, 429}
+_SERVER_FAULT = 500
 
 
 class FormatRefused(ModelError):  # noqa: N818 - named by what the caller meets
@@ -20,21 +26,11 @@ class FormatRefused(ModelError):  # noqa: N818 - named by what the caller meets
 
 
 class OptionRefused(ModelError):  # noqa: N818 - named by what the caller meets
-    """The endpoint doesn't know an option of the call that it can do without: `option` as `complete` names it."""
+    """The endpoint or model doesn't know an option that a request can do without: `logprobs` or `temperature`."""
 
-    option = ""
-
-
-class LogprobsRefused(OptionRefused):
-    """The endpoint doesn't tell how likely its tokens were."""
-
-    option = "logprobs"
-
-
-class TemperatureRefused(OptionRefused):
-    """The model chooses its temperature itself, as OpenAI's reasoning models do."""
-
-    option = "temperature"
+    def __init__(self, message: str, *, option: str) -> None:
+        super().__init__(message)
+        self.option = option
 
 
 class NoAnswer(Exception):  # noqa: N818 - it says why, and is caught where the endpoint was asked
@@ -177,3 +173,16 @@ class Endpoint(ABC):
                 if key not in here.chats:
                     here.chats[key] = await asyncio.to_thread(make, here)
         return here.chats[key]
+
+
+_KEY = re.compile(r"(?i)\b(?:(?:sk|pk|rk|gsk|hf|tvly|lsv2)[-_][\w*-]{6,}|bearer\s+\S+)")
+
+
+def without_keys(text: str) -> str:
+    """A vendor's words as one line of at most 300 characters, without what looks like a key."""
+    return shorten(_KEY.sub("…", clean(text, single_line=True)), 300)
+
+
+def is_passing(status: object) -> bool:
+    """Whether an HTTP status says that asking again may help."""
+    return status in _PASSING or (isinstance(status, int) and status >= _SERVER_FAULT)

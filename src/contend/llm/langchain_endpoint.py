@@ -6,8 +6,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from contend.errors import ModelError
-from contend.llm.endpoint import CallLimits, Completion, Endpoint, FormatRefused, LogprobsRefused, NoAnswer, Request
-from contend.registry import Function
+from contend.llm.endpoint import (
+    CallLimits,
+    Completion,
+    Endpoint,
+    FormatRefused,
+    NoAnswer,
+    OptionRefused,
+    Request,
+    is_passing,
+    without_keys,
+)
+from contend.registry import Function, said_of
 from contend.text import clean
 
 if TYPE_CHECKING:
@@ -37,8 +47,6 @@ PACKAGES: dict[str, tuple[str, str]] = {
 
 _CUT_OFF = {"length", "max_tokens"}
 _REFUSED = {"refusal", "content_filter", "safety"}
-_PASSING = {408, 409, 425, 429}
-_SERVER_FAULT = 500
 
 
 def packaged_chat(provider: str, settings: Mapping[str, Any], model: str, **parameters: Any) -> "BaseChatModel":  # noqa: ANN401 - each vendor's own
@@ -90,7 +98,7 @@ class LangChainEndpoint(Endpoint):
 
     async def _ask(self, model: str, request: Request) -> Completion:
         if request.logprobs:
-            raise LogprobsRefused(f"model {model!r}: its log-probabilities are not read")
+            raise OptionRefused(f"model {model!r}: its log-probabilities are not read", option="logprobs")
         options: dict[str, float] = {"max_tokens": request.max_output_tokens}
         options |= {} if request.temperature is None else {"temperature": request.temperature}
         chat = await self._chat_for(model, options)
@@ -106,8 +114,8 @@ class LangChainEndpoint(Endpoint):
             return ModelError(f"{who}: the prompt is longer than the model's context: choose a larger one")
         status = getattr(error, "status_code", None)
         # LangChain's own errors say it themselves; for the others, their HTTP status does.
-        passing = isinstance(error, OSError) or getattr(error, "is_retryable", False) or _is_passing(status)
-        return ModelError(f"{who} failed ({_shown(error)}): {self.remedy}", transient=passing)
+        passing = isinstance(error, OSError) or getattr(error, "is_retryable", False) or is_passing(status)
+        return ModelError(f"{who} failed ({without_keys(said_of(error))}): {self.remedy}", transient=passing)
 
     async def models(self, wanted: Sequence[str]) -> list[str]:
         """All that are wanted: none is asked, but each is made as a call would; see `Endpoint.models`."""
@@ -130,7 +138,7 @@ class LangChainEndpoint(Endpoint):
         except NoAnswer:
             raise
         except Exception as error:  # noqa: BLE001 - a vendor's package, or a user's function, raises what it likes
-            raise NoAnswer(f"cannot make {model}: {_shown(error)}") from None
+            raise NoAnswer(f"cannot make {model}: {without_keys(said_of(error))}") from None
 
     async def _chat_for(self, model: str, options: Mapping[str, Any]) -> "BaseChatModel":
         waiting = {"timeout": self.limits.call_deadline_seconds, "max_retries": self.limits.max_retries}
@@ -162,13 +170,3 @@ def _completion(answer: "AIMessage", value: object) -> Completion:
         input_tokens=usage["input_tokens"] if usage else None,
         output_tokens=usage["output_tokens"] if usage else None,
     )
-
-
-def _is_passing(status: object) -> bool:
-    return status in _PASSING or (isinstance(status, int) and status >= _SERVER_FAULT)
-
-
-def _shown(error: Exception) -> str:
-    from contend.llm.vendor_errors import without_keys  # noqa: PLC0415 - imports openai
-
-    return without_keys(f"{type(error).__name__}: {error}")

@@ -12,13 +12,26 @@ from urllib.parse import urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
 from contend.errors import InputError, ModelError
-from contend.llm.endpoint import CallLimits, Clients, Completion, Endpoint, Request, SettingNames
+from contend.llm.endpoint import (
+    CallLimits,
+    Clients,
+    Completion,
+    Endpoint,
+    FormatRefused,
+    OptionRefused,
+    Request,
+    SettingNames,
+    is_passing,
+    without_keys,
+)
 from contend.llm.listing import OPENAI_HOST, EndpointSizes, endpoint_models, parted_login, read_sizes
 from contend.llm.logprobs import read_tokens
+from contend.retry_after import wanted_wait
 from contend.text import clean
 
 if TYPE_CHECKING:
     import httpx2
+    import openai
     from langchain_core.messages import AIMessage
     from langchain_openai import ChatOpenAI
 
@@ -26,6 +39,29 @@ OPENAI_URL = "https://api.openai.com/v1"
 _CONNECT_SECONDS = 10.0
 _MOST_LOGPROBS = 20
 """As many likely tokens as OpenAI tells for each place."""
+
+_REFUSED_FORMAT = ("response_format", "json_schema")
+_TOO_LONG = "{who}: the prompt is longer than the model's context: choose a model with a larger one, or fewer documents"
+# OpenAI's code and texts, Anthropic's, LiteLLM's, llama.cpp's, vLLM's.
+_OVERFLOW = (
+    "context_length_exceeded",
+    "Input tokens exceed the configured limit",
+    "exceeds the context window",
+    "prompt is too long",
+    "ContextWindowExceededError",
+    "exceed_context_size_error",
+    "maximum context length",
+)
+_BAD_KEY = 401
+_BAD_REQUEST = {400, 422}
+_REMEDIES = {
+    _BAD_KEY: "set {key} to a valid key",
+    403: "choose another model, or a key that may use it",
+    404: "mend the model's name in config/models.toml or {url}",
+    413: "give fewer or shorter documents",
+}
+_GIVE_UP = "x-should-retry"
+"""The header by whose value "false" the client stops asking again."""
 
 _ends_at: ContextVar[float] = ContextVar("ends_at")
 """When the call in this context must be over, in the running loop's time."""
@@ -71,10 +107,52 @@ class OpenAIEndpoint(Endpoint):
         return _completion(await chat.ainvoke(messages, {"tags": ["nostream"]}, extra_body=extra))
 
     def _failure(self, error: Exception, who: str) -> ModelError:
-        from contend.llm.vendor_errors import Caller, as_model_error  # noqa: PLC0415 - imports openai
+        import openai  # noqa: PLC0415 - heavy, and imported by now
 
-        secrets = tuple(secret for secret in (self._key, self._login and self._login.password) if secret)
-        return as_model_error(error, Caller(who, secrets, self.limits.call_deadline_seconds, self._names))
+        match error:
+            case openai.APIStatusError():
+                return self._refusal(error, who)
+            case openai.APITimeoutError():
+                return ModelError(f"{who} did not answer in time, also when asked again: try later", transient=True)
+            case openai.APIConnectionError():
+                reason = self._shown(str(error.__cause__ or error))
+                remedy = f"check that it runs and {self._names.url}"
+                return ModelError(f"{who} cannot be reached ({reason}): {remedy}", transient=True)
+            case _:
+                return ModelError(
+                    f"{who} answered with something else than a chat completion ({self._shown(str(error))}):"
+                    f" check {self._names.url}, it usually ends in /v1"
+                )
+
+    def _refusal(self, error: "openai.APIStatusError", who: str) -> ModelError:
+        status, wait = error.status_code, wanted_wait(error.response.headers)
+        reason = f"({status})" if status == _BAD_KEY else f"({status}: {self._shown(_message(error))})"
+        if status in _BAD_REQUEST and any(word in f"{error.code} {error.type} {error.message}" for word in _OVERFLOW):
+            return ModelError(_TOO_LONG.format(who=who))
+        if wait is not None and error.response.headers.get(_GIVE_UP) == "false":
+            return ModelError(
+                f"{who} asks to wait {wait:.0f} s, more than the call has left of its"
+                f" {self.limits.call_deadline_seconds:g} s {reason}: go on later, or raise"
+                " CONTEND_CALL_DEADLINE_SECONDS"
+            )
+        if feature := _refused_feature(error):
+            message = f"{who} refused the {feature} {reason}: choose another model"
+            return FormatRefused(message) if feature == "reply format" else OptionRefused(message, option=feature)
+        if error.code == "insufficient_quota":
+            return ModelError(f"{who}: the account's quota is used up {reason}: add credit or use another key")
+        if is_passing(status):
+            return ModelError(
+                f"{who} failed {reason}, also when asked again: go on later, or lower CONTEND_MAX_CALLS_IN_FLIGHT",
+                transient=True,
+            )
+        remedy = _REMEDIES.get(status, "choose another model").format(**self._names._asdict())
+        return ModelError(f"{who} refused the request {reason}: {remedy}")
+
+    def _shown(self, text: str) -> str:
+        """Text from the endpoint as one short line without keys."""
+        for secret in filter(None, (self._key, self._login and self._login.password)):
+            text = text.replace(secret, "…")
+        return without_keys(text)
 
     async def models(self, wanted: Sequence[str]) -> list[str]:  # noqa: ARG002 - the protocol's; it lists what it has
         """Those that it lists; see `Endpoint.models`."""
@@ -166,11 +244,25 @@ def _chat_class() -> "type[ChatOpenAI]":
 
 async def _refuse_hopeless_wait(response: "httpx2.Response") -> None:
     """Keep the client from sleeping into its deadline: it obeys this header."""
-    from contend.llm.vendor_errors import GIVE_UP, wanted_wait  # noqa: PLC0415 - imports openai
-
     wait = wanted_wait(response.headers)
     if wait is not None and asyncio.get_running_loop().time() + wait > _ends_at.get():
-        response.headers[GIVE_UP] = "false"
+        response.headers[_GIVE_UP] = "false"
+
+
+def _refused_feature(error: "openai.APIStatusError") -> str | None:
+    """Which of the things was refused that a call can do without."""
+    words = f"{error.param} {error.message}" if error.status_code in {403, *_BAD_REQUEST} else ""
+    if "logprobs" in words:
+        return "logprobs"
+    if error.status_code in _BAD_REQUEST and "temperature" in words:
+        return "temperature"
+    refused = error.status_code in _BAD_REQUEST and any(word in words for word in _REFUSED_FORMAT)
+    return "reply format" if refused else None
+
+
+def _message(error: "openai.APIStatusError") -> str:
+    message = error.body.get("message") if isinstance(error.body, dict) else None
+    return str(message or error.message)
 
 
 def _completion(answer: "AIMessage") -> Completion:

@@ -20,7 +20,7 @@ from tenacity import (
 )
 
 from contend.errors import SourceError
-from contend.retry_after import retry_after
+from contend.retry_after import wanted_wait
 
 if TYPE_CHECKING:
     import httpx
@@ -68,7 +68,7 @@ def refuse_if_busy(service: str, response: "httpx.Response") -> None:
         TransientError: with the seconds that the service asks to wait, where it says so.
     """
     if response.status_code in _PASSING or response.status_code >= _SERVER_FAULT:
-        wait = retry_after(response.headers.get("Retry-After"))
+        wait = wanted_wait(response.headers)
         asks = "" if wait is None else f", asks to wait {wait:.0f} s"
         raise TransientError(
             f"{service} is busy or down (HTTP {response.status_code}{asks}): try again later", after=wait
