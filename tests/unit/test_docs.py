@@ -24,7 +24,7 @@ from contend.prompts.settings import PromptBuilderSettings
 from contend.resources import resource
 from contend.services import Services
 from contend.settings import Settings, load_config, load_settings
-from contend.sources.readers.files import READERS, read_document
+from contend.sources.readers.files import KINDS, read_document
 from fakes.guide import PAGES, ROOT, blocks, without_blocks
 from fakes.vendors import Vendors
 
@@ -179,7 +179,7 @@ _NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "prompts": lambda: [*_prompt_variables(), *PromptBuilderSettings.model_fields, *RoundPromptConfig.model_fields],
     "rounds-and-stopping": lambda: [*get_args(ExitReason), *JudgmentConfig.model_fields],
     "scores-and-ranking": lambda: [metric.name for metric in load_config(ROOT).evaluator.metrics],
-    "sources-and-documents": lambda: [*READERS, *Services(load_settings(workspace=ROOT)).sources.factories],
+    "sources-and-documents": lambda: [*KINDS, *Services(load_settings(workspace=ROOT)).sources.factories],
     "teams": lambda: load_config(ROOT).teams,
 }
 """What a reader looks up on a page."""

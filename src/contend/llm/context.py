@@ -15,14 +15,14 @@ DEFAULT_CONTEXT_TOKENS = 32_000
 
 COMPACT_BELOW_TOKENS = 16_000
 COMPACT_PASSAGE_TOKENS = 4_000
-_MOST_OFFERED, _MOST_CHOSEN, _MOST_DRAFT, _MOST_HISTORY = 60_000, 8_000, 16_000, 8_000
+_MOST_OFFERED, _MOST_CHOSEN = 60_000, 8_000
 
 
 @dataclass(frozen=True)
 class ContextProfile:
     """What the calls of one model may hold, in estimated tokens, from the `tokens` that it can read.
 
-    Passages, draft and history of one call leave a quarter of the context or more for question, instructions and reply.
+    The passages of one call leave half of the context or more for question, draft, history, instructions and reply.
     """
 
     tokens: int
@@ -46,16 +46,6 @@ class ContextProfile:
     def judged_tokens(self) -> int:
         """Passages that a judge has at hand beside a whole report."""
         return self.offered_tokens // 2 if self.compact else self.offered_tokens
-
-    @property
-    def draft_tokens(self) -> int:
-        """A draft that a call is to mend or to review."""
-        return min(_MOST_DRAFT, self.tokens // 6)
-
-    @property
-    def history_tokens(self) -> int:
-        """Earlier rounds and searches."""
-        return min(_MOST_HISTORY, self.tokens // 16)
 
 
 class ModelContext(NamedTuple):

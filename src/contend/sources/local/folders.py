@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contend.errors import InputError
-from contend.sources.readers.files import READERS
+from contend.sources.readers.files import KINDS
 from contend.text import clean
 
 MOST_FILES = 10_000
@@ -47,7 +47,7 @@ def validate_paths(paths: Sequence[Path]) -> None:
             raise InputError(f"documents: {path} cannot be opened ({error.strerror}): mend its rights") from error
         if not there:
             raise InputError(f"documents: {path} does not exist: give a file or a folder that does")
-        if path.is_file() and path.suffix.lower() not in READERS:
+        if path.is_file() and path.suffix.lower() not in KINDS:
             raise InputError(f"documents: {path} is of no known kind: give a folder or a file in {_kinds()}")
 
 
@@ -126,7 +126,7 @@ def _link_fault(path: Path, root: Path) -> str:
 
 def _examined(path: Path) -> Listed | str:
     """The file, or why it is left out."""
-    if path.suffix.lower() not in READERS:
+    if path.suffix.lower() not in KINDS:
         return f"of no known kind: read are {_kinds()}"
     try:
         real = path.resolve()
@@ -141,4 +141,4 @@ def _examined(path: Path) -> Listed | str:
 
 
 def _kinds() -> str:
-    return ", ".join(sorted(READERS))
+    return ", ".join(sorted(KINDS))

@@ -18,6 +18,7 @@ from contend.sources.readers.files import READERS
 from contend.sources.readers.html import read_web_page
 from contend.sources.readers.pdf import MOST_PAGES, read_pdf
 from contend.sources.readers.process import MOST_BYTES, MOST_CHARACTERS
+from contend.sources.readers.word import read_docx
 
 _IDLE_SECONDS = 20.0
 _LARGE_KILOBYTES = 300_000
@@ -72,6 +73,8 @@ def _document(request: dict[str, Any], content: bytes, path: Path) -> Document:
         case ".pdf":
             pages = request["most_pages"] or MOST_PAGES
             return read_pdf(content, path, most_pages=pages, most_seconds=request["most_seconds"])
+        case ".docx":
+            return read_docx(content, path)
         case kind:
             return READERS[kind](content, path)
 

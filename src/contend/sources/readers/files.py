@@ -9,9 +9,7 @@ from contend.sources.readers.days import day_in_head, day_in_name, day_of
 from contend.sources.readers.document import Document, Unreadable
 from contend.sources.readers.encodings import decode
 from contend.sources.readers.html import LARGE_PAGE, html_to_markdown
-from contend.sources.readers.pdf import read_pdf
 from contend.sources.readers.process import read_apart
-from contend.sources.readers.word import read_docx
 from contend.text import clean, shorten, split_blocks, without_anchor
 
 _HTML = (".html", ".htm")
@@ -22,7 +20,7 @@ _LONGEST_FIRST_LINE = 120
 
 
 def read_document(path: Path) -> Document:
-    """The document in a file of one of the kinds in READERS; its title is one line of at most 200 characters.
+    """The document in a file of one of the KINDS; its title is one line of at most 200 characters.
 
     Raises:
         Unreadable: it is broken, locked or of another kind than its name says, or there is no text in it.
@@ -75,12 +73,13 @@ READERS: dict[str, Callable[[bytes, Path], Document]] = {
     ".text": _read_text,
     ".html": _read_html,
     ".htm": _read_html,
-    ".pdf": read_pdf,
-    ".docx": read_docx,
     ".csv": read_csv,
     ".tsv": read_csv,
 }
-"""How to read a file, by the end of its name in lower case."""
+"""How to read a file in this process, by the end of its name in lower case."""
+
+KINDS = frozenset({*READERS, *_READ_APART})
+"""Files that are read, by the end of their names."""
 
 _FRONT_MATTER = re.compile(
     r"\A\s*(?:---[ \t]*\n(?:.*\n){0,200}?(?:---|\.\.\.)|\+\+\+[ \t]*\n(?:.*\n){0,200}?\+\+\+)[ \t]*(?:\n|\Z)"

@@ -10,14 +10,14 @@ from contextlib import closing
 from itertools import groupby, pairwise, takewhile
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from pypdfium2 import PdfDocument, PdfiumError, PdfTextPage
+from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDFText_GetUnicode
 
 from contend.sources.readers.days import day_of_pdf
 from contend.sources.readers.document import Document, Unreadable, as_prose, page_heading
 from contend.text import clean, normalized, shorten, split_sentences
-
-if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument, PdfTextPage
 
 MOST_PAGES = 1_000
 MOST_SECONDS = 60.0
@@ -73,24 +73,20 @@ def _note(read: _Read) -> str:
 
 
 def _read(content: bytes, most_pages: int, most_seconds: float) -> _Read:
-    import pypdfium2  # noqa: PLC0415 - loads PDFium, and not needed to start the command line
-
     end = time.monotonic() + most_seconds
     try:
-        with closing(pypdfium2.PdfDocument(content)) as pdf:
+        with closing(PdfDocument(content)) as pdf:
             pages: list[str | None] = []
             while len(pages) < min(len(pdf), most_pages) and (not pages or time.monotonic() < end):
                 pages.append(_page(pdf, len(pages)))
             return _Read(_title(pdf), pages, len(pdf), _day(pdf))
-    except pypdfium2.PdfiumError as error:
-        locked = error.err_code == pypdfium2.raw.FPDF_ERR_PASSWORD
+    except PdfiumError as error:
+        locked = error.err_code == FPDF_ERR_PASSWORD
         reason = "locked by a password: save it without one" if locked else "broken, or no PDF"
         raise Unreadable(reason) from error
 
 
-def _page(pdf: "PdfDocument", number: int) -> str | None:
-    from pypdfium2 import PdfiumError  # noqa: PLC0415 - see above
-
+def _page(pdf: PdfDocument, number: int) -> str | None:
     try:
         with closing(pdf[number]) as page, closing(page.get_textpage()) as text:
             return str(text.get_text_bounded())
@@ -98,19 +94,15 @@ def _page(pdf: "PdfDocument", number: int) -> str | None:
         return None
 
 
-def _day(pdf: "PdfDocument") -> str | None:
-    from pypdfium2 import PdfiumError  # noqa: PLC0415 - see above
-
+def _day(pdf: PdfDocument) -> str | None:
     try:
         return next((day for name in _DAYS if (day := day_of_pdf(pdf.get_metadata_value(name)))), None)
     except (PdfiumError, UnicodeDecodeError):
         return None
 
 
-def _title(pdf: "PdfDocument") -> str:
+def _title(pdf: PdfDocument) -> str:
     """What the properties say, if it is no file's name, else the first lines of the first page that are set big."""
-    from pypdfium2 import PdfiumError  # noqa: PLC0415 - see above
-
     try:
         title = clean(pdf.get_metadata_value("Title"), single_line=True)
         if title and not _FILE_NAME.match(title):
@@ -121,7 +113,7 @@ def _title(pdf: "PdfDocument") -> str:
         return ""
 
 
-def _big_lines(page: "PdfTextPage") -> str:
+def _big_lines(page: PdfTextPage) -> str:
     lines = _measured_lines(page)
     if not lines:
         return ""
@@ -132,10 +124,8 @@ def _big_lines(page: "PdfTextPage") -> str:
     return next(" ".join(text for text, _ in big) for is_big, big in together if is_big)
 
 
-def _measured_lines(page: "PdfTextPage") -> list[tuple[str, float]]:
+def _measured_lines(page: PdfTextPage) -> list[tuple[str, float]]:
     """The first lines of a page with the height of their characters in points."""
-    from pypdfium2.raw import FPDFText_GetUnicode  # noqa: PLC0415 - see above
-
     lines = [("", 0.0)]
     for place in range(min(page.count_chars(), _TITLE_CHARACTERS)):
         character = chr(FPDFText_GetUnicode(page, place))

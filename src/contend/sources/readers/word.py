@@ -8,17 +8,21 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import docx
+from docx.document import Document as WordDocument
+from docx.exceptions import PythonDocxError
+from docx.opc.exceptions import OpcError
+from docx.oxml.exceptions import XmlchemyError
+from docx.oxml.ns import qn
+from docx.oxml.table import CT_Tbl, CT_Tc
+from docx.oxml.text.paragraph import CT_P
+from docx.styles.style import BaseStyle
 
 from contend.sources.readers.csv_table import one_line, said_row
 from contend.sources.readers.document import Document, Unreadable, as_prose
 from contend.text import clean
-
-if TYPE_CHECKING:
-    from docx.document import Document as WordDocument
-    from docx.oxml.table import CT_Tbl, CT_Tc
-    from docx.oxml.text.paragraph import CT_P
-    from docx.styles.style import BaseStyle
 
 MOST_BLOCKS = 50_000
 """Paragraphs and table rows of one document."""
@@ -60,10 +64,6 @@ def read_docx(content: bytes, path: Path, *, most_blocks: int = MOST_BLOCKS) -> 
     """
     if content.startswith(_LOCKED):
         raise Unreadable("locked by a password, or an older kind of Word file: save it as .docx without a password")
-    from docx.exceptions import PythonDocxError  # noqa: PLC0415 - brings lxml, and not needed to start the command line
-    from docx.opc.exceptions import OpcError  # noqa: PLC0415 - see above
-    from docx.oxml.exceptions import XmlchemyError  # noqa: PLC0415 - see above
-
     try:
         _check_size(content)
         return _read(content, path, most_blocks)
@@ -79,8 +79,6 @@ def _check_size(content: bytes) -> None:
 
 
 def _read(content: bytes, path: Path, most_blocks: int) -> Document:
-    import docx  # noqa: PLC0415 - see above
-
     document = docx.Document(io.BytesIO(content))
     blocks = list(islice(_blocks(document), most_blocks + 1))
     title = next((block[2:] for block in blocks if block.startswith("# ")), "")
@@ -91,7 +89,7 @@ def _read(content: bytes, path: Path, most_blocks: int) -> Document:
     return Document(title or named or first or path.stem, text, note, _day(document))
 
 
-def _day(document: "WordDocument") -> str | None:
+def _day(document: WordDocument) -> str | None:
     """When it was last saved, else begun; nothing where the file has no properties, or those of a library's model."""
     properties = document.core_properties
     day = properties.modified or properties.created
@@ -99,9 +97,7 @@ def _day(document: "WordDocument") -> str | None:
     return day.date().isoformat() if day and day != _MODEL_SAVED and not named_by_library else None
 
 
-def _blocks(document: "WordDocument") -> Iterator[str]:
-    from docx.oxml.ns import qn  # noqa: PLC0415 - see above
-
+def _blocks(document: WordDocument) -> Iterator[str]:
     styles = {style.style_id: _style(style) for style in document.styles}
     paragraph, table = qn("w:p"), qn("w:tbl")
     around = {qn("w:tbl"), "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"}
@@ -110,7 +106,7 @@ def _blocks(document: "WordDocument") -> Iterator[str]:
             yield from _table_rows(element) if element.tag == table else _paragraph(element, styles)
 
 
-def _style(style: "BaseStyle") -> _Style:
+def _style(style: BaseStyle) -> _Style:
     """What the style is, or the nearest one that it is based on."""
     for _ in range(_MOST_ANCESTORS):
         name = style.name or ""
@@ -125,7 +121,7 @@ def _style(style: "BaseStyle") -> _Style:
     return _Style()
 
 
-def _paragraph(element: "CT_P", styles: dict[str, _Style]) -> Iterator[str]:
+def _paragraph(element: CT_P, styles: dict[str, _Style]) -> Iterator[str]:
     text = "\n".join(as_prose(line) for line in _text(element).split("\n") if line.strip())
     style = styles.get(element.style or "", _Style())
     if not text.strip():
@@ -136,11 +132,11 @@ def _paragraph(element: "CT_P", styles: dict[str, _Style]) -> Iterator[str]:
         yield f"- {text}" if style.listed or _is_listed(element) else text
 
 
-def _is_listed(element: "CT_P") -> bool:
+def _is_listed(element: CT_P) -> bool:
     return bool(element.xpath("./w:pPr/w:numPr/w:numId[@w:val!='0']"))
 
 
-def _text(paragraph: "CT_P") -> str:
+def _text(paragraph: CT_P) -> str:
     """What the paragraph shows: no deleted text, no readings above characters, no text of a box anchored in it."""
     return "".join(
         node.text or "" if (name := node.tag.rpartition("}")[2]) == "t" else _SAID.get(name, "")
@@ -149,7 +145,7 @@ def _text(paragraph: "CT_P") -> str:
     )
 
 
-def _table_rows(table: "CT_Tbl") -> Iterator[str]:
+def _table_rows(table: CT_Tbl) -> Iterator[str]:
     """Each row with the names in the first one. A table of one row or column is only a frame around its text."""
     rows = [row for row in _cells(table) if any(row)]
     if len(rows) == 1 or all(len(row) == 1 for row in rows):
@@ -158,7 +154,7 @@ def _table_rows(table: "CT_Tbl") -> Iterator[str]:
         yield from filter(None, (said_row(rows[0], row) for row in rows[1:]))
 
 
-def _cells(table: "CT_Tbl") -> Iterator[list[str]]:
+def _cells(table: CT_Tbl) -> Iterator[list[str]]:
     """The texts of each row's cells; one that is merged over several rows or columns stands in each."""
     above: list[str] = []
     for row in table.tr_lst:
@@ -170,5 +166,5 @@ def _cells(table: "CT_Tbl") -> Iterator[list[str]]:
         above = cells
 
 
-def _cell(cell: "CT_Tc") -> str:
+def _cell(cell: CT_Tc) -> str:
     return one_line(" ".join(_text(paragraph) for paragraph in cell.xpath(".//w:p")))
