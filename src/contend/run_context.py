@@ -27,12 +27,11 @@ from contend.models.round import Round
 from contend.models.rows import ExecutionRow
 from contend.models.task import TeamStatus
 from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, UserPromptBuilder, mark_of
-from contend.stores.documents import DocumentStore
+from contend.stores.documents import DocumentStore, RecordDocuments
 from contend.stores.files import write_file
 from contend.stores.leaderboard import LiveLeaderboard
 from contend.stores.leases import checked_thread
 from contend.stores.record import RecordStore
-from contend.stores.record_documents import RecordDocuments
 
 ScreeningCall = asyncio.Future[Answer[InjectionReply]]
 

@@ -31,10 +31,9 @@ from contend.run_context import RunContext, options_file
 from contend.settings import Config, Resolved, Settings, load_config, load_settings, resolve_options
 from contend.sources.kinds import source_factories
 from contend.sources.source_set import SourceSet
-from contend.stores.documents import DocumentStore
+from contend.stores.documents import DocumentStore, RecordDocuments
 from contend.stores.playbooks import PlaybookStore
 from contend.stores.record import RecordStore
-from contend.stores.record_documents import RecordDocuments
 
 
 class Services:

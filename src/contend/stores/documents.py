@@ -7,12 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel
 
 from contend.errors import StoreError
 from contend.stores.files import write_file
 
 _ID = re.compile(r"[0-9a-f]{64}")
 _CHARACTERS_IN_MEMORY = 8_000_000
+_KEPT = 256
+T = TypeVar("T", bound=BaseModel)
 
 
 class DocumentStore:
@@ -78,6 +83,45 @@ class DocumentStore:
         if not _ID.fullmatch(document_id):
             raise StoreError(f"{document_id[:80]!r} is no document id: ids are 64 hex digits")
         return self._folder / document_id[:2] / f"{document_id}.txt"
+
+
+class RecordDocuments(Generic[T]):
+    """Records of one kind by document id, put as JSON and got back checked; those used last are kept as they are."""
+
+    def __init__(self, kind: type[T], documents: DocumentStore) -> None:
+        self._kind = kind
+        self._documents = documents
+        self._recent: OrderedDict[str, T] = OrderedDict()
+
+    async def put(self, record: T) -> str:
+        """Gives the record's document id.
+
+        Raises:
+            StoreError: the document cannot be written.
+        """
+        document = await self._documents.put(record.model_dump_json())
+        self._keep(document, record)
+        return document
+
+    async def get(self, document: str) -> T:
+        """The record that was put under this id.
+
+        Raises:
+            StoreError: the document cannot be read.
+        """
+        if document not in self._recent:
+            self._keep(document, self._kind.model_validate_json(await self._documents.get(document)))
+        self._recent.move_to_end(document)
+        return self._recent[document]
+
+    async def get_many(self, documents: Sequence[str]) -> list[T]:
+        """In turn; raises as `get`."""
+        return [await self.get(document) for document in documents]
+
+    def _keep(self, document: str, record: T) -> None:
+        self._recent[document] = record
+        if len(self._recent) > _KEPT:
+            self._recent.popitem(last=False)
 
 
 class _Recent:
