@@ -27,6 +27,7 @@ from contend.llm.endpoint import (
 from contend.llm.listing import OPENAI_HOST, EndpointSizes, endpoint_models, parted_login, read_sizes
 from contend.llm.logprobs import read_tokens
 from contend.retry_after import wanted_wait
+from contend.settings import service_address
 from contend.text import clean
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class OpenAIEndpoint(Endpoint):
         *,
         names: SettingNames = SettingNames(),  # noqa: B008 - immutable
     ) -> None:
-        self._given_url = _checked_url(base_url or OPENAI_URL, names.url)
+        self._given_url = service_address(base_url or OPENAI_URL, names.url, example="http://127.0.0.1:8080/v1")
         self._url, self._login = parted_login(self._given_url)
         self._given_key = api_key
         self._key = _checked_key(api_key, names.key)
@@ -280,17 +281,6 @@ def _completion(answer: "AIMessage") -> Completion:
         output_tokens=max(0, usage["output_tokens"]) if usage and counted else None,
         tokens=read_tokens((answer.response_metadata.get("logprobs") or {}).get("content")),
     )
-
-
-def _checked_url(url: str, name: str) -> str:
-    try:
-        parts = urlsplit(url.strip())
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        usable = False
-    if not usable:
-        raise InputError(f"{name} is not an http(s) address with a host, such as http://127.0.0.1:8080/v1")
-    return url.strip()
 
 
 def _checked_key(key: str | None, name: str) -> str:

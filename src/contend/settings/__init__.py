@@ -17,7 +17,7 @@ from contend.settings.files import (
     load_config,
 )
 from contend.settings.options import ROLES, Resolved, environment_options, resolve_options, shown_defaults
-from contend.settings.process import Settings, is_loopback, load_settings
+from contend.settings.process import Settings, is_loopback, load_settings, service_address
 
 __all__ = [
     "CONFIG_FILES",
@@ -38,5 +38,6 @@ __all__ = [
     "load_config",
     "load_settings",
     "resolve_options",
+    "service_address",
     "shown_defaults",
 ]

@@ -219,3 +219,20 @@ def is_loopback(host: str) -> bool:
         return False
     mapped = getattr(address, "ipv4_mapped", None)
     return (mapped or address).is_loopback
+
+
+def service_address(url: str, name: str, *, example: str) -> str:
+    """The address of a service, without a slash at its end.
+
+    Raises:
+        InputError: it is not an http(s) address with a host; names what sets it.
+    """
+    try:
+        parts = urlsplit(url.strip())
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        (parts.hostname or "").encode("idna")
+    except ValueError:
+        usable = False
+    if not usable:
+        raise InputError(f"{name} is not an http(s) address with a host, such as {example}")
+    return url.strip().rstrip("/")

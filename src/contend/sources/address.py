@@ -9,31 +9,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
 
-from contend.errors import InputError
-
 if TYPE_CHECKING:
     import ssl
 
 _CHECK_SECONDS = 3.0
 _TRACKING = re.compile(r"^(utm_|fbclid$|gclid$|ref$|ref_src$)")
 _ARXIV_VERSION = re.compile(r"(/(?:abs|pdf)/.+?)(?:v\d+)?(?:\.pdf)?$")
-
-
-def checked_address(url: str, variable: str) -> str:
-    """The address of a service, without a slash at its end.
-
-    Raises:
-        InputError: it is not an http(s) address with a host; names the variable that sets it.
-    """
-    try:
-        parts = urlsplit(url.strip())
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-        (parts.hostname or "").encode("idna")
-    except ValueError:
-        usable = False
-    if not usable:
-        raise InputError(f"{variable} is not an http(s) address with a host, such as https://example.org")
-    return url.strip().rstrip("/")
 
 
 def host_of(url: str) -> str:

@@ -6,7 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from contend.models.research import Found
-from contend.sources.address import checked_address, why_unreachable
+from contend.settings import service_address
+from contend.sources.address import why_unreachable
 from contend.sources.source import AskedSource, as_found
 from contend.sources.throttle import Queue
 from contend.text import clean
@@ -36,7 +37,7 @@ class ArxivSource(AskedSource):
         self, base_url: str | None = None, *, deadline_seconds: float = 30.0, interval_seconds: float = 3.0
     ) -> None:
         super().__init__()
-        self._base_url = checked_address(base_url or ARXIV_URL, "CONTEND_ARXIV_BASE_URL")
+        self._base_url = service_address(base_url or ARXIV_URL, "CONTEND_ARXIV_BASE_URL", example=ARXIV_URL)
         self._deadline = deadline_seconds
         self._interval = interval_seconds
         self._queue = _queues.setdefault(self._base_url, Queue("arxiv"))

@@ -9,7 +9,8 @@ from tenacity import AsyncRetrying
 
 from contend.errors import SourceError
 from contend.models.research import Found
-from contend.sources.address import certificates, checked_address, host_of, why_unreachable
+from contend.settings import service_address
+from contend.sources.address import certificates, host_of, why_unreachable
 from contend.sources.source import AskedSource, item_found
 from contend.sources.throttle import TransientError, passing_failures, refuse_if_busy, retry_rules
 from contend.text import clean, shorten
@@ -47,7 +48,7 @@ class TavilySource(AskedSource):
     ) -> None:
         super().__init__()
         self._key = (api_key or "").strip()
-        self._base_url = checked_address(base_url or TAVILY_URL, "CONTEND_TAVILY_BASE_URL")
+        self._base_url = service_address(base_url or TAVILY_URL, "CONTEND_TAVILY_BASE_URL", example=TAVILY_URL)
         self._deadline = deadline_seconds
         self._retry_wait = retry_wait_seconds
 
