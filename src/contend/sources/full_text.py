@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from contend.errors import SourceError
 from contend.retrieval import HybridIndex
@@ -53,10 +52,6 @@ class FullText:
         return sum(len(piece.text) for piece in self.pieces)
 
 
-class _Unread(NamedTuple):
-    reason: str
-
-
 class FullTexts:
     """Reads pages and papers once for all who ask within a quarter of an hour; what failed is not tried again then.
 
@@ -70,7 +65,7 @@ class FullTexts:
         self._arxiv = arxiv
         self._allowed = allowed
         self._deadline = deadline_seconds
-        self._answers: SharedAnswers[FullText | _Unread] = SharedAnswers(most=_KEPT)
+        self._answers: SharedAnswers[FullText | str] = SharedAnswers(most=_KEPT)
         # Few threads: a page takes a second of work, and the event loop's own threads stay free meanwhile.
         self._workers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="contend-pages")
 
@@ -81,36 +76,34 @@ class FullTexts:
             SourceError: it cannot be read; the message is the reason without the address.
         """
         answer = await self._answers.get(canonical_url(url), partial(self._asked, url))
-        if isinstance(answer, _Unread):
-            raise SourceError(answer.reason)
+        if isinstance(answer, str):
+            raise SourceError(answer)
         return answer
 
-    async def _asked(self, url: str) -> FullText | _Unread:
+    async def _asked(self, url: str) -> FullText | str:
+        """The document, or why it cannot be read."""
         try:
             async with asyncio.timeout(self._deadline):
                 fetched = await self._fetched(url)
-                return await self._in_worker(partial(_read, fetched, url))
+                return await asyncio.get_running_loop().run_in_executor(self._workers, _read, fetched, url)
         except TimeoutError:
-            return _Unread(f"not read within {self._deadline:g} s")
+            return f"not read within {self._deadline:g} s"
         except (Unreadable, SourceError) as error:
-            return _Unread(str(error))
+            return str(error)
 
     async def _fetched(self, url: str) -> "Fetched":
-        await asyncio.to_thread(import_module, "contend.sources.fetch")
-        fetcher, paper = self._fetcher, self._arxiv.pdf_of(url)
+        fetcher = await asyncio.to_thread(lambda: self._fetcher)
+        paper = self._arxiv.pdf_of(url)
         if paper is None:
             return await fetcher.get(url)
         return await self._arxiv.in_turn(lambda: asyncio.run(fetcher.get(paper)))
 
     @cached_property
     def _fetcher(self) -> "Fetcher":
-        from contend.sources.fetch import Fetcher  # noqa: PLC0415 - heavy, loaded before off the event loop
+        from contend.sources.fetch import Fetcher  # noqa: PLC0415 - heavy, loaded off the event loop
         from contend.sources.guard import Guard  # noqa: PLC0415 - the same
 
         return Fetcher(Guard(self._allowed))
-
-    async def _in_worker(self, work: "partial[FullText]") -> FullText:
-        return await asyncio.get_running_loop().run_in_executor(self._workers, work)
 
 
 def _read(fetched: "Fetched", url: str) -> FullText:

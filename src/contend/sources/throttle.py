@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Coroutine, Hashable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
@@ -100,21 +100,6 @@ class _Failure(NamedTuple):
     message: str
 
 
-@dataclass(frozen=True)
-class _Turn(Generic[T]):
-    """A place in the line: what to try, and how much time there is for it."""
-
-    attempt: Callable[[float], T]
-    interval_seconds: float
-    deadline_seconds: float
-    since: float = field(default_factory=time.monotonic)
-    given_up: Event = field(default_factory=Event)
-
-    def sleep(self, seconds: float) -> None:
-        if self.given_up.wait(max(0.0, seconds)):
-            raise CancelledError
-
-
 class Queue:
     """One call at a time, on a thread of its own, whatever event loop it comes from.
 
@@ -135,33 +120,35 @@ class Queue:
         Raises:
             SourceError: as `attempt` raised it last.
         """
-        turn = _Turn(attempt, interval_seconds, deadline_seconds)
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, self._take, turn)
-        finally:
-            turn.given_up.set()
+        since, given_up = time.monotonic(), Event()
 
-    def _take(self, turn: _Turn[T]) -> T:
-        if self._failure.at > turn.since:
-            raise TransientError(self._failure.message)
-        turn.sleep(self._free_at - time.monotonic())
-        try:
-            return self._attempts(turn)
-        except TransientError as error:
-            self._failure = _Failure(time.monotonic(), str(error))
-            raise
+        def sleep(seconds: float) -> None:
+            if given_up.wait(max(0.0, seconds)):
+                raise CancelledError
 
-    def _attempts(self, turn: _Turn[T]) -> T:
-        ends_at = time.monotonic() + turn.deadline_seconds
-        rules = retry_rules(turn.deadline_seconds, first_wait_seconds=turn.interval_seconds)
-
-        def attempt() -> T:
+        def take_turn() -> T:
+            if self._failure.at > since:
+                raise TransientError(self._failure.message)
+            sleep(self._free_at - time.monotonic())
+            ends_at = time.monotonic() + deadline_seconds
+            retrying = Retrying(sleep=sleep, **retry_rules(deadline_seconds, first_wait_seconds=interval_seconds))
             try:
-                return turn.attempt(ends_at - time.monotonic())
-            finally:
-                self._free_at = time.monotonic() + turn.interval_seconds
+                result: T = retrying(self._attempt, attempt, ends_at, interval_seconds)
+            except TransientError as error:
+                self._failure = _Failure(time.monotonic(), str(error))
+                raise
+            return result
 
-        return Retrying(sleep=turn.sleep, **rules)(attempt)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, take_turn)
+        finally:
+            given_up.set()
+
+    def _attempt(self, attempt: Callable[[float], T], ends_at: float, interval_seconds: float) -> T:
+        try:
+            return attempt(ends_at - time.monotonic())
+        finally:
+            self._free_at = time.monotonic() + interval_seconds
 
 
 @dataclass
