@@ -29,7 +29,6 @@ from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuil
 from contend.registry import Function, load_function
 from contend.run_context import RunContext, options_file
 from contend.settings import Config, Resolved, Settings, load_config, load_settings, resolve_options
-from contend.sources.kinds import source_factories
 from contend.sources.source_set import SourceSet
 from contend.stores.documents import DocumentStore, RecordDocuments
 from contend.stores.playbooks import PlaybookStore
@@ -73,8 +72,9 @@ class Services:
         """The executions that run in this process, by id."""
         self.now: Callable[[], float] = time.monotonic
         self.sources = SourceSet(
-            source_factories(self.config.sources, settings, self.function),
+            self.config.sources,
             settings,
+            self.function,
             own_documents=self.config.options.documents or [],
             served=served,
             tell=self.tell,

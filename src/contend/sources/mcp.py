@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from contend.errors import InputError, SourceError
 from contend.settings import SourceConfig
+from contend.sources.function import FunctionSource
 from contend.sources.throttle import TransientError
 from contend.text import clean, shorten
 
@@ -26,8 +27,8 @@ _LINE = 200
 Item = Mapping[str, object]
 
 
-class McpTool:
-    """A server's tool by its entry in `config/sources.toml`. `folder`: where its command is started.
+class McpSource(FunctionSource):
+    """Asks a server's tool by its entry in `config/sources.toml`. `folder`: where its command is started.
 
     The command inherits no variables but PATH, HOME and the like, and those that `env` names: none of contend's keys.
     """
@@ -44,8 +45,8 @@ class McpTool:
             raise InputError(f"{where}: command {entry.command!r} is not found: install it, or give its path")
         if unset := [key for key in [*entry.env, *filter(None, [entry.token_env])] if key not in os.environ]:
             raise InputError(f"{where}: {', '.join(unset)} is not set: set it in the environment of contend")
+        super().__init__(name, entry, self._search)
         self._who = f"the MCP server of source {name}"
-        self._entry = entry
         self._folder = folder
 
     async def check(self) -> str | None:
@@ -59,13 +60,11 @@ class McpTool:
             return str(error)
         return None if self._entry.tool in tools else f"{self._who} has no tool {self._entry.tool!r}: {_some(tools)}"
 
-    async def search(self, query: str, limit: int, seconds: float) -> list[Item]:
-        """The tool's results, as `FunctionSource` takes them.
+    def _call(self, query: str, limit: int, seconds: float) -> object:
+        # A loop of its own, which has ended the server's process when it ends.
+        return asyncio.run(self._search(query, limit, seconds))
 
-        Raises:
-            SourceError: the server can't be started or reached, the tool failed, or gave no list.
-            TransientError: it was not done in time.
-        """
+    async def _search(self, query: str, limit: int, seconds: float) -> list[Item]:
         entry = self._entry
         arguments = {entry.query: query, **({entry.limit: limit} if entry.limit else {})}
         async with self._client(seconds) as client:

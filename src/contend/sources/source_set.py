@@ -1,39 +1,64 @@
 """The sources of a process: each made once by its name, local documents once by their paths; what runs ask of them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from contend.errors import InputError
 from contend.models.events import DocumentsRead, Event
 from contend.models.research import Found
-from contend.settings import Settings, environment_options
+from contend.registry import Function, Registry
+from contend.settings import Settings, SourceConfig, environment_options
 from contend.sources.arxiv import ArxivSource
 from contend.sources.full_text import FullTexts
+from contend.sources.function import FunctionSource
 from contend.sources.local.documents import LocalDocuments
 from contend.sources.local.library import CatalogueEntry
+from contend.sources.mcp import McpSource
 from contend.sources.source import Source
+from contend.sources.tavily import TavilySource
 from contend.text import clean, shorten
 
 _NEAREST_HITS = 200
 
 
-class SourceSet:
-    """Sources by name. `own_documents` are those of the workspace's options; `tell` sends a run's followers an event.
+SourceFactory = Callable[[Sequence[Path]], Source]
+"""Makes a source for a run with these documents."""
 
-    `served`: runs are asked for by clients that may not read whatever this process may.
+KINDS: Registry[Callable[[Settings, Sequence[Path]], Source]] = Registry(
+    "kind of source",
+    {
+        "local": lambda settings, paths: LocalDocuments(paths, cache=settings.folder / "documents" / "index"),
+        "arxiv": lambda settings, _: ArxivSource(settings.arxiv_base_url),
+        "tavily": lambda settings, _: TavilySource(settings.tavily_key, settings.tavily_base_url),
+    },
+)
+"""What `kind` of an entry in `[sources]` may be; each is named as its kind is."""
+
+
+class SourceSet:
+    """The sources of config/sources.toml by name. `own_documents` are those of the workspace's options.
+
+    `tell` sends a run's followers an event. `served`: runs are asked for by clients that may not read whatever this
+    process may.
     """
 
     def __init__(
         self,
-        factories: Mapping[str, Callable[[Sequence[Path]], Source]],
+        sources: Mapping[str, SourceConfig],
         settings: Settings,
+        load: Callable[[str], Function],
         *,
         own_documents: Sequence[str],
         served: bool,
         tell: Callable[[Event], None],
     ) -> None:
-        self.factories = dict(factories)
+        """Blocking: `load` gives the functions that `module:function` names.
+
+        Raises:
+            InputError: an entry names a kind that is none or a function that cannot be loaded, or its name is a kind's.
+        """
+        self.factories = {name: _factory(name, entry, settings, load) for name, entry in sources.items()}
         self._settings = settings
         self._own_documents = own_documents
         self._served = served
@@ -133,3 +158,19 @@ class SourceSet:
         if read:
             await source.read_all()
         return source.told_left_out()
+
+
+def _factory(name: str, entry: SourceConfig, settings: Settings, load: Callable[[str], Function]) -> SourceFactory:
+    where = f"config/sources.toml [sources.{name}]"
+    if name in KINDS.entries and (entry.function or entry.kind == "mcp"):
+        raise InputError(f"{where}: the name belongs to a source of contend's own; choose another")
+    if entry.kind == "mcp":
+        source = McpSource(name, entry, where, settings.folder)
+        return lambda _: source
+    if entry.function is None:
+        make = KINDS.get(entry.kind or name, where)
+        if (entry.kind or name) != name:
+            raise InputError(f"{where}: a source of kind {entry.kind!r} is named as its kind: [sources.{entry.kind}]")
+        return partial(make, settings)
+    function = load(entry.function)
+    return lambda _: FunctionSource(name, entry, function)
