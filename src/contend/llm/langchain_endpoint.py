@@ -17,7 +17,7 @@ from contend.llm.endpoint import (
     is_passing,
     without_keys,
 )
-from contend.registry import Function, said_of
+from contend.registry import Function, error_line
 from contend.text import clean
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class LangChainEndpoint(Endpoint):
         status = getattr(error, "status_code", None)
         # LangChain's own errors say it themselves; for the others, their HTTP status does.
         passing = isinstance(error, OSError) or getattr(error, "is_retryable", False) or is_passing(status)
-        return ModelError(f"{who} failed ({without_keys(said_of(error))}): {self.remedy}", transient=passing)
+        return ModelError(f"{who} failed ({without_keys(error_line(error))}): {self.remedy}", transient=passing)
 
     async def models(self, wanted: Sequence[str]) -> list[str]:
         """All that are wanted: none is asked, but each is made as a call would; see `Endpoint.models`."""
@@ -138,7 +138,7 @@ class LangChainEndpoint(Endpoint):
         except NoAnswer:
             raise
         except Exception as error:  # noqa: BLE001 - a vendor's package, or a user's function, raises what it likes
-            raise NoAnswer(f"cannot make {model}: {without_keys(said_of(error))}") from None
+            raise NoAnswer(f"cannot make {model}: {without_keys(error_line(error))}") from None
 
     async def _chat_for(self, model: str, options: Mapping[str, Any]) -> "BaseChatModel":
         waiting = {"timeout": self.limits.call_deadline_seconds, "max_retries": self.limits.max_retries}
