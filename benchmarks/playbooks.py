@@ -17,7 +17,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from contend.learning.curator import CuratorAgent
-from contend.learning.index import lesson_index
+from contend.learning.selection import lesson_index
 from contend.models.playbook import Bullet, DeltaContextItem, Playbook, ReflectionResult
 from contend.prompts import PromptBuilderSettings, UserPromptBuilder
 from contend.retrieval import default_embedder
@@ -67,17 +67,16 @@ async def measured(kept: list[Bullet], folder: Path) -> list[float]:
     began = time.process_time()
     await PlaybookStore(folder).load("bench")
     loaded = time.process_time() - began
-    return [search_milliseconds(playbook, folder), saved, loaded, await curation_seconds(store)]
+    return [search_milliseconds(playbook), saved, loaded, await curation_seconds(store)]
 
 
-def search_milliseconds(playbook: Playbook, folder: Path) -> float:
-    index = lesson_index(folder, playbook.dataset)
-    index.search(playbook.bullets, "warm", 1)
+def search_milliseconds(playbook: Playbook) -> float:
+    index = lesson_index(playbook.bullets)
     queries = prose()[:_QUERIES]
     taken = []
     for query, vector in zip(queries, default_embedder().embed(queries), strict=True):
         began = time.perf_counter()
-        index.search(playbook.bullets, query, 16, vector=vector)
+        index.search(query, 16, vector=vector)
         taken.append(time.perf_counter() - began)
     return median(taken) * 1000
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from functools import lru_cache
 from itertools import chain
+from math import prod
 from typing import NamedTuple
 
 from contend.checks.units import CURRENCIES, SCALES, UNITS
@@ -123,7 +124,11 @@ def claimed_figures(text: str) -> tuple[Figure, ...]:
 def stated_figures(text: str) -> tuple[Figure, ...]:
     """All figures of a text, those too that are spelt out or part of a name (Llama-7B)."""
     plain = _plain(text)
-    return (*(figure for _, figure in _figures(plain)), *_spelt(plain), *_in_names(plain))
+    return (
+        *(figure for _, figure in _figures(plain)),
+        *_spelt(plain),
+        *(_whole(digits, digits) for digits in _DIGITS_IN_NAME.findall(plain)),
+    )
 
 
 def _plain(text: str) -> str:
@@ -138,7 +143,10 @@ def _figures(plain: str) -> Iterator[tuple[int, Figure]]:
 
 def _figure(match: re.Match[str], plain: str) -> Figure:
     scale = SCALES.get((match["scale"] or match["short"] or "").lower(), 1)
-    parts = [(Decimal(number.replace(",", "")), _product(scales)) for number, scales in _PART.findall(match["number"])]
+    parts = [
+        (Decimal(number.replace(",", "")), prod(SCALES[scale] for scale in scales))
+        for number, scales in _PART.findall(match["number"])
+    ]
     value = sum((number * by for number, by in parts), start=Decimal(0)) * scale
     number, by = parts[-1]
     measure, factor = _unit(match)
@@ -160,27 +168,17 @@ def _unit(match: re.Match[str]) -> tuple[str, float]:
     return UNITS.get((match["unit"] or "").lower(), ("", 1.0))
 
 
-def _product(scales: str) -> int:
-    product = 1
-    for scale in scales:
-        product *= SCALES[scale]
-    return product
-
-
 def _spelt(plain: str) -> Iterator[Figure]:
     for match in _SPELT.finditer(plain):
-        measure, factor = UNITS.get((match["unit"] or "").lower(), ("", 1.0))
-        value = Decimal(en.SPELT[match[1].lower()])
-        yield Figure(match[0], value, value, Decimal(1), measure, factor, about=False, negative=False)
+        yield _whole(match[0], en.SPELT[match[1].lower()], match["unit"] or "")
     for numeral in _KANJI.findall(plain):
-        value = Decimal(_kanji_value(numeral))
-        yield Figure(numeral, value, value, Decimal(1), "", 1.0, about=False, negative=False)
+        yield _whole(numeral, _kanji_value(numeral))
 
 
-def _in_names(plain: str) -> Iterator[Figure]:
-    for digits in _DIGITS_IN_NAME.findall(plain):
-        value = Decimal(digits)
-        yield Figure(digits, value, value, Decimal(1), "", 1.0, about=False, negative=False)
+def _whole(shown: str, value: int | str, unit: str = "") -> Figure:
+    measure, factor = UNITS.get(unit.lower(), ("", 1.0))
+    number = Decimal(value)
+    return Figure(shown, number, number, Decimal(1), measure, factor, about=False, negative=False)
 
 
 def _kanji_value(numeral: str) -> int:

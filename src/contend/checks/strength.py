@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Sequence
-from functools import lru_cache, reduce
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -76,12 +76,14 @@ def strength(claim: str, passages: tuple[PassageText, ...]) -> Strength:
     word means the same; figures, names and numerals are met by themselves only. Japanese is compared by pairs of
     characters. Across languages only what stands in Latin letters or digits is compared.
     """
+    import numpy as np  # noqa: PLC0415 - heavy, and not needed by most commands
+
     japanese, cited = detect_language(claim) == "ja", [_read(passage.title, passage.text) for passage in passages]
     wanted = _wanted(claim, across=bool(cited) and all(read.japanese != japanese for read in cited))
     if not wanted.terms or not cited:
         return Strength(0.0, 0.0, None)
     met = [_met(wanted, read) for read in cited]
-    whole = float(wanted.shares @ reduce(_most, (each.max(axis=1) for each in met)))
+    whole = float(wanted.shares @ np.maximum.reduce([each.max(axis=1) for each in met]))
     share = (whole + max(float((wanted.shares @ _windows(each)).max()) for each in met)) / 2
     floor = _floor(max(read.terms for read in cited), japanese=japanese)
     by_sentence = [wanted.shares @ each for each in met]
@@ -89,13 +91,6 @@ def strength(claim: str, passages: tuple[PassageText, ...]) -> Strength:
     nearest = place, int(by_sentence[place].argmax())
     unmet = _unmet(claim, cited) if japanese else ()
     return Strength(share, max(0.0, (share - floor) / (1 - floor)), nearest, unmet)
-
-
-def _most(one: Vectors, other: Vectors) -> Vectors:
-    import numpy as np  # noqa: PLC0415 - heavy, and not needed by most commands
-
-    larger: Vectors = np.maximum(one, other)
-    return larger
 
 
 def _unmet(claim: str, cited: Sequence[_Read]) -> tuple[str, ...]:
@@ -169,12 +164,15 @@ def _may_be_reworded(word: str) -> bool:
 
 def _windows(met: Vectors) -> Vectors:
     """The best of each run of neighbouring sentences; the title stands beside each."""
+    import numpy as np  # noqa: PLC0415 - see above
+
     title, rest = met[:, :1], met[:, 1:]
     if not rest.shape[1]:
         return title
     last = max(1, rest.shape[1] - _WINDOW + 1)
-    runs = reduce(_most, (rest[:, start : start + last] for start in range(min(_WINDOW, rest.shape[1]))))
-    return _most(runs, title)
+    runs = [rest[:, start : start + last] for start in range(min(_WINDOW, rest.shape[1]))]
+    best: Vectors = np.maximum(np.maximum.reduce(runs), title)
+    return best
 
 
 @lru_cache(maxsize=50_000)

@@ -15,7 +15,6 @@ from contend.contest.state import ContestState, ContestUpdate
 from contend.errors import InputError
 from contend.estimate import estimated
 from contend.langgraph_compat import cause
-from contend.learning.index import lesson_index
 from contend.learning.selection import select_bullets, withheld
 from contend.models.evaluation import Criterion
 from contend.models.events import CriteriaSet, RunStarted
@@ -154,10 +153,7 @@ class OpeningNode:
         playbook = await playbooks.load(options.dataset)
         if not (options.playbook and playbook.bullets):
             return {"bullets": [], "withheld": None}
-        index = lesson_index(playbooks.folder, options.dataset)
-        bullets = await asyncio.to_thread(
-            select_bullets, playbook, opening.theme, tokens=options.lesson_tokens, index=index
-        )
+        bullets = await asyncio.to_thread(select_bullets, playbook, opening.theme, tokens=options.lesson_tokens)
         held = withheld(bullets, [team.team_id for team in opening.teams], seed=execution_id) if options.learn else None
         shown = [
             {"id": bullet.id, "content": bullet.lesson, "quarantined": bullet.status == "quarantined"}

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from uuid import uuid4
 
 from contend.errors import ModelError
-from contend.learning.index import lesson_index
 from contend.learning.meaning import contradicts
 from contend.learning.merging import MergeRules, merged
 from contend.learning.nearness import Nearness
@@ -115,7 +114,7 @@ class CuratorAgent:
         sections = await asyncio.to_thread(self.sections.of, dataset)
         scope = Scope(execution_id, "curator", language)
         items, refused, usage = await self._ask(reflection.insights, playbook, sections, scope)
-        nearness = await asyncio.to_thread(self._nearness, playbook)
+        nearness = await asyncio.to_thread(Nearness, playbook.bullets, self.embedder)
         items, calls, unread = await self._compared(items, nearness, scope)
         forbidden = await asyncio.to_thread(Sources, sources, marks_of=[theme])
         rules = MergeRules(execution_id, self.embedder, sections, forbidden, approved=approved)
@@ -144,20 +143,18 @@ class CuratorAgent:
         """
         sections = await asyncio.to_thread(self.sections.of, dataset)
         rules = MergeRules(execution_id, self.embedder, sections, approved=approved)
-        # What takes time is done before the lock: within it only what others added meanwhile is embedded.
-        await asyncio.to_thread(self._nearness, await self.playbook_store.load(dataset))
+        # What takes time is done before the lock, and again within it only where somebody else saved meanwhile.
+        loaded = await self.playbook_store.load(dataset)
+        nearness = await asyncio.to_thread(Nearness, loaded.bullets, self.embedder)
 
         def change(newest: Playbook) -> Curated:
-            curated = merged(newest, delta_items, reflection, rules, nearness=self._nearness(newest))
+            known = nearness if newest.version == loaded.version else None
+            curated = merged(newest, delta_items, reflection, rules, nearness=known)
             every = [*skipped, *(found for found in curated.skipped if found not in skipped)]
             skipped_too = f", {len(every)} skipped" if every else ""
             return curated._replace(skipped=every, summary=f"{curated.summary}{skipped_too}")
 
         return await self.playbook_store.apply(dataset, execution_id, change, reason="learned from a run")
-
-    def _nearness(self, playbook: Playbook) -> Nearness:
-        index = lesson_index(self.playbook_store.folder, playbook.dataset, self.embedder)
-        return Nearness(playbook.bullets, self.embedder, vectors=index.vectors(playbook.bullets))
 
     async def _ask(
         self, insights: Sequence[Insight], playbook: Playbook, sections: Sequence[Section], scope: Scope

@@ -39,16 +39,13 @@ class Nearest(NamedTuple):
 
 
 class Nearness:
-    """Bullets and their vectors, searched by one multiplication. Blocks while it embeds; `vectors` spares that."""
+    """Bullets and their vectors, searched by one multiplication. Blocks while it embeds."""
 
-    def __init__(
-        self, bullets: Sequence[Bullet], embedder: Embedder | None = None, *, vectors: Vectors | None = None
-    ) -> None:
+    def __init__(self, bullets: Sequence[Bullet], embedder: Embedder | None = None) -> None:
         self._embedder = embedder or default_embedder()
         self._likeness = LIKENESS.get(type(self._embedder).__name__, UNMEASURED).threshold
         self._bullets = [*bullets]
-        contents = [bullet.content for bullet in bullets]
-        self._vectors = self._embedder.embed(contents) if vectors is None else vectors
+        self._vectors = self._embedder.embed([bullet.content for bullet in bullets])
 
     def put(self, bullet: Bullet) -> None:
         """Add a bullet, or take its new words."""

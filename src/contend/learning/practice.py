@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
 from contend.learning.curator import CuratorAgent
-from contend.learning.index import lesson_index
 from contend.learning.labels import AnswerForm, Check, Question, check, mcnemar
-from contend.learning.selection import select_bullets
+from contend.learning.selection import lesson_index, select_bullets
 from contend.llm.model import Model, Scope
 from contend.models.learning_replies import AnswerReply, ExpressionReply, ReflectionReply
 from contend.models.playbook import Bullet, BulletEvaluation, Insight, Playbook, ReflectionResult
@@ -154,7 +153,7 @@ class Practice:
         return [answers[place] for place in range(len(questions))]
 
     def _chosen(self, questions: Sequence[Question], playbook: Playbook) -> list[list[Bullet]]:
-        index = lesson_index(self.curator.playbook_store.folder, self.dataset)
+        index = lesson_index(playbook.bullets)
         tokens = self.lesson_tokens
         return [select_bullets(playbook, question.question, tokens=tokens, index=index) for question in questions]
 

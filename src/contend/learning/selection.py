@@ -2,12 +2,12 @@
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from contend.learning.index import LessonIndex, LessonMatch
 from contend.learning.merging import CHANCES
 from contend.models.playbook import Bullet, Playbook
 from contend.models.record import Identifier, Record
+from contend.retrieval import HybridIndex, default_embedder
 from contend.text import estimate_tokens
 
 if TYPE_CHECKING:
@@ -26,6 +26,14 @@ _CANDIDATES = 60
 MOST_LESSONS = 16
 
 
+class _Match(NamedTuple):
+    """A lesson and how well it fits, 0.0 to 1.0."""
+
+    bullet: Bullet
+    score: float
+    vector: "Vectors"
+
+
 class Withheld(Record):
     """Lessons that one team goes without."""
 
@@ -33,22 +41,24 @@ class Withheld(Record):
     bullets: list[str]
 
 
+def lesson_index(bullets: Sequence[Bullet]) -> HybridIndex:
+    """Lessons to be searched by their words and key words, and by what they mean. Blocks."""
+    vectors = default_embedder().embed([bullet.content for bullet in bullets])
+    return HybridIndex([f"{bullet.searchable_text}\n{bullet.content}" for bullet in bullets], vectors=vectors)
+
+
 def select_bullets(
-    playbook: Playbook, theme: str, *, tokens: int = 600, index: LessonIndex | None = None
+    playbook: Playbook, theme: str, *, tokens: int = 600, index: HybridIndex | None = None
 ) -> list[Bullet]:
     """The lessons for a question, best first, in about so many tokens together.
 
     Only what fits is taken: what a search for the question finds, and lessons that apply to every question. Fit counts
     times confidence, in quarantine half; of two that are alike or conflict the better one is taken; a fifth of the
-    tokens is kept for newcomers. Blocks.
+    tokens is kept for newcomers. `index` is that of the playbook's bullets. Blocks.
     """
-    if not playbook.bullets:
-        return []
-    index = index or LessonIndex()
-    matches = _fitting(playbook, theme, index)
-    ranked = sorted(matches, key=lambda match: (-match.score * _trust(match.bullet), match.bullet.id))
-    candidates = [match.bullet for match in ranked]
-    vectors = dict(zip((each.id for each in candidates), index.vectors(candidates), strict=True))
+    matches = _fitting(playbook.bullets, index or lesson_index(playbook.bullets), theme)
+    candidates = [match.bullet for match in matches]
+    vectors = {match.bullet.id: match.vector for match in matches}
     newcomers = [(bullet, tokens * _SHARE_OF_NEWCOMERS) for bullet in candidates if _is_newcomer(bullet)]
     chosen: dict[str, Bullet] = {}
     used = 0
@@ -81,13 +91,14 @@ def _trust(bullet: Bullet) -> float:
     return bullet.confidence * (_SHARE_IN_QUARANTINE if bullet.status == "quarantined" else 1.0)
 
 
-def _fitting(playbook: Playbook, theme: str, index: LessonIndex) -> list[LessonMatch]:
-    hits = index.search(playbook.bullets, theme, _CANDIDATES)
-    matches = {hit.bullet.id: hit for hit in hits if hit.score >= _WEAKEST_MATCH}
-    for bullet in playbook.bullets:
-        if bullet.always and (bullet.id not in matches or matches[bullet.id].score < _FIT_OF_GENERAL):
-            matches[bullet.id] = LessonMatch(bullet, _FIT_OF_GENERAL)
-    return [each for each in matches.values() if not each.bullet.is_harmful]
+def _fitting(bullets: Sequence[Bullet], index: HybridIndex, theme: str) -> list[_Match]:
+    """What a search finds, and what applies to every question, best first."""
+    hits = {hit.index: hit.score for hit in index.search(theme, _CANDIDATES) if hit.score >= _WEAKEST_MATCH}
+    general = {place: _FIT_OF_GENERAL for place, bullet in enumerate(bullets) if bullet.always}
+    scores = {place: max(hits.get(place, 0.0), general.get(place, 0.0)) for place in hits | general}
+    found = [_Match(bullets[place], score, index.vectors[place]) for place, score in scores.items()]
+    fitting = [match for match in found if not match.bullet.is_harmful]
+    return sorted(fitting, key=lambda match: (-match.score * _trust(match.bullet), match.bullet.id))
 
 
 def _is_said(bullet: Bullet, others: Iterable[Bullet], vectors: Mapping[str, "Vectors"]) -> bool:

@@ -53,14 +53,15 @@ def head_markdown(head: ReportHead, language: Language) -> str:
     lines = [f"## {words.about_run}", "", *(f"- {fact}" for fact in _facts(head, language))]
     if head.leaderboard:
         lines += ["", f"### {words.leaderboard}", "", *_table(head.leaderboard, language)]
-    if head.editor:
-        lines += ["", f"### {words.the_editor}", "", *(f"- {plain_title(text)}" for text in head.editor)]
-    if head.lessons:
-        lines += ["", f"### {words.lessons}", "", *(f"- {plain_title(text)}" for text in head.lessons)]
-    if head.unverified:
-        lines += ["", f"### {words.unverified}", "", *(f"- {text}" for text in head.unverified)]
-    if head.places:
-        lines += ["", f"### {words.cited_places}", "", *(f"- {plain_title(text)}" for text in head.places)]
+    lists = (
+        (words.the_editor, map(plain_title, head.editor)),
+        (words.lessons, map(plain_title, head.lessons)),
+        (words.unverified, head.unverified),
+        (words.cited_places, map(plain_title, head.places)),
+    )
+    for heading, texts in lists:
+        if items := [f"- {text}" for text in texts]:
+            lines += ["", f"### {heading}", "", *items]
     return "\n".join(lines)
 
 
@@ -103,21 +104,21 @@ def _facts(head: ReportHead, language: Language) -> Iterator[str]:
         yield plain_title(recorded)
     else:
         yield fact(words.usage, _usage(head.usage, words))
-    for source, reason in head.sources_off.items():
-        yield fact(words.sources_off, f"{source} ({reason})")
-    for line in head.left_out:
-        yield fact(words.left_out, line)
-    for url, reason in head.unread.items():
-        yield fact(words.unread, f"{url} ({reason})")
-    for name, reason in head.missing.items():
-        yield fact(words.missing, f"{name} ({reason})")
     lists = (
+        (words.sources_off, _with_reasons(head.sources_off)),
+        (words.left_out, head.left_out),
+        (words.unread, _with_reasons(head.unread)),
+        (words.missing, _with_reasons(head.missing)),
         (words.speaking, head.speaking),
         (words.withheld, head.withheld),
         (words.note, head.notes),
         (words.warning, head.warnings),
     )
     yield from (fact(name, line) for name, lines in lists for line in lines)
+
+
+def _with_reasons(reasons: dict[str, str]) -> list[str]:
+    return [f"{name} ({reason})" for name, reason in reasons.items()]
 
 
 def _table(leaderboard: list[LeaderboardEntry], language: Language) -> Iterator[str]:
