@@ -276,7 +276,7 @@ def test_a_row_is_held_against_its_passages_without_the_headings_of_its_columns(
     ("expression", "value"),
     [
         ("21.4 * 4", "85.6"), ("(1,200 + 300) / 3", "500"), ("2 ** 10", "1024"), ("-5 % 3", "-2"),
-        ("max(1, 7, 3)", "7"), ("round(10 / 3, 2)", "3.33"), ("sum([1, 2, 3])", "6"), ("6 × 7 − 2", "40"),
+        ("6 × 7 − 2", "40"),
         ("8 ÷ 2", "4"), ("0.1 + 0.2", "0.3"),
         ("(7% - 1.5%) / 8%", "0.6875"), ("1,200 * 5 %", "60"), ("(1 + 50%) ** 2", "2.25"), ("7 % 4", "3"),
         ("4%*2", "0.08"),
@@ -291,7 +291,7 @@ def test_arithmetic_is_computed_exactly(expression: str, value: str) -> None:
     [
         "", "__import__('os')", "open('x')", "a + 1", "1 if 2 else 3", "10 ** 1000", "2 ** 2 ** 9", "1 / 0", "'a' * 9",
         "True", "(" * 500, "+".join("1" * 200), "lambda: 1",
-        "[1][0]", "max()", "1 << 9", "0 ** -1", "1_0j", "(-8) ** 0.5",
+        "[1][0]", "max()", "max(1, 7)", "1 << 9", "0 ** -1", "1_0j", "(-8) ** 0.5",
     ],
 )  # fmt: skip
 def test_what_is_not_bounded_arithmetic_is_refused(expression: str) -> None:

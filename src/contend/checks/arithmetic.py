@@ -3,7 +3,7 @@
 import ast
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal, DecimalException, localcontext
 from typing import Any
@@ -28,19 +28,12 @@ _BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
 }
 
 
-_CALLS: Mapping[str, Callable[[Iterable[Decimal]], Decimal]] = {
-    "min": min,
-    "max": max,
-    "sum": lambda numbers: sum(numbers, start=Decimal(0)),
-}
-
-
 class CalculationError(ValueError):
     """An expression that is not arithmetic, or has no result. The message says why."""
 
 
 def calculate(expression: str) -> Decimal:
-    """The value of numbers, + - * / ** %, parentheses, min, max, sum and round; `×`, `÷`, `^` and `,` are read too.
+    """The value of numbers, + - * / ** % and parentheses; `×`, `÷`, `^` and `,` are read too.
 
     A % that no number or parenthesis follows is percent: 4% is 0.04.
 
@@ -82,8 +75,6 @@ def _value(node: ast.expr) -> Decimal:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
             value: Decimal = _BINARY[type(op)](_value(left), _value(right))
             return value
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if args:
-            return _called(name, args)
     raise CalculationError("the expression has something in it that is not arithmetic")
 
 
@@ -92,16 +83,6 @@ def _power(base: Decimal, exponent: Decimal) -> Decimal:
         raise CalculationError(f"the expression has a power over {_HIGHEST_POWER}")
     result: Decimal = base**exponent
     return result
-
-
-def _called(name: str, args: list[ast.expr]) -> Decimal:
-    if name == "round" and len(args) <= 2:  # noqa: PLR2004 - a number and its digits
-        digits = int(_value(args[1])) if len(args) > 1 else 0
-        return round(_value(args[0]), max(-9, min(9, digits)))
-    values = [_value(each) for arg in args for each in (arg.elts if isinstance(arg, ast.List | ast.Tuple) else [arg])]
-    if name in _CALLS and values:
-        return _CALLS[name](values)
-    raise CalculationError(f"the expression calls {name}, which is not one of min, max, sum, round")
 
 
 # A figure may be written in another scale than its expression: percent, thousand, million, 万, 億.
