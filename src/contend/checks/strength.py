@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Collection, Sequence
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from contend.checks.claims import PassageText
@@ -44,19 +44,18 @@ class Strength(NamedTuple):
 class _Read(NamedTuple):
     """A text's sentences, of which the first is the title, and what a claim is held against.
 
-    `places`: the sentences of each term; `words`: those that may mean a claim's, as the directions of their vectors;
-    `order`: the words of one sentence after the other; `starts`: where the words of each sentence begin that has any,
-    and `filled`: which sentences these are; `terms`: how many there are.
+    `places`: the sentences of each term; `words`: of each sentence that has any, the directions of their vectors, which
+    may mean a claim's.
     """
 
     japanese: bool
     sentences: list[str]
     places: dict[str, list[int]]
-    words: Vectors
-    order: list[int]
-    starts: list[int]
-    filled: list[int]
-    terms: int
+    words: dict[int, Vectors]
+
+    @property
+    def terms(self) -> int:
+        return sum(map(len, self.words.values()))
 
 
 class _Wanted(NamedTuple):
@@ -151,10 +150,9 @@ def _met(wanted: _Wanted, cited: _Read) -> Vectors:
     for row, term in enumerate(wanted.terms):
         if term in cited.places:
             met[row, cited.places[term]] = 1.0
-    if wanted.soft and cited.starts:
-        alike = (wanted.vectors @ cited.words.T)[:, cited.order]
-        rows = np.ix_(wanted.soft, cited.filled)
-        met[rows] = np.maximum(met[rows], np.maximum.reduceat(alike, cited.starts, axis=1))
+    for place, words in cited.words.items() if wanted.soft else ():
+        alike = (wanted.vectors @ words.T).max(axis=1)
+        met[wanted.soft, place] = np.maximum(met[wanted.soft, place], alike)
     return met
 
 
@@ -206,12 +204,12 @@ def _read(title: str, text: str) -> _Read:
     for place, terms_of_one in enumerate(sentence_terms):
         for term in terms_of_one:
             places.setdefault(term, []).append(place)
-    words: dict[str, int] = {}
-    order = [words.setdefault(word.lower(), len(words)) for each in sentence_terms for word in each.values()]
-    starts = [0, *accumulate(len(each) for each in sentence_terms if each)][:-1]
-    filled = [place for place, each in enumerate(sentence_terms) if each]
-    directions = np.array([_direction(word) for word in words], dtype=np.float32)
-    return _Read(japanese, sentences, places, directions, order, starts, filled, len(order))
+    words = {
+        place: np.array([_direction(word.lower()) for word in each.values()], dtype=np.float32)
+        for place, each in enumerate(sentence_terms)
+        if each
+    }
+    return _Read(japanese, sentences, places, words)
 
 
 def _terms_of(sentence: str) -> dict[str, str]:
