@@ -3,7 +3,9 @@
 import asyncio
 import json
 import re
+import subprocess
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -140,35 +142,44 @@ waits, its_loop, a_thread = map(one_node, (wait, block_its_loop, block_a_thread)
 """
 
 
-# Graphs that play at the same time share a loop: who blocks it keeps the others from being stopped until it returns.
-@pytest.mark.parametrize(
-    ("hanging", "named", "stopped"),
-    [
-        (("waits", "a_thread"), "teams waits and a_thread timeout", ["waits"]),
-        (("its_loop",), "team its_loop timeout", []),
-    ],
-    ids=["apart", "its loop"],
-)
-def test_graphs_that_hang_or_block_end_at_their_deadline_and_hinder_neither_the_next_one_nor_the_end_of_the_command(
-    contest: Contest, tmp_path: Path, hanging: tuple[str, ...], named: str, stopped: list[str]
-) -> None:
-    marks = tmp_path / "marks"
-    marks.mkdir()
-    code = HANG.format(mark=str(marks / "waits")) + ANSWERS
-    enter(contest.workspace, code, others=hanging, seconds=25, cap=len(hanging))
+SECONDS = 15
+
+
+def hanging_contest(folder: Path, documents: Path, vendors: Vendors, hanging: tuple[str, ...]) -> Contest:
+    """Teams whose graphs do not end, and then `mine`. A graph that is stopped leaves its name in `marks`."""
+    contest = Contest(folder / "workspace", documents, vendors.base_url)
+    (folder / "marks").mkdir(parents=True)
+    code = HANG.format(mark=str(folder / "marks" / "waits")) + ANSWERS
+    enter(contest.workspace, code, others=hanging, seconds=SECONDS, cap=len(hanging))
     for name in hanging:
         team = TEAM.replace('"mine"', f'"{name}"').replace("my_agent:agent", f"my_agent:{name}")
         (contest.workspace / "config" / "teams" / f"{name}.toml").write_text(team, "utf-8")
+    return contest
+
+
+def started_contest(contest: Contest) -> AbstractContextManager["subprocess.Popen[str]"]:
     asked = ("run", QUESTION, "--docs", contest.documents, "--source", "local", "--rounds", "1", "--no-learn")
+    out = ("--workspace", contest.workspace, *asked, "--out", contest.workspace / "results")
+    return started(*out, OPENAI_BASE_URL=str(contest.base_url))
 
-    with started("--workspace", contest.workspace, *asked, OPENAI_BASE_URL=str(contest.base_url)) as child:
-        out, err = child.communicate()
 
-    assert child.returncode == 1
-    assert f"{named}: not done within 25 seconds" in out
-    assert [file.name for file in marks.iterdir()] == stopped
-    assert "Report  contend-results/" in out
-    assert err == ""
+def test_graphs_that_hang_or_block_end_at_their_deadline_and_hinder_neither_the_next_one_nor_the_end_of_the_command(
+    tmp_path: Path, documents: Path, vendors: Vendors
+) -> None:
+    # Graphs of one run share a loop: who blocks it keeps the others from being stopped until it returns.
+    apart = hanging_contest(tmp_path / "apart", documents, vendors, ("waits", "a_thread"))
+    its_loop = hanging_contest(tmp_path / "its loop", documents, vendors, ("its_loop",))
+    cases = [(apart, "teams waits and a_thread timeout", ["waits"]), (its_loop, "team its_loop timeout", [])]
+
+    with started_contest(apart) as one, started_contest(its_loop) as other:
+        ended = [(*child.communicate(), child.returncode) for child in (one, other)]
+
+    for (contest, named, stopped), (out, err, code) in zip(cases, ended, strict=True):
+        assert code == 1
+        assert f"{named}: not done within {SECONDS} seconds" in out
+        assert [file.name for file in contest.workspace.with_name("marks").iterdir()] == stopped
+        assert "Report  " in out
+        assert err == ""
 
 
 INVENTS = REPORT.replace("1. How resume works, resume.md", "1. [Resuming](http://127.0.0.1:9/none)\n2. Of my own head")

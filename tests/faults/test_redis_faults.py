@@ -130,24 +130,22 @@ async def _goes_on(contest: Contest, server: RedisServer, told: CheckpointError,
     return outcome
 
 
-async def test_a_redis_that_dies_midway_stops_the_run_which_goes_on_when_it_is_back(
-    contest: Contest, vendors: Vendors, tmp_path: Path
-) -> None:
-    with RedisServer(tmp_path / "redis", *KEPT, password=PASSWORD) as server:
-        contest.redis_url = server.url
-        told = await _failed_midway(contest, vendors, server.kill)
-        server.start()
-        await _goes_on(contest, server, told, "cannot be reached")
+async def _struck(folder: Path, documents: Path, strike: str, line: str) -> None:
+    write_workspace(folder / "workspace")
+    with Vendors() as vendors, RedisServer(folder / "redis", *KEPT, password=PASSWORD) as server:
+        contest = Contest(folder / "workspace", documents, vendors.base_url, server.url)
+        told = await _failed_midway(contest, vendors, server.kill if strike == "kill" else server.pause)
+        (server.start if strike == "kill" else server.resume)()
+        await _goes_on(contest, server, told, line)
 
 
-async def test_a_redis_that_hangs_midway_stops_the_run_within_a_bound(
-    contest: Contest, vendors: Vendors, tmp_path: Path
+async def test_a_redis_that_dies_or_hangs_midway_stops_the_run_which_goes_on_when_it_is_back(
+    tmp_path: Path, documents: Path
 ) -> None:
-    with RedisServer(tmp_path / "redis", password=PASSWORD) as server:
-        contest.redis_url = server.url
-        told = await _failed_midway(contest, vendors, server.pause)
-        server.resume()
-        await _goes_on(contest, server, told, "gives no answer")
+    # Both at the same time: each waits for its bound.
+    dies = _struck(tmp_path / "dies", documents, "kill", "cannot be reached")
+    hangs = _struck(tmp_path / "hangs", documents, "pause", "gives no answer")
+    await asyncio.gather(dies, hangs)
 
 
 @pytest.mark.parametrize(
