@@ -21,7 +21,7 @@ from fakes.vendors import Vendors
 
 @pytest.fixture
 def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
-    return Contest(workspace, documents, vendors.base_url)
+    return Contest(workspace, documents, vendors.base_url, standing={"learn": False})
 
 
 RAISES = """
