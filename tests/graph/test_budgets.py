@@ -27,7 +27,7 @@ def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
         + "writer = 1500\n",
         "utf-8",
     )
-    return Contest(workspace, documents, vendors.base_url, standing={"learn": False})
+    return Contest(workspace, documents, vendors.base_url)
 
 
 async def test_eight_teams_at_once_never_exceed_the_tokens_and_the_best_until_then_is_published(

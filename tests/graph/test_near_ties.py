@@ -145,7 +145,7 @@ async def test_a_budget_that_ends_between_comparisons_is_named_and_nothing_is_le
 ) -> None:
     prefer(vendors, "beta")
 
-    outcome = await contest.run(THEME, max_rounds=1, max_calls=9)
+    outcome = await contest.run(THEME, learn=True, max_rounds=1, max_calls=9)
 
     assert outcome.usage.requests == 9
     assert outcome.status == "partial"

@@ -230,7 +230,7 @@ async def test_a_rejected_report_is_not_published(contest: Contest, workspace: P
 
 @pytest.mark.parametrize(("answer", "bullets"), [("approve", True), ({"type": "reject", "reason": "no"}, False)])
 async def test_the_playbook_changes_only_with_a_persons_word(contest: Contest, answer: object, bullets: bool) -> None:
-    waiting = await contest.run(THEME, thread_id="asked", max_rounds=1, approve=["playbook"])
+    waiting = await contest.run(THEME, thread_id="asked", max_rounds=1, learn=True, approve=["playbook"])
     assert [question.asked for question in waiting.questions] == ["playbook"]
     assert waiting.questions[0].args["operations"]
 

@@ -41,7 +41,7 @@ class Replayed(Contest):
 @pytest.fixture
 def contest(request: pytest.FixtureRequest, workspace: Path, documents: Path, vendors: Vendors) -> Contest:
     write_workspace(workspace, reads=getattr(request, "param", LARGE_CONTEXT))
-    return Contest(workspace, documents, vendors.base_url, standing={"learn": False})
+    return Contest(workspace, documents, vendors.base_url)
 
 
 each_profile = pytest.mark.parametrize("contest", [LARGE_CONTEXT, SMALL_CONTEXT], indirect=True)
