@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from contend.text import clean, terms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -128,20 +128,13 @@ class HybridIndex:
             return []
         meaning = self._embedder.embed([query])[0] if vector is None else vector
         scores = self._terms.scores(query)
-        if scores is None:
-            scores = self.vectors[:, 0] * 0
-        return fused_ranks(scores, lambda places: self.vectors[places] @ meaning, k)
-
-
-def fused_ranks(scores: Vectors, cosines: Callable[[Any], Vectors], k: int) -> list[Ranked]:
-    """The `k` best places by BM25 scores and by the cosines of places, as `HybridIndex.search` orders them."""
-    if not scores.any():
-        every = cosines(slice(None))
-        return [Ranked(place, min(1.0, float(every[place]))) for place in _best(every, k)]
-    matched = _best(scores, max(_CANDIDATES, 4 * k))
-    fused = _fused(scores[matched], cosines(matched))
-    ranked = [Ranked(place, min(1.0, float(score))) for place, score in zip(matched, fused, strict=True)]
-    return sorted(ranked, key=lambda found: (-found.score, found.index))[:k]
+        if scores is None or not scores.any():
+            cosines = self.vectors @ meaning
+            return [Ranked(place, min(1.0, float(cosines[place]))) for place in _best(cosines, k)]
+        matches = _best(scores, max(_CANDIDATES, 4 * k))
+        shares = _fused(scores[matches], self.vectors[matches] @ meaning)
+        hits = [Ranked(place, min(1.0, float(share))) for place, share in zip(matches, shares, strict=True)]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.index))[:k]
 
 
 class _TermIndex:

@@ -38,6 +38,9 @@ _FENCED = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
 _FAULTS_SHOWN = 3
 
 
+_SILENCE = Completion("", cut_off=False, refusal="", input_tokens=None, output_tokens=None)
+
+
 class UnreadableReply(ValueError):  # noqa: N818 - named by what it is
     """The text is not a reply of the agreed shape; the message says why, short enough to show to the model."""
 
@@ -52,7 +55,7 @@ class _Talk(Generic[R]):
     turns: list[Turn]
     room: int
     spread_over: str | None = None
-    heard: Completion | None = None
+    heard: Completion = _SILENCE
     spent: list[CallUsage] = field(default_factory=list)
 
 
@@ -106,7 +109,7 @@ class ChatModel:
             value = await self._ask_again(talk, fault)
         else:
             value = await self._mended(talk, value, faults(value) if faults else "")
-        spread = distribution_of(talk.heard.tokens, spread_over) if talk.heard and spread_over else None
+        spread = distribution_of(talk.heard.tokens, spread_over) if spread_over else None
         return Answer(value, reduce(add, talk.spent), spread)
 
     async def _mended(self, talk: _Talk[R], value: R, faults: str) -> R:
@@ -131,16 +134,15 @@ class ChatModel:
         try:
             return await self._ask(talk)
         except UnreadableReply as again:
-            cut = talk.heard is not None and talk.heard.cut_off
-            problem = f"cut off after {talk.room} tokens; raise max_output_tokens" if cut else f"{again}; try another"
+            cut = f"cut off after {talk.room} tokens; raise max_output_tokens"
+            problem = cut if talk.heard.cut_off else f"{again}; try another"
             raise ReplyError(
                 f"model {self.name!r} gave no usable reply to {talk.prompt}, also after one repair: {problem}"
             ) from again
 
     def _show(self, talk: _Talk[R], fault: UnreadableReply) -> None:
         """Add the unusable reply and what is wrong with it to the talk."""
-        reply = talk.heard.text if talk.heard else ""
-        cut_off = talk.heard is not None and talk.heard.cut_off
+        reply, cut_off = talk.heard.text, talk.heard.cut_off
         if cut_off and not reply.strip():
             talk.room *= _THINKING_ROOM
             return
@@ -174,23 +176,22 @@ class ChatModel:
 
     async def _hear(self, talk: _Talk[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
         """One completion, with the options that are wanted and that the model doesn't refuse."""
-        refused = self._endpoint.refused_options
-        options = {name: value for name, value in self._wanted(talk).items() if (self._name_there, name) not in refused}
-        try:
-            return await self._endpoint.complete(
-                self._name_there, Request(turns, talk.room, response_format, **options)
-            )
-        except OptionRefused as refusal:
-            if refusal.option not in options:
-                raise
-            refused.add((self._name_there, refusal.option))
-            return await self._hear(talk, turns, response_format)
-
-    def _wanted(self, talk: _Talk[R]) -> dict[str, Any]:
-        """The options of a request that a model may refuse."""
+        name, refused = self._name_there, self._endpoint.refused_options
         temperature = None if talk.scope.sampled else self._temperatures.get(talk.scope.role)
-        wanted = {"logprobs": True if talk.spread_over else None, "temperature": temperature}
-        return {name: value for name, value in wanted.items() if value is not None}
+        request = Request(
+            turns,
+            talk.room,
+            response_format,
+            logprobs=talk.spread_over is not None and (name, "logprobs") not in refused,
+            temperature=None if (name, "temperature") in refused else temperature,
+        )
+        try:
+            return await self._endpoint.complete(name, request)
+        except OptionRefused as refusal:
+            if (name, refusal.option) in refused:
+                raise
+            refused.add((name, refusal.option))
+            return await self._hear(talk, turns, response_format)
 
     def _usage(self, talk: _Talk[R], turns: list[Turn], heard: Completion, *, milliseconds: int) -> CallUsage:
         taken, given = heard.input_tokens, heard.output_tokens

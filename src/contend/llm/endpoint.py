@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 from contend.errors import ModelError
-from contend.llm.logprobs import ReplyToken
+from contend.llm.logprobs import ReplyToken, read_tokens
 from contend.text import clean, shorten
 
 if TYPE_CHECKING:
     import httpx2
     from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import AIMessage
 
 
 _PASSING = {408, 409, 425, 429}
@@ -173,6 +174,26 @@ class Endpoint(ABC):
                 if key not in here.chats:
                     here.chats[key] = await asyncio.to_thread(make, here)
         return here.chats[key]
+
+
+_CUT_OFF = {"length", "max_tokens"}
+_REFUSALS = {"refusal": "it declined", "content_filter": "its content filter stepped in", "safety": "for safety"}
+
+
+def completion_of(answer: "AIMessage", text: str | None = None) -> Completion:
+    """What a LangChain message says; `text` in place of its own."""
+    told, usage = answer.response_metadata, answer.usage_metadata
+    reason = str(told.get("finish_reason") or told.get("stop_reason") or told.get("done_reason") or "").lower()
+    refusal = str(answer.additional_kwargs.get("refusal") or "")
+    counts = usage is not None and usage["input_tokens"] + usage["output_tokens"] > 0
+    return Completion(
+        text=str(answer.text) if text is None else text,
+        cut_off=reason in _CUT_OFF,
+        refusal=refusal or _REFUSALS.get(reason, ""),
+        input_tokens=max(0, usage["input_tokens"]) if usage and counts else None,
+        output_tokens=max(0, usage["output_tokens"]) if usage and counts else None,
+        tokens=read_tokens((told.get("logprobs") or {}).get("content")),
+    )
 
 
 _KEY = re.compile(r"(?i)\b(?:(?:sk|pk|rk|gsk|hf|tvly|lsv2)[-_][\w*-]{6,}|bearer\s+\S+)")

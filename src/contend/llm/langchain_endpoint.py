@@ -14,6 +14,7 @@ from contend.llm.endpoint import (
     NoAnswer,
     OptionRefused,
     Request,
+    completion_of,
     is_passing,
     without_keys,
 )
@@ -22,7 +23,6 @@ from contend.text import clean
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
-    from langchain_core.messages import AIMessage
 
 PACKAGES: dict[str, tuple[str, str]] = {
     "anthropic": ("langchain_anthropic", "ChatAnthropic"),
@@ -44,9 +44,6 @@ PACKAGES: dict[str, tuple[str, str]] = {
     "xai": ("langchain_xai", "ChatXAI"),
 }
 """Module and class behind the provider names of LangChain's `init_chat_model`; none is loaded before it is asked."""
-
-_CUT_OFF = {"length", "max_tokens"}
-_REFUSED = {"refusal", "content_filter", "safety"}
 
 
 def packaged_chat(provider: str, settings: Mapping[str, Any], model: str, **parameters: Any) -> "BaseChatModel":  # noqa: ANN401 - each vendor's own
@@ -151,22 +148,9 @@ async def _ask(
     config: Any = {"tags": ["nostream"]}
     shape = response_format.get("json_schema")
     if shape is None:
-        return _completion(await chat.ainvoke(messages, config), None)
+        return completion_of(await chat.ainvoke(messages, config))
     # Most models take a shape as a tool, which needs a name.
     named = {"title": shape["name"], "description": shape["name"], **shape["schema"]}
     answer: Any = await chat.with_structured_output(named, include_raw=True).ainvoke(messages, config)
-    return _completion(answer["raw"], answer["parsed"])
-
-
-def _completion(answer: "AIMessage", value: object) -> Completion:
-    told = answer.response_metadata
-    reason = str(told.get("finish_reason") or told.get("stop_reason") or told.get("done_reason") or "").lower()
-    usage = answer.usage_metadata
-    refusal = str(answer.additional_kwargs.get("refusal") or "")
-    return Completion(
-        text=json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(answer.text),
-        cut_off=reason in _CUT_OFF,
-        refusal=refusal or (f"it stopped for {reason}" if reason in _REFUSED else ""),
-        input_tokens=usage["input_tokens"] if usage else None,
-        output_tokens=usage["output_tokens"] if usage else None,
-    )
+    value = answer["parsed"]
+    return completion_of(answer["raw"], json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else None)

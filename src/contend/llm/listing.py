@@ -11,7 +11,6 @@ from contend.llm.endpoint import NoAnswer, SlowAnswer
 
 OPENAI_HOST = "api.openai.com"
 ANSWER_SECONDS = 3.0
-_MOST_BYTES = 4_000_000
 _CONNECT_SECONDS = 1.5
 _OK = 200
 _BAD_KEY = {401, 403}
@@ -116,32 +115,21 @@ async def _answered(
     """
     import httpx2  # noqa: PLC0415 - heavy
 
+    bare, login = parted_login(url)
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    # The whole is bounded below; a host that takes no connection is another fault than a slow one.
+    timeout = httpx2.Timeout(None, connect=_CONNECT_SECONDS)
     try:
         async with asyncio.timeout(seconds):
-            return await _read(method, url, key, direct=direct)
+            # Certificates are read from files: not on the event loop.
+            client = await asyncio.to_thread(httpx2.AsyncClient, auth=login, timeout=timeout, trust_env=not direct)
+            async with client:
+                answer = await client.request(method, bare, headers=headers, json={} if method == "POST" else None)
+                return answer.status_code, answer.content
     except TimeoutError:
         raise SlowAnswer(f"did not answer within {seconds:g} s") from None
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
         raise NoAnswer(f"cannot be reached ({type(error).__name__})") from None
-
-
-async def _read(method: str, url: str, key: str | None, *, direct: bool) -> tuple[int, bytes]:
-    import httpx2  # noqa: PLC0415 - heavy
-
-    bare, login = parted_login(url)
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    body = bytearray()
-    # The whole is bounded by the caller; a host that takes no connection is another fault than a slow one.
-    timeout = httpx2.Timeout(None, connect=_CONNECT_SECONDS)
-    # Certificates are read from files: not on the event loop.
-    client = await asyncio.to_thread(httpx2.AsyncClient, auth=login, timeout=timeout, trust_env=not direct)
-    sent: dict[str, str] | None = {} if method == "POST" else None
-    async with client, client.stream(method, bare, headers=headers, json=sent) as answer:
-        async for part in answer.aiter_bytes():
-            body += part
-            if len(body) > _MOST_BYTES:
-                break
-        return answer.status_code, bytes(body)
 
 
 def _parsed(body: bytes) -> object:

@@ -21,11 +21,11 @@ from contend.llm.endpoint import (
     OptionRefused,
     Request,
     SettingNames,
+    completion_of,
     is_passing,
     without_keys,
 )
 from contend.llm.listing import OPENAI_HOST, EndpointSizes, endpoint_models, parted_login, read_sizes
-from contend.llm.logprobs import read_tokens
 from contend.retry_after import wanted_wait
 from contend.settings import service_address
 from contend.text import clean
@@ -33,7 +33,6 @@ from contend.text import clean
 if TYPE_CHECKING:
     import httpx2
     import openai
-    from langchain_core.messages import AIMessage
     from langchain_openai import ChatOpenAI
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -105,7 +104,7 @@ class OpenAIEndpoint(Endpoint):
         extra |= {} if request.temperature is None else {"temperature": request.temperature}
         messages = [(turn.role, turn.text if turn.text.isascii() else clean(turn.text)) for turn in request.turns]
         chat = self._here().chats[model]
-        return _completion(await chat.ainvoke(messages, {"tags": ["nostream"]}, extra_body=extra))
+        return completion_of(await chat.ainvoke(messages, {"tags": ["nostream"]}, extra_body=extra))
 
     def _failure(self, error: Exception, who: str) -> ModelError:
         import openai  # noqa: PLC0415 - heavy, and imported by now
@@ -264,23 +263,6 @@ def _refused_feature(error: "openai.APIStatusError") -> str | None:
 def _message(error: "openai.APIStatusError") -> str:
     message = error.body.get("message") if isinstance(error.body, dict) else None
     return str(message or error.message)
-
-
-def _completion(answer: "AIMessage") -> Completion:
-    reason = answer.response_metadata.get("finish_reason")
-    refusal = str(answer.additional_kwargs.get("refusal") or "")
-    if reason == "content_filter":
-        refusal = refusal or "its content filter stepped in"
-    usage = answer.usage_metadata
-    counted = usage is not None and usage["input_tokens"] + usage["output_tokens"] > 0
-    return Completion(
-        text=str(answer.text),
-        cut_off=reason == "length",
-        refusal=refusal,
-        input_tokens=max(0, usage["input_tokens"]) if usage and counted else None,
-        output_tokens=max(0, usage["output_tokens"]) if usage and counted else None,
-        tokens=read_tokens((answer.response_metadata.get("logprobs") or {}).get("content")),
-    )
 
 
 def _checked_key(key: str | None, name: str) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
+from typing import cast
 
 from contend.errors import InputError
 from contend.models.events import DocumentsRead, Event
@@ -116,10 +117,12 @@ class SourceSet:
             )
         return source
 
+    async def _own(self, documents: Sequence[str], execution_id: str) -> LocalDocuments:
+        return cast("LocalDocuments", await self.ready("local", documents, execution_id))
+
     async def catalogue(self, documents: Sequence[str], execution_id: str) -> list[CatalogueEntry]:
         """The own documents as a planner sees them."""
-        source = await self.ready("local", documents, execution_id)
-        return await source.catalogue() if isinstance(source, LocalDocuments) else []
+        return await (await self._own(documents, execution_id)).catalogue()
 
     async def corpus_tokens(self, documents: Sequence[str]) -> int:
         """How many tokens the own documents have together. They are read outside any run, and nothing is written.
@@ -138,8 +141,7 @@ class SourceSet:
 
     async def whole(self, documents: Sequence[str], execution_id: str, most_tokens: int) -> list[Found]:
         """All sections of the own documents in order; none where they take more than so many tokens together."""
-        source = await self.ready("local", documents, execution_id)
-        return await source.whole(most_tokens) if isinstance(source, LocalDocuments) else []
+        return await (await self._own(documents, execution_id)).whole(most_tokens)
 
     @cached_property
     def full_texts(self) -> FullTexts:
@@ -150,11 +152,9 @@ class SourceSet:
     async def left_out(self, documents: Sequence[str], *, read: bool) -> list[str]:
         """The documents that are not searched, a line for each reason. Without `read`, as far as a listing tells."""
         try:
-            source = self.get("local", documents)
+            source = cast("LocalDocuments", self.get("local", documents))
         except InputError as error:  # they are gone since the run began
             return [str(error)]
-        if not isinstance(source, LocalDocuments):
-            return []
         if read:
             await source.read_all()
         return source.told_left_out()
