@@ -1,7 +1,8 @@
 """What a contest costs: calls and tokens beside the dry run's range, beside one writer's single pass, and by reply.
 
-`python benchmarks/depths.py [--quick]` plays the depths over the guide and over the demo's documents against a stub,
-for a model that reads 128,000 tokens; the sizes of prompts also for one that reads 8,000. `--quick` leaves deep out.
+`python benchmarks/depths.py [--quick]` plays the depths against a stub, for a model that reads 128,000 tokens: over the
+guide, over 30 documents of about 1,000 tokens, what modules of the standard library say of themselves, and over the
+demo's, which are short. The sizes of prompts also for a model that reads 8,000. `--quick` leaves deep out.
 Tokens are estimates of contend's own: prompts, schemas and replies together. Repeats: the share of prompt tokens that
 an earlier prompt of the run began with, too, which providers' caches serve. One pass: a writer that reads all documents
 once and writes the report.
@@ -9,9 +10,11 @@ once and writes the report.
 
 import argparse
 import asyncio
+import inspect
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, get_args
@@ -33,9 +36,46 @@ from stub import DOCS, reply_to, running
 
 _THEME = "How does contend resume a run after a crash, what is repeated, and what does Redis change about it?"
 _DEMO = DOCS.parent / "demo"
-_CORPORA = {"guide": (DOCS, _THEME), "demo": (_DEMO / "documents", (_DEMO / "question.txt").read_text("utf-8").strip())}
+_DEMO_THEME = (_DEMO / "question.txt").read_text("utf-8").strip()
+_LIBRARY_THEME = (
+    "How do the standard library's modules read, write and compare files and texts, and which errors do they raise?"
+)
+_MODULES = [
+    "argparse", "base64", "calendar", "codecs", "collections", "contextlib", "csv", "dataclasses", "difflib", "enum",
+    "fileinput", "functools", "http.client", "io", "json", "logging", "lzma", "mimetypes", "os", "pickle", "random",
+    "shelve", "shutil", "string", "subprocess", "tarfile", "tempfile", "tokenize", "urllib.parse", "zipfile",
+]  # fmt: skip
+_MOST_CHARACTERS, _SECTION_CHARACTERS = 4_200, 1_200
 _READS = (128_000, 8_000)
 _TEAMS = ("archivist", "skeptic", "scholar")
+
+
+class Corpus(NamedTuple):
+    documents: Path
+    theme: str
+
+
+def corpora(folder: Path) -> dict[str, Corpus]:
+    """By name. The 30 documents are written into the folder."""
+    for name in _MODULES:
+        (folder / f"{name}.md").write_text(page_of(name), "utf-8")
+    return {
+        "guide": Corpus(DOCS, _THEME),
+        "thirty": Corpus(folder, _LIBRARY_THEME),
+        "demo": Corpus(_DEMO / "documents", _DEMO_THEME),
+    }
+
+
+def page_of(name: str) -> str:
+    """What a module of the standard library says of itself, in sections of about 1,000 tokens in all."""
+    module = import_module(name)
+    page = f"# {name}\n\n{inspect.getdoc(module) or ''}"[:_MOST_CHARACTERS]
+    for part in module.__all__:
+        described = getattr(module, part)
+        told = inspect.getdoc(described) if inspect.isroutine(described) or inspect.isclass(described) else None
+        if told and told not in page and len(page) < _MOST_CHARACTERS:
+            page += f"\n\n## {name}.{part}\n\n{told[:_SECTION_CHARACTERS]}"
+    return page
 
 
 class Call(NamedTuple):
@@ -80,10 +120,10 @@ def write_workspace(folder: Path, reads: int) -> None:
     (folder / "config" / "models.toml").write_text(context, "utf-8")
 
 
-async def play(depth: Depth, reads: int, corpus: str, folder: Path) -> Run:
+async def play(depth: Depth, reads: int, corpus: Corpus, folder: Path) -> Run:
     write_workspace(folder, reads)
     log = folder / "requests.jsonl"
-    documents, theme = _CORPORA[corpus]
+    documents, theme = corpus
     options = RunOptions(documents=[str(documents)], sources=["local"], model="stub", depth=depth, learn=False)
     with running(0, log=log) as stub:
         settings = load_settings(workspace=folder, OPENAI_BASE_URL=stub.address, OPENAI_API_KEY="sk-stub")
@@ -105,9 +145,9 @@ def call_of(line: bytes) -> Call | None:
     return Call(shape["json_schema"]["name"], text, _json_tokens(shape), _json_tokens(reply_to(line)))
 
 
-async def one_pass(corpus: str, folder: Path) -> int:
+async def one_pass(corpus: Corpus, folder: Path) -> int:
     """The tokens of a writer that reads all documents once."""
-    documents, theme = _CORPORA[corpus]
+    documents, theme = corpus
     services = Services(load_settings(workspace=folder, OPENAI_API_KEY="sk-stub"))
     source = services.sources.get("local", [str(documents)])
     if not isinstance(source, LocalDocuments):
@@ -163,20 +203,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="without deep")
     depths: tuple[Depth, ...] = get_args(Depth)[:2] if parser.parse_args().quick else get_args(Depth)
+    with TemporaryDirectory() as documents:
+        report(depths, corpora(Path(documents)))
+
+
+def report(depths: Sequence[Depth], played_over: Mapping[str, Corpus]) -> None:
     runs: dict[str, Run] = {}
     print("corpus  depth      calls  dry run      tokens  dry run            schemas  repeats   one pass  times")
-    for corpus in _CORPORA:
+    for name, corpus in played_over.items():
         with TemporaryDirectory() as folder:
             single = asyncio.run(one_pass(corpus, Path(folder)))
         for depth in depths:
             with TemporaryDirectory() as folder:
                 played = asyncio.run(play(depth, _READS[0], corpus, Path(folder)))
-            print(_row(corpus, depth, played, single))
+            print(_row(name, depth, played, single))
             if depth == "standard":
-                runs[f"{corpus}, a model that reads {_READS[0]:,} tokens"] = played
+                runs[f"{name}, a model that reads {_READS[0]:,} tokens"] = played
     with TemporaryDirectory() as folder:
         runs[f"guide, a model that reads {_READS[1]:,} tokens"] = asyncio.run(
-            play("standard", _READS[1], "guide", Path(folder))
+            play("standard", _READS[1], played_over["guide"], Path(folder))
         )
     for name, played in runs.items():
         print(f"\nstandard, {name}\nreply               calls   mean    most  reply")

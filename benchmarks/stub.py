@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache
-from itertools import cycle
+from itertools import count, cycle
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -31,7 +31,7 @@ QUERIES = [
 """What each plan searches for: the last one finds documents in Japanese."""
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-_SENTENCE = re.compile(r"(?<=[.)] )[A-Z][^.|\n]{40,180}\.(?= (?:- )?[A-Z])")
+_SENTENCE = re.compile(r"(?<=[.)] )[A-Z][^.|\[\n]{40,180}\.(?= (?:- )?[A-Z])")
 _VARIANTS = 50
 
 
@@ -50,6 +50,13 @@ _EMPTY = frozenset(
 _METRIC = re.compile(r"^## ([a-z_]+)$", re.MULTILINE)
 """A metric's heading in a judge's prompt."""
 
+_PASSAGE = re.compile(r"^## P(\d+)\n\n(?!This source contains text addressed to AI)", re.MULTILINE)
+"""A passage's heading in a writer's prompt, of those that back a statement alone."""
+
+_CITING = frozenset({"ReportReply", "RevisionReply", "SectionDraftReply", "SummaryReply", "MergeReply"})
+_USEFUL = 32
+"""So many evenly spread passages answer the question, about 4,000 tokens; each statement cites the next of them."""
+
 _CRITERIA = 8
 """The stub makes as many of a question."""
 
@@ -62,24 +69,28 @@ _WANTED = ("tie", "stated")
 """Chosen where a reply offers them."""
 
 
-class _Judged(NamedTuple):
-    """What a judge is asked about: so many criteria, and metrics by name."""
+class _Asked(NamedTuple):
+    """What a prompt asks about: passages to cite, by number; of a judge so many criteria, and metrics by name."""
 
-    criteria: int
-    metrics: tuple[str, ...]
+    passages: tuple[int, ...] = ()
+    criteria: int = 0
+    metrics: tuple[str, ...] = ()
 
     @classmethod
-    def by(cls, prompt: str) -> "_Judged":
-        return cls(_CRITERIA if "\n# Criteria\n" in prompt else 0, tuple(_METRIC.findall(prompt)))
+    def by(cls, shape: str, prompt: str) -> "_Asked":
+        if shape != "VerdictsReply":
+            return cls(tuple(map(int, _PASSAGE.findall(prompt))) if shape in _CITING else ())
+        return cls((), _CRITERIA if "\n# Criteria\n" in prompt else 0, tuple(_METRIC.findall(prompt)))
 
 
 class _Sampler:
     """Makes a reply of a JSON schema, as long as a model's: lists of up to six, sentences of other pages."""
 
-    def __init__(self, schema: Mapping[str, Any], variant: int, judged: "_Judged | None") -> None:
+    def __init__(self, schema: Mapping[str, Any], variant: int, asked: _Asked) -> None:
         self._shapes = schema.get("$defs", {})
         self._variant = variant
-        self._judged = judged
+        self._asked = asked
+        self._statements = count(variant)
         self._said = cycle(prose()[variant * 7 % len(prose()) :] + prose())
 
     def made(self, part: Mapping[str, Any], name: str = "") -> object:
@@ -106,10 +117,14 @@ class _Sampler:
         count = least if name in _EMPTY else max(least, min(part.get("maxItems", wanted), wanted))
         if name == "passages":
             return list(range(1, _CHOSEN + 1))
-        if self._judged and name == "metrics":
-            return [{**self._object(part["items"]), "metric": metric} for metric in self._judged.metrics]
-        if self._judged and name == "criteria":
-            count = self._judged.criteria
+        if name == "sources" and self._asked.passages:
+            offered = self._asked.passages
+            useful = [offered[place * len(offered) // _USEFUL] for place in range(_USEFUL)]
+            return [useful[next(self._statements) % _USEFUL]]
+        if name == "metrics" and self._asked.metrics:
+            return [{**self._object(part["items"]), "metric": metric} for metric in self._asked.metrics]
+        if name == "criteria" and self._asked.criteria:
+            count = self._asked.criteria
         made = [self.made(part["items"], name) for _ in range(_COUNTS.get(name, count))]
         return [
             {**each, "number": number} if isinstance(each, dict) and "number" in each else each
@@ -139,14 +154,14 @@ def reply_to(request: bytes) -> object:
     shape = asked.get("response_format", {}).get("json_schema")
     if shape is None:
         raise ValueError("the stub answers requests with a reply shape only")
-    judged = _Judged.by(asked["messages"][1]["content"]) if shape["name"] == "VerdictsReply" else None
-    return _reply(json.dumps(shape["schema"], sort_keys=True), len(request) % _VARIANTS, judged)
+    about = _Asked.by(shape["name"], asked["messages"][-1]["content"])
+    return _reply(json.dumps(shape["schema"], sort_keys=True), len(request) % _VARIANTS, about)
 
 
 @lru_cache(maxsize=4096)
-def _reply(schema: str, variant: int, judged: _Judged | None) -> object:
+def _reply(schema: str, variant: int, asked: _Asked) -> object:
     shape = json.loads(schema)
-    return _Sampler(shape, variant, judged).made(shape)
+    return _Sampler(shape, variant, asked).made(shape)
 
 
 def response_to(request: bytes) -> bytes:

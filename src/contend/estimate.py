@@ -220,9 +220,10 @@ class _Plan:
         yield self._pair(merged * _both(2))
 
     def _pair(self, calls: Span) -> _Step:
-        passages = self._at_work(self._options.models["evaluator"])
-        holds = self._draft * _both(2) + Span(0.1, 0.9) * passages
-        return _Step(self._options.models["evaluator"], PairwiseReply, calls, _JUDGMENT, holds)
+        judge = self._options.models["evaluator"]
+        least, most = Span(0.1, 0.9) * self._at_work(judge)
+        passages = Span(least, min(most, profile_of(judge, self._options).disputed_tokens))
+        return _Step(judge, PairwiseReply, calls, _JUDGMENT, self._draft * _both(2) + passages)
 
     def _at_work(self, model: str) -> Span:
         """Passages of a call: all there are, where they fit."""

@@ -10,6 +10,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from contend.models.evaluation import Criterion
+from contend.models.events import SearchDone
 from contend.models.judging_replies import CriterionVerdict
 from contend.models.replies import FixReply
 from contend.resources import resource
@@ -340,6 +341,31 @@ async def test_a_judge_that_fails_leaves_citations_to_code(contest: Contest, ven
     metrics = metrics_of(rounds_of(contest)[0])
     assert metrics["correctness"].score is None
     assert metrics["citation_support"].score is not None
+
+
+async def test_what_criteria_miss_is_searched_for_and_not_what_a_judge_has_read_in_the_teams_own_passages(
+    contest: Contest, vendors: Vendors
+) -> None:
+    for number in range(30):
+        text = f"# Note {number:02}\n\n" + f"Kiln {number:02} was fired at noon and stood open until the evening. " * 40
+        (contest.documents / f"note-{number:02}.md").write_text(text, "utf-8")
+    fix = {"where": "section 1", "what": "Say when kiln 17 was fired."}
+    lacking = {"where": "section 1", "what": "Say that kilns stand open."}
+
+    def unmet(reply: str) -> str:
+        verdicts = json.loads(reply)
+        rest = [{**each, "verdict": "met", "fix": None} for each in verdicts["criteria"][1:]]
+        first = {**verdicts["criteria"][0], "verdict": "unmet", "fix": fix}
+        return json.dumps({**verdicts, "criteria": [first, *rest], "missing": [lacking]})
+
+    vendors.malform(unmet, prompt="evaluator/verdicts")
+
+    await contest.run(THEME, teams=["alpha"], min_rounds=2, max_rounds=2, max_iterations=1, learn=False)
+
+    searched = [event.query for event in contest.events if isinstance(event, SearchDone) and event.round_number == 2]
+    assert [query.partition(" (")[0] for query in searched] == [fix["what"]]
+    (revised,) = [call.user for call in calls_of(vendors, "research/revise")]
+    assert "Kiln 17 was fired" in revised
 
 
 async def test_a_team_that_was_offered_all_documents_revises_in_round_2_without_plan_or_search(

@@ -66,6 +66,30 @@ async def test_the_planner_sees_the_catalogue_of_the_own_documents(
     assert all(title in asked for title in ("How resume works", "What a team is", "How scores are made"))
 
 
+async def test_a_plan_for_documents_that_are_read_whole_guesses_nothing_from_their_headings(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    (contest.documents / "kilns.md").write_text("# Kilns\n\nHot.\n\n## The price of glaze\n\nIt is 12.\n", "utf-8")
+
+    await researched(services, contest, max_iterations=1)
+
+    (asked,) = prompts_of(vendors, "research/plan")
+    assert "- Kilns (kilns.md, " in asked
+    assert "glaze" not in asked
+
+
+async def test_the_points_of_a_plan_are_the_first_drafts_and_no_revision_is_held_to_them(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    vendors.reply(fixes("Add rain."), prompt="research/review", times=1)
+
+    await researched(services, contest, max_iterations=2)
+
+    (written,), (revised,) = prompts_of(vendors, "research/write"), prompts_of(vendors, "research/revise")
+    assert "# Points of the plan" in written
+    assert "# Points of the plan" not in revised
+
+
 def test_a_stance_speaks_only_of_sources_that_are_on(services: Services) -> None:
     for name, spoken_of in (("scout", "open web"), ("scholar", "research papers"), ("archivist", "elsewhere")):
         team = TeamConfig(team_id=name, name=name, sources=["local"])
@@ -234,6 +258,8 @@ async def test_documents_that_one_writer_can_read_are_all_offered_in_order_and_w
     assert places == sorted(places)
     assert "research/choose" not in vendors.prompts()
     assert reviewed.count("\n## P") < 30
+    later = re.findall(r"^Note (\d\d) \(", reviewed, re.MULTILINE)
+    assert later == sorted(later)
     cited = {each for sentence in Draft.model_validate(state["draft_report"]).sentences() for each in sentence.passages}
     assert cited
     assert cited <= {each["id"] for each in state["passages"]}

@@ -21,6 +21,7 @@ from contend.report import build_report
 from contend.services import Services
 from contend.team.metrics import pair_view
 from contend.team.metrics.judge_view import shown_report
+from contend.text import estimate_tokens
 from fakes.contests import LARGE_CONTEXT, Contest, write_workspace
 from fakes.terminal import Terminal
 from fakes.vendors import Vendors
@@ -283,9 +284,32 @@ async def test_passages_have_the_same_numbers_for_the_judges_of_a_pair_as_for_th
     assert [each.title for each in view.passages] == ["snow", "fog"]
     assert [each.title for each in view.others] == ["rain"]
     for text, each in zip(view.texts, (first, second), strict=True):
-        assert text == (await shown_report(services, each, tokens=1_000)).text
+        assert text == (await shown_report(services, each, tokens=1_000, beside=1_000)).text
     prompt = view.prompt(user_query=THEME, instructions="", criteria="")
     assert [each.number for each in (*prompt.passages, *prompt.others)] == [3, 4, 2]
+
+
+async def test_a_judge_sees_what_a_report_cites_and_of_the_rest_what_fits_beside_it_in_the_teams_order(
+    services: Services,
+) -> None:
+    texts = {name: f"The {name} " * 40 for name in ("wind", "rain", "snow", "fog")}
+    ids = {name: await services.documents.put(text) for name, text in texts.items()}
+    passages = [Passage(id=ids[name], url=f"https://{name}.example", title=name) for name in texts]
+    said = [CitedSentence(text="On fog and rain.", passages=[ids["fog"], ids["rain"]])]
+    draft = Draft(summary=said, findings=said, sections=[Section(blocks=[Paragraph(sentences=said)])])
+    results = [SearchResult(title=each.title, summary="-", source="tavily", url=each.url) for each in passages]
+    report = build_report(draft, passages, results, theme=THEME, language="en")
+    submission = Submission(content="-", report=report, draft=draft, passages=passages, results=results)
+    each = max(map(estimate_tokens, texts.values()))
+
+    async def titles(*, tokens: int, beside: int) -> list[str]:
+        shown = await shown_report(services, submission, tokens=tokens, beside=beside)
+        return [passage.title for passage in shown.passages]
+
+    assert await titles(tokens=9_000, beside=9_000) == ["wind", "rain", "snow", "fog"]
+    assert await titles(tokens=9_000, beside=3 * each) == ["wind", "rain", "fog"]
+    assert await titles(tokens=9_000, beside=0) == ["rain", "fog"]
+    assert await titles(tokens=each, beside=9_000) == ["fog"]
 
 
 async def submission_citing(services: Services, cited: str, text: str) -> Submission:
@@ -312,7 +336,7 @@ async def test_a_source_that_nobody_retrieved_is_shown_as_such_to_the_judges_of_
     assert "summary 1: Bridges hum. [?]" in second
     assert "[?] is a source that nobody retrieved" in second
     assert text in shown
-    alone = await shown_report(services, inventing, tokens=1_000)
+    alone = await shown_report(services, inventing, tokens=1_000, beside=1_000)
     assert "summary 1: Bridges hum. [?]" in alone.text
     assert alone.invented
 

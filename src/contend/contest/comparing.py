@@ -89,7 +89,7 @@ async def comparison_of(services: Services, task: CompareTask) -> Comparison:
     documents = [task["submissions"][task[place]] for place in ("first", "second")]
     submissions = [await services.require_submission(document) for document in documents]
     profile = run.profile("evaluator")
-    shown = await pair_view(services, *submissions, tokens=min(profile.chosen_tokens, profile.judged_tokens))
+    shown = await pair_view(services, *submissions, tokens=profile.disputed_tokens)
     model = run.model("evaluator")
     answer = await model.structured(
         shown.prompt(

@@ -78,7 +78,7 @@ class EditingNodes:
         guard = PlantedFilter(passages, f"{state['theme']}\n{options.instructions}")
         answer = await run.model("writer").structured(
             MergePrompt(
-                head=_head(run, state, drafts[0], passages),
+                head=_head(run, state, passages),
                 reports=[
                     TeamReport(
                         label=label,
@@ -279,11 +279,10 @@ def _submission(
     )
 
 
-def _head(run: RunContext, state: ContestState, best: Submission, passages: Sequence[Passage]) -> str:
+def _head(run: RunContext, state: ContestState, passages: Sequence[Passage]) -> str:
     head = ResearchHead(
         theme=state["theme"],
         instructions=run.options.instructions,
-        points=best.points,
         passages=SourcePassage.numbered(passages),
     )
     return run.render(head)

@@ -47,6 +47,11 @@ class ContextProfile:
         """Passages that a judge has at hand beside a whole report."""
         return self.offered_tokens // 2 if self.compact else self.offered_tokens
 
+    @property
+    def disputed_tokens(self) -> int:
+        """Passages behind what two reports say differently, for a judge that reads both."""
+        return min(self.chosen_tokens, self.judged_tokens) // 2
+
 
 class ModelContext(NamedTuple):
     """The tokens that a model can read, and who says so."""

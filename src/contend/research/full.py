@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
+from contend.models.evaluation import Fix, MetricScore
 from contend.models.options import LENGTH_WORDS, Length
 from contend.models.replies import (
     ChoiceReply,
@@ -102,7 +103,7 @@ async def write(
     bullets, step, guard = state.get("bullets", []), str(state["iteration_count"]), guard_of(state, offered)
     writer = await agent(services, state, "writer")
     values: dict[str, Any] = {
-        "head": await _head(services, state, offered),
+        "head": await _head(services, state, offered, with_points=before is None),
         "stance": stance_of(services, state),
         "bullets": _lessons(bullets, state.get("brief", "")),
         **length_values(state["options"]["length"]),
@@ -240,8 +241,13 @@ async def gaps_for(services: Services, state: ResearchState) -> list[str]:
     rounds = await (await services.run(state)).rounds_of(state.get("history", []))
     if not rounds:
         return []
-    unmet = [fix.what for metric in rounds[-1].metrics if metric.name == "coverage" for fix in metric.fixes]
+    unmet = [fix.what for metric in rounds[-1].metrics if metric.name == "coverage" for fix in _of_criteria(metric)]
     return list(dict.fromkeys(unmet or rounds[-1].uncovered))
+
+
+def _of_criteria(coverage: MetricScore) -> Sequence[Fix]:
+    """The fixes of unmet criteria lead; those behind them name what passages say that the team has at hand."""
+    return coverage.fixes[: sum(verdict != "met" for verdict in coverage.verdicts.values())]
 
 
 def _plan_of(reply: ResearchPlanReply, state: ResearchState, pool: EvidencePool) -> ResearchPlan:
@@ -275,9 +281,11 @@ def draft_text(draft: Draft, passages: Sequence[Passage], *, only_sections: bool
     return shown_draft(draft, numbers, only_sections=only_sections)
 
 
-async def _head(services: Services, state: ResearchState, passages: Sequence[Passage]) -> str:
+async def _head(
+    services: Services, state: ResearchState, passages: Sequence[Passage], *, with_points: bool = True
+) -> str:
     """What the calls of a loop begin with alike, so that a provider need not read it anew."""
-    points = (state.get("task_plan") or {}).get("investigation_points", [])
+    points = (state.get("task_plan") or {}).get("investigation_points", []) if with_points else []
     head = ResearchHead(**_question(state), points=points, passages=SourcePassage.numbered(passages))
     return (await services.run(state)).render(head)
 
@@ -324,7 +332,10 @@ async def _catalogue(services: Services, state: ResearchState) -> dict[str, Any]
     if "local" not in searched:
         return {"catalogue": "", "more_documents": 0}
     entries = await services.sources.catalogue(state["options"]["documents"], state["execution_id"])
-    whole = sum(entry.tokens for entry in entries) <= profile(state).offered_tokens
+    whole = searched == ["local"] and sum(entry.tokens for entry in entries) <= profile(state).offered_tokens
+    if whole:
+        # From headings a plan would guess what documents say that its team is about to read.
+        entries = [entry._replace(headings=[]) for entry in entries]
     room = min(_CATALOGUE_TOKENS, profile(state, "supervisor").tokens // 10)
     shown = listed(entries, tokens=room)
     if len(shown) < len(entries):
@@ -334,7 +345,7 @@ async def _catalogue(services: Services, state: ResearchState) -> dict[str, Any]
     return {
         "catalogue": "\n".join(map(_line, shown)),
         "more_documents": len(entries) - len(shown),
-        "whole": whole and searched == ["local"],
+        "whole": whole,
     }
 
 

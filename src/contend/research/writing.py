@@ -55,13 +55,14 @@ class WritingNodes:
         return {**written, **await self._later_passages(state, draft), **await spent(self.services, state, usage)}
 
     async def _later_passages(self, state: ResearchState, draft: Draft) -> ResearchUpdate:
-        """Of more than later calls hold: what the draft cites, then what searches found best."""
+        """Of more than later calls hold: what the draft cites and what searches found best, in the documents' order."""
         pool, tokens = await pool_of(self.services, state), profile(state).chosen_tokens
         cited, at_work = cited_ids(draft), {each["id"] for each in state["passages"]}
         held = sum(each["tokens"] for each in pool["passages"] if each["id"] in at_work)
         if held <= room_for(pool, cited, tokens):
             return {}
-        passages = passages_of(pool, working_ids(pool, cited, tokens=tokens // 2))
+        working = set(working_ids(pool, cited, tokens=tokens // 2))
+        passages = passages_of(pool, [each["id"] for each in pool["passages"] if each["id"] in working])
         return {
             "passages": [passage.model_dump(mode="json", exclude={"text"}) for passage in passages],
             "research_data": results_of(pool, passages),

@@ -49,20 +49,21 @@ def _fixes(metrics: Sequence[MetricScore], places: Mapping[str, str], language: 
             by_place.setdefault(fix.where.strip(), []).append(fix.what)
         if not metric.fixes and metric.name != "citation_support" and metric.score != 1:
             by_place[f"{metric.name} {shown_score(metric.score, language)}"] = [metric.reason]
-    marks = _marks(metrics, language)
+    marks, words = _marks(metrics, language), WORDS[language].feedback
     for text, mark in marks.items():
         if text in places:
             by_place.setdefault(places[text], []).append(mark)
     lines = [f"- {place}: {' '.join(dict.fromkeys(whats))}" for place, whats in by_place.items()]
-    return [*lines, *(f"- {mark}" for text, mark in marks.items() if text not in places)]
+    quoted = (words.quoted.format(mark=mark, text=text) for text, mark in marks.items() if text not in places)
+    return [*lines, *(f"- {line}" for line in quoted)]
 
 
 def _marks(metrics: Sequence[MetricScore], language: Language) -> dict[str, str]:
     """What is lacking of the sentences that are not supported, or only in part."""
     support, words = [metric for metric in metrics if metric.name == "citation_support"], WORDS[language].feedback
-    marks = {text: words.unsupported.format(text=text) for metric in support for text in metric.evidence}
+    marks = {text: words.unsupported for metric in support for text in metric.evidence}
     partly = {text: lacking for metric in support for text, lacking in metric.partly.items()}
-    return marks | {text: words.said_in_part.format(text=text, lacking=lacking) for text, lacking in partly.items()}
+    return marks | {text: words.said_in_part.format(lacking=lacking) for text, lacking in partly.items()}
 
 
 def medians(samples: Sequence[MetricScore], language: Language) -> list[MetricScore]:

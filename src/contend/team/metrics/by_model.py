@@ -83,7 +83,8 @@ async def judged_together(
     by_criteria = [each for each in configs if judged_by_criteria(services, each, options) and task["criteria"]]
     criteria = [Criterion.model_validate(each) for each in task["criteria"]] if by_criteria else []
     by_rubric = [each for each in configs if each not in by_criteria]
-    shown = await shown_report(services, submission, tokens=run.profile("evaluator").judged_tokens)
+    profile = run.profile("evaluator")
+    shown = await shown_report(services, submission, tokens=profile.judged_tokens, beside=profile.chosen_tokens)
     citations = await weighed(services, task, submission)
     doubtful = [each for each in citations.doubtful() if each.cites_only(shown.numbers)][:MOST_CITATIONS]
     rubrics = [f"## {each.name}\n\n{services.rubric(each, options.language)}" for each in by_rubric]

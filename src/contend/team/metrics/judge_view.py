@@ -29,22 +29,40 @@ class ShownReport(NamedTuple):
         return numbers_of([passage.id for passage in self.passages])
 
 
-async def shown_report(services: Services, submission: Submission, *, tokens: int) -> ShownReport:
+async def shown_report(services: Services, submission: Submission, *, tokens: int, beside: int) -> ShownReport:
     """The whole report, and the passages that its team had at hand, or only the cited where `tokens` are too few.
+
+    Of what it does not cite as much as `beside` holds with what it cites; in all calls on a team's reports in the same
+    order.
 
     Whatever a draft says stands on one line behind its place, so that nothing in it looks like a turn of the judge's
     own conversation, a heading or a verdict.
     """
     if not submission.passages:
         return ShownReport(whole_text(submission.content), structured=False)
-    passages = await whole_passages(services, submission.passages, tokens=tokens)
-    if len(passages) < len(submission.passages):
-        passages = await cited_passages(services, submission, tokens=tokens)
+    passages = await _judged_passages(services, submission, tokens=tokens, beside=beside)
     shown = ShownReport("", structured=True, passages=passages)
     at_hand = {each.id for each in submission.passages}
     invented = {each: INVENTED for each in cited_ids(submission.draft) if each not in at_hand}
     text = shown_draft(submission.draft, {**shown.numbers, **invented}, basis=False)
     return shown._replace(text=text, invented=bool(invented))
+
+
+async def _judged_passages(
+    services: Services, submission: Submission, *, tokens: int, beside: int
+) -> Sequence[Passage]:
+    texts = await services.documents.get_many([each.id for each in submission.passages])
+    sizes = {passage: estimate_tokens(text) for passage, text in texts.items()}
+    cited = set(cited_ids(submission.draft)) & sizes.keys()
+    needed = sum(sizes[each] for each in cited)
+    if needed > tokens:
+        return await cited_passages(services, submission, tokens=tokens)
+    room, shown = min(tokens, beside) - needed, []
+    for each in submission.passages:
+        if each.id in cited or sizes[each.id] <= room:
+            room -= 0 if each.id in cited else sizes[each.id]
+            shown.append(each.model_copy(update={"text": texts[each.id]}))
+    return shown
 
 
 def reference_numbers(submission: Submission) -> dict[str, int]:
