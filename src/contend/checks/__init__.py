@@ -1,9 +1,8 @@
 """Checks by code of what a report says: was what it cites retrieved, does it say so? Rules mark and delete nothing."""
 
 from contend.checks.arithmetic import calculate
-from contend.checks.checking import NEAR, SUPPORTED, Validity, check_claim, check_validity, citation_numbers, level_of
+from contend.checks.checking import Validity, check_claim, check_validity, citation_numbers
 from contend.checks.claims import (
-    Calibration,
     Claim,
     ClaimCheck,
     DraftClaim,
@@ -16,10 +15,7 @@ from contend.checks.claims import (
 from contend.checks.rules import RULES
 
 __all__ = [
-    "NEAR",
     "RULES",
-    "SUPPORTED",
-    "Calibration",
     "Claim",
     "ClaimCheck",
     "DraftClaim",
@@ -32,6 +28,5 @@ __all__ = [
     "check_validity",
     "citation_numbers",
     "claims_of",
-    "level_of",
     "passage_text",
 ]

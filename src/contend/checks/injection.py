@@ -13,7 +13,7 @@ from contend.checks import cues
 from contend.checks.checking import NEAR, check_claim
 from contend.checks.claims import Calibration, Claim, PassageText
 from contend.checks.places import NAME
-from contend.text import clean, normalized, shorten, split_sentences, terms
+from contend.text import clean, en, normalized, shorten, split_sentences, terms
 
 _PIECE, _STEP = 600, 400
 """A text without full stops is read in overlapping pieces, so that patterns stay fast."""
@@ -93,7 +93,6 @@ def mentioned(read: Read) -> bool:
     return read.has("MUST") and any(_COMPILED[name].search(read.folded) for name in ("TEXTS", "RULES"))
 
 
-_ORDINARY_WORD = re.compile(r"\b(?:the|an?|of|to|and|in|is|are|was|for|with|that|it|on|by|be|as|you|your|this|not)\b")
 _OTHER_SCRIPT = re.compile(r"[\u0400-\u04ff\u0590-\u06ff\u0900-\u0dff\u0e00-\u0fff\uac00-\ud7af]")
 _LEAST_ORDINARY = 0.08
 _LEAST_WORDS, _LEAST_LETTERS = 6, 8
@@ -110,7 +109,8 @@ def _is_foreign(text: str) -> bool:
     ):
         return True
     words = re.findall(r"(?<![\w./:=<>_-])[^\W\d_]+(?=[\s,;.!?]|\Z)", bare.lower())
-    return len(words) >= _LEAST_WORDS and len(_ORDINARY_WORD.findall(" ".join(words))) < _LEAST_ORDINARY * len(words)
+    ordinary = sum(word in en.STOP_WORDS for word in words)
+    return len(words) >= _LEAST_WORDS and ordinary < _LEAST_ORDINARY * len(words)
 
 
 _TUNED = "tests/data/injection, odd lines"

@@ -28,9 +28,6 @@ RunStatus = Literal["running", "completed", "partial", "failed", "interrupted"]
 _NEXT: dict[TeamStage, set[TeamStage]] = {
     "pending": {"running"},
     "running": {"completed", "failed", "timeout"},
-    "completed": set(),
-    "failed": set(),
-    "timeout": set(),
 }
 
 
@@ -63,7 +60,7 @@ class TeamStatus(Record):
         """
         if status == self.status:
             return self
-        if status not in _NEXT[self.status]:
+        if status not in _NEXT.get(self.status, set()):
             raise ValueError(f"team {self.team_id}: {self.status} cannot become {status}")
         moment = "started_at" if status == "running" else "completed_at"
         return self.model_copy(update={"status": status, moment: utc_now(), "error_message": error_message})

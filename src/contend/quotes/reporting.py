@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from urllib.parse import unquote, urlsplit
 
 from contend.models.record import Language
 from contend.models.research import ResearchReport, SearchResult
@@ -11,7 +10,7 @@ from contend.models.task import title_of
 from contend.quotes.answering import Quote, QuotedAnswer, words_of
 from contend.quotes.units import Unit, cells_of, said_by
 from contend.report.plain import plain_title
-from contend.text import WORDS, clean, shorten, split_code, without_item_mark
+from contend.text import WORDS, clean, file_name, shorten, split_code, without_item_mark
 
 _MARK_UP = re.compile(r"\*\*|__|(?<!!)\[([^\[\]]*)\]\([^()\s]*\)")
 _LIVE = re.compile(r"[\\`*_\[\]<>|~&#]")
@@ -72,7 +71,7 @@ def _summary(found: Sequence[QuotedAnswer], parts: int, language: Language) -> s
     if not found:
         return words.nothing_answered
     urls = dict.fromkeys(quote.unit.source.url for answer in found for quote in answer.quotes)
-    files = ", ".join(_inline(_file(url), frozenset()) for url in urls)
+    files = ", ".join(_inline(file_name(url), frozenset()) for url in urls)
     answered = words.question_answered if parts == 1 else words.parts_answered
     return answered.format(count=len(found), parts=parts, files=files)
 
@@ -87,7 +86,7 @@ def _part(answer: QuotedAnswer, numbers: dict[str, int], language: Language) -> 
         quotes = list(group)
         source = quotes[0].unit.source
         yield "\n".join(f"> {line}".rstrip() for line in _quoted(quotes))
-        place = " › ".join(filter(None, [_file(source.url), source.heading]))
+        place = " › ".join(filter(None, [file_name(source.url), source.heading]))
         yield f"— {_inline(place, frozenset())} [{numbers[source.url]}]"
 
 
@@ -130,10 +129,6 @@ def _finding(quote: Quote) -> str:
 
 def _text(unit: Unit, quote: Quote) -> str:
     return _inline(said_by(unit), quote.words)
-
-
-def _file(url: str) -> str:
-    return clean(unquote(urlsplit(url).path).rpartition("/")[2], single_line=True)
 
 
 def _shown(part: str) -> str:

@@ -5,13 +5,12 @@ from contend.report.evidence import EVIDENCE_FILE, ReportEvidence, planted_in
 from contend.report.exports import to_bibtex, to_json
 from contend.report.head import ReportHead, head_markdown
 from contend.report.html import to_html
-from contend.report.markdown_draft import ReadDraft, read_draft
+from contend.report.markdown_draft import read_draft
 from contend.report.references import Reference, ReferencedText, read_references, with_ranges
 
 __all__ = [
     "EVIDENCE_FILE",
     "PublishedLine",
-    "ReadDraft",
     "Reference",
     "ReferencedText",
     "ReportEvidence",

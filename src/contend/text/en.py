@@ -112,22 +112,12 @@ ABOUT = r"\b(?:about|around|nearly|almost|roughly|approximately|some|over|more t
 class Headings(NamedTuple):
     """The sections of a report."""
 
-    summary: str
-    findings: str
-    analysis: str
-    limits: str
-    references: str
-    also_read: str
-
-
-_HEADINGS = Headings(
-    summary="Executive Summary",
-    findings="Key Findings",
-    analysis="Detailed Analysis",
-    limits="Constraints and Challenges",
-    references="References",
-    also_read="Also read",
-)
+    summary: str = "Executive Summary"
+    findings: str = "Key Findings"
+    analysis: str = "Detailed Analysis"
+    limits: str = "Constraints and Challenges"
+    references: str = "References"
+    also_read: str = "Also read"
 
 
 class FeedbackWords(NamedTuple):
@@ -207,7 +197,7 @@ class Words(NamedTuple):
         }
     )
     language: str = "English"
-    headings: Headings = _HEADINGS
+    headings: Headings = Headings()
     feedback: FeedbackWords = FeedbackWords()
     quotes_only: str = (
         "quotes from your documents; no language model. With OPENAI_API_KEY set, or OPENAI_BASE_URL for a server of "
