@@ -13,7 +13,7 @@ from contend.learning.nodes import credited
 from contend.learning.screening import BARS, Sources, refusal
 from contend.learning.sections import SectionFile
 from contend.learning.selection import Withheld, select_bullets, withheld
-from contend.models.playbook import Bullet, Playbook, ReflectionResult, Section, Trial
+from contend.models.playbook import Bullet, Playbook, PlaybookSection, ReflectionResult, Trial
 from contend.resources import resource
 from contend.retrieval import default_embedder
 from contend.text import estimate_tokens
@@ -286,7 +286,10 @@ def test_sections_come_from_the_file_by_dataset(tmp_path: Path) -> None:
 
     sections = SectionFile(path)
 
-    assert sections.of("physics") == [Section(name="検索", description="How to search."), Section(name="Citing")]
+    assert sections.of("physics") == [
+        PlaybookSection(name="検索", description="How to search."),
+        PlaybookSection(name="Citing"),
+    ]
     assert sections.of("unknown") == []
 
 

@@ -15,8 +15,8 @@ from contend.models.playbook import (
     DeltaContextItem,
     Observation,
     Playbook,
+    PlaybookSection,
     ReflectionResult,
-    Section,
 )
 from contend.stores.playbooks import Curated
 
@@ -313,7 +313,7 @@ def test_two_adds_of_one_lesson_in_one_delta_make_one_bullet() -> None:
 
 
 def test_an_add_goes_to_a_section_of_its_dataset_or_is_skipped() -> None:
-    rules = MergeRules("run-9", sections=[Section(name="Citing"), Section(name="検索")])
+    rules = MergeRules("run-9", sections=[PlaybookSection(name="Citing"), PlaybookSection(name="検索")])
 
     curated = _merged(
         _playbook(), _add(_YEAR, "citing "), _add("一次資料を先に探す。", "検索"), _add(_POINTS, "plans"), rules=rules

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from contend import models
 from contend.models.evaluation import MetricScore
 from contend.models.options import TeamConfig
-from contend.models.playbook import Bullet, Playbook, Section
+from contend.models.playbook import Bullet, Playbook, PlaybookSection
 from contend.models.round import LeaderboardEntry, RoundPromptContext, RoundState
 from contend.models.task import OrchestratorTask, TeamStatus
 from contend.stores.leaderboard import LiveLeaderboard
@@ -140,7 +140,7 @@ def test_letters_digits_dashes_and_underscores_make_a_name(name: str) -> None:
 @pytest.mark.parametrize("name", ["", " ", "x" * 65, "a\nb", "a\x07"])
 def test_a_section_whose_name_is_blank_long_or_unprintable_is_refused(name: str) -> None:
     for make in (
-        lambda: Section(name=name),
+        lambda: PlaybookSection(name=name),
         lambda: Bullet(id="b", section=name, content="c", searchable_text="s"),
     ):
         with pytest.raises(ValidationError):
@@ -149,7 +149,11 @@ def test_a_section_whose_name_is_blank_long_or_unprintable_is_refused(name: str)
 
 @pytest.mark.parametrize("name", ["書き方", "How to write: 1/2 (draft)", "橋" * 64])
 def test_a_section_may_have_any_printable_name(name: str) -> None:
-    assert Section(name=name).name == Bullet(id="b", section=name, content="c", searchable_text="s").section == name
+    assert (
+        PlaybookSection(name=name).name
+        == Bullet(id="b", section=name, content="c", searchable_text="s").section
+        == name
+    )
 
 
 def test_times_need_a_zone_and_are_kept_in_utc() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from contend.errors import InputError, ModelError
 from contend.learning.curator import CuratorAgent
-from contend.learning.labels import AnswerForm, Question, check, mcnemar, read_questions
+from contend.learning.labels import AnswerForm, LabelledQuestion, check, mcnemar, read_questions
 from contend.learning.practice import Practice, set_aside
 from contend.llm.model import Answer, R, Scope
 from contend.models.playbook import Playbook
@@ -73,7 +73,7 @@ def test_a_file_of_labels_is_read_in_the_usual_names_and_a_bad_line_is_named(tmp
 
 
 def test_one_question_in_five_is_set_aside_and_stays_so_as_the_file_grows() -> None:
-    questions = [Question(question=f"Question {number}?", answer="1") for number in range(200)]
+    questions = [LabelledQuestion(question=f"Question {number}?", answer="1") for number in range(200)]
 
     _, few = set_aside(questions[:100])
     train, many = set_aside(questions)
@@ -129,9 +129,9 @@ class Pupil:
         return {"operations": [operation]}
 
 
-def _questions(first: int, last: int) -> list[Question]:
+def _questions(first: int, last: int) -> list[LabelledQuestion]:
     asked = "What is the growth rate in case"
-    return [Question(question=f"{asked} {number}?", answer="0.25") for number in range(first, last)]
+    return [LabelledQuestion(question=f"{asked} {number}?", answer="0.25") for number in range(first, last)]
 
 
 def _practice(pupil: Pupil, folder: Path, form: AnswerForm = "number") -> Practice:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from contend.errors import PromptError
-from contend.models.playbook import Bullet, Insight, Section
+from contend.models.playbook import Bullet, Insight, PlaybookSection
 from contend.models.record import Language
 from contend.models.round import (
     EvaluatorPromptContext,
@@ -448,7 +448,7 @@ def test_the_curator_sees_insights_sections_and_all_bullets_that_fit() -> None:
         "physics",
         [insight("Compare dates of sources.")],
         [bullet(1, "Check units."), bullet(2, "Quote exactly.")],
-        [Section(name="style", description="How to write")],
+        [PlaybookSection(name="style", description="How to write")],
     )
 
     assert f"1. <insight-{MARK}>Compare dates of sources.</insight-{MARK}>" in prompt

@@ -10,8 +10,8 @@ from contend.cli.invocation import COMMAND
 from contend.cli.screen import advise, note, print_json, say
 from contend.cli.text import counted
 from contend.errors import InputError
-from contend.learning.labels import AnswerForm, Question, read_questions
-from contend.learning.practice import Comparison, Learnt, Practice, set_aside
+from contend.learning.labels import AnswerForm, LabelledQuestion, read_questions
+from contend.learning.practice import LearningResult, PairedTest, Practice, set_aside
 from contend.models.playbook import Playbook
 from contend.services import open_services
 
@@ -60,7 +60,7 @@ def compare_versions(
 
 async def _compared(
     dataset: str,
-    questions: list[Question],
+    questions: list[LabelledQuestion],
     versions: tuple[int, int],
     form: AnswerForm,
 ) -> None:
@@ -70,7 +70,7 @@ async def _compared(
             await store.load(dataset, version=version) if version else Playbook(dataset=dataset) for version in versions
         ]
         rounds, control = await practice.alternate(questions, off, on)
-        first, second = Comparison.of(rounds[0], rounds[1]), Comparison.of(rounds[2], rounds[3])
+        first, second = PairedTest.of(rounds[0], rounds[1]), PairedTest.of(rounds[2], rounds[3])
     pairs = {"first": first, "second": second, "control": control}
     if print_json({name: each._asdict() for name, each in pairs.items()} | {"format": form, "tokens": practice.tokens}):
         return
@@ -83,7 +83,9 @@ async def _compared(
     say(f"{practice.tokens:,} tokens")
 
 
-def _parts(file: Path, validation: Path | None, limit: int | None) -> tuple[list[Question], list[Question]]:
+def _parts(
+    file: Path, validation: Path | None, limit: int | None
+) -> tuple[list[LabelledQuestion], list[LabelledQuestion]]:
     questions = read_questions(file)
     train, validation_set = (questions, read_questions(validation)) if validation else set_aside(questions)
     if not train or not validation_set:
@@ -91,7 +93,9 @@ def _parts(file: Path, validation: Path | None, limit: int | None) -> tuple[list
     return train[:limit], validation_set
 
 
-async def _learnt(dataset: str, train: list[Question], validation_set: list[Question], form: AnswerForm) -> Learnt:
+async def _learnt(
+    dataset: str, train: list[LabelledQuestion], validation_set: list[LabelledQuestion], form: AnswerForm
+) -> LearningResult:
     async with _practice(dataset, form) as practice:
         note(f"{counted(len(train), 'question')} to learn from, {len(validation_set)} set aside")
         return await practice.learn(train, validation_set)
@@ -115,7 +119,7 @@ async def _practice(dataset: str, form: AnswerForm) -> AsyncIterator[Practice]:
         )
 
 
-def _show(learnt: Learnt, dataset: str, form: AnswerForm) -> None:
+def _show(learnt: LearningResult, dataset: str, form: AnswerForm) -> None:
     compared = learnt.comparison
     if print_json({**learnt._asdict(), "comparison": compared._asdict(), "format": form}):
         return
@@ -129,5 +133,5 @@ def _show(learnt: Learnt, dataset: str, form: AnswerForm) -> None:
     )
 
 
-def _mcnemar(compared: Comparison) -> str:
+def _mcnemar(compared: PairedTest) -> str:
     return f"{compared.gained} gained, {compared.lost} lost, p = {compared.p:.3f} (McNemar, exact)"

@@ -22,8 +22,8 @@ from contend.models.playbook import (
     Insight,
     Likeness,
     Playbook,
+    PlaybookSection,
     ReflectionResult,
-    Section,
     Skipped,
 )
 from contend.models.record import Language
@@ -157,7 +157,7 @@ class CuratorAgent:
         return await self.playbook_store.apply(dataset, execution_id, change, reason="learned from a run")
 
     async def _ask(
-        self, insights: Sequence[Insight], playbook: Playbook, sections: Sequence[Section], scope: Scope
+        self, insights: Sequence[Insight], playbook: Playbook, sections: Sequence[PlaybookSection], scope: Scope
     ) -> tuple[list[DeltaContextItem], list[Skipped], list[CallUsage]]:
         if not insights:
             return [], [], []

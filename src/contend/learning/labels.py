@@ -25,7 +25,7 @@ _NEAR = Decimal("0.005")
 _MOST_QUESTIONS = 20_000
 
 
-class Question(Record):
+class LabelledQuestion(Record):
     """A line of a labelled file: `question` (or `context`) and `answer` (or `target`, `label`)."""
 
     question: Text = Field(max_length=20_000)
@@ -44,7 +44,7 @@ class Check(NamedTuple):
     value: Decimal | None = None
 
 
-def read_questions(file: Path) -> list[Question]:
+def read_questions(file: Path) -> list[LabelledQuestion]:
     """The questions of a JSONL file, in order.
 
     Raises:
@@ -62,7 +62,7 @@ def read_questions(file: Path) -> list[Question]:
     return questions
 
 
-def _question(line: str, where: str) -> Question:
+def _question(line: str, where: str) -> LabelledQuestion:
     try:
         given = json.loads(line)
         asked = given.get("question", given.get("context"))
@@ -70,7 +70,7 @@ def _question(line: str, where: str) -> Question:
         if label is None:
             raise ValueError("it has no answer")  # noqa: TRY301 - one place says what a line is
         text = label if isinstance(label, str) else json.dumps(label, ensure_ascii=False)
-        return Question(question=asked, answer=text)
+        return LabelledQuestion(question=asked, answer=text)
     except (ValueError, AttributeError, ValidationError) as error:
         why = error.errors(include_url=False)[0]["msg"] if isinstance(error, ValidationError) else error
         raise InputError(f"{where}: {why}: give an object with `question` and `answer`") from error

@@ -18,8 +18,8 @@ from contend.models.playbook import (
     DeltaContextItem,
     Observation,
     Playbook,
+    PlaybookSection,
     ReflectionResult,
-    Section,
     Skipped,
 )
 from contend.models.record import utc_now
@@ -48,7 +48,7 @@ class MergeRules:
 
     execution_id: str
     embedder: Embedder | None = None
-    sections: Sequence[Section] = ()
+    sections: Sequence[PlaybookSection] = ()
     sources: Sources = field(default_factory=Sources)
     approved: bool = False
 

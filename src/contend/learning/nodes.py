@@ -26,7 +26,7 @@ from contend.stores.playbooks import PlaybookStore
 DEFAULT_DATASET = "default"
 
 
-class _Asked(Record):
+class _LearnRequest(Record):
     """What a client or a contest gives, checked before anything is spent."""
 
     dataset: Identifier | Literal[""] = ""
@@ -40,9 +40,9 @@ class _Asked(Record):
     compact: bool = False
 
 
-def whole_input(asked: Mapping[str, Any]) -> dict[str, Any]:
+def whole_input(request: Mapping[str, Any]) -> dict[str, Any]:
     """A run's input with a value for whatever it leaves out, which else would be the last run's on its thread."""
-    return {**_Asked().model_dump(mode="json"), **asked}
+    return {**_LearnRequest().model_dump(mode="json"), **request}
 
 
 class _Edited(Record):
@@ -63,26 +63,28 @@ class LearnNodes:
     async def reflect(self, state: LearningState) -> LearnUpdate:
         """Lessons and tags; none, and no call, where this execution was learned from before."""
         given: Mapping[str, Any] = state
-        asked = checked(_Asked, {name: given[name] for name in _Asked.model_fields if name in given}, "input")
+        request = checked(
+            _LearnRequest, {name: given[name] for name in _LearnRequest.model_fields if name in given}, "input"
+        )
         execution_id, dataset = state.get("execution_id") or str(uuid4()), _dataset(state)
-        theme = checked_theme(asked.theme) if asked.theme else ""
+        theme = checked_theme(request.theme) if request.theme else ""
         if await self.playbooks.applied(dataset, execution_id):
             return {**FRESH, "execution_id": execution_id, "reflection": _plain(ReflectionResult())}
         playbook = await self.playbooks.load(dataset)
-        bullets = [bullet for bullet in playbook.bullets if bullet.id in asked.bullets]
+        bullets = [bullet for bullet in playbook.bullets if bullet.id in request.bullets]
         reflection = await self.reflector.reflect(
-            with_drafts(asked.rounds, await self._submissions(asked.rounds)),
+            with_drafts(request.rounds, await self._submissions(request.rounds)),
             bullets,
             dataset=dataset,
             execution_id=execution_id,
             theme=theme,
-            language=asked.language,
-            compact=asked.compact,
+            language=request.language,
+            compact=request.compact,
         )
         return {
             **FRESH,
             "execution_id": execution_id,
-            "reflection": _plain(credited(reflection.result, bullets, _scores(asked.rounds), asked.withheld)),
+            "reflection": _plain(credited(reflection.result, bullets, _scores(request.rounds), request.withheld)),
             "usage": [_plain(call) for call in reflection.usage],
         }
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
 from contend.learning.curator import CuratorAgent
-from contend.learning.labels import AnswerForm, Check, Question, check, mcnemar
+from contend.learning.labels import AnswerForm, Check, LabelledQuestion, check, mcnemar
 from contend.learning.selection import lesson_index, select_bullets
 from contend.llm.model import Model, Scope
 from contend.models.learning_replies import AnswerReply, ExpressionReply, ReflectionReply
@@ -34,17 +34,17 @@ _HELD_OUT = 5
 """One in so many questions is set aside where no file of them is given."""
 
 
-class Answered(NamedTuple):
+class AnsweredQuestion(NamedTuple):
     """A question, what was answered and how, and whether it is right. `bullets`: ids of the lessons shown."""
 
-    question: Question
+    question: LabelledQuestion
     answer: str
     reasoning: str
     check: Check
     bullets: tuple[str, ...]
 
 
-class Comparison(NamedTuple):
+class PairedTest(NamedTuple):
     """The same questions twice: how many were right, in how many the two differ, and McNemar's p."""
 
     questions: int
@@ -55,17 +55,17 @@ class Comparison(NamedTuple):
     p: float
 
     @classmethod
-    def of(cls, first: Sequence[Answered], second: Sequence[Answered]) -> "Comparison":
+    def of(cls, first: Sequence[AnsweredQuestion], second: Sequence[AnsweredQuestion]) -> "PairedTest":
         pairs = [(one.check.right, other.check.right) for one, other in zip(first, second, strict=True)]
         gained, lost = (sum(pair == wanted for pair in pairs) for wanted in ((False, True), (True, False)))
         before, after = (sum(pair[place] for pair in pairs) for place in (0, 1))
         return cls(len(pairs), before, after, gained, lost, mcnemar(gained, lost))
 
 
-class Learnt(NamedTuple):
+class LearningResult(NamedTuple):
     """What came of learning on labels. `batches`: how each ended; `versions`: of the playbook, before and after."""
 
-    comparison: Comparison
+    comparison: PairedTest
     batches: list[str]
     versions: tuple[int, int]
     tokens: int
@@ -88,7 +88,7 @@ class Practice:
     on_line: Callable[[str], None] = lambda _: None
     tokens: int = field(default=0, init=False)
 
-    async def learn(self, train: Sequence[Question], validation: Sequence[Question]) -> Learnt:
+    async def learn(self, train: Sequence[LabelledQuestion], validation: Sequence[LabelledQuestion]) -> LearningResult:
         """Learn from `train` and say how `validation` fares before and after.
 
         A batch's lessons stay where the validation questions, answered with and without, are not fewer right.
@@ -113,23 +113,25 @@ class Practice:
         end = (await store.load(self.dataset)).version
         await asyncio.to_thread(self._progress_file.unlink, missing_ok=True)
         minutes = (time.monotonic() - began) / 60
-        return Learnt(Comparison.of(first, best), batches, (start, end), self.tokens, minutes)
+        return LearningResult(PairedTest.of(first, best), batches, (start, end), self.tokens, minutes)
 
     async def alternate(
-        self, questions: Sequence[Question], off: Playbook, on: Playbook
-    ) -> tuple[list[list[Answered]], Comparison]:
+        self, questions: Sequence[LabelledQuestion], off: Playbook, on: Playbook
+    ) -> tuple[list[list[AnsweredQuestion]], PairedTest]:
         """Off, on, off, on over the same questions, each asked anew; and the control: the two offs.
 
         Raises:
             ModelError: the endpoint failed; what was answered is kept.
         """
-        rounds: list[list[Answered]] = []
+        rounds: list[list[AnsweredQuestion]] = []
         for turn, playbook in enumerate((off, on, off, on), start=1):
             rounds.append(await self.answered(questions, playbook, turn=turn))
             self.on_line(f"turn {turn} of 4, version {playbook.version}: {_told(rounds[-1])}")
-        return rounds, Comparison.of(rounds[0], rounds[2])
+        return rounds, PairedTest.of(rounds[0], rounds[2])
 
-    async def answered(self, questions: Sequence[Question], playbook: Playbook, *, turn: int = 0) -> list[Answered]:
+    async def answered(
+        self, questions: Sequence[LabelledQuestion], playbook: Playbook, *, turn: int = 0
+    ) -> list[AnsweredQuestion]:
         """Each question answered with the lessons that fit it.
 
         Raises:
@@ -137,7 +139,7 @@ class Practice:
         """
         chosen = await asyncio.to_thread(self._chosen, questions, playbook)
         unasked = deque(enumerate(zip(questions, chosen, strict=True)))
-        answers: dict[int, Answered] = {}
+        answers: dict[int, AnsweredQuestion] = {}
 
         async def answer_in_turn() -> None:
             try:
@@ -152,12 +154,12 @@ class Practice:
             raise failures[0]
         return [answers[place] for place in range(len(questions))]
 
-    def _chosen(self, questions: Sequence[Question], playbook: Playbook) -> list[list[Bullet]]:
+    def _chosen(self, questions: Sequence[LabelledQuestion], playbook: Playbook) -> list[list[Bullet]]:
         index = lesson_index(playbook.bullets)
         tokens = self.lesson_tokens
         return [select_bullets(playbook, question.question, tokens=tokens, index=index) for question in questions]
 
-    async def _answer(self, question: Question, bullets: Sequence[Bullet], turn: int) -> Answered:
+    async def _answer(self, question: LabelledQuestion, bullets: Sequence[Bullet], turn: int) -> AnsweredQuestion:
         # What many questions share stands first: endpoints keep what they have read of a prompt's beginning.
         lessons = [bullet.lesson for bullet in sorted(bullets, key=lambda bullet: (not bullet.always, bullet.id))]
         shown = blake2b("\0".join([self.writer.name, self.form, *lessons]).encode(), digest_size=8).hexdigest()
@@ -165,9 +167,9 @@ class Practice:
         reply = self._replies.get(key) or await self._ask(question, lessons, key)
         ids = tuple(bullet.id for bullet in bullets)
         verdict = check(reply["answer"], question.answer, self.form)
-        return Answered(question, reply["answer"], reply["reasoning"], verdict, ids)
+        return AnsweredQuestion(question, reply["answer"], reply["reasoning"], verdict, ids)
 
-    async def _ask(self, question: Question, lessons: list[str], key: str) -> dict[str, str]:
+    async def _ask(self, question: LabelledQuestion, lessons: list[str], key: str) -> dict[str, str]:
         scope = Scope(f"learn-{self.dataset}", "writer", self.language, step=key)
         prompt = AnswerPrompt(question=question.question, lessons=lessons, form=self.form)
         reply = {"key": key, **await self._reply(prompt, scope)}
@@ -189,8 +191,8 @@ class Practice:
         self.tokens += usage.input_tokens + usage.output_tokens
 
     async def _batch(
-        self, train: Sequence[Question], validation: Sequence[Question], best: list[Answered]
-    ) -> tuple[list[Answered], str]:
+        self, train: Sequence[LabelledQuestion], validation: Sequence[LabelledQuestion], best: list[AnsweredQuestion]
+    ) -> tuple[list[AnsweredQuestion], str]:
         """Lessons from one batch's errors, kept or not; how the questions set aside fare then, and a line."""
         store = self.curator.playbook_store
         playbook = await store.load(self.dataset)
@@ -207,7 +209,7 @@ class Practice:
         delta = proposal.delta_items
         candidate = playbook.model_copy(update={"bullets": proposal.bullets})
         now = await self.answered(validation, candidate)
-        compared = Comparison.of(best, now)
+        compared = PairedTest.of(best, now)
         said = f"{_told(answers)}; {len(delta)} operations: {compared.before} → {compared.after}"
         if compared.after < compared.before:
             return best, f"{said}, not kept"
@@ -215,7 +217,7 @@ class Practice:
         return now, f"{said}, kept"
 
     async def _reflected(
-        self, errors: Sequence[Answered], tried: Sequence[Answered], playbook: Playbook
+        self, errors: Sequence[AnsweredQuestion], tried: Sequence[AnsweredQuestion], playbook: Playbook
     ) -> ReflectionResult:
         """Lessons from the errors; a lesson that stood before right answers too is not harmful."""
         known = {bullet.id: bullet for bullet in playbook.bullets}
@@ -252,7 +254,7 @@ class Practice:
             file.write(json.dumps(reply, ensure_ascii=False) + "\n")
         self._replies[reply["key"]] = reply
 
-    def _progress(self, questions: Sequence[Question]) -> dict[str, Any]:
+    def _progress(self, questions: Sequence[LabelledQuestion]) -> dict[str, Any]:
         """How far learning on these questions came; nothing where it was on others or ended."""
         questions_hash = blake2b(
             "\0".join([self.writer.name, self.form, *(each.key for each in questions)]).encode()
@@ -278,13 +280,13 @@ class Practice:
         return self.folder / f"{self.dataset}.answers.jsonl"
 
 
-def set_aside(questions: Sequence[Question]) -> tuple[list[Question], list[Question]]:
+def set_aside(questions: Sequence[LabelledQuestion]) -> tuple[list[LabelledQuestion], list[LabelledQuestion]]:
     """Questions to learn from, and one in five to test on, by what they say: a file that grows keeps its parts."""
     held = [question for question in questions if int(question.key, 16) % _HELD_OUT == 0]
     return [question for question in questions if question not in held], held
 
 
-def _error(answered: Answered) -> WrongAnswer:
+def _error(answered: AnsweredQuestion) -> WrongAnswer:
     value = answered.check.value
     return WrongAnswer(
         question=answered.question.question,
@@ -296,7 +298,7 @@ def _error(answered: Answered) -> WrongAnswer:
     )
 
 
-def _told(answered: Sequence[Answered]) -> str:
+def _told(answered: Sequence[AnsweredQuestion]) -> str:
     return f"{sum(each.check.right for each in answered)} of {len(answered)} right"
 
 

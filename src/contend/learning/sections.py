@@ -8,10 +8,10 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from contend.errors import InputError
-from contend.models.playbook import Section
+from contend.models.playbook import PlaybookSection
 from contend.models.record import Identifier
 
-_FILE: TypeAdapter[dict[Identifier, list[Section]]] = TypeAdapter(dict[Identifier, list[Section]])
+_FILE: TypeAdapter[dict[Identifier, list[PlaybookSection]]] = TypeAdapter(dict[Identifier, list[PlaybookSection]])
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class SectionFile:
 
     path: Path
 
-    def of(self, dataset: str) -> list[Section]:
+    def of(self, dataset: str) -> list[PlaybookSection]:
         """The dataset's sections; none where the file or the dataset is missing. Blocks.
 
         Raises:
@@ -28,7 +28,7 @@ class SectionFile:
         """
         return self._read().get(dataset, [])
 
-    def _read(self) -> dict[str, list[Section]]:
+    def _read(self) -> dict[str, list[PlaybookSection]]:
         try:
             sections = _FILE.validate_python(yaml.safe_load(self.path.read_text("utf-8")) or {})
         except FileNotFoundError:

@@ -9,7 +9,7 @@ from pydantic import Field
 from contend.models.record import Record, Score, Text
 from contend.models.task import CallUsage
 
-Verdict = Literal["met", "partly", "unmet"]
+CriterionLevel = Literal["met", "partly", "unmet"]
 Weight = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 
 
@@ -45,7 +45,7 @@ class MetricScore(Record):
     dropped: Annotated[int, Field(ge=0)] = 0
     fixes: list[Fix] = Field(default_factory=list)
     applies: bool = True
-    verdicts: dict[str, Verdict] = Field(default_factory=dict)
+    verdicts: dict[str, CriterionLevel] = Field(default_factory=dict)
     partly: dict[str, str] = Field(default_factory=dict)
 
 

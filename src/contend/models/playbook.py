@@ -104,7 +104,7 @@ class Playbook(Record):
     bullets: list[Bullet] = Field(default_factory=list)
 
 
-class Section(Record):
+class PlaybookSection(Record):
     name: SectionName
     description: str = ""
 

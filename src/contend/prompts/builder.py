@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from contend.models.playbook import Bullet, Insight, Section
+from contend.models.playbook import Bullet, Insight, PlaybookSection
 from contend.models.record import Language
 from contend.models.round import (
     EvaluatorPromptContext,
@@ -135,7 +135,7 @@ class UserPromptBuilder:
         dataset: str,
         insights: Sequence[Insight],
         bullets: Sequence[Bullet],
-        sections: Sequence[Section],
+        sections: Sequence[PlaybookSection],
         *,
         execution_id: str | None = None,
     ) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import PlainValidator
 
-from contend.models.playbook import GENERAL, Bullet, Insight, Section
+from contend.models.playbook import GENERAL, Bullet, Insight, PlaybookSection
 from contend.prompts.values import (
     DraftText,
     Feedback,
@@ -114,7 +114,7 @@ class CuratorPrompt(_OfDataset, prompt="curator/curate", template="curator/defau
 
     @classmethod
     def of(
-        cls, dataset: str, insights: Sequence[Insight], bullets: Iterable[Bullet], sections: Sequence[Section]
+        cls, dataset: str, insights: Sequence[Insight], bullets: Iterable[Bullet], sections: Sequence[PlaybookSection]
     ) -> Self:
         known = {GENERAL, *(section.name for section in sections)}
         return cls(
