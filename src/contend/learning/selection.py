@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from contend.learning.merging import CHANCES
@@ -42,9 +43,14 @@ class Withheld(Record):
 
 
 def lesson_index(bullets: Sequence[Bullet]) -> HybridIndex:
-    """Lessons to be searched by their words and key words, and by what they mean. Blocks."""
-    vectors = default_embedder().embed([bullet.content for bullet in bullets])
-    return HybridIndex([f"{bullet.searchable_text}\n{bullet.content}" for bullet in bullets], vectors=vectors)
+    """Lessons to be searched by their words and key words, and by what they mean; made once for the same. Blocks."""
+    return _index_of(tuple((bullet.searchable_text, bullet.content) for bullet in bullets))
+
+
+@lru_cache(maxsize=4)
+def _index_of(texts: tuple[tuple[str, str], ...]) -> HybridIndex:
+    vectors = default_embedder().embed([content for _, content in texts])
+    return HybridIndex([f"{key_words}\n{content}" for key_words, content in texts], vectors=vectors)
 
 
 def select_bullets(
