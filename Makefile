@@ -49,9 +49,17 @@ endif
 
 .PHONY: lint
 lint: $(VENV)/dev ## ruff, mypy strict, import contract
+	@$(MAKE) --no-print-directory --jobs 3 style types rooms
+
+.PHONY: style types rooms
+style:
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+
+types:
 	@$(BIN)/mypy
+
+rooms:
 	@$(BIN)/lint-imports
 
 .PHONY: test

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fakes.children import enter_folder
+from fakes.servers import Server, agent_server
 from fakes.vendors import Vendors
 
 if "CONTEND_DATA" in os.environ:
@@ -83,3 +84,12 @@ def _written(folder: Path) -> Path:
 def vendors() -> Iterator[Vendors]:
     with Vendors() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def keyless_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """As somebody starts it who has neither a key nor a workspace of their own."""
+    folder = tmp_path_factory.mktemp("keyless")
+    (folder / "workspace").mkdir()
+    with agent_server(folder / "workspace", started_in=folder) as running:
+        yield running

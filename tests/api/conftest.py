@@ -1,15 +1,13 @@
-"""What tests of the HTTP API share: one Agent Server as `langgraph dev` starts it, and a client of its routes."""
+"""What tests of the HTTP API share: one Agent Server as `contend serve` starts it, and a client of its routes."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
-from fakes.api_client import Api
+from fakes.api_client import Api, finished_research, research_api
 from fakes.contests import write_workspace
-from fakes.servers import Server, fresh_clone, langgraph_dev
+from fakes.servers import Server, agent_server
 from fakes.vendors import Vendors
 
 OPTIONS = """
@@ -28,14 +26,20 @@ def endpoint() -> Iterator[Vendors]:
 
 @pytest.fixture(scope="session")
 def _running(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path, endpoint: Vendors) -> Iterator[Server]:
-    clone = fresh_clone(tmp_path_factory.mktemp("repository") / "clone")
     workspace = tmp_path_factory.mktemp("server") / "workspace"
     write_workspace(workspace)
     with (workspace / "config" / "orchestrator.toml").open("a", encoding="utf-8") as config:
         config.write(OPTIONS.format(documents=shared_documents))
-    with langgraph_dev(clone, Path(os.path.relpath(workspace, clone)), OPENAI_BASE_URL=endpoint.base_url) as server:
+    with agent_server(workspace, OPENAI_BASE_URL=endpoint.base_url) as server:
         yield server
         assert "Blocking" not in server.said
+
+
+@pytest.fixture(scope="session")
+def finished(_running: Server) -> str:
+    """A finished research of one team, for tests that read it."""
+    with research_api(_running) as api:
+        return finished_research(api)
 
 
 @pytest.fixture
@@ -44,6 +48,6 @@ def api(_running: Server, endpoint: Vendors) -> Iterator[Api]:
     _running.until_idle()
     endpoint.calls.clear()
     endpoint.hung.clear()
-    with httpx.Client(base_url=_running.url, timeout=240) as http:
-        yield Api(_running, http)
+    with research_api(_running) as client:
+        yield client
     endpoint.heal()

@@ -1,24 +1,17 @@
 """The recorded demo over the HTTP API, on a server without a key."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
-import httpx
 import pytest
 
-from fakes.api_client import Api
-from fakes.servers import agent_server
+from fakes.api_client import Api, research_api
+from fakes.servers import Server
 
 
-@pytest.fixture(scope="module")
-def keyless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    folder: Path = tmp_path_factory.mktemp("keyless")
-    (folder / "workspace").mkdir()
-    with (
-        agent_server(folder / "workspace", started_in=folder) as server,
-        httpx.Client(base_url=server.url, timeout=240) as http,
-    ):
-        yield Api(server, http)
+@pytest.fixture
+def keyless(keyless_server: Server) -> Iterator[Api]:
+    with research_api(keyless_server) as client:
+        yield client
 
 
 def test_the_recorded_demo_plays_without_a_key(keyless: Api) -> None:

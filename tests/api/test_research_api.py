@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from fakes.api_client import Api
+from fakes.api_client import Api, finished_research
 from fakes.contests import Contest
 from fakes.printing import require_pdf
 from fakes.vendors import Vendors
@@ -37,14 +37,6 @@ def test_a_research_is_followed_from_its_start_to_its_report(api: Api) -> None:
     (written, *_) = [event for event in told if event.get("step") == "write"]
     draft = api.http.get(f"/research/{research}/documents/{written['document']}")
     assert draft.text.startswith(f"# {THEME}")
-
-
-@pytest.fixture
-def finished(api: Api) -> str:
-    """A finished research of one team."""
-    research = api.start(THEME, options={"teams": ["alpha"], "learn": False})
-    api.until(research, "status", status="completed")
-    return research
 
 
 def test_a_finished_research_is_told_in_full_in_every_form(api: Api, finished: str) -> None:
@@ -217,7 +209,8 @@ async def test_a_research_that_began_with_another_config_is_refused_with_the_dif
     assert (details["status"], details["waiting"], len(details["questions"])) == ("interrupted", True, 1)
 
 
-def test_a_deleted_research_is_gone_and_one_at_work_is_not_deleted(api: Api, endpoint: Vendors, finished: str) -> None:
+def test_a_deleted_research_is_gone_and_one_at_work_is_not_deleted(api: Api, endpoint: Vendors) -> None:
+    finished = finished_research(api)
     endpoint.hang(prompt="supervisor/plan")
     working = api.start(THEME, options={"teams": ["alpha"], "learn": False})
     while not endpoint.hung:
@@ -232,7 +225,8 @@ def test_a_deleted_research_is_gone_and_one_at_work_is_not_deleted(api: Api, end
     assert finished not in [each["research_id"] for each in api.get("/research?limit=200")["items"]]
 
 
-def test_a_further_question_is_a_run_of_its_own_on_the_thread(api: Api, finished: str) -> None:
+def test_a_further_question_is_a_run_of_its_own_on_the_thread(api: Api) -> None:
+    finished = finished_research(api)
     asked = api.http.post(
         f"/research/{finished}/follow-up",
         json={"theme": "What is a team?", "options": {"teams": ["alpha"], "learn": False}},

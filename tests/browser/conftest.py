@@ -43,15 +43,6 @@ def server(tmp_path_factory: pytest.TempPathFactory, shared_documents: object, e
         yield running
 
 
-@pytest.fixture
-def plain_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """As somebody starts it who has neither a key nor a workspace of their own."""
-    workspace = tmp_path_factory.mktemp("plain") / "workspace"
-    workspace.mkdir()
-    with agent_server(workspace) as running:
-        yield running
-
-
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     # Closed before another module: while it is open, a loop runs in this thread, and no other one can.

@@ -116,8 +116,8 @@ def test_markup_in_a_report_is_shown_and_not_read(page: Page) -> None:
     assert article.locator("img, b, [href^=javascript]").count() == 0
 
 
-def test_without_a_key_the_recorded_demo_plays_and_says_that_it_is_recorded(page: Page, plain_server: Server) -> None:
-    page.goto(f"{plain_server.url}/app/")
+def test_without_a_key_the_recorded_demo_plays_and_says_that_it_is_recorded(page: Page, keyless_server: Server) -> None:
+    page.goto(f"{keyless_server.url}/app/")
     expect(page.get_by_text("No language model is set")).to_be_visible()
     page.get_by_role("button", name="Play the recorded demo").click()
 

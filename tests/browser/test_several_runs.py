@@ -2,12 +2,14 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from browser.conftest import prepared
-from fakes.servers import agent_server
+from fakes.api_client import research_api
+from fakes.servers import Server, agent_server
 from fakes.vendors import Vendors
 
 STOPPED, WAITING, KILLED = "Which run did a person stop?", "Which run waits for a word?", "Which run was cut off?"
@@ -31,6 +33,26 @@ def open_run(page: Page, theme: str) -> None:
     page.get_by_role("link", name="History").click()
     page.get_by_role("link", name=theme).click()
     expect(page.locator("header h1")).to_have_text(theme)
+
+
+def reject_plan(page: Page, team: str, why: str) -> None:
+    question = page.get_by_role("group", name=f"{team}: approve the plan?")
+    question.get_by_label("Reject").check()
+    question.get_by_label("Why?").fill(why)
+    page.get_by_role("button", name="Send answers").click()
+
+
+def told_of_killed(server: Server) -> list[dict[str, Any]]:
+    """The events of the run that is cut off: up to the end of a team's search, where it hangs, or to its own end."""
+    told = []
+    with research_api(server) as api:
+        killed = api.get("/research?search=cut off")["items"][0]
+        for event in api.events(killed["research_id"]):
+            if "id" in event:
+                told.append(event)
+            if killed["status"] != "completed" and event.get("step") == "search":
+                return told
+    return told
 
 
 @pytest.mark.timeout(900)
@@ -65,12 +87,13 @@ def test_of_three_runs_one_stopped_one_waiting_one_killed_each_is_shown_as_it_st
         expect(page.get_by_role("row", name="Alpha").first).to_contain_text("waits for you")
         expect(page.get_by_role("button", name="Approve all")).to_be_visible()
         page.get_by_role("link", name="History").click()
+        told = told_of_killed(server)
         server.kill()
         expect(page.get_by_role("alert")).to_contain_text("the server does not answer")
         port = int(server.url.rpartition(":")[2])
     endpoint.heal()
 
-    with agent_server(workspace, port=port, OPENAI_BASE_URL=endpoint.base_url):
+    with agent_server(workspace, port=port, OPENAI_BASE_URL=endpoint.base_url) as server:
         # The list comes back by itself. The server goes on with what its queue had last saved as running, every 10 s.
         expect(page.get_by_role("alert")).to_have_count(0)
         expect(row(page, WAITING)).to_contain_text("waits for you")
@@ -78,14 +101,15 @@ def test_of_three_runs_one_stopped_one_waiting_one_killed_each_is_shown_as_it_st
             status = row(page, theme).locator(".pill")
             expect(status).to_have_text(re.compile("^(stopped|done)$"))
             if status.inner_text() == "stopped":
+                expect(row(page, theme)).to_contain_text("Nobody works on it. It goes on where it was")
                 row(page, theme).get_by_role("button", name="Go on").click()
             expect(status).to_have_text("done")
+        events = told_of_killed(server)
+        assert events[: len(told)] == told
+        assert [event["type"] for event in events].count("run_started") == 1
 
         row(page, WAITING).get_by_role("link", name="Decide").click()
-        beta = page.get_by_role("group", name="Beta: approve the plan?")
-        beta.get_by_label("Reject").check()
-        beta.get_by_label("Why?").fill("too broad")
-        page.get_by_role("button", name="Send answers").click()
+        reject_plan(page, "Beta", "too broad")
         expect(page.locator("article h1")).to_be_visible()
 
         page.on("dialog", lambda dialog: dialog.accept())

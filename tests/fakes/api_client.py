@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,3 +50,16 @@ class Api:
             for event in self.events(research_id)
             if event["type"] == kind and all(event.get(name) == value for name, value in values.items())
         )
+
+
+@contextmanager
+def research_api(server: Server) -> Iterator[Api]:
+    with httpx.Client(base_url=server.url, timeout=240) as http:
+        yield Api(server, http)
+
+
+def finished_research(api: Api) -> str:
+    """The id of a new one, by one team."""
+    research = api.start("How does resume work after a crash?", options={"teams": ["alpha"], "learn": False})
+    api.until(research, "status", status="completed")
+    return research
