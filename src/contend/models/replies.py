@@ -14,6 +14,8 @@ from contend.models.research import MOST_POINTS, MOST_QUERIES, ClaimKind
 
 Line = Annotated[str, Field(min_length=2, max_length=200)]
 S = TypeVar("S")
+_MOST_SOURCES = 12
+"""A sum over a year of four quarterly tables and three tenders needs nine."""
 _BY_TYPE = Field(discriminator="type")
 
 
@@ -128,7 +130,7 @@ class StatementReply(Reply):
     """A sentence or list item. `basis`: arithmetic of a derived figure, or the search for what stays open."""
 
     text: str = Field(min_length=2, max_length=1_200)
-    sources: list[int] = Field(max_length=8)
+    sources: list[int] = Field(max_length=_MOST_SOURCES)
     kind: ClaimKind
     basis: str = Field(max_length=300)
 
@@ -147,7 +149,7 @@ class RowReply(Reply):
     """A table's row; sources, kind and basis are those of the row as a whole."""
 
     cells: list[Annotated[str, Field(max_length=400)]] = Field(min_length=1, max_length=8)
-    sources: list[int] = Field(max_length=8)
+    sources: list[int] = Field(max_length=_MOST_SOURCES)
     kind: ClaimKind
     basis: str = Field(max_length=300)
 
