@@ -1,7 +1,7 @@
 """What the HTTP API says of a request that it refuses: one line with field, value and remedy."""
 
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -114,8 +114,7 @@ async def _refused(_: Request, error: Exception) -> Response:
 
 async def _not_valid(_: Request, error: Exception) -> Response:
     """The first fault in one line, with the field that it is in."""
-    faults = error.errors() if isinstance(error, RequestValidationError) else []
-    fault = faults[0] if faults else {"loc": (), "msg": str(error)}
+    fault = cast("RequestValidationError", error).errors()[0]
     place = [str(part) for part in fault["loc"] if part not in {"body", "query", "path", "header"}]
     if fault.get("type") == "json_invalid":
         return _problem(400, f"the body is no JSON: {fault['msg']}")

@@ -64,7 +64,8 @@ class RequestGuard:
         headers = Headers(scope=scope)
         method = scope.get("method", "GET")
         wrong = self._stranger(scope, headers, method) if self._token else self._not_from_here(scope, headers)
-        if wrong or method in _BODILESS or not _has_body(headers):
+        has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+        if wrong or method in _BODILESS or not has_body:
             return wrong
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind == "application/json":
@@ -97,7 +98,3 @@ class RequestGuard:
 def _name_of(host: str) -> str:
     """A `Host` without its port."""
     return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
-
-
-def _has_body(headers: Headers) -> bool:
-    return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers

@@ -160,9 +160,7 @@ class Batch:
             for each in questions:
                 await server.start(each)
             async for question, result in server.results(questions):
-                if result["status"] in TERMINAL:
-                    self.results.add(result)
-                self._end(question, result, waits=result["status"] == "waiting")
+                self._end(question, result)
         return True
 
     @asynccontextmanager
@@ -185,10 +183,7 @@ class Batch:
                 continue
             finally:
                 del self.boards[question]
-            result = _result(question, outcome)
-            if outcome.status in TERMINAL and not outcome.questions:
-                self.results.add(result)
-            self._end(question, result, waits=bool(outcome.questions))
+            self._end(question, _result(question, outcome))
 
     def _show(self, question: BatchQuestion, event: AnyEvent) -> None:
         if not isinstance(event, Detail):
@@ -196,13 +191,14 @@ class Batch:
         if COMMAND.as_json:
             say_line(event)
 
-    def _end(self, question: BatchQuestion, result: Mapping[str, Any], *, waits: bool = False) -> None:
-        self.statuses[question.thread] = "waiting" if waits else result["status"]
+    def _end(self, question: BatchQuestion, result: Mapping[str, Any]) -> None:
+        status = self.statuses[question.thread] = result["status"]
+        if status in TERMINAL:
+            self.results.add(result)
         if COMMAND.as_json:
             say_line({"type": "result", "id": question.id, "thread": question.thread, **result})
             return
-        status = result["status"]
-        end = tr("Waiting") if waits else tr(STATUS.get(status, "Failed"))
+        end = tr(STATUS.get(status, "Failed"))
         best = "" if result.get("best_score") is None else f" {score_text(result['best_score'])}"
         why = result.get("report") if status == "completed" else result["message"]
         line = f"{self._counted()}  {question.name}: {end}{best}  {plain(tr(why)) if why else ''}"
@@ -274,7 +270,7 @@ def _result(question: BatchQuestion, outcome: app.RunOutcome) -> dict[str, Any]:
         "id": question.id,
         "thread": question.thread,
         "theme": question.theme,
-        "status": outcome.status,
+        "status": "waiting" if outcome.questions else outcome.status,
         "message": outcome.message,
         "best_score": outcome.summary.best_score if outcome.summary else None,
         "report": outcome.files[0] if outcome.files else None,

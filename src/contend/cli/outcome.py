@@ -4,7 +4,6 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from itertools import count
 from pathlib import Path
 
 from rich.console import Group, RenderableType
@@ -53,7 +52,7 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
         parts += [Text(tr("Summary"), style="bold"), Padding(summary, (0, 0, 0, 2)), ""]
         parts += [] if board.models else [*_quotes(outcome.report), ""]
     if outcome.questions:
-        parts += [shown_questions(outcome.questions)]
+        parts += [part for question in outcome.questions for part in _question_parts(question)]
     cost = f"{models_text(board.models)} · {usage_text(outcome.usage)}"
     parts.append(Text("\n".join(filter(None, [cost, *map(plain, board.lesson.splitlines())])), style="dim"))
     show(Group(*parts))
@@ -62,7 +61,7 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
 
 def _headline(outcome: RunOutcome, board: Board) -> Text:
     summary = outcome.summary
-    status = tr("Waiting" if outcome.questions else STATUS[outcome.status])
+    status = tr(STATUS["waiting" if outcome.questions else outcome.status])
     line = Text(status, style=f"bold {STYLE[outcome.status]}")
     if outcome.report is not None and not board.models:
         line.append(f": {tr(NO_MODEL)}", style="bold")
@@ -112,11 +111,6 @@ def _next(outcome: RunOutcome, board: Board) -> None:
         say(tr("Report  {file}", file=plain(short_path(outcome.files[0]))))
 
 
-def shown_questions(questions: Sequence[Question]) -> RenderableType:
-    """Each question with what it asks about."""
-    return Group(*(part for question in questions for part in _shown(question)))
-
-
 def next_steps(thread_id: str, questions: Sequence[Question]) -> list[str]:
     """The commands that answer."""
     if len(questions) == 1:
@@ -125,7 +119,7 @@ def next_steps(thread_id: str, questions: Sequence[Question]) -> list[str]:
     return [f"contend resume {thread_id} --approve", f"contend resume {thread_id} {answers}"]
 
 
-def _shown(question: Question) -> list[RenderableType]:
+def _question_parts(question: Question) -> list[RenderableType]:
     name = question.id[:ID_SHOWN]
     head = Text(f"{name}  {plain(question.description)}", style="bold")
     parts: list[RenderableType] = [head]
@@ -193,14 +187,14 @@ def leave_files(files: Sequence[str], out: Path | None, theme: str) -> list[str]
 def _own_folder(theme: str, report: Path) -> Path:
     """A new folder, or the one that holds this very report."""
     name = Path.cwd() / OWN_REPORTS / (slug(theme) or report.parent.name)
-    for number in count(1):
-        folder = name if number == 1 else name.with_name(f"{name.name}-{number}")
-        if _same(folder / report.name, report):
-            return folder
+    folder, number = name, 1
+    while not _same(folder / report.name, report):
         with suppress(FileExistsError):
             folder.mkdir(parents=True)
-            return folder
-    raise AssertionError  # count does not end
+            break
+        number += 1
+        folder = name.with_name(f"{name.name}-{number}")
+    return folder
 
 
 def slug(theme: str) -> str:

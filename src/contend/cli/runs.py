@@ -158,8 +158,7 @@ def delete_thread(thread: str) -> None:
 
 
 def _status_text(execution: ExecutionRow, status: RunStatus) -> str:
-    waits = status == "interrupted" and is_waiting(execution)
-    return tr("Waiting") if waits else tr(STATUS[status])
+    return tr(STATUS["waiting" if status == "interrupted" and is_waiting(execution) else status])
 
 
 async def _current(record: RecordStore, settings: Settings, limit: int) -> tuple[list[ExecutionRow], list[str]]:

@@ -3,6 +3,7 @@
 import errno
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 from contend.cli.words import is_japanese, tr
 from contend.models.round import ExitReason
@@ -23,12 +24,13 @@ WHY_STOPPED: Mapping[ExitReason, str] = {
     "one_round": "quotes are found in one round",
     "failed": "failed",
 }
-STATUS: Mapping[RunStatus, str] = {
+STATUS: Mapping[RunStatus | Literal["waiting"], str] = {
     "running": "Running",
     "completed": "Completed",
     "partial": "Partly done",
     "failed": "Failed",
     "interrupted": "Stopped",
+    "waiting": "Waiting",
 }
 STYLE: Mapping[str, str] = {
     "running": "cyan",
