@@ -101,7 +101,7 @@ class ServedGraph(AsyncGraph):
             return
         self._refuse_state(input)
         options = self._options(context)
-        async with self._guarded(self._completed(input, options, config), config) as checked_input:
+        async with self._lease_run(self._complete_input(input, options, config), config) as checked_input:
             stream = cast("AsyncGenerator[Any]", super().astream(checked_input, config, context=options, **how))
             async with aclosing(stream):
                 async for part in with_question_last(stream):
@@ -126,7 +126,7 @@ class ServedGraph(AsyncGraph):
             yield with_one_question(snapshot)
 
     @asynccontextmanager
-    async def _guarded(self, request: object, config: RunnableConfig) -> AsyncIterator[object]:
+    async def _lease_run(self, request: object, config: RunnableConfig) -> AsyncIterator[object]:
         """The thread held, the input checked before, on record after.
 
         A run without checkpoints keeps nothing to go on with, and one without a thread is nobody else's.
@@ -141,7 +141,7 @@ class ServedGraph(AsyncGraph):
                 yield request
             else:
                 had_begun = isinstance(request, Mapping) and await self._had_begun(request, config)
-                checked_input = await self._checked(None if had_begun else request, config)
+                checked_input = await self._check_input(None if had_begun else request, config)
                 try:
                     yield checked_input
                 finally:
@@ -162,7 +162,7 @@ class ServedGraph(AsyncGraph):
     def _is_contest(self) -> bool:
         return "run_options" in self.channels
 
-    def _completed(self, request: Any, options: Record | None, config: RunnableConfig) -> Any:  # noqa: ANN401 - any input
+    def _complete_input(self, request: Any, options: Record | None, config: RunnableConfig) -> Any:  # noqa: ANN401 - any input
         """With what a client cannot give: a contest's options, and under which id lessons are learned but once."""
         if isinstance(request, Mapping) and self._is_contest:
             return {**request, "run_options": input_options(run_options(options))}
@@ -203,7 +203,7 @@ class ServedGraph(AsyncGraph):
         snapshot = await self.aget_state(thread)
         return bool(snapshot.tasks) and not snapshot.interrupts and _theme_of(request) == snapshot.values.get("theme")
 
-    async def _checked(self, request: object, config: RunnableConfig) -> object:
+    async def _check_input(self, request: object, config: RunnableConfig) -> object:
         """The input; answers with their questions' ids: LangGraph takes one without an id for one question only."""
         if not (request is None or isinstance(request, Command)):
             return request

@@ -103,7 +103,7 @@ async def run(
     thread = checked_thread(str(uuid4()) if thread_id is None else thread_id)
     async with _services(services, settings) as live:
         opening = await check_run(live, theme, [], options)
-        async with _opened(live, thread, on_event) as going, lease(live.settings, thread) as thread_lease:
+        async with _open_thread(live, thread, on_event) as going, lease(live.settings, thread) as thread_lease:
             before = await going.snapshot()
             check_contest(thread, before)
             if before.values.get("execution_id") and not (is_finished(before) or is_unopened(before)):
@@ -170,7 +170,7 @@ async def resume(
     async with _services(services, settings) as live:
         if not has_checkpoints(live.settings):
             raise UnknownThread(f"thread {thread!r} has no run to go on with: see `contend runs`")
-        async with _opened(live, thread, on_event) as going:
+        async with _open_thread(live, thread, on_event) as going:
             before = await going.snapshot()
             if is_finished(before):
                 chosen_answers([], decision, answers)
@@ -214,18 +214,18 @@ async def check_goes_on(thread_id: str, *, services: Services) -> RunOutcome:
 async def _snapshot(live: Services, thread: str) -> StateSnapshot:
     if not has_checkpoints(live.settings):
         raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
-    async with _opened(live, thread) as run_of_thread:
+    async with _open_thread(live, thread) as run_of_thread:
         return await run_of_thread.snapshot()
 
 
 async def _where_it_stands(live: Services, thread: str, snapshot: StateSnapshot) -> RunOutcome:
     if is_unopened(snapshot):
-        return _unopened(thread, snapshot)
-    _check_opened(thread, snapshot)
+        return _unopened_outcome(thread, snapshot)
+    _check_has_run(thread, snapshot)
     return await _outcome(live, thread, snapshot, went_on=False)
 
 
-def _check_opened(thread: str, snapshot: StateSnapshot) -> None:
+def _check_has_run(thread: str, snapshot: StateSnapshot) -> None:
     check_contest(thread, snapshot)
     if not snapshot.values.get("execution_id"):
         raise UnknownThread(f"thread {thread!r} has no run: see `contend runs`")
@@ -244,7 +244,7 @@ async def learn_from(
     thread = checked_thread(thread_id)
     async with _services(services, settings) as live:
         snapshot = await _snapshot(live, thread)
-        _check_opened(thread, snapshot)
+        _check_has_run(thread, snapshot)
         if not snapshot.values.get("outcomes"):
             raise InputError(f"thread {thread!r}: no team has ended yet: `contend resume {thread}` goes on with it")
         return await learned_from(live, cast("ContestState", snapshot.values), dataset)
@@ -341,13 +341,15 @@ class _ThreadRun:
 
 
 @asynccontextmanager
-async def _opened(services: Services, thread_id: str, on_event: OnEvent | None = None) -> AsyncIterator[_ThreadRun]:
+async def _open_thread(
+    services: Services, thread_id: str, on_event: OnEvent | None = None
+) -> AsyncIterator[_ThreadRun]:
     async with open_checkpointer(services.settings) as saver:
         graph = build_contest_graph(services).compile(checkpointer=saver, name="contend")
         yield _ThreadRun(services, graph, thread_id, on_event)
 
 
-def _unopened(thread_id: str, snapshot: StateSnapshot) -> RunOutcome:
+def _unopened_outcome(thread_id: str, snapshot: StateSnapshot) -> RunOutcome:
     return RunOutcome(
         thread_id=thread_id,
         execution_id="",

@@ -143,9 +143,9 @@ def decision_of(answer: object) -> Decision:
         case {"decisions": [first, *_]} | [first, *_]:
             return decision_of(first)
         case str():
-            return _decided(answer, {})
+            return _decision_by_word(answer, {})
         case {"type": str(word), **rest}:
-            return _decided(word, {str(name): value for name, value in rest.items()})
+            return _decision_by_word(word, {str(name): value for name, value in rest.items()})
     raise InputError(_UNKNOWN)
 
 
@@ -155,18 +155,18 @@ _UNKNOWN = (
 )
 
 
-def _decided(word: str, answer: Mapping[str, Any]) -> Decision:
+def _decision_by_word(word: str, answer: Mapping[str, Any]) -> Decision:
     match word.strip().lower():
         case "approve" | "accept" | "yes" | ja.YES:
             return Decision(type="approve")
         case "edit":
-            return _edited(answer)
+            return _edit_decision(answer)
         case "reject" | "response" | "ignore" | "no" | ja.NO:
             return Decision(type="reject", reason=_reason(answer))
     raise InputError(_UNKNOWN)
 
 
-def _edited(answer: Mapping[str, Any]) -> Decision:
+def _edit_decision(answer: Mapping[str, Any]) -> Decision:
     values = answer.get("edited_action", answer.get("args"))
     if isinstance(values, Mapping):
         values = values.get("args", values.get("arguments", values))
@@ -238,12 +238,14 @@ def addressed(
     """
     by_question: dict[str, object] = {}
     for name, answer in (answers or {}).items():
-        question_id = _found(questions, name)
+        question_id = _question_id(questions, name)
         if question_id in by_question:
             raise InputError(f"question {question_id!r} has two answers: give one")
         by_question[question_id] = answer
     if decision is not None:
-        by_question |= _shared_out([question for question in questions if question.id not in by_question], decision)
+        by_question |= _for_open_questions(
+            [question for question in questions if question.id not in by_question], decision
+        )
     return by_question
 
 
@@ -276,7 +278,7 @@ def waiting_line(questions: Sequence[Question]) -> str:
     return WAITING + ", ".join(f"{question.asked} of {question.team_id or 'the run'}" for question in questions)
 
 
-def _found(questions: Sequence[Question], name: str) -> str:
+def _question_id(questions: Sequence[Question], name: str) -> str:
     """The id of an open question by its id, the beginning of it, or the one team that asks."""
     meant = [question.id for question in questions if question.id == name] or [
         question.id
@@ -291,7 +293,7 @@ def _found(questions: Sequence[Question], name: str) -> str:
     raise InputError(f"question {name!r} is not open: answered before or never asked (open: {open_ids})")
 
 
-def _shared_out(questions: Sequence[Question], decision: object) -> dict[str, object]:
+def _for_open_questions(questions: Sequence[Question], decision: object) -> dict[str, object]:
     """Which questions an answer without a name goes to."""
     if not questions:
         raise InputError("no question is open: this run does not wait for an answer")

@@ -64,7 +64,7 @@ def asked_of(state: Mapping[str, Any], question: Sequence[AnyMessage] = ()) -> d
 
 def question_in_chat(state: Mapping[str, Any]) -> list[AnyMessage]:
     """The question as a message, where it was asked as a theme: each answer in a chat stands below its question."""
-    theme = shorten(clean(str(_asked_theme(state) or "")[: QUESTION_CHARACTERS + 1]).strip(), QUESTION_CHARACTERS)
+    theme = shorten(clean(str(_new_theme(state) or "")[: QUESTION_CHARACTERS + 1]).strip(), QUESTION_CHARACTERS)
     last = _last_human(state.get("messages", []))
     is_new = last is not None and last.id != state.get("asked", {}).get("message")
     if not theme or (is_new and last is not None and str(last.text).strip() == theme):
@@ -96,7 +96,7 @@ async def open_asked(services: Services, state: Mapping[str, Any], context: Reco
         InputError: as `check_run`.
         StoreError: as `check_run`.
     """
-    theme, messages, given = _asked_theme(state), state.get("messages", []), run_options(context)
+    theme, messages, given = _new_theme(state), state.get("messages", []), run_options(context)
     checked = _CHECKED.get()
     if checked and (checked.theme, checked.given) == (settled_theme(theme, messages), given):
         return checked
@@ -113,7 +113,7 @@ def checked_run(opening: Opening) -> Iterator[None]:
         _CHECKED.reset(token)
 
 
-def _asked_theme(state: Mapping[str, Any]) -> str | None:
+def _new_theme(state: Mapping[str, Any]) -> str | None:
     """The theme, unless a message is newer."""
     before, now = state.get("asked", {}), asked_of(state)
     answered = before.get("theme") == now["theme"] and before.get("message") != now["message"]
@@ -131,13 +131,13 @@ async def check_run(
     """
     given = context or RunOptions()
     question = settled_theme(theme, messages)
-    resolved = _settled_kind(services.resolve(given, theme=question))
+    resolved = _settle_kind(services.resolve(given, theme=question))
     documents = [str(services.settings.located(path)) for path in resolved.options.documents]
-    settled = {"documents": documents, **_recorded(services, given, resolved.options)}
+    settled = {"documents": documents, **_recording_options(services, given, resolved.options)}
     resolved = resolved._replace(options=resolved.options.model_copy(update=settled))
     await asyncio.to_thread(_check_files, services, resolved)
     store_warnings = await check_checkpointer(services.settings)
-    on, off = await _checked_sources(services, resolved)
+    on, off = await _check_sources(services, resolved)
     teams = _teams_with_sources(resolved.teams, on, named=given.teams is not None)
     if not resolved.teams_named:
         teams = _entering(teams, on, resolved.options)
@@ -169,7 +169,7 @@ async def check_run(
     )
 
 
-def _recorded(services: Services, given: RunOptions, options: ResolvedOptions) -> dict[str, object]:
+def _recording_options(services: Services, given: RunOptions, options: ResolvedOptions) -> dict[str, object]:
     """What follows for the options from the recording that is played, if one is: its models play all roles."""
     if services.models.recording is None:
         return {}
@@ -231,7 +231,7 @@ def _check_metrics(services: Services, evaluator: EvaluatorConfig) -> None:
             services.function(metric.function)
 
 
-def _settled_kind(resolved: Resolved) -> Resolved:
+def _settle_kind(resolved: Resolved) -> Resolved:
     """A contest of teams with a language model, or a run that gives quotes: the one team of that kind, one round.
 
     Raises:
@@ -252,15 +252,15 @@ def _settled_kind(resolved: Resolved) -> Resolved:
     return resolved._replace(options=options, teams=quoting[:1] or [QUOTES], teams_named=True)
 
 
-def _wanted_sources(services: Services, resolved: Resolved) -> list[str]:
+def _source_names(services: Services, resolved: Resolved) -> list[str]:
     """Those of the run that a team searches; one that there is not is among them, to be refused."""
     names = resolved.options.sources or list(services.sources.factories)
     searchable = {name for team in resolved.teams for name in team.sources}
     return [name for name in names if name in searchable or name not in services.sources.factories]
 
 
-async def _checked_sources(services: Services, resolved: Resolved) -> tuple[list[str], dict[str, str]]:
-    wanted = _wanted_sources(services, resolved)
+async def _check_sources(services: Services, resolved: Resolved) -> tuple[list[str], dict[str, str]]:
+    wanted = _source_names(services, resolved)
     sources = [services.sources.get(name, resolved.options.documents) for name in wanted]
     reasons = dict(zip(wanted, await asyncio.gather(*(source.check() for source in sources)), strict=True))
     off = {name: reason for name, reason in reasons.items() if reason is not None}

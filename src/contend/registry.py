@@ -95,7 +95,7 @@ def start_function(function: Function, *arguments: object) -> "Future[object]":
     def work() -> object:
         try:
             result = function(*arguments)
-            return asyncio.run(_awaited(result)) if inspect.isawaitable(result) else result
+            return asyncio.run(_await_result(result)) if inspect.isawaitable(result) else result
         except BaseException as error:
             raise FunctionFailed(f"raised {error_line(error)}", passing=isinstance(error, OSError)) from error
 
@@ -117,7 +117,7 @@ def on_daemon_thread(work: Callable[[], T], *, name: str) -> "Future[T]":
     return done
 
 
-async def _awaited(result: Any) -> object:  # noqa: ANN401 - any awaitable
+async def _await_result(result: Any) -> object:  # noqa: ANN401 - any awaitable
     return await result
 
 

@@ -53,7 +53,7 @@ async def evaluate(
         team_id="",
         round_number=1,
     )
-    measurements = await asyncio.gather(*(_measured(services, task) for task in tasks))
+    measurements = await asyncio.gather(*(_measure(services, task) for task in tasks))
     measured = [each for of_task in measurements for each in of_task]
     await services.documents.delete([document])
     services.close_run(run.execution_id)
@@ -113,7 +113,7 @@ def _results(referenced: ReferencedText, sources: Mapping[int, SearchResult]) ->
     return [_source(0, Reference(url, url)) for url in sorted(linked) if url]
 
 
-async def _measured(services: Services, task: MetricTask) -> list[Measured]:
+async def _measure(services: Services, task: MetricTask) -> list[Measured]:
     try:
         return await measure(services, task)
     except (ModelError, MetricError) as error:

@@ -68,7 +68,7 @@ def rated(dataset: str, boards: Sequence[Sequence[LeaderboardEntry]], *, dataset
     runs = [pairs for board in boards if (pairs := list(_pairs(board)))]
     names = {entry.team_id: entry.team_name for board in boards for entry in board}
     teams = sorted({team for pairs in runs for one, other, _ in pairs for team in (one, other)})
-    strengths, covariance = _fitted(runs, {team: place for place, team in enumerate(teams)})
+    strengths, covariance = _fit(runs, {team: place for place, team in enumerate(teams)})
     order = sorted(range(len(teams)), key=lambda place: (-strengths[place], teams[place]))
     return Standings(
         dataset=dataset,
@@ -110,9 +110,7 @@ def _share(one: LeaderboardEntry, other: LeaderboardEntry) -> float | None:
     return 0.5 + 0.5 * float(np.sign(ahead))
 
 
-def _fitted(
-    runs: Sequence[Sequence[_Pair]], places: Mapping[str, int]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _fit(runs: Sequence[Sequence[_Pair]], places: Mapping[str, int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The likeliest strengths in logits, of mean 0, and their covariance, by Newton's method."""
     count = len(places)
     if not count:

@@ -74,7 +74,7 @@ async def contest(
 
     Returns the report in Markdown with its sources; each citation was checked against its passage. Takes minutes.
     """
-    return await _answered(question, context, documents=documents, depth=depth, length=length)
+    return await _answer(question, context, documents=documents, depth=depth, length=length)
 
 
 async def research(
@@ -84,14 +84,14 @@ async def research(
 
     Returns the report in Markdown with its sources; each citation was checked against its passage.
     """
-    return await _answered(question, context, documents=documents, depth="quick", max_rounds=1, length=length)
+    return await _answer(question, context, documents=documents, depth="quick", max_rounds=1, length=length)
 
 
-async def _answered(question: str, context: Context, **options: object) -> str:
+async def _answer(question: str, context: Context, **options: object) -> str:
     researches = await server_researches()
     try:
         request = ResearchRequest(theme=settled_theme(question), options=checked(RunOptions, options, "options"))
-        details = await _ended(researches, (await researches.start(request)).research_id, context)
+        details = await _wait_for_end(researches, (await researches.start(request)).research_id, context)
         if details.has_report:
             return (await results.report_as(researches, details.research_id, "md")).decode()
     except ContendError as error:
@@ -99,7 +99,7 @@ async def _answered(question: str, context: Context, **options: object) -> str:
     raise ToolError(f"no report: {details.message} (research {details.research_id}, see /app/ of the server)")
 
 
-async def _ended(researches: Researches, research_id: str, context: Context) -> ResearchDetails:
+async def _wait_for_end(researches: Researches, research_id: str, context: Context) -> ResearchDetails:
     """The research at its end, or where it waits for a person. One whose client is gone is stopped, and can go on."""
     began = time.monotonic()
     try:

@@ -78,7 +78,7 @@ class LimitedRoute(APIRoute):
 
 def add_problems(app: FastAPI) -> None:
     """Let the app answer errors as the API does."""
-    app.add_exception_handler(ContendError, _refused)
+    app.add_exception_handler(ContendError, _refuse)
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(_TooLarge, _too_large)
     # The Agent Server's own handler takes its place for all routes.
@@ -107,7 +107,7 @@ async def _too_large(_: Request, _error: Exception) -> Response:
     return _problem(413, f"the body is larger than {MOST_BYTES:,} bytes: send it in parts")
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _refuse(_: Request, error: Exception) -> Response:
     kinds = [kind for kind in type(error).__mro__ if kind in _STATUS]
     return _problem(_STATUS[kinds[0]], str(error))
 

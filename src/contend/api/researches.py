@@ -71,7 +71,7 @@ class Researches:
             ThreadBusy: the thread has a run that is not finished.
         """
         await self.dry_run(request)
-        thread = str(uuid4()) if research_id is None else (await self._finished(research_id)).research_id
+        thread = str(uuid4()) if research_id is None else (await self._require_finished(research_id)).research_id
         await self._queue(thread, request)
         return ResearchResponse(research_id=thread, status="started", message=_QUEUED)
 
@@ -255,7 +255,7 @@ class Researches:
             return (await self.outcome(thread)).questions
         return []
 
-    async def _finished(self, research_id: str) -> ResearchDetails:
+    async def _require_finished(self, research_id: str) -> ResearchDetails:
         details = await self.details(research_id)
         if details.status not in {"completed", "failed"}:
             raise ThreadBusy(f"research {research_id} is {details.status}: wait for its end, or cancel it")

@@ -107,7 +107,7 @@ async def leaderboard(researches: Researches, research_id: str | None) -> Leader
     )
 
 
-async def compared(researches: Researches, first: str, second: str) -> ResearchComparison:
+async def compare(researches: Researches, first: str, second: str) -> ResearchComparison:
     """What each came to, and which of the sources that they cite are the same.
 
     Raises:

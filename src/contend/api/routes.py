@@ -210,7 +210,7 @@ async def answer_questions(research_id: ResearchId, answers: models.Answers, liv
 @router.get("/research/{research_id}/compare/{other_id}", tags=["research"], responses=UNKNOWN)
 async def compare_researches(research_id: ResearchId, other_id: ResearchId, live: Live) -> models.ResearchComparison:
     """Two researches side by side."""
-    return await results.compared(live, research_id, other_id)
+    return await results.compare(live, research_id, other_id)
 
 
 @router.get("/standings", tags=["leaderboard"])

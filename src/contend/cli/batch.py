@@ -140,7 +140,7 @@ class Batch:
             async with open_services(self.settings) as services:
                 done = self.results.statuses()
                 await _check(services, [each for each in self.questions if each.thread not in done])
-                async with self._unanswered() as questions, asyncio.TaskGroup() as group:
+                async with self._open_questions() as questions, asyncio.TaskGroup() as group:
                     remaining = iter(questions)
                     for _ in range(jobs):
                         group.create_task(self._work(services, remaining))
@@ -155,7 +155,7 @@ class Batch:
             InputError: a line would be refused; nothing was spent.
             ContendError: the server does not answer, or a result could not be written.
         """
-        async with aclosing(server), self._unanswered() as questions:
+        async with aclosing(server), self._open_questions() as questions:
             await server.check(questions)
             for each in questions:
                 await server.start(each)
@@ -164,7 +164,7 @@ class Batch:
         return True
 
     @asynccontextmanager
-    async def _unanswered(self) -> AsyncIterator[list[BatchQuestion]]:
+    async def _open_questions(self) -> AsyncIterator[list[BatchQuestion]]:
         """The questions without a result, which nobody else answers meanwhile."""
         batch = f"batch-{sha256(str(self.results.path).encode()).hexdigest()[:16]}"
         async with lease(self.settings, batch):
@@ -201,10 +201,10 @@ class Batch:
         end = tr(STATUS.get(status, "Failed"))
         best = "" if result.get("best_score") is None else f" {score_text(result['best_score'])}"
         why = result.get("report") if status == "completed" else result["message"]
-        line = f"{self._counted()}  {question.name}: {end}{best}  {plain(tr(why)) if why else ''}"
+        line = f"{self._progress_text()}  {question.name}: {end}{best}  {plain(tr(why)) if why else ''}"
         self.console.print(line, soft_wrap=True)
 
-    def _counted(self) -> str:
+    def _progress_text(self) -> str:
         return f"{len(self.statuses)}/{len(self.questions)}"
 
     def stopping(self) -> None:
@@ -219,7 +219,7 @@ class Batch:
         return Live(get_renderable=self._table, console=self.console, refresh_per_second=4, transient=True)
 
     def _table(self) -> Table:
-        table = plain_table(self._counted(), "Theme", "Best", "Now", right={"Best"})
+        table = plain_table(self._progress_text(), "Theme", "Best", "Now", right={"Best"})
         for question, board in list(self.boards.items()):
             best = next((row.best for row in board.rows() if row.rank), None)
             table.add_row("", question.name, score_text(best) if best is not None else "–", self.stage or board.stage)

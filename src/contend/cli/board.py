@@ -125,7 +125,7 @@ def doing_after(  # noqa: PLR0911 - a line for each event
             reason = event.exit_reason
             return tr("goes on") if reason is None else tr("done: {why}", why=tr(WHY_STOPPED[reason]))
         case events.TeamDone():
-            return _ended(event)
+            return _end_text(event)
 
 
 _STEPS = {
@@ -138,7 +138,7 @@ _STEPS = {
 }
 
 
-def _ended(event: events.TeamDone) -> str:
+def _end_text(event: events.TeamDone) -> str:
     if event.status == "completed":
         return ""
     return f"{tr(event.status)}: {event.error_message or tr('no reason given')}"

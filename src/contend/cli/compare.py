@@ -122,7 +122,7 @@ def _rows(a: ComparedRun, b: ComparedRun) -> Iterable[tuple[str, list[Text]]]:
     for team, number in sorted({*scores[0], *scores[1]}):
         cells = [score_text(each[team, number]) if (team, number) in each else "–" for each in scores]
         yield f"{plain(team)}, {tr('round {number}', number=number)}", [Text(cell) for cell in cells]
-    yield tr("Criteria met"), [Text(_met(side.criteria)) for side in sides]
+    yield tr("Criteria met"), [Text(_criteria_text(side.criteria)) for side in sides]
     yield tr("Used"), [Text(usage_text(run.usage)) for run in runs]
     yield tr("Sources"), [Text("–" if side.sources is None else str(len(side.sources))) for side in sides]
 
@@ -132,7 +132,7 @@ def _winner(run: StoredRun) -> str:
     return "–" if winner is None else f"{plain(winner.team_name)}  {score_text(run.execution.best_score)}"
 
 
-def _met(criteria: CriteriaMet | None) -> str:
+def _criteria_text(criteria: CriteriaMet | None) -> str:
     return "–" if criteria is None else tr("{met} of {all}", met=criteria.met, all=criteria.all)
 
 

@@ -52,7 +52,7 @@ def show_config() -> None:
         return
     table = plain_table("Value", "", "From", fold={"Value", "", "From"})
     for value in values:
-        table.add_row(value.name, Text(plain(_shown(value.value))), Text(value.origin, style="dim"))
+        table.add_row(value.name, Text(plain(_value_text(value.value))), Text(value.origin, style="dim"))
     show(table)
     say()
     advise("contend config show --prompts", "contend doctor")
@@ -156,7 +156,7 @@ def _flat(name: str, value: object, origin: str) -> Iterator[Value]:
         yield Value(name, value, origin)
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     match value:
         case None:
             return "–"

@@ -168,7 +168,7 @@ def _judges_check(resolved: Resolved) -> Finding:
     return Finding("judges", "ok", tr("{model}, not the writer's model", model=judge))
 
 
-def _found(server: Server) -> str:
+def _server_text(server: Server) -> str:
     models = ", ".join(server.models[:_MODELS_SHOWN]) or tr("no models")
     return tr("{kind}'s usual port: {models}", kind=server.kind, models=models)
 
@@ -180,7 +180,7 @@ def _offer(servers: Sequence[Server]) -> str:
         tr(
             "{command} to use the server found there ({server})",
             command=f"export OPENAI_BASE_URL={server.url}",
-            server=_found(server),
+            server=_server_text(server),
         )
         for server in servers
     )
@@ -247,7 +247,7 @@ def _extra_checks(servers: Sequence[Server]) -> Iterator[Finding]:
     else:
         yield Finding("serve", "off", tr("the extra `serve` is not installed"), "pip install 'contend[serve]'")
     for server in servers:
-        yield Finding("local server", "ok", f"{server.url} ({_found(server)})")
+        yield Finding("local server", "ok", f"{server.url} ({_server_text(server)})")
 
 
 async def _local_servers() -> list[Server]:

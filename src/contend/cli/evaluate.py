@@ -24,7 +24,7 @@ def evaluate_file(file: Path, theme: str, *, model: str | None) -> int:
     Raises:
         InputError: the file or the theme is not usable.
     """
-    result, usage = asyncio.run(_evaluated(file_text(file), theme, model))
+    result, usage = asyncio.run(_evaluate(file_text(file), theme, model))
     if not print_json({**result.model_dump(mode="json"), "usage": usage}):
         _show(result, usage)
     return int(any(metric.score is None and metric.applies and metric.weight > 0 for metric in result.metrics))
@@ -48,6 +48,6 @@ def _on_quotes(metric: MetricScore) -> str:
     return " " + tr("(quotes that are not in the text, and were dropped: {count})", count=metric.dropped)
 
 
-async def _evaluated(text: str, theme: str, model: str | None) -> tuple[EvaluationResult, RunUsage]:
+async def _evaluate(text: str, theme: str, model: str | None) -> tuple[EvaluationResult, RunUsage]:
     async with open_services(COMMAND.settings()) as services:
         return await evaluate(text, theme, services=services, options=RunOptions(model=model))

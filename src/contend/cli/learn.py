@@ -32,7 +32,7 @@ def learn_dataset(
     file = Path(source).expanduser()
     if file.suffix == ".jsonl" or file.is_file():
         train, validation_set = _parts(file, validation, limit)
-        _show(asyncio.run(_learnt(dataset, train, validation_set, form)), dataset, form)
+        _show(asyncio.run(_learn(dataset, train, validation_set, form)), dataset, form)
         return
     result = asyncio.run(learn_from(source, dataset=dataset, settings=COMMAND.settings()))
     if print_json(result):
@@ -55,10 +55,10 @@ def compare_versions(
         InputError: the file or a version is not usable, or no language model is set.
     """
     questions = read_questions(labels)[:limit]
-    asyncio.run(_compared(dataset, questions, versions, form))
+    asyncio.run(_compare(dataset, questions, versions, form))
 
 
-async def _compared(
+async def _compare(
     dataset: str,
     questions: list[LabelledQuestion],
     versions: tuple[int, int],
@@ -93,7 +93,7 @@ def _parts(
     return train[:limit], validation_set
 
 
-async def _learnt(
+async def _learn(
     dataset: str, train: list[LabelledQuestion], validation_set: list[LabelledQuestion], form: AnswerForm
 ) -> LearningResult:
     async with _practice(dataset, form) as practice:

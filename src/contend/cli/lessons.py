@@ -29,7 +29,7 @@ def show_playbook(dataset: str) -> None:
         InputError: no run has learned into this dataset yet.
         PlaybookDamaged: its file cannot be read.
     """
-    playbook = _loaded(dataset)
+    playbook = _load(dataset)
     if print_json(playbook):
         return
     show(Group(*_parts(playbook)))
@@ -45,7 +45,7 @@ def search_playbook(dataset: str, query: str, *, limit: int) -> None:
     """The bullets that fit the query, best first; raises as `show_playbook`."""
     from contend.learning.selection import select_bullets
 
-    bullets = select_bullets(_loaded(dataset), query)[:limit]
+    bullets = select_bullets(_load(dataset), query)[:limit]
     if print_json(bullets):
         return
     if not bullets:
@@ -114,7 +114,7 @@ def show_diff(dataset: str, first: int, second: int | None) -> None:
     Raises:
         InputError: there is no such version.
     """
-    newest = _loaded(dataset).version
+    newest = _load(dataset).version
     diff = asyncio.run(_store().diff(dataset, first, newest if second is None else second))
     if print_json(diff):
         return
@@ -158,7 +158,7 @@ def edit_lesson(dataset: str, bullet_id: str, **options: object) -> None:
         raise InputError(
             tr("edit: nothing to change: give new words, --section, --example, --always or --where-it-fits")
         )
-    [old] = _named(dataset, [bullet_id])
+    [old] = _bullets_by_id(dataset, [bullet_id])
     _change(dataset, edit(old.id, values), old=old)
 
 
@@ -168,7 +168,7 @@ def remove_lessons(dataset: str, bullet_ids: list[str]) -> None:
     Raises:
         InputError: there is no such bullet.
     """
-    gone = [bullet.id for bullet in _named(dataset, bullet_ids)]
+    gone = [bullet.id for bullet in _bullets_by_id(dataset, bullet_ids)]
     _change(dataset, remove(gone))
 
 
@@ -178,7 +178,7 @@ def restore_lesson(dataset: str, bullet_id: str | None) -> None:
     Raises:
         InputError: no lesson of this id is gone.
     """
-    _loaded(dataset)
+    _load(dataset)
     gone = asyncio.run(_store().retired(dataset))
     if bullet_id is None:
         for bullet in gone.values():
@@ -215,7 +215,7 @@ def export_lessons(dataset: str, kind: Format, *, out: Path | None) -> None:
     Raises:
         InputError: there is no playbook.
     """
-    text = written(_loaded(dataset), kind)
+    text = written(_load(dataset), kind)
     if out is None:
         print(text, end="")  # noqa: T201 - a file's text goes as it is
         return
@@ -232,13 +232,13 @@ def _values(options: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _named(dataset: str, names: Iterable[str]) -> list[Bullet]:
+def _bullets_by_id(dataset: str, names: Iterable[str]) -> list[Bullet]:
     """The bullets of ids, or of their beginnings where those are one bullet's alone."""
-    bullets = _loaded(dataset).bullets
-    return [_one(dataset, name, bullets) for name in names]
+    bullets = _load(dataset).bullets
+    return [_bullet_by_id(dataset, name, bullets) for name in names]
 
 
-def _one(dataset: str, name: str, bullets: Iterable[Bullet]) -> Bullet:
+def _bullet_by_id(dataset: str, name: str, bullets: Iterable[Bullet]) -> Bullet:
     matches = [bullet for bullet in bullets if bullet.id.startswith(name)]
     exact = [bullet for bullet in matches if bullet.id == name] or matches
     if len(exact) == 1:
@@ -262,7 +262,7 @@ def _change(dataset: str, by_hand: HandChange, *, old: Bullet | None = None) -> 
     for skipped in result.skipped:
         say(tr("skipped {id}: {why}", id=skipped.bullet_id, why=tr(skipped.reason)))
     if old and (old.helpful or old.harmful):
-        now = _one(dataset, old.id, asyncio.run(store.load(dataset)).bullets)
+        now = _bullet_by_id(dataset, old.id, asyncio.run(store.load(dataset)).bullets)
         has_votes = now.helpful or now.harmful
         say(
             tr("It says the same: its votes are kept.")
@@ -296,7 +296,7 @@ def _no_playbook(store: PlaybookStore, dataset: str) -> InputError:
     )
 
 
-def _loaded(dataset: str) -> Playbook:
+def _load(dataset: str) -> Playbook:
     store = _store()
     playbook = asyncio.run(store.load(dataset))
     if not playbook.version:

@@ -166,7 +166,7 @@ def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line fo
         return _in_round(event)
     match event:
         case events.RunStarted():
-            return _started(event)
+            return _start_text(event)
         case events.DocumentsRead():
             return tr("read {read} of {documents}", read=f"{event.read:,}", documents=counted(event.files, "document"))
         case events.TeamStarted():
@@ -191,7 +191,7 @@ def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line fo
             return f"{tr('asks a person: {what}', what=tr(event.asked))}: {event.description}"
 
 
-def _started(event: events.RunStarted) -> str:
+def _start_text(event: events.RunStarted) -> str:
     off = "".join(
         "; " + tr("{source} is off ({reason})", source=name, reason=why) for name, why in event.sources_off.items()
     )
@@ -213,12 +213,12 @@ def _in_round(event: RoundEvent) -> str:
             if not event.metrics:
                 return tr("quotes are not scored")
             metrics = ", ".join(f"{metric.name} {score_text(metric.score)}" for metric in event.metrics)
-            return f"{tr('scored {score}', score=score_text(event.score))} ({metrics}){_unsupported(event)}"
+            return f"{tr('scored {score}', score=score_text(event.score))} ({metrics}){_unsupported_text(event)}"
         case events.RoundJudged():
             return f"{tr('goes on') if event.exit_reason is None else tr('ends')}: {event.reasoning}"
 
 
-def _unsupported(event: events.RoundScored) -> str:
+def _unsupported_text(event: events.RoundScored) -> str:
     """The sentences that their sources do not say."""
     doubtful = [each for metric in event.metrics if metric.name == "citation_support" for each in metric.evidence]
     if not doubtful:

@@ -27,6 +27,7 @@ _SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 _SHORTEST_SECRET = 8
 _DEFAULTS = {
     "LANGSMITH_TRACING": "false",  # nothing leaves the machine unasked
+    "LANGGRAPH_CLI_NO_ANALYTICS": "1",  # the same, of `contend serve`
     "LANGGRAPH_STRICT_MSGPACK": "true",  # checkpoints hold plain data only
 }
 

@@ -80,14 +80,14 @@ def answers_of(*, approve: bool, edit: Path | None, reject: str | None, answer: 
     answers += [] if reject is None else [_reject(reject)]
     if len(answers) > 1 or (answers and answer):
         raise InputError(tr("give one of --approve, --edit, --reject; where several questions wait, --answer for each"))
-    by_question = [_named(text) for text in answer]
+    by_question = [_answer_by_name(text) for text in answer]
     twice = [name for name, times in Counter(name for name, _ in by_question).items() if times > 1]
     if twice:
         raise InputError(tr("--answer: {name} has two answers: give one", name=", ".join(twice)))
     return PersonAnswers(answers[0] if answers else None, dict(by_question))
 
 
-def _named(text: str) -> tuple[str, object]:
+def _answer_by_name(text: str) -> tuple[str, object]:
     question, equals, word = text.partition("=")
     kind, _, rest = word.partition(":")
     match kind:

@@ -96,7 +96,7 @@ def _drive(thread: str, work: Work, board: Board, *, out: Path | None) -> int:
             reason = system_fault(error) if isinstance(error, OSError) else str(error)
             raise ContendError(_with_resume(reason, thread)) from error
     if outcome is None:
-        return _stopped(thread, began=board.began)
+        return _tell_stopped(thread, began=board.began)
     outcome = outcome.model_copy(update={"files": leave_files(outcome.files, out, outcome.theme)})
     if COMMAND.as_json:
         say_line({"type": "outcome", "exit_code": outcome.exit_code, **outcome.model_dump(mode="json")})
@@ -113,7 +113,7 @@ def _with_resume(reason: str, thread: str) -> str:
     return tr("{reason}; then go on with `{command}`", reason=reason, command=command)
 
 
-def _stopped(thread: str, *, began: bool) -> int:
+def _tell_stopped(thread: str, *, began: bool) -> int:
     command = in_workspace(f"contend resume {thread}")
     message = tr("stopped; go on with `{command}`", command=command) if began else tr("stopped before the run began")
     if COMMAND.as_json:

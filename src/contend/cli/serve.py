@@ -21,11 +21,6 @@ from contend.resources import resource
 from contend.settings import Settings, is_loopback, load_config
 from contend.stores.files import write_file
 
-_ENVIRONMENT = {
-    "LANGSMITH_TRACING": "false",
-    "LANGGRAPH_CLI_NO_ANALYTICS": "1",
-    "LANGGRAPH_STRICT_MSGPACK": "true",
-}
 _ANSWER_SECONDS = 5.0
 
 
@@ -61,7 +56,7 @@ def serve_graphs(host: str, port: int, *, expose: bool) -> NoReturn:
     sys.stderr.flush()
     arguments = ["dev", "--no-browser", "--no-reload", "--config", str(config), "--host", host, "--port", str(port)]
     folders = {"CONTEND_WORKSPACE": str(folder), "CONTEND_STARTED_IN": str(settings.located("."))}
-    environment = {**_ENVIRONMENT, **_from_env_file(), **os.environ, **folders}
+    environment = {**_from_env_file(), **os.environ, **folders}
     # The server keeps its queue below the folder it is started in: it belongs to the workspace.
     os.chdir(folder)
     os.execve(sys.executable, [sys.executable, "-m", "langgraph_cli", *arguments], environment)  # noqa: S606 - ours

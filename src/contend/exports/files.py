@@ -45,13 +45,13 @@ def report_file(settings: Settings, thread: str, report: ResearchReport, kind: R
         case "bibtex":
             return to_bibtex(report).encode()
         case "pdf":
-            return to_pdf(_stored(settings, thread, "html"))
+            return to_pdf(_stored_file(settings, thread, "html"))
         case "docx":
-            return to_docx(_stored(settings, thread, "html"))
-    return _stored(settings, thread, kind)
+            return to_docx(_stored_file(settings, thread, "html"))
+    return _stored_file(settings, thread, kind)
 
 
-def _stored(settings: Settings, thread: str, kind: ReportFormat) -> bytes:
+def _stored_file(settings: Settings, thread: str, kind: ReportFormat) -> bytes:
     path = settings.folder / "results" / checked_thread(thread) / f"report.{kind}"
     try:
         return path.read_bytes()

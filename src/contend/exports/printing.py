@@ -45,7 +45,7 @@ def to_pdf(page: bytes) -> bytes:
     if missing:
         raise InputError(f"format pdf: no font here has {missing[:10]!r}: install one (Debian: fonts-noto-cjk for "
                          "Japanese), or use docx")  # fmt: skip
-    return _checked(done, "pdf")
+    return _output_of(done, "pdf")
 
 
 def to_docx(page: bytes) -> bytes:
@@ -68,7 +68,7 @@ def to_docx(page: bytes) -> bytes:
         link_rel=None,
     )
     done = _run([get_pandoc_path(), *_DOCX], f"{head}{content}</body></html>".encode(), "docx")
-    return _checked(done, "docx")
+    return _output_of(done, "docx")
 
 
 def _require(module: str, kind: str) -> None:
@@ -89,7 +89,7 @@ def _run(command: Sequence[str], page: bytes, kind: str) -> "subprocess.Complete
         raise InputError(f"format {kind}: {command[0]} cannot be started: {error.strerror}") from error
 
 
-def _checked(done: "subprocess.CompletedProcess[bytes]", kind: str) -> bytes:
+def _output_of(done: "subprocess.CompletedProcess[bytes]", kind: str) -> bytes:
     if done.returncode or not done.stdout:
         last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
         raise ContendError(f"format {kind}: it could not be made: {last or f'exit {done.returncode}'}: use html")

@@ -151,7 +151,7 @@ class TeamGraphs:
         where = f"team {team.team_id}: graph = {name!r}"
         try:
             async with asyncio.timeout(_LOADING_SECONDS):
-                graph, takes = await _LOOP.call(lambda: _loaded(self._folder, name, where))
+                graph, takes = await _LOOP.call(lambda: _load(self._folder, name, where))
         except TimeoutError as error:
             raise InputError(f"{where} was not loaded within {_LOADING_SECONDS:g} s") from error
         except GraphRaised as raised:
@@ -203,7 +203,7 @@ async def _assistant_id(client: Any, name: str) -> str:  # noqa: ANN401 - the SD
         return str(assistant["assistant_id"])
 
 
-async def _loaded(folder: Path, name: str, where: str) -> tuple[PregelProtocol[Any, Any, Any, Any], frozenset[str]]:
+async def _load(folder: Path, name: str, where: str) -> tuple[PregelProtocol[Any, Any, Any, Any], frozenset[str]]:
     attribute = await asyncio.to_thread(load_attribute, folder, name)
     if callable(attribute) and not isinstance(attribute, PregelProtocol | StateGraph):
         attribute = attribute()

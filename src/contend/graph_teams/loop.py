@@ -55,7 +55,7 @@ class GraphLoop:
                 here.call_soon_threadsafe(queue.put_nowait, part)
 
         task: Future[asyncio.Task[None]] = Future()
-        there.call_soon_threadsafe(lambda: task.set_result(there.create_task(_pumped(parts, tell), context=context)))
+        there.call_soon_threadsafe(lambda: task.set_result(there.create_task(_pump(parts, tell), context=context)))
         try:
             while not isinstance(part := await queue.get(), _End):
                 yield part
@@ -100,7 +100,7 @@ class _DaemonThreads(ThreadPoolExecutor):
         return on_daemon_thread(partial(fn, *args, **kwargs), name=_NAME)
 
 
-async def _pumped(parts: Callable[[], AsyncIterator[T]], tell: Callable[[T | _End], None]) -> None:
+async def _pump(parts: Callable[[], AsyncIterator[T]], tell: Callable[[T | _End], None]) -> None:
     error: BaseException | None = None
     try:
         async for part in parts():

@@ -42,7 +42,7 @@ def shown_step(update: object) -> str:
     """Which nodes ran, and which tools a model called there."""
     changes = update.items() if isinstance(update, Mapping) else ()
     return "; ".join(
-        shorten(clean(_shown(str(node), change), single_line=True), _STEP_CHARACTERS) for node, change in changes
+        shorten(clean(_step_text(str(node), change), single_line=True), _STEP_CHARACTERS) for node, change in changes
     )
 
 
@@ -76,7 +76,7 @@ def _text(message: object) -> str:
     return "".join(text for text in texts if isinstance(text, str)).strip()
 
 
-def _shown(node: str, change: object) -> str:
+def _step_text(node: str, change: object) -> str:
     called = ", ".join(_calls(_list(_field(change, "messages"))))
     return f"{node}: {called}" if called else node
 
