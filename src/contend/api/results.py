@@ -101,7 +101,7 @@ async def leaderboard(researches: Researches, research_id: str | None) -> Leader
         theme=run.execution.theme,
         leaderboard=run.leaderboard,
         rounds=[
-            RoundScore(**row.model_dump(include=set(RoundScore.model_fields)), metrics=row.details.get("metrics", []))
+            RoundScore(**row.model_dump(include=set(RoundScore.model_fields)), metrics=row.metrics)
             for row in run.rounds
         ],
     )

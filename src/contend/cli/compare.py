@@ -14,9 +14,7 @@ from contend.cli.stored_runs import stored_run
 from contend.cli.text import STATUS, STYLE, models_text, plain, score_text, usage_text
 from contend.cli.words import tr
 from contend.errors import InputError
-from contend.models.evaluation import MetricScore
 from contend.models.research import SearchResult
-from contend.models.rows import RoundRow
 from contend.stored_runs import StoredRun, report_of
 
 
@@ -91,12 +89,8 @@ def _side(thread: str) -> ComparedRun:
 def _criteria(run: StoredRun) -> CriteriaMet | None:
     ours = [row for row in run.rounds if row.team_id == run.execution.winner_team_id and row.score is not None]
     best = max(ours, key=lambda row: (row.score or 0.0, row.round_number), default=None)
-    verdicts = [verdict for metric in _metrics(best) for verdict in metric.verdicts.values()]
+    verdicts = [verdict for metric in (best.metrics if best else []) for verdict in metric.verdicts.values()]
     return CriteriaMet(verdicts.count("met"), len(verdicts)) if verdicts else None
-
-
-def _metrics(row: RoundRow | None) -> list[MetricScore]:
-    return [MetricScore.model_validate(each) for each in row.details.get("metrics", [])] if row else []
 
 
 def _facts(a: ComparedRun, b: ComparedRun) -> Table:

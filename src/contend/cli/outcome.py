@@ -61,8 +61,8 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
 
 def _headline(outcome: RunOutcome, board: Board) -> Text:
     summary = outcome.summary
-    status = tr(STATUS["waiting" if outcome.questions else outcome.status])
-    line = Text(status, style=f"bold {STYLE[outcome.status]}")
+    status = "waiting" if outcome.questions else outcome.status
+    line = Text(tr(STATUS[status]), style=f"bold {STYLE[outcome.status]}")
     if outcome.report is not None and not board.models:
         line.append(f": {tr(NO_MODEL)}", style="bold")
     elif summary is not None and summary.best_team_id is not None:

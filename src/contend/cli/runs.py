@@ -158,7 +158,8 @@ def delete_thread(thread: str) -> None:
 
 
 def _status_text(execution: ExecutionRow, status: RunStatus) -> str:
-    return tr(STATUS["waiting" if status == "interrupted" and is_waiting(execution) else status])
+    word = "waiting" if status == "interrupted" and is_waiting(execution) else status
+    return tr(STATUS[word])
 
 
 async def _current(record: RecordStore, settings: Settings, limit: int) -> tuple[list[ExecutionRow], list[str]]:

@@ -3,11 +3,10 @@
 import errno
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
 
 from contend.cli.words import is_japanese, tr
 from contend.models.round import ExitReason
-from contend.models.task import RunStatus, RunUsage
+from contend.models.task import RunUsage
 from contend.text import clean, shown_score
 
 WHY_STOPPED: Mapping[ExitReason, str] = {
@@ -24,7 +23,7 @@ WHY_STOPPED: Mapping[ExitReason, str] = {
     "one_round": "quotes are found in one round",
     "failed": "failed",
 }
-STATUS: Mapping[RunStatus | Literal["waiting"], str] = {
+STATUS: Mapping[str, str] = {
     "running": "Running",
     "completed": "Completed",
     "partial": "Partly done",

@@ -67,7 +67,7 @@ def scores_csv(run: StoredRun) -> bytes:
     ranks = {entry.team_id: entry.rank for entry in run.leaderboard}
     places = [entry.team_id for entry in run.leaderboard]
     rounds = sorted(run.rounds, key=lambda row: (places.index(row.team_id), row.round_number))
-    metrics = [{each["name"]: each["score"] for each in row.details.get("metrics", [])} for row in rounds]
+    metrics = [{each.name: each.score for each in row.metrics} for row in rounds]
     names = list(dict.fromkeys(name for scores in metrics for name in scores))
     lines: list[Sequence[object]] = [
         [ranks.get(row.team_id), row.team_id, row.team_name, row.round_number, row.score, row.exit_reason]

@@ -54,15 +54,14 @@ class GraphLoop:
             with suppress(RuntimeError):  # nobody listens any more: the caller's loop is closed
                 here.call_soon_threadsafe(queue.put_nowait, part)
 
-        task: Future[asyncio.Task[None]] = Future()
-        there.call_soon_threadsafe(lambda: task.set_result(there.create_task(_pump(parts, tell), context=context)))
+        run = context.run(asyncio.run_coroutine_threadsafe, _pump(parts, tell), there)
         try:
             while not isinstance(part := await queue.get(), _End):
                 yield part
             if part.error is not None:
                 raise GraphRaised(part.error) from part.error
         finally:
-            task.add_done_callback(lambda made: there.call_soon_threadsafe(made.result().cancel))
+            run.cancel()
 
     async def call(self, work: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever the work gives
         """What an async function gives there.
@@ -80,11 +79,10 @@ class GraphLoop:
     async def _answering(self) -> asyncio.AbstractEventLoop:
         """The loop, or a new one in place of one that is blocked."""
         if self._loop is not None:
-            here, answer = asyncio.get_running_loop(), asyncio.Event()
-            self._loop.call_soon_threadsafe(here.call_soon_threadsafe, answer.set)
+            answer = asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self._loop)
             with suppress(TimeoutError):
                 async with asyncio.timeout(_ANSWER_SECONDS):
-                    await answer.wait()
+                    await asyncio.wrap_future(answer)
                 return self._loop
             _LOG.warning("a team's graph blocks its event loop: the next graph gets another one")
         self._loop = asyncio.new_event_loop()

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
-from contend.models.evaluation import EvaluationResult
+from contend.models.evaluation import EvaluationResult, MetricScore
 from contend.models.events import AnyEvent
 from contend.models.record import Identifier, Record, Score, Text, UtcDatetime, utc_now
 from contend.models.round import ExitReason, RoundState
@@ -115,6 +115,11 @@ class RoundRow(Record):
     exit_reason: ExitReason | None = None
     started_at: UtcDatetime | None = None
     active_seconds: Seconds | None = None
+
+    @property
+    def metrics(self) -> list[MetricScore]:
+        """None of a round that is not judged yet."""
+        return [MetricScore.model_validate(each) for each in self.details.get("metrics", [])]
 
     def state(self) -> RoundState:
         """The round as its team's prompts show it, with the feedback in `score_details`."""
