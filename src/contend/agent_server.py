@@ -7,7 +7,7 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import cache
 from threading import Lock
-from typing import Any, cast
+from typing import Any, Literal, cast
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
@@ -136,7 +136,8 @@ class ServedGraph(AsyncGraph):
             yield request
             return
         thread = checked_thread(str(thread_id))
-        async with _PROCESS.turn(thread), lease(self.services.settings, thread) as thread_lease:
+        turn = _TURNS.setdefault(thread, asyncio.Lock())
+        async with turn, lease(self.services.settings, thread) as thread_lease:
             if not self.checkpointer:
                 yield request
             else:
@@ -251,27 +252,22 @@ def _theme_of(request: Mapping[str, Any]) -> str | None:
     return None
 
 
-class _Process:
-    """What an Agent Server's process keeps: a container, and another for the demo."""
+_OPENING = Lock()
+_SERVICES: dict[Literal["live", "demo"], Services] = {}
+"""Of this process: its container, and another for runs of the demo."""
 
-    def __init__(self) -> None:
-        self._opening = Lock()
-        self._live: Services | None = None
-        self._demo: Services | None = None
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+_TURNS: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+"""One run on a thread: the server begins a run before the one whose place it takes has ended."""
 
-    def services(self, *, demo: bool = False) -> Services:
-        """Blocking."""
-        with self._opening:
-            if self._live is None:
-                self._live = Services(load_settings(), served=True)
-            if demo and self._demo is None:
-                self._demo = _demo_services(self._live)
-        return self._demo if demo and self._demo else self._live
 
-    def turn(self, thread_id: str) -> asyncio.Lock:
-        """One run on a thread: the server begins a run before the one whose place it takes has ended."""
-        return self._turns.setdefault(thread_id, asyncio.Lock())
+def _services(*, demo: bool = False) -> Services:
+    """Blocking."""
+    with _OPENING:
+        if "live" not in _SERVICES:
+            _SERVICES["live"] = Services(load_settings(), served=True)
+        if demo and "demo" not in _SERVICES:
+            _SERVICES["demo"] = _demo_services(_SERVICES["live"])
+        return _SERVICES["demo" if demo else "live"]
 
 
 def _demo_services(live: Services) -> Services:
@@ -284,15 +280,13 @@ def _demo_services(live: Services) -> Services:
     return demo
 
 
-_PROCESS = _Process()
-
 DEMO = {"contend": "demo"}
 """The metadata of a run that plays the recorded demo."""
 
 
 async def server_services(*, demo: bool = False) -> Services:
     """The container of this server's process, or the demo's: its graphs and its HTTP API share them."""
-    return await asyncio.to_thread(_PROCESS.services, demo=demo)
+    return await asyncio.to_thread(_services, demo=demo)
 
 
 def note_rollbacks(saver: BaseCheckpointSaver[Any]) -> None:
@@ -323,5 +317,5 @@ def served_graph(name: GraphName, *, demo: bool = False) -> ServedGraph:
     Raises:
         InputError: a config file, prompt or setting is not usable.
     """
-    services = _PROCESS.services(demo=demo)
+    services = _services(demo=demo)
     return as_subclass(ServedGraph, build_graph(name, services), services=services)

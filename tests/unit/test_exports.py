@@ -228,7 +228,7 @@ def _entry(team: str, name: str, rounds: Sequence[RoundRow]) -> LeaderboardEntry
 
 
 def scored(team: str, name: str, number: int, score: float | None, **metrics: float | None) -> RoundRow:
-    told = [{"name": metric, "score": value} for metric, value in metrics.items()]
+    told = [{"name": metric, "score": value, "weight": 0.5} for metric, value in metrics.items()]
     return RoundRow(
         team_id=team,
         team_name=name,

@@ -29,7 +29,8 @@ from contend.approval import Question, chosen_answers
 from contend.contest.state import input_options
 from contend.demo import demo_options, demo_question, has_demo
 from contend.errors import InputError, ThreadBusy, UnknownThread
-from contend.models.rows import ExecutionRow, KeptEvent
+from contend.models.events import AnyEvent
+from contend.models.rows import ExecutionRow
 from contend.models.task import RunStatus
 from contend.services import Services
 from contend.stored_runs import is_waiting, message_of, read_run, status_of
@@ -152,8 +153,7 @@ class Researches:
         details = await self.details(research_id)
         if details.progress is not None:
             return details.progress
-        events = await self.all_events(details.research_id)
-        return progress_of([each.event for each in events], is_going=False)
+        return progress_of(await self.all_events(details.research_id), is_going=False)
 
     async def outcome(self, research_id: str) -> RunOutcome:
         """The state of a research's run, from its checkpoint.
@@ -227,11 +227,13 @@ class Researches:
             await deletion.delete(details.research_id, services=self.services)
         await self.queue.delete(details.research_id)
 
-    async def all_events(self, research_id: str) -> list[KeptEvent]:
+    async def all_events(self, research_id: str) -> list[AnyEvent]:
         """All that the runs of its thread told."""
-        events: list[KeptEvent] = []
-        while batch := await self.services.record.events(research_id, after=events[-1].number if events else 0):
-            events += batch
+        events: list[AnyEvent] = []
+        last = 0
+        while batch := await self.services.record.events(research_id, after=last):
+            events += [each.event for each in batch]
+            last = batch[-1].number
         return events
 
     async def response(self, research_id: str) -> ResearchResponse:
@@ -279,7 +281,7 @@ class Researches:
     async def _with_progress(self, item: ResearchItem) -> ResearchItem:
         if item.status != "processing":
             return item
-        progress = progress_of([each.event for each in await self.all_events(item.research_id)])
+        progress = progress_of(await self.all_events(item.research_id))
         end = progress.estimated_completion_time
         return item.model_copy(update={"progress": progress, "estimated_completion_time": end})
 

@@ -71,7 +71,7 @@ async def statistics(researches: Researches, research_id: str) -> ResearchStatis
     """Loops of all teams and rounds, addresses found, active seconds of the newest run."""
     details = await researches.details(research_id)
     record, execution_id = researches.services.record, details.execution_id
-    events = [each.event for each in await researches.all_events(details.research_id)]
+    events = await researches.all_events(details.research_id)
     steps = [event for event in events if isinstance(event, StepDone) and event.execution_id == execution_id]
     searches = [event for event in events if isinstance(event, SearchDone) and event.execution_id == execution_id]
     rows = [row for team in details.teams for row in await record.submissions(execution_id, team.team_id)]
