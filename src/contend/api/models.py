@@ -23,29 +23,20 @@ ShownNode = Literal[
     "open_run",
     "set_criteria",
     "team",
-    "find_near_ties",
-    "compare_pair",
     "pick_winner",
     "synthesize",
-    "score_merged",
-    "compare_merged",
-    "choose_report",
     "approve_report",
     "publish",
     "learn",
     "finish_run",
     "brief",
-    "research",
     "submit",
     "score_metric",
     "evaluate",
     "judge",
-    "reflect",
-    "curate",
     "approve_delta",
-    "apply_delta",
 ]
-"""The research graph's nodes by the roles they play, other nodes by name."""
+"""Those that a run's events tell of: the research graph's nodes by the roles they play, others by name."""
 
 RESEARCH_STATUS: dict[RunStatus, ResearchStatus] = {
     "running": "processing",
