@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from fakes.children import enter_folder
 from fakes.servers import Server, agent_server
@@ -19,6 +20,10 @@ if "CONTEND_DATA" in os.environ:
 # Tests run side by side, and so do the processes they start: a product of small matrices that is spread over all
 # processors waits for them most of the time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# No example fails by time, and what fifty of them do not meet today another fifty meet tomorrow.
+settings.register_profile("contend", max_examples=50, deadline=None)
+settings.load_profile("contend")
 
 # Hypothesis leaves a callback that keeps DuckDB's types alive, of which DuckDB complains at the end of the process. A
 # worker that is told to stop ends without pytest's own hooks.

@@ -1,10 +1,10 @@
 """The command line: what each command says, its exit code, and what it leaves."""
 
 import json
+import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,10 +19,12 @@ from contend.models.playbook import Playbook
 from contend.models.research import ResearchReport
 from contend.prompts import PromptLibrary
 from contend.settings import is_loopback
+from fakes.children import child_environment
 from fakes.contests import write_workspace
 from fakes.printing import require_pdf
-from fakes.terminal import Said, Terminal, child_of, said_before, started
+from fakes.terminal import Said, Terminal, child_of, said_before
 from fakes.vendors import Vendors
+from fakes.warm import Process
 
 QUESTION = "How does resume go on after a crash, and which calls are repeated?"
 JAPANESE = "強制終了の後、実行はどのように再開されますか"
@@ -226,30 +228,33 @@ def test_a_finished_run_is_not_run_again_by_resume(answered: Terminal) -> None:
 
 
 @contextmanager
-def begun(workspace: Path, documents: Path, vendors: Vendors) -> Iterator["subprocess.Popen[str]"]:
+def begun(workspace: Path, documents: Path, vendors: Vendors) -> Iterator[Process]:
     """A run in a child process, in the middle of its first round: its drafts never come."""
     write_workspace(workspace)
     vendors.hang(prompt="writer/write")
-    arguments = ("run", QUESTION, "--docs", documents, "--thread", "held", "--json", "--workspace", workspace)
-    with started(*arguments, OPENAI_BASE_URL=vendors.base_url) as child:
-        assert child.stdout is not None
+    environment = child_environment(workspace, OPENAI_BASE_URL=vendors.base_url)
+    arguments = ("run", QUESTION, "--docs", str(documents), "--thread", "held", "--json", "--workspace", str(workspace))
+    child = Process(*arguments, folder=workspace, environment=environment)
+    try:
         assert any('"step": "plan"' in line for line in child.stdout)
         yield child
+    finally:
+        child.close()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_a_run_in_order_and_resume_goes_on(
-    terminal: Terminal, documents: Path, vendors: Vendors, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+    terminal: Terminal, documents: Path, vendors: Vendors, number: signal.Signals
 ) -> None:
     with begun(terminal.workspace, documents, vendors) as child:
-        child.send_signal(number)
-        out, err = child.communicate(timeout=240)
+        os.kill(child.pid, number)
+        *_, last = child.stdout
+        err = child.stderr.read()
 
-    assert child.returncode == 130
+        assert child.wait() == 130
     assert f"stopped; go on with `contend resume held --workspace {terminal.workspace}`" in err
-    assert json.loads(out.splitlines()[-1])["status"] == "interrupted"
+    assert json.loads(last)["status"] == "interrupted"
     assert "contend resume held" in terminal("status", "held").out
-    monkeypatch.setenv("OPENAI_BASE_URL", vendors.base_url)
     vendors.heal()
     said = terminal("resume", "held")
     assert said.code == 0

@@ -283,14 +283,20 @@ def test_a_word_file_that_cannot_be_read_says_why(content: bytes, reason: str) -
         read_docx(content, HERE)
 
 
-@given(st.data())
-def test_a_damaged_word_file_is_read_or_refused_and_never_crashes(data: st.DataObject) -> None:
+@pytest.fixture(scope="module")
+def word_parts() -> dict[str, bytes]:
     with zipfile.ZipFile(io.BytesIO(make_docx(("Heading 1", "Wind"), [["a", "b"], ["1", "2"]]))) as package:
-        parts = {name: package.read(name) for name in package.namelist()}
+        return {name: package.read(name) for name in package.namelist()}
+
+
+@given(st.data())
+def test_a_damaged_word_file_is_read_or_refused_and_never_crashes(
+    word_parts: dict[str, bytes], data: st.DataObject
+) -> None:
     name = data.draw(st.sampled_from(["word/document.xml", "word/styles.xml", "[Content_Types].xml", "_rels/.rels"]))
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as package:
-        for each, part in parts.items():
+        for each, part in word_parts.items():
             package.writestr(each, data.draw(damaged(part)) if each == name else part)
 
     with suppress(Unreadable):
@@ -421,14 +427,13 @@ async def test_many_files_of_one_reason_take_one_short_line(tmp_path: Path) -> N
 async def test_a_file_read_in_part_is_found_and_named_also_from_the_kept_index(tmp_path: Path) -> None:
     folder = tmp_path / "papers"
     folder.mkdir()
-    rows = "".join(f"town{number},{number}\n" for number in range(20_005))
-    (folder / "towns.csv").write_text(f"Town,Number\n{rows}", "utf-8")
-    told = "towns.csv (only the first 20,000 of 20,006 rows are read)"
+    (folder / "towns.csv").write_text('Town,Number\ntown77,77\nOstby,"' + "8" * 200_000, "utf-8")
 
     for _ in range(2):
         source = LocalDocuments([folder], cache=tmp_path / "index")
         assert await source.search("town77", limit=1)
-        assert source.told_left_out() == [told]
+        (told,) = source.told_left_out()
+        assert told.startswith("towns.csv (only the first 2 rows are read")
 
 
 def test_a_file_without_a_byte_is_called_empty(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import pypdfium2
@@ -39,7 +40,9 @@ def page(language: Language = "en", **parts: object) -> bytes:
     return to_html(report, run_head(), language, lines=lines).encode()
 
 
+@cache
 def pdf(source: bytes) -> bytes:
+    """Each is made in a process of its own, and tests look at the same one."""
     require_pdf()
     return to_pdf(source)
 

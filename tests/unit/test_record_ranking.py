@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
@@ -106,23 +106,27 @@ async def _play(store: RecordStore, live: LiveLeaderboard, execution_id: str, st
 
 
 @pytest.fixture(scope="module")
-def shared_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("ranking") / "contend.duckdb"
+def loop() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as runner:
+        yield runner
 
 
-@settings(max_examples=30, deadline=None)
+@pytest.fixture(scope="module")
+def shared_store(tmp_path_factory: pytest.TempPathFactory, loop: asyncio.Runner) -> Iterator[RecordStore]:
+    store = RecordStore(tmp_path_factory.mktemp("ranking") / "contend.duckdb")
+    yield store
+    loop.run(store.close())
+
+
+@settings(max_examples=20)
 @given(standings=STANDINGS)
 def test_the_records_leaderboard_is_the_ranking_rule_and_equals_the_live_one(
-    shared_path: Path, standings: dict[str, Standing]
+    shared_store: RecordStore, loop: asyncio.Runner, standings: dict[str, Standing]
 ) -> None:
     execution_id, live = str(uuid4()), LiveLeaderboard()
 
-    async def play() -> list[LeaderboardEntry]:
-        store = RecordStore(shared_path)
-        await _play(store, live, execution_id, standings)
-        return await store.leaderboard(execution_id)
-
-    recorded = asyncio.run(play())
+    loop.run(_play(shared_store, live, execution_id, standings))
+    recorded = loop.run(shared_store.leaderboard(execution_id))
 
     assert recorded == ranked(standing.entry(team_id) for team_id, standing in standings.items())
     assert recorded == live.leaderboard(execution_id)
