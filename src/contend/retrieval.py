@@ -173,8 +173,8 @@ class _TermIndex:
 
     def scores(self, query: str) -> Vectors | None:
         """Each text's score, 0.0 without a shared term; None if no text has any of the query's terms."""
-        known = [self._numbers[term] for term in terms(query) if term in self._numbers]
-        return self._bm25.get_scores_from_ids(known) if self._bm25 and known else None
+        numbers = [self._numbers[term] for term in terms(query) if term in self._numbers]
+        return self._bm25.get_scores_from_ids(numbers) if self._bm25 and numbers else None
 
 
 def _bm25() -> Any:  # noqa: ANN401 - bm25s ships no types

@@ -406,7 +406,7 @@ async def test_files_that_cannot_be_read_are_named_with_the_reason_and_the_other
     source = LocalDocuments([tmp_path])
 
     assert names(await source.search("humming bridge", limit=3)) == ["wind.pdf"]
-    assert sorted(source.told_left_out()) == [
+    assert sorted(source.left_out_lines()) == [
         "cut.pdf, deep/broken.pdf (broken, or no PDF)",
         "empty.docx (an empty file)",
         "locked.pdf (locked by a password: save it without one)",
@@ -420,7 +420,7 @@ async def test_many_files_of_one_reason_take_one_short_line(tmp_path: Path) -> N
 
     await source.check()
 
-    (line,) = source.told_left_out()
+    (line,) = source.left_out_lines()
     assert line.startswith("0.png, 1.png, 2.png, 3.png, 4.png and 4 more (of no known kind")
 
 
@@ -432,7 +432,7 @@ async def test_a_file_read_in_part_is_found_and_named_also_from_the_kept_index(t
     for _ in range(2):
         source = LocalDocuments([folder], cache=tmp_path / "index")
         assert await source.search("town77", limit=1)
-        (told,) = source.told_left_out()
+        (told,) = source.left_out_lines()
         assert told.startswith("towns.csv (only the first 2 rows are read")
 
 

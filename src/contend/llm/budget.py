@@ -83,19 +83,19 @@ class Ledger:
         usd = cost_usd(price, input_tokens=input_tokens, output_tokens=output_tokens)
         if usd is None and "max_usd" in self.limits:
             raise InputError("max_usd needs the model's price: add it under [prices] in config/models.toml")
-        wanted = Reservation(
+        wish = Reservation(
             {"max_tokens": input_tokens + output_tokens, "max_usd": usd or 0.0, "max_calls": 1, "max_minutes": 0.0}
         )
         spent = self._spent()
         for name, limit in self.limits.items():
-            in_flight = sum(held.amounts[name] for held in (*self._held, wanted))
+            in_flight = sum(reservation.amounts[name] for reservation in (*self._held, wish))
             if spent[name] + in_flight > limit + _ROUNDING:
                 self._refused = name
                 raise BudgetExhausted(
                     f"{name} = {limit:g} would be exceeded by the next model call; {_REMEDY}", limit=name
                 )
-        self._held.add(wanted)
-        return wanted
+        self._held.add(wish)
+        return wish
 
     def settle(self, reservation: Reservation, usage: CallUsage) -> None:
         """Replace what was held by what the call cost."""
@@ -103,8 +103,8 @@ class Ledger:
         self._count(usage)
 
     def _count(self, call: CallUsage) -> None:
-        known = self._calls.get(call.call_key)
-        self._calls[call.call_key] = call if known is None else known + call
+        before = self._calls.get(call.call_key)
+        self._calls[call.call_key] = call if before is None else before + call
         self._used += RunUsage.of([call])
 
     def release(self, reservation: Reservation) -> None:

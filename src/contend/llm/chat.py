@@ -99,8 +99,8 @@ class ChatModel:
         faults: Callable[[R], str] | None = None,
     ) -> Answer[R]:
         """Ask, and once more with the fault shown where the reply can't be used; see `Model.structured`."""
-        rendered = self._prompts.call(prompt, language=scope.language, mark=mark_of(scope.execution_id))
-        turns = [Turn("system", rendered.system), Turn("user", rendered.user)]
+        messages = self._prompts.call(prompt, language=scope.language, mark=mark_of(scope.execution_id))
+        turns = [Turn("system", messages.system), Turn("user", messages.user)]
         room = self._rooms.get(scope.role, DEFAULT_OUTPUT_TOKENS)
         talk = _Talk(prompt.prompt_name, reply_type, scope, turns, room, spread_over)
         try:
@@ -146,8 +146,8 @@ class ChatModel:
         if cut_off and not reply.strip():
             talk.room *= _THINKING_ROOM
             return
-        shown = self._render(talk, RepairPrompt(problem=str(fault), cut_off=cut_off, limit=talk.room))
-        talk.turns += [Turn("assistant", shorten(clean(reply), _SHOWN_BACK) or "…"), Turn("user", shown)]
+        repair = self._render(talk, RepairPrompt(problem=str(fault), cut_off=cut_off, limit=talk.room))
+        talk.turns += [Turn("assistant", shorten(clean(reply), _SHOWN_BACK) or "…"), Turn("user", repair)]
 
     async def _complete(self, talk: _Talk[R]) -> Completion:
         """Bind the model to the shape; where the endpoint can't, show it the shape, from then on."""
@@ -163,14 +163,14 @@ class ChatModel:
     async def _pay(self, talk: _Talk[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
         ledger = self._ledger_of(talk.scope.execution_id)
         estimate = _estimated(talk, turns) if ledger.counts_tokens else 0
-        held = ledger.reserve(input_tokens=estimate, output_tokens=talk.room, price=self._price)
-        started = time.monotonic()
+        reservation = ledger.reserve(input_tokens=estimate, output_tokens=talk.room, price=self._price)
+        start = time.monotonic()
         try:
             heard = await self._hear(talk, turns, response_format)
-            usage = self._usage(talk, turns, heard, milliseconds=round((time.monotonic() - started) * 1000))
-            ledger.settle(held, usage)
+            usage = self._usage(talk, turns, heard, milliseconds=round((time.monotonic() - start) * 1000))
+            ledger.settle(reservation, usage)
         finally:
-            ledger.release(held)
+            ledger.release(reservation)
         talk.spent.append(usage)
         return heard
 
@@ -194,17 +194,17 @@ class ChatModel:
             return await self._hear(talk, turns, response_format)
 
     def _usage(self, talk: _Talk[R], turns: list[Turn], heard: Completion, *, milliseconds: int) -> CallUsage:
-        taken, given = heard.input_tokens, heard.output_tokens
-        if taken is None or given is None:
-            taken = sum(estimate_tokens(turn.text) for turn in turns)
-            given = estimate_tokens(heard.text)
+        input_tokens, output_tokens = heard.input_tokens, heard.output_tokens
+        if input_tokens is None or output_tokens is None:
+            input_tokens = sum(estimate_tokens(turn.text) for turn in turns)
+            output_tokens = estimate_tokens(heard.text)
         return CallUsage(
             call_key=talk.scope.call_key(talk.prompt),
             role=talk.scope.role,
             model=self.name,
-            input_tokens=taken,
-            output_tokens=given,
-            cost_usd=cost_usd(self._price, input_tokens=taken, output_tokens=given),
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
+            cost_usd=cost_usd(self._price, input_tokens=input_tokens, output_tokens=output_tokens),
             milliseconds=milliseconds,
         )
 
@@ -242,19 +242,19 @@ def _bare(text: str) -> str:
     if reply.startswith("{"):
         return reply
     reply = _without_thinking(reply).strip()
-    fenced = None if reply.startswith("{") else _FENCED.search(reply)
-    return fenced[1].strip() if fenced else reply
+    fence = None if reply.startswith("{") else _FENCED.search(reply)
+    return fence[1].strip() if fence else reply
 
 
 def _without_thinking(reply: str) -> str:
     """A text without what stands between `<think>` and the next `</think>`; a thought that has no end stays."""
-    *closed, rest = reply.split("</think>")
-    return "".join(_before_thought(part) for part in closed) + rest
+    *thoughts, rest = reply.split("</think>")
+    return "".join(_before_thought(part) for part in thoughts) + rest
 
 
 def _before_thought(part: str) -> str:
-    before, opened, _ = part.partition("<think>")
-    return before if opened else f"{part}</think>"
+    before, tag, _ = part.partition("<think>")
+    return before if tag else f"{part}</think>"
 
 
 def _without_hidden(text: str) -> str:
@@ -287,8 +287,8 @@ def _explain(error: ValidationError) -> str:
 @lru_cache(maxsize=256)
 def strict_format(reply_type: type[Reply]) -> dict[str, Any]:
     """`response_format` that binds a model to the shape, made once; not to be changed by who gets it."""
-    described = {"name": reply_type.__name__, "strict": True, "schema": _shape(reply_type)}
-    return {"type": "json_schema", "json_schema": described}
+    shape = {"name": reply_type.__name__, "strict": True, "schema": _shape(reply_type)}
+    return {"type": "json_schema", "json_schema": shape}
 
 
 @lru_cache(maxsize=256)

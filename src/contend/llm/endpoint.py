@@ -182,8 +182,8 @@ _REFUSALS = {"refusal": "it declined", "content_filter": "its content filter ste
 
 def completion_of(answer: "AIMessage", text: str | None = None) -> Completion:
     """What a LangChain message says; `text` in place of its own."""
-    told, usage = answer.response_metadata, answer.usage_metadata
-    reason = str(told.get("finish_reason") or told.get("stop_reason") or told.get("done_reason") or "").lower()
+    facts, usage = answer.response_metadata, answer.usage_metadata
+    reason = str(facts.get("finish_reason") or facts.get("stop_reason") or facts.get("done_reason") or "").lower()
     refusal = str(answer.additional_kwargs.get("refusal") or "")
     counts = usage is not None and usage["input_tokens"] + usage["output_tokens"] > 0
     return Completion(
@@ -192,7 +192,7 @@ def completion_of(answer: "AIMessage", text: str | None = None) -> Completion:
         refusal=refusal or _REFUSALS.get(reason, ""),
         input_tokens=max(0, usage["input_tokens"]) if usage and counts else None,
         output_tokens=max(0, usage["output_tokens"]) if usage and counts else None,
-        tokens=read_tokens((told.get("logprobs") or {}).get("content")),
+        tokens=read_tokens((facts.get("logprobs") or {}).get("content")),
     )
 
 

@@ -150,7 +150,7 @@ async def _ask(
     if shape is None:
         return completion_of(await chat.ainvoke(messages, config))
     # Most models take a shape as a tool, which needs a name.
-    named = {"title": shape["name"], "description": shape["name"], **shape["schema"]}
-    answer: Any = await chat.with_structured_output(named, include_raw=True).ainvoke(messages, config)
+    schema = {"title": shape["name"], "description": shape["name"], **shape["schema"]}
+    answer: Any = await chat.with_structured_output(schema, include_raw=True).ainvoke(messages, config)
     value = answer["parsed"]
     return completion_of(answer["raw"], json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else None)

@@ -65,12 +65,12 @@ async def endpoint_models(url: str, key: str | None, *, seconds: float = ANSWER_
         SlowAnswer: connected, and not done in time.
     """
     try:
-        listed = await listed_models(url, key, seconds=seconds)
+        models = await listed_models(url, key, seconds=seconds)
     except Unlisted:
         await _check_chat(url, key, seconds)
         return []
     # Azure lists what could be deployed, and is asked by the names that deployments were given.
-    return [] if (urlsplit(url).hostname or "").endswith(".azure.com") else [str(model["id"]) for model in listed]
+    return [] if (urlsplit(url).hostname or "").endswith(".azure.com") else [str(model["id"]) for model in models]
 
 
 async def _check_chat(url: str, key: str | None, seconds: float) -> None:
@@ -92,8 +92,8 @@ def missing_models(wanted: Iterable[str], listed: Iterable[str]) -> list[str]:
     names = {name.casefold().removeprefix("models/") for name in listed}
     if len(names) <= 1 or any("*" in name for name in names):
         return []
-    known = names | {name.removesuffix(":latest") for name in names}
-    return [name for name in wanted if not {name.casefold(), name.casefold().partition(":")[0]} & known]
+    names_there = names | {name.removesuffix(":latest") for name in names}
+    return [name for name in wanted if not {name.casefold(), name.casefold().partition(":")[0]} & names_there]
 
 
 async def _fact(url: str, key: str | None) -> object:
@@ -164,8 +164,8 @@ class EndpointSizes:
         Of several sizes the smallest holds: a server that reads 8,192 tokens of a model trained on 131,072 tells both.
         """
         # A server with one model answers by whatever name it is asked.
-        served = [*self.models, self.server] if len(self.models) == 1 else _named(name, self.models)
-        return min((size for each in (*served, *_named(name, self.beside)) for size in _sizes(each)), default=None)
+        entries = [*self.models, self.server] if len(self.models) == 1 else _named(name, self.models)
+        return min((size for each in (*entries, *_named(name, self.beside)) for size in _sizes(each)), default=None)
 
 
 async def read_sizes(url: str, key: str | None) -> EndpointSizes:

@@ -68,19 +68,19 @@ def _overlapping(tokens: Sequence[ReplyToken], begin: int, end: int) -> Iterator
 
 def _values(digits: Sequence[ReplyToken]) -> Iterator[tuple[int, float]]:
     """Values with their probabilities: the number as said, and with one token changed."""
-    said = _read([token.text for token in digits])
-    if said is None:
+    number = _read([token.text for token in digits])
+    if number is None:
         return
     by_digit = not any(len(_DIGITS.findall(text)) > 1 for token in digits for text in (token.text, *token.likely))
     before = 1.0
     for place, token in enumerate(digits):
         begun, rest = [each.text for each in digits[:place]], [each.text for each in digits[place + 1 :]]
         for other, share in token.likely.items():
-            value = _nearest(_read([*begun, other]), said) if by_digit else _read([*begun, other, *rest])
+            value = _nearest(_read([*begun, other]), number) if by_digit else _read([*begun, other, *rest])
             if other != token.text and value is not None:
                 yield value, before * share
         before *= token.likely.get(token.text, 0.0)
-    yield said, before
+    yield number, before
 
 
 def _nearest(begun: int | None, said: int) -> int | None:

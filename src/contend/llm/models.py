@@ -56,10 +56,10 @@ class LanguageModels:
 
     async def contexts(self, names: Collection[str]) -> dict[str, ModelContext]:
         """How much each language model can read, and who says so."""
-        wanted = sorted(set(names))
+        in_order = sorted(set(names))
         if recording := self.recording:
-            return {name: ModelContext(recording.context(name), "recording") for name in wanted}
-        return await self.providers.contexts(wanted)
+            return {name: ModelContext(recording.context(name), "recording") for name in in_order}
+        return await self.providers.contexts(in_order)
 
     def _live(self, name: str) -> Model:
         """A model to ask; its replies are kept where the settings say so."""
@@ -76,8 +76,8 @@ class LanguageModels:
         )
         if (file := self._settings.record) is None:
             return chat
-        kept = self._settings.located(str(file))
-        return RecordingModel(chat, kept, context=lambda execution_id: self._context_of(name, execution_id))
+        path = self._settings.located(str(file))
+        return RecordingModel(chat, path, context=lambda execution_id: self._context_of(name, execution_id))
 
 
 class RoleModel:

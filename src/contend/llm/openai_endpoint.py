@@ -89,8 +89,8 @@ class OpenAIEndpoint(Endpoint):
         self._names = names
         self._sizes: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[EndpointSizes]] = WeakKeyDictionary()
         parts = urlsplit(self._url)
-        shown = urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
-        super().__init__(shown, f"check {names.url}, {names.key} and that it runs", limits)
+        address = urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
+        super().__init__(address, f"check {names.url}, {names.key} and that it runs", limits)
 
     async def complete(self, model: str, request: Request) -> Completion:
         """Ask one model once; see `Endpoint.complete`."""

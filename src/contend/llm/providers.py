@@ -76,8 +76,8 @@ class Providers:
 
     def are_set(self) -> bool:
         """Whether the workspace's own models have an endpoint, so that a run that names none is a contest."""
-        named = {self._models.default, *self._models.roles.values()}
-        return self._settings.has_language_model or any(self._place(model).provider for model in named)
+        models = {self._models.default, *self._models.roles.values()}
+        return self._settings.has_language_model or any(self._place(model).provider for model in models)
 
     def lack(self, model: str) -> str | None:
         """Why there is nobody to ask for a model; None where there is somebody."""
@@ -116,8 +116,8 @@ class Providers:
         return dict(zip(models, await asyncio.gather(*map(self._context, models)), strict=True))
 
     async def _context(self, model: str) -> ModelContext:
-        if known := configured_context(model, self._models.context):
-            return known
+        if own := configured_context(model, self._models.context):
+            return own
         if self.lack(model) is None:
             endpoint, name_there = self.find(model)
             if tokens := await endpoint.context_tokens(name_there):

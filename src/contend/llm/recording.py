@@ -170,9 +170,9 @@ class ReplayModel:
         Raises:
             ModelError: the recording does not hold the reply, or it does not fit this version of contend.
         """
-        known = self._recording.reply_to(prompt.prompt_name, scope)
+        record = self._recording.reply_to(prompt.prompt_name, scope)
         try:
-            value = reply_type.model_validate(_looked_up(known.reply, _numbers(scope)))
+            value = reply_type.model_validate(_looked_up(record.reply, _numbers(scope)))
         except ValidationError as error:
             place = ".".join(map(str, error.errors()[0]["loc"]))
             caller = _caller(prompt.prompt_name, scope)
@@ -180,7 +180,7 @@ class ReplayModel:
                 f"{self._recording.file}: the reply of {caller} does not fit this version of contend "
                 f"({place}: {error.errors()[0]['msg']}): {_REMEDY}"
             ) from error
-        return Answer(value, _nothing_spent(known), known.spread)
+        return Answer(value, _nothing_spent(record), record.spread)
 
 
 _REMEDY = "record the run anew with CONTEND_RECORD=FILE, or ask a model: leave --replay and CONTEND_REPLAY out"
@@ -188,9 +188,9 @@ _REMEDY = "record the run anew with CONTEND_RECORD=FILE, or ask a model: leave -
 
 def _caller(prompt: str, scope: Scope) -> str:
     team = f" of team {scope.team_id}" if scope.team_id else ""
-    played = f", round {scope.round_number}" if scope.round_number else ""
+    number = f", round {scope.round_number}" if scope.round_number else ""
     step = f", step {scope.step}" if scope.step else ""
-    return f"the {scope.role}{team}{played}{step} ({prompt})"
+    return f"the {scope.role}{team}{number}{step} ({prompt})"
 
 
 def _ids(scope: Scope) -> dict[str, dict[Any, Any]]:
@@ -221,7 +221,7 @@ def _looked_up(value: Any, tables: Mapping[str, Mapping[Any, Any]]) -> Any:  # n
 
 def _listed(listed: list[Any], table: Mapping[Any, Any]) -> list[Any]:
     """What is not in the table is left out; numbers of a call that offers nothing stay as they are."""
-    return [named for each in listed if (named := _named(each, table)) is not None]
+    return [number for each in listed if (number := _named(each, table)) is not None]
 
 
 def _named(each: Any, table: Mapping[Any, Any]) -> Any:  # noqa: ANN401 - JSON

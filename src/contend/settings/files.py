@@ -39,8 +39,8 @@ def first_fault(error: ValidationError) -> str:
         return f"key {field!r} is missing; add it"
     message = fault["msg"].removeprefix("Value error, ")
     value = repr(fault["input"])
-    shown = value if len(value) <= 60 else f"{value[:57]}…"  # noqa: PLR2004 - one line
-    return message if fault["type"] == "value_error" else f"{field} = {shown}: {message}"
+    excerpt = value if len(value) <= 60 else f"{value[:57]}…"  # noqa: PLR2004 - one line
+    return message if fault["type"] == "value_error" else f"{field} = {excerpt}: {message}"
 
 
 CONFIG_FILES = (
@@ -241,8 +241,8 @@ def _filled(files: Mapping[str, Path], name: str, kind: type[M]) -> M:
     """A file; keys that its tables leave out have the shipped file's values, and stand behind its own."""
     values = _read(resource(name))
     for key, own in _read(files[name]).items():
-        shipped = values.get(key)
-        values[key] = {**own, **shipped, **own} if isinstance(shipped, dict) and isinstance(own, dict) else own
+        default = values.get(key)
+        values[key] = {**own, **default, **own} if isinstance(default, dict) and isinstance(own, dict) else own
     return checked(kind, values, str(files[name]))
 
 

@@ -97,7 +97,7 @@ def _settle(config: Config, values: dict[str, Any], *, theme: str, has_language_
     depth: Depth = values.get("depth", "standard")
     limits = _limits(depth, orchestrator)
     least = 1 if "max_rounds" in orchestrator.model_fields_set else orchestrator.min_rounds
-    named = {name: value for name, value in values.items() if name in ResolvedOptions.model_fields}
+    own = {name: value for name, value in values.items() if name in ResolvedOptions.model_fields}
     language = values.get("language", "auto")
     judgment = config.judgment
     if "target_score" in values:
@@ -114,7 +114,7 @@ def _settle(config: Config, values: dict[str, Any], *, theme: str, has_language_
             "timeout_per_team_seconds": limits.timeout_per_team_seconds,
             "max_retries_per_team": orchestrator.max_retries_per_team,
             "max_concurrent_teams": orchestrator.max_concurrent_teams,
-            **named,
+            **own,
             "models": _models(config, values, has_language_model=has_language_model),
             "language": detect_language(theme) if language == "auto" else language,
             "judgment": judgment,

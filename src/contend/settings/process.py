@@ -78,9 +78,9 @@ class Settings(BaseSettings):
     @field_validator("fetch_allow", mode="before")
     @classmethod
     def _networks(cls, value: object) -> object:
-        named = value.split(",") if isinstance(value, str) else value
+        parts = value.split(",") if isinstance(value, str) else value
         try:
-            return [ip_network(str(each).strip()) for each in named if str(each).strip()]  # type: ignore[attr-defined]  # else a TypeError
+            return [ip_network(str(each).strip()) for each in parts if str(each).strip()]  # type: ignore[attr-defined]  # else a TypeError
         except (ValueError, TypeError) as error:
             raise ValueError(f"CONTEND_FETCH_ALLOW names no network: {error}; give one such as 10.0.0.0/8") from error
 
@@ -99,8 +99,8 @@ class Settings(BaseSettings):
     @field_validator("served_folders", mode="before")
     @classmethod
     def _folders(cls, value: object) -> object:
-        named = value.split(",") if isinstance(value, str) else value
-        return [str(each).strip() for each in named if str(each).strip()]  # type: ignore[attr-defined]  # pydantic's to refuse
+        parts = value.split(",") if isinstance(value, str) else value
+        return [str(each).strip() for each in parts if str(each).strip()]  # type: ignore[attr-defined]  # pydantic's to refuse
 
     @field_validator("redis_url")
     @classmethod
@@ -154,8 +154,8 @@ class Settings(BaseSettings):
         if place is None:
             return ""
         scheme, host, port, path = place
-        shown = f"[{host}]" if ":" in host else host
-        return f"{scheme}://{path}" if scheme == "unix" else f"{scheme}://{shown}:{port}{path.rstrip('/')}"
+        host_part = f"[{host}]" if ":" in host else host
+        return f"{scheme}://{path}" if scheme == "unix" else f"{scheme}://{host_part}:{port}{path.rstrip('/')}"
 
     @property
     def has_language_model(self) -> bool:
@@ -217,8 +217,8 @@ def is_loopback(host: str) -> bool:
         address = ip_address(host)
     except ValueError:
         return False
-    mapped = getattr(address, "ipv4_mapped", None)
-    return (mapped or address).is_loopback
+    ipv4 = getattr(address, "ipv4_mapped", None)
+    return (ipv4 or address).is_loopback
 
 
 def service_address(url: str, name: str, *, example: str) -> str:

@@ -68,38 +68,38 @@ class Fetcher:
         """
         try:
             async with asyncio.timeout(self._deadline):
-                return await self._followed(parsed(address))
+                return await self._follow(parsed(address))
         except TimeoutError:
             raise Unreadable(f"not sent whole within {self._deadline:g} s") from None
         except (httpx.HTTPError, zlib.error) as error:
             raise Unreadable(f"no whole answer ({type(error).__name__})") from error
 
-    async def _followed(self, url: httpx.URL) -> Fetched:
+    async def _follow(self, url: httpx.URL) -> Fetched:
         for _ in range(_MOST_REDIRECTS + 1):
-            answer = await self._asked(url)
+            answer = await self._page_or_target(url)
             if isinstance(answer, Fetched):
                 return answer
             url = answer
         raise Unreadable(f"over {_MOST_REDIRECTS} redirects")
 
-    async def _asked(self, url: httpx.URL) -> Fetched | httpx.URL:
+    async def _page_or_target(self, url: httpx.URL) -> Fetched | httpx.URL:
         """The page, or where it has gone."""
         addresses = await self._guard.addresses(url)
         await asyncio.to_thread(certificates)
         async with self._turn(url.host):
             for address in addresses[:-1]:
                 try:
-                    return await _asked_at(address, url)
+                    return await _request(address, url)
                 except (httpx.ConnectError, httpx.ConnectTimeout):
                     continue
-            return await _asked_at(addresses[-1], url)
+            return await _request(addresses[-1], url)
 
     def _turn(self, host: str) -> asyncio.Lock:
         turns = self._turns.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
         return turns.setdefault(host, asyncio.Lock())
 
 
-async def _asked_at(address: str, url: httpx.URL) -> Fetched | httpx.URL:
+async def _request(address: str, url: httpx.URL) -> Fetched | httpx.URL:
     # The address stands in the request in place of the host, so that nobody resolves the name a second time.
     request = httpx.Request(
         "GET",
@@ -123,10 +123,10 @@ def _target(url: httpx.URL, response: httpx.Response) -> httpx.URL:
 async def _read(response: httpx.Response) -> Fetched:
     if response.status_code != _OK:
         raise Unreadable(f"HTTP {response.status_code}")
-    named = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    kind = _KINDS.get(named)
+    media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = _KINDS.get(media_type)
     if kind is None:
-        raise Unreadable(f"of type {named[:60]!r}: HTML, text and PDF are read")
+        raise Unreadable(f"of type {media_type[:60]!r}: HTML, text and PDF are read")
     body = await _body(response, _LARGEST[kind])
     if body.startswith(_PDF_MARK):
         kind = "pdf"
@@ -137,8 +137,8 @@ async def _read(response: httpx.Response) -> Fetched:
 
 async def _body(response: httpx.Response, most: int) -> bytes:
     """What was sent, unpacked as it comes: a small answer may unpack to a very large one."""
-    announced = response.headers.get("content-length", "")
-    sent = int(announced) if announced.isdecimal() else 0
+    length = response.headers.get("content-length", "")
+    sent = int(length) if length.isdecimal() else 0
     body, unpacking = bytearray(), _unpacking(response.headers.get("content-encoding", ""))
     if sent <= most:
         sent = 0

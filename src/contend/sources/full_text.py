@@ -45,7 +45,7 @@ class FullText:
 
     def nearest(self, question: str, limit: int) -> list[TextPiece]:
         """At most `limit` passages, best first."""
-        return [self.pieces[ranked.index] for ranked in self.index.search(question, limit)]
+        return [self.pieces[hit.index] for hit in self.index.search(question, limit)]
 
     @cached_property
     def characters(self) -> int:
@@ -75,23 +75,23 @@ class FullTexts:
         Raises:
             SourceError: it cannot be read; the message is the reason without the address.
         """
-        answer = await self._answers.get(canonical_url(url), partial(self._asked, url))
+        answer = await self._answers.get(canonical_url(url), partial(self._document, url))
         if isinstance(answer, str):
             raise SourceError(answer)
         return answer
 
-    async def _asked(self, url: str) -> FullText | str:
+    async def _document(self, url: str) -> FullText | str:
         """The document, or why it cannot be read."""
         try:
             async with asyncio.timeout(self._deadline):
-                fetched = await self._fetched(url)
-                return await asyncio.get_running_loop().run_in_executor(self._workers, _read, fetched, url)
+                page = await self._fetch(url)
+                return await asyncio.get_running_loop().run_in_executor(self._workers, _read, page, url)
         except TimeoutError:
             return f"not read within {self._deadline:g} s"
         except (Unreadable, SourceError) as error:
             return str(error)
 
-    async def _fetched(self, url: str) -> "Fetched":
+    async def _fetch(self, url: str) -> "Fetched":
         fetcher = await asyncio.to_thread(lambda: self._fetcher)
         paper = self._arxiv.pdf_of(url)
         if paper is None:

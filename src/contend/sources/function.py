@@ -35,8 +35,8 @@ class FunctionSource(AskedSource):
         attempt = partial(self._call, query, limit)
         items = await self._queue.call(attempt, interval_seconds=interval, deadline_seconds=deadline)
         if not isinstance(items, list):
-            shown = shorten(repr(items), 80)
-            raise SourceError(f"the function of source {self.name} gave {shown}: return a list of results")
+            excerpt = shorten(repr(items), 80)
+            raise SourceError(f"the function of source {self.name} gave {excerpt}: return a list of results")
         return self._usable([item_found(self.name, item) for item in items])[:limit]
 
     def _call(self, query: str, limit: int, seconds: float) -> object:

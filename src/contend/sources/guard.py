@@ -71,26 +71,26 @@ class Guard:
         _check_form(url)
         port = url.port or _PORTS[url.scheme]
         try:
-            resolved = [ip_address(each) for each in await self._resolve(url.raw_host.decode("ascii"), port)]
+            addresses = [ip_address(each) for each in await self._resolve(url.raw_host.decode("ascii"), port)]
         except (OSError, ValueError) as error:
             raise Unreadable("its host cannot be found") from error
-        for address in resolved:
+        for address in addresses:
             if not (self._allows(address) or is_public(address)):
                 raise Unreadable(f"its address {address} is not public: CONTEND_FETCH_ALLOW may name its network")
-        if port not in _WEB_PORTS and not all(map(self._allows, resolved)):
+        if port not in _WEB_PORTS and not all(map(self._allows, addresses)):
             raise Unreadable(f"port {port} is none of the web's")
-        return list(map(str, resolved))
+        return list(map(str, addresses))
 
     def _allows(self, address: Address) -> bool:
-        carried = _carried(address) or address
-        return any(address in network or carried in network for network in self._allowed)
+        ipv4 = _carried(address) or address
+        return any(address in network or ipv4 in network for network in self._allowed)
 
 
 def is_public(address: Address) -> bool:
     """Whether it is a machine's on the public internet; of an IPv6 address that carries an IPv4 one, both count."""
-    carried = _carried(address)
-    if carried is not None:
-        return is_public(carried)
+    ipv4 = _carried(address)
+    if ipv4 is not None:
+        return is_public(ipv4)
     if isinstance(address, IPv6Address) and address not in _GLOBAL_IPV6:
         return False
     return address.is_global and not address.is_multicast and not any(address in network for network in _NOT_FOR_ALL)

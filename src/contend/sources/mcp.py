@@ -87,8 +87,8 @@ class McpSource(FunctionSource):
                 raise TransientError(f"{self._who} was not done within {seconds:.0f} s") from error
             except (OSError, MCPError, HTTPError, ValueError, ExceptionGroup) as error:
                 log.seek(0)
-                logged = [line for line in log.read(_MOST_CHARACTERS).splitlines() if line.strip()]
-                why = logged[-1] if logged else str(_first(error))
+                lines = [line for line in log.read(_MOST_CHARACTERS).splitlines() if line.strip()]
+                why = lines[-1] if lines else str(_first(error))
                 raise SourceError(f"{self._who} failed: {_shown(why)}") from error
 
     @asynccontextmanager
@@ -155,9 +155,9 @@ def _parsed(texts: Sequence[str]) -> list[object]:
 
 def _resource(block: object) -> Item | None:
     """A resource that a reply names or holds, whose address can be cited."""
-    held = getattr(block, "resource", block)
-    uri, text = getattr(held, "uri", None), getattr(held, "text", None) or getattr(held, "description", None)
-    title = getattr(held, "title", None) or getattr(held, "name", None) or ""
+    part = getattr(block, "resource", block)
+    uri, text = getattr(part, "uri", None), getattr(part, "text", None) or getattr(part, "description", None)
+    title = getattr(part, "title", None) or getattr(part, "name", None) or ""
     return {"title": title, "text": text, "url": str(uri)} if uri and text else None
 
 

@@ -106,15 +106,15 @@ def _packed(parts: Iterable[str], limit: int) -> Iterator[tuple[str, str]]:
 
     Each with the white space that goes before it.
     """
-    held = gap = ""
+    text = gap = ""
     for part in parts:
         room = limit if len(part) > limit // 5 else limit + limit // 5
-        if held.strip() and len(held) + len(part) > room:
-            yield held.strip(), gap + _leading(held)
-            held, gap = "", held[len(held.rstrip()) :]
-        held += part
-    if held.strip():
-        yield held.strip(), gap + _leading(held)
+        if text.strip() and len(text) + len(part) > room:
+            yield text.strip(), gap + _leading(text)
+            text, gap = "", text[len(text.rstrip()) :]
+        text += part
+    if text.strip():
+        yield text.strip(), gap + _leading(text)
 
 
 def _leading(text: str) -> str:

@@ -74,9 +74,9 @@ class AskedSource(ABC):
 
     def _usable(self, results: Sequence[Found | None]) -> list[Found]:
         usable = [each for each in results if each is not None]
-        if lost := len(results) - len(usable):
-            self.left_out += lost
-            _logger.info("%s: %d of %d results had no text or address", self.name, lost, len(results))
+        if count := len(results) - len(usable):
+            self.left_out += count
+            _logger.info("%s: %d of %d results had no text or address", self.name, count, len(results))
         return usable
 
 
@@ -143,9 +143,9 @@ def as_day(written: object) -> str | None:
     """YYYY-MM-DD of a date as mail (RFC 2822) or ISO 8601 writes it; None of anything else."""
     if not isinstance(written, str):
         return None
-    for read in (parsedate_to_datetime, datetime.fromisoformat):
+    for parse in (parsedate_to_datetime, datetime.fromisoformat):
         try:
-            return read(written.strip()).date().isoformat()
+            return parse(written.strip()).date().isoformat()
         except (ValueError, OverflowError):
             continue
     return None

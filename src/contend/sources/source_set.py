@@ -97,8 +97,8 @@ class SourceSet:
     def _served_folders(self) -> list[Path]:
         """The workspace, the folders that the operator listed, and the documents of the operator's own options."""
         own = [*(environment_options().documents or []), *self._own_documents]
-        named = [self._settings.located(path) for path in [*self._settings.served_folders, *own]]
-        return [folder.resolve() for folder in [self._settings.folder, *named]]
+        paths = [self._settings.located(path) for path in [*self._settings.served_folders, *own]]
+        return [folder.resolve() for folder in [self._settings.folder, *paths]]
 
     def paths(self, documents: Sequence[str]) -> list[Path]:
         """Where a run's documents lie, to name what was found in them."""
@@ -157,7 +157,7 @@ class SourceSet:
             return [str(error)]
         if read:
             await source.read_all()
-        return source.told_left_out()
+        return source.left_out_lines()
 
 
 def _factory(name: str, entry: SourceConfig, settings: Settings, load: Callable[[str], Function]) -> SourceFactory:

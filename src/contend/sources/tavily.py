@@ -134,7 +134,7 @@ class _Gate:
             raise SourceError("Tavily answered with something else than results: check CONTEND_TAVILY_BASE_URL")
 
     def _refusal(self, status: int, response: "httpx.Response") -> SourceError:
-        message = self._said(response)
+        message = self._reason(response)
         if status == _BAD_KEY:
             return SourceError("Tavily refused the key (HTTP 401): set TAVILY_API_KEY to a valid one")
         if status in _PLAN_LIMITS:
@@ -147,12 +147,12 @@ class _Gate:
             return SourceError(f"Tavily refused the query {shorten(self._query, 100)!r}: {message}")
         return SourceError(f"Tavily refused (HTTP {status}: {message}): check CONTEND_TAVILY_BASE_URL")
 
-    def _said(self, response: "httpx.Response") -> str:
+    def _reason(self, response: "httpx.Response") -> str:
         answer = _json(response)
         detail = answer.get("detail") if isinstance(answer, dict) else None
         message = detail.get("error") if isinstance(detail, dict) else detail
-        shown = clean(message, single_line=True) if isinstance(message, str) else ""
-        return shorten(shown.replace(self._key, "…"), 200) or "no reason given"
+        text = clean(message, single_line=True) if isinstance(message, str) else ""
+        return shorten(text.replace(self._key, "…"), 200) or "no reason given"
 
 
 def _json(response: "httpx.Response") -> object:

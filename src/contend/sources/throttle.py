@@ -179,7 +179,7 @@ class SharedAnswers(Generic[T]):
         calls = self._calls.setdefault(asyncio.get_running_loop(), {})
         call = calls.get(key)
         if call is None:
-            call = calls[key] = _Call(asyncio.create_task(self._asked(key, ask)))
+            call = calls[key] = _Call(asyncio.create_task(self._answer(key, ask)))
         call.waiting += 1
         try:
             # One who goes away must not end the call for the others.
@@ -190,7 +190,7 @@ class SharedAnswers(Generic[T]):
                 del calls[key]
                 call.task.cancel()
 
-    async def _asked(self, key: Hashable, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def _answer(self, key: Hashable, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
         value = await ask()
         self._kept.pop(key, None)
         self._kept[key] = _Kept(value, time.monotonic() + self._keep_seconds)

@@ -40,9 +40,9 @@ class PackedSerializer(PlainSerializer):
         return kind + _PACKED, zlib.compress(plain)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:  # noqa: ANN401 - any state
-        kind, stored = data
+        kind, content = data
         if kind.endswith(_PACKED):
-            return super().loads_typed((kind.removesuffix(_PACKED), zlib.decompress(stored)))
+            return super().loads_typed((kind.removesuffix(_PACKED), zlib.decompress(content)))
         return super().loads_typed(data)
 
 
@@ -110,8 +110,8 @@ def checkpoints_place(settings: Settings) -> str:
         return "memory (they end with the process)"
     if settings.checkpointer == "sqlite":
         return str(checkpoint_file(settings.folder))
-    lost = "FLUSHALL, eviction, its time to live, or a restart without persistence"
-    return f"Redis at {settings.redis_address} ({lost})"
+    ways = "FLUSHALL, eviction, its time to live, or a restart without persistence"
+    return f"Redis at {settings.redis_address} ({ways})"
 
 
 async def check_checkpointer(settings: Settings) -> list[str]:

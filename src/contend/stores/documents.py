@@ -62,10 +62,10 @@ class DocumentStore:
         """
         texts = {document_id: self._recent.get(document_id) for document_id in document_ids}
         missing = {document_id: self._path(document_id) for document_id, text in texts.items() if text is None}
-        read = await asyncio.to_thread(_read_all, missing) if missing else {}
-        for document_id, text in read.items():
+        new = await asyncio.to_thread(_read_all, missing) if missing else {}
+        for document_id, text in new.items():
             self._recent.put(document_id, text)
-        return {document_id: read[document_id] if text is None else text for document_id, text in texts.items()}
+        return {document_id: new[document_id] if text is None else text for document_id, text in texts.items()}
 
     async def delete(self, document_ids: Iterable[str]) -> None:
         """Removes the texts; ids that are not there are passed over.
@@ -73,10 +73,10 @@ class DocumentStore:
         Raises:
             StoreError: a file cannot be removed.
         """
-        doomed = list(document_ids)
-        for document_id in doomed:
+        ids = list(document_ids)
+        for document_id in ids:
             self._recent.drop(document_id)
-        await asyncio.to_thread(_remove, [self._path(document_id) for document_id in doomed])
+        await asyncio.to_thread(_remove, [self._path(document_id) for document_id in ids])
 
     def _path(self, document_id: str) -> Path:
         """The first two digits name a subfolder, which keeps folders small."""

@@ -49,8 +49,8 @@ async def lease(settings: Settings, thread_id: str) -> AsyncIterator[Lease]:
     if settings.checkpointer == "redis":
         from contend.stores.redis_leases import redis_lease  # noqa: PLC0415 - only where it is used
 
-        async with redis_lease(settings, thread_id) as held:
-            yield held
+        async with redis_lease(settings, thread_id) as redis:
+            yield redis
         return
     lock = await asyncio.to_thread(_acquire, settings.folder, thread_id)
     try:

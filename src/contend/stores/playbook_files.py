@@ -53,8 +53,8 @@ class VersionLine(PlaybookVersion):
 
     def replay(self, bullets: dict[str, Bullet]) -> dict[str, Bullet]:
         """The bullets of this version, made from those of the version before."""
-        removed = bullets.keys() if self.whole else set(self.removed)
-        remaining = {key: bullet for key, bullet in bullets.items() if key not in removed}
+        gone = bullets.keys() if self.whole else set(self.removed)
+        remaining = {key: bullet for key, bullet in bullets.items() if key not in gone}
         return remaining | {bullet.id: bullet for bullet in self.changed}
 
     def result(self, dataset: str) -> CurationResult:
@@ -160,12 +160,12 @@ class PlaybookFiles:
         head = Playbook(dataset=new.dataset, version=new.version).model_dump_json(exclude={"bullets"})
         text = b'%b,"bullets":[\n%b\n]}\n' % (head[:-1].encode(), b",\n".join(bullets.values()))
         line.digest = hashlib.sha256(text).hexdigest()
-        told = line.model_dump_json(exclude={"changed", "digest"}, exclude_computed_fields=True)
-        changed = b",".join(bullets[bullet.id] for bullet in line.changed)
-        ended = b'%b,"changed":[%b],"digest":"%b"}\n' % (told[:-1].encode(), changed, line.digest.encode())
+        line_head = line.model_dump_json(exclude={"changed", "digest"}, exclude_computed_fields=True)
+        bodies = b",".join(bullets[bullet.id] for bullet in line.changed)
+        line_end = b'%b,"changed":[%b],"digest":"%b"}\n' % (line_head[:-1].encode(), bodies, line.digest.encode())
         with _disk(self.playbook):
             _write_flushed(self._temporary, text)
-            self._append(ended)
+            self._append(line_end)
             self._temporary.replace(self.playbook)
             _flush_folder(self.playbook.parent)
         return new
@@ -226,11 +226,11 @@ class PlaybookFiles:
 
     def _is_recorded(self, playbook: Playbook) -> bool:
         raw = self._raw_lines()
-        recorded = (_version_of(raw[-1]) or 0) if raw else 0
-        if recorded < playbook.version and not (_read(self.history) or b"\n").endswith(b"\n"):
+        version = (_version_of(raw[-1]) or 0) if raw else 0
+        if version < playbook.version and not (_read(self.history) or b"\n").endswith(b"\n"):
             raise self._damaged_history(len(raw) + 1, "it ends half way")
-        if recorded != playbook.version:
-            return recorded > playbook.version
+        if version != playbook.version:
+            return version > playbook.version
         digest = hashlib.sha256(_read(self.playbook) or b"").hexdigest()
         return raw[-1].endswith(b'"digest":"%b"}' % digest.encode())
 

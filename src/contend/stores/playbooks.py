@@ -129,8 +129,8 @@ class PlaybookStore:
                 return line.result(files.dataset)
             playbook = files.newest_recorded()
             _check_newest(playbook, base_version)
-            curated = change(playbook)
-            line = VersionLine.between(playbook, **curated._asdict(), execution_id=execution_id, reason=reason)
+            outcome = change(playbook)
+            line = VersionLine.between(playbook, **outcome._asdict(), execution_id=execution_id, reason=reason)
             if line.changed or line.removed:
                 files.commit(playbook, line)
             else:
@@ -171,11 +171,11 @@ def _check_newest(newest: Playbook, base_version: int | None) -> None:
 
 
 def _retired(files: PlaybookFiles) -> dict[str, Bullet]:
-    known: dict[str, Bullet] = {}
+    last: dict[str, Bullet] = {}
     for line in files.lines():
-        known |= {bullet.id: bullet for bullet in line.changed}
+        last |= {bullet.id: bullet for bullet in line.changed}
     present = {bullet.id for bullet in files.newest().bullets}
-    return {key: bullet for key, bullet in known.items() if key not in present}
+    return {key: bullet for key, bullet in last.items() if key not in present}
 
 
 def _at(files: PlaybookFiles, version: int) -> Playbook:

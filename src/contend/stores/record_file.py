@@ -141,9 +141,9 @@ class RecordFile:
             raise self.failure("cannot be made; mend the folder's rights", error) from error
 
     def _is_held(self, error: BaseException) -> bool:
-        held = isinstance(error, duckdb.Error) and _LOCKED.search(str(error)) is not None
-        self._shared |= held
-        return held
+        is_locked = isinstance(error, duckdb.Error) and _LOCKED.search(str(error)) is not None
+        self._shared |= is_locked
+        return is_locked
 
     def _attached(self) -> duckdb.DuckDBPyConnection:
         if self._engine is None:

@@ -96,8 +96,8 @@ class RecordThread:
         with self._wake:
             moment = self._moment_seconds if self._queue else self._file.idle_seconds
             self._wake.wait_for(lambda: any(job.done is not None for job in self._queue), timeout=moment)
-            taken, self._queue = self._queue, []
-        return taken
+            jobs, self._queue = self._queue, []
+        return jobs
 
     def _ended(self) -> bool:
         with self._wake:
@@ -108,9 +108,9 @@ class RecordThread:
     def _abandon(self, jobs: list[Job]) -> None:
         """After a defect of ours nobody is left waiting for ever."""
         with self._wake:
-            left, self._queue, self._thread = [*jobs, *self._queue], [], None
+            jobs_left, self._queue, self._thread = [*jobs, *self._queue], [], None
         self._file.let_go()
-        for job in left:
+        for job in jobs_left:
             if job.done is None or not job.done.done():
                 job.fail(StoreError(f"{job.what} was given up: the record's thread ended"))
 
@@ -119,11 +119,11 @@ class RecordThread:
         reads = [job for job in jobs if job.work and not job.writes]
         self._kept = []
         try:
-            opened = self._opened([*writes, *reads])
+            is_open = self._opened([*writes, *reads])
         except StoreError as error:
             self._refuse([*writes, *reads], error)
         else:
-            if opened:
+            if is_open:
                 self._commit(writes)
                 self._read(reads)
         self._close([job for job in jobs if job.closes])

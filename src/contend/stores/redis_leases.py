@@ -34,22 +34,22 @@ async def redis_lease(settings: Settings, thread_id: str) -> AsyncIterator[Lease
     # A client of its own: renewing never waits behind the saver's work.
     async with open_redis(settings, connections=2) as client:
         with redis_errors(settings.redis_address):
-            held = await _taken(client, settings.redis_address, thread_id)
+            holding = await _taken(client, settings.redis_address, thread_id)
         owner = asyncio.current_task()
-        keeper = asyncio.create_task(held.keep(owner))
+        keeper = asyncio.create_task(holding.keep(owner))
         try:
-            yield held.lease
+            yield holding.lease
         except asyncio.CancelledError:
-            if held.lease.taken_by is None or owner is None or owner.uncancel() > 0:
+            if holding.lease.taken_by is None or owner is None or owner.uncancel() > 0:
                 raise
             raise ThreadBusy(
-                f"thread {thread_id}: {held.lease.taken_by} took it over while this process could not renew its "
+                f"thread {thread_id}: {holding.lease.taken_by} took it over while this process could not renew its "
                 "lease in Redis; that one goes on with it"
             ) from None
         finally:
             keeper.cancel()
             await asyncio.gather(keeper, return_exceptions=True)
-            await held.let_go()
+            await holding.let_go()
 
 
 async def is_redis_leased(settings: Settings, thread_id: str) -> bool:
@@ -109,11 +109,11 @@ class _Held:
 async def _taken(client: Redis, address: str, thread_id: str) -> _Held:
     lock = client.lock(_key(thread_id), timeout=LEASE_SECONDS, thread_local=False)
     token = f"{socket.gethostname()}/{os.getpid()}/{uuid4().hex}"
-    left = float("inf")
+    milliseconds = float("inf")
     while not await lock.acquire(blocking=False, token=token):
-        before, left = left, await client.pttl(lock.name)
+        before, milliseconds = milliseconds, await client.pttl(lock.name)
         # A holder that lives renews its lease; what a killed one left runs out within seconds.
-        if left > before:
+        if milliseconds > before:
             holder = await _holder(client, lock)
             raise ThreadBusy(f"thread {thread_id} is being worked on by {holder}: wait for it or stop it")
         await asyncio.sleep(_LOOK_SECONDS)

@@ -69,7 +69,7 @@ class PlainRedisSerializer(PlainSerializer, JsonPlusRedisSerializer):
 def _may_revive(name: object) -> bool:
     if not isinstance(name, list) or not all(isinstance(part, str) for part in name):
         return False
-    return tuple(name) == _SET or any(tuple(name[: len(known)]) == known for known in _REVIVED)
+    return tuple(name) == _SET or any(tuple(name[: len(prefix)]) == prefix for prefix in _REVIVED)
 
 
 class _Place(NamedTuple):
@@ -105,7 +105,7 @@ class RedisSaver(ReportsRollbacks, AsyncRedisSaver):
                 await super().asetup()
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        with self._told(config):
+        with self._errors_named(config):
             async with asyncio.timeout(OPERATION_SECONDS):
                 return await super().aget_tuple(config)
 
@@ -122,7 +122,7 @@ class RedisSaver(ReportsRollbacks, AsyncRedisSaver):
         end = get_checkpoint_id(before) if before else None
         most = limit if namespace is None and end is None else None
         count = 0
-        with self._told(config):
+        with self._errors_named(config):
             async for snapshot in super().alist(config, filter=filter, limit=most):
                 if count == limit:
                     return
@@ -141,7 +141,7 @@ class RedisSaver(ReportsRollbacks, AsyncRedisSaver):
     ) -> RunnableConfig:
         if run_of(config, metadata) in self._rolled_back:
             return config  # the Agent Server deletes a run before it stops it
-        with self._told(config):
+        with self._errors_named(config):
             async with asyncio.timeout(OPERATION_SECONDS):
                 # In the library's default mode a cancelled save saves once more, past any deadline.
                 return await super().aput(config, checkpoint, metadata, new_versions, stream_mode)
@@ -152,14 +152,14 @@ class RedisSaver(ReportsRollbacks, AsyncRedisSaver):
         run = run_of(config)
         if run in self._rolled_back:
             return
-        with self._told(config):
+        with self._errors_named(config):
             async with asyncio.timeout(OPERATION_SECONDS):
                 await super().aput_writes(config, writes, task_id, task_path)
                 if run and writes:
                     await self._note_writes(config, [channel for channel, _ in writes], task_id, run)
 
     async def adelete_thread(self, thread_id: str) -> None:
-        with self._told(None):
+        with self._errors_named(None):
             # The library deletes 10,000 entries of a thread at a time.
             while await self._entries(thread_id):
                 await super().adelete_thread(thread_id)
@@ -168,20 +168,20 @@ class RedisSaver(ReportsRollbacks, AsyncRedisSaver):
         """Delete what runs of the Agent Server saved, and whatever they may still save."""
         self._rolled_back.update(map(str, run_ids))
         places: list[_Place] = []
-        with self._told(None):
+        with self._errors_named(None):
             for run in map(str, run_ids):
                 # A run that answers a question leaves its answer with a checkpoint of the run that asked.
-                made = await self._redis.hgetall(_writes_of(run))
-                for write, registry in made.items():
+                writes = await self._redis.hgetall(_writes_of(run))
+                for write, registry in writes.items():
                     await self._redis.zrem(registry, write)
-                await self._redis.unlink(_writes_of(run), *made)
+                await self._redis.unlink(_writes_of(run), *writes)
                 places += await self._places(Tag("run_id") == to_storage_safe_id(run))
             await self._remove(places)
         if self.on_rollback is not None:
             self.on_rollback({place.thread for place in places})
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        with self._told(None):
+        with self._errors_named(None):
             target = to_storage_safe_id(target_thread_id)
             for place in await self._places_of(source_thread_id):
                 await self._copy(place, place._replace(thread=target))
@@ -191,7 +191,7 @@ class RedisSaver(ReportsRollbacks, AsyncRedisSaver):
         self, thread_ids: Sequence[str], *, strategy: str = "keep_latest"
     ) -> None:
         """Keep the latest checkpoint of each namespace, or with any other strategy none."""
-        with self._told(None):
+        with self._errors_named(None):
             for thread in thread_ids:
                 if strategy == "keep_latest":
                     places = await self._places_of(thread)
@@ -201,7 +201,7 @@ class RedisSaver(ReportsRollbacks, AsyncRedisSaver):
 
     async def akeep_latest_run(self, thread_id: str) -> None:
         """Delete what runs before a thread's latest one left: ids of checkpoints grow with time."""
-        with self._told(None):
+        with self._errors_named(None):
             thread = Tag("thread_id") == to_storage_safe_id(thread_id)
             inputs = await self._places(thread & (Tag("checkpoint_ns") == _ROOT) & (Tag("source") == "input"))
             began = max((place.checkpoint for place in inputs), default="")
@@ -212,11 +212,11 @@ class RedisSaver(ReportsRollbacks, AsyncRedisSaver):
         at = config["configurable"]
         place = _Place(str(at["thread_id"]), str(at.get("checkpoint_ns", "")), str(at["checkpoint_id"]))
         numbers = [WRITES_IDX_MAP.get(channel, number) for number, channel in enumerate(channels)]
-        made: dict[Any, Any] = {
+        keys: dict[Any, Any] = {
             self._make_redis_checkpoint_writes_key(*place, task_id, number): _registry(place) for number in numbers
         }
         async with self._redis.pipeline(transaction=False) as pipeline:
-            pipeline.hset(_writes_of(run), mapping=made)
+            pipeline.hset(_writes_of(run), mapping=keys)
             pipeline.expire(_writes_of(run), _RUN_SECONDS)
             await pipeline.execute()
 
@@ -256,9 +256,9 @@ class RedisSaver(ReportsRollbacks, AsyncRedisSaver):
         await self._put(self._make_redis_checkpoint_key(*to), {**document, **own})
         writes: Any = await self._redis.zrange(_registry(place), 0, -1, withscores=True)
         for write, score in writes:
-            made = await self._get(write)
-            key = self._make_redis_checkpoint_writes_key(*to, made["task_id"], made["idx"])
-            await self._put(key, {**made, "thread_id": to.thread})
+            document_of_write = await self._get(write)
+            key = self._make_redis_checkpoint_writes_key(*to, document_of_write["task_id"], document_of_write["idx"])
+            await self._put(key, {**document_of_write, "thread_id": to.thread})
             await self._redis.zadd(_registry(to), {key: score})
             await self._apply_ttl_to_keys(_registry(to))
 
@@ -278,7 +278,7 @@ class RedisSaver(ReportsRollbacks, AsyncRedisSaver):
         )
 
     @contextmanager
-    def _told(self, config: RunnableConfig | None) -> Iterator[None]:
+    def _errors_named(self, config: RunnableConfig | None) -> Iterator[None]:
         thread = (config or {}).get("configurable", {}).get("thread_id")
         then = f"; the run stands at its last saved step: go on with `contend resume {thread}`" if thread else ""
         if time.monotonic() < self._away_until:

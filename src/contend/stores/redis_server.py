@@ -102,10 +102,10 @@ def redis_errors(address: str, then: str = "") -> Iterator[None]:
     try:
         yield
     except (RedisError, RedisVLError, OSError) as error:
-        raise CheckpointError(f"Redis at {address} {_said(error)}{then}") from error
+        raise CheckpointError(f"Redis at {address} {_reason(error)}{then}") from error
 
 
-def _said(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     cause = _root(error)
     for kinds, remedy in _REMEDIES:
         if isinstance(cause, kinds):
@@ -141,13 +141,13 @@ async def check_redis(settings: Settings) -> list[str]:
     async with open_redis(settings, patient=False) as client:
         with redis_errors(address):
             async with asyncio.timeout(CHECK_SECONDS):
-                needed, told = await _asked(client)
-            for answer in needed:
+                needs, facts = await _server_answers(client)
+            for answer in needs:
                 _refuse(answer)
-    return _warnings(address, told)
+    return _warnings(address, facts)
 
 
-async def _asked(client: Redis) -> tuple[list[Any], list[Any]]:
+async def _server_answers(client: Redis) -> tuple[list[Any], list[Any]]:
     """Answers, or errors in their place: to what a run needs, and to how the server keeps its data."""
     pipeline = client.pipeline(transaction=False)
     # A write: replicas and full servers refuse it.
@@ -173,16 +173,16 @@ def _is_refusal(message: str) -> bool:
 
 def _warnings(address: str, told: list[Any]) -> list[str]:
     """Of a server that does not tell its configuration, as hosted ones do, nothing is said."""
-    known: dict[str, str] = {}
+    config: dict[str, str] = {}
     for answer in told:
         if isinstance(answer, dict):
-            known |= {_text(name): _text(value) for name, value in answer.items()}
+            config |= {_text(name): _text(value) for name, value in answer.items()}
     warnings = []
-    if known.get("appendonly") == "no" and known.get("save") == "":
+    if config.get("appendonly") == "no" and config.get("save") == "":
         warnings.append(
             f"Redis at {address} keeps nothing on disk: when it restarts, runs cannot be resumed (set appendonly yes)"
         )
-    policy = known.get("maxmemory-policy", "noeviction")
+    policy = config.get("maxmemory-policy", "noeviction")
     if policy != "noeviction":
         warnings.append(
             f"Redis at {address} may drop checkpoints when its memory is full "

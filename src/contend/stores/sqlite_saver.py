@@ -93,8 +93,8 @@ class ThreadedSqliteSaver(ReportsRollbacks, SqliteSaver):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        listed = partial(self.list, config, filter=filter, before=before, limit=limit)
-        for snapshot in await self._there(lambda: list(listed())):
+        search = partial(self.list, config, filter=filter, before=before, limit=limit)
+        for snapshot in await self._there(lambda: list(search())):
             yield snapshot
 
     async def aput(
@@ -170,7 +170,7 @@ class ThreadedSqliteSaver(ReportsRollbacks, SqliteSaver):
                 raise
 
     async def _there(self, work: Callable[..., _T], *given: object) -> _T:
-        with _told(self._file):
+        with _errors_named(self._file):
             return await asyncio.get_running_loop().run_in_executor(self._thread, partial(work, *given))
 
 
@@ -184,7 +184,7 @@ async def open_sqlite_saver(file: Path, serde: SerializerProtocol) -> AsyncItera
     """
     with ThreadPoolExecutor(1, thread_name_prefix="contend-checkpoints") as thread:
         there = partial(asyncio.get_running_loop().run_in_executor, thread)
-        with _told(file), writing(file):
+        with _errors_named(file), writing(file):
             connection = await there(_connected, file)
         try:
             yield ThreadedSqliteSaver(connection, file=file, serde=serde, thread=thread)
@@ -193,7 +193,7 @@ async def open_sqlite_saver(file: Path, serde: SerializerProtocol) -> AsyncItera
 
 
 @contextmanager
-def _told(file: Path) -> Iterator[None]:
+def _errors_named(file: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from contend.models.research import Found, SearchResult
 from contend.retrieval import Embedder
-from contend.sources.local.folders import LeftOut, list_files, told, validate_paths
+from contend.sources.local.folders import LeftOut, list_files, reason_lines, validate_paths
 from contend.sources.local.library import CatalogueEntry, Library, PieceHit, Progress
 from contend.text import clean, shorten
 
@@ -63,7 +63,7 @@ class LocalDocuments:
             self.left_out = left_out
         if files:
             return None
-        why = "; ".join(told(left_out, self._paths))
+        why = "; ".join(reason_lines(left_out, self._paths))
         return f"no readable document in {', '.join(map(str, self._paths))}{f': {why}' if why else ''}"
 
     async def search(self, query: str, *, limit: int) -> list[Found]:
@@ -93,9 +93,9 @@ class LocalDocuments:
 
         return await self._after_a_look(fitting)
 
-    def told_left_out(self) -> list[str]:
+    def left_out_lines(self) -> list[str]:
         """`left_out` for a reader, a line for each reason."""
-        return told(self.left_out, self._paths)
+        return reason_lines(self.left_out, self._paths)
 
     async def _after_a_look(self, work: Callable[[], T], progress: Progress | None = None) -> T:
         def looked() -> T:

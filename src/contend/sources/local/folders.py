@@ -71,7 +71,7 @@ def list_files(paths: Sequence[Path], *, most: int = MOST_FILES) -> tuple[list[L
     return list(files.values()), left_out
 
 
-def told(left_out: Sequence[LeftOut], paths: Sequence[Path]) -> list[str]:
+def reason_lines(left_out: Sequence[LeftOut], paths: Sequence[Path]) -> list[str]:
     """A line for each reason, with names as they stand within `paths`: `a.pdf, b.pdf and 3 more (broken)`."""
     names: dict[str, list[str]] = {}
     for each in left_out:
@@ -82,7 +82,7 @@ def told(left_out: Sequence[LeftOut], paths: Sequence[Path]) -> list[str]:
 
 
 def _name(path: Path, paths: Sequence[Path]) -> str:
-    folders = [each for given in paths for each in (given, given.resolve()) if path != each]
+    folders = [each for place in paths for each in (place, place.resolve()) if path != each]
     name = next((str(path.relative_to(folder)) for folder in folders if path.is_relative_to(folder)), path.name)
     return clean(name, single_line=True)
 

@@ -94,11 +94,11 @@ def load_index(cache: Path, files: Iterable[Listed], embedder: Embedder) -> Kept
 
 def kept_files(cache: Path, embedder: Embedder) -> dict[Listed, IndexedFile]:
     """All files of all kept indexes: those that are unchanged need not be read for another one."""
-    known: dict[Listed, IndexedFile] = {}
+    files: dict[Listed, IndexedFile] = {}
     for place in cache.glob(_NAME.format(embedder=type(embedder).__qualname__, digest="*")):
-        kept = _load(place, embedder)
-        known |= kept.files if kept else {}
-    return known
+        index = _load(place, embedder)
+        files |= index.files if index else {}
+    return files
 
 
 def save_index(cache: Path, listed: Iterable[Listed], kept: KeptIndex, embedder: Embedder) -> None:

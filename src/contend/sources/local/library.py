@@ -158,9 +158,9 @@ class TitleMentions:
 
     def __init__(self, titles: Sequence[str]) -> None:
         names = [_AFTERTHOUGHT.sub("", title).casefold().strip() for title in titles]
-        used = Counter(names)
+        counts = Counter(names)
         self._titles = {
-            name: place for place, name in enumerate(names) if used[name] == 1 and _telling(name) and terms(name)
+            name: place for place, name in enumerate(names) if counts[name] == 1 and _telling(name) and terms(name)
         }
 
     def in_text(self, text: str) -> list[int]:
@@ -224,9 +224,9 @@ class _Shelf:
         hits = self.index.search(query, max(_RANKED, 3 * limit), vector=vector)
         own = {hit.index: hit.score for hit in hits}
         scores = own | self._named(own, self.index.vectors @ vector)
-        ordered = sorted(scores, key=lambda place: (-scores[place], -own.get(place, 0.0), place))
+        places = sorted(scores, key=lambda place: (-scores[place], -own.get(place, 0.0), place))
         best: dict[tuple[int, int], PieceHit] = {}
-        for place in ordered:
+        for place in places:
             best.setdefault(self._section_place(place), self._hit(place, scores[place]))
             if len(best) == limit:
                 break
@@ -241,14 +241,14 @@ class _Shelf:
 
         It rises up to the hit that names it, not above.
         """
-        raised: dict[int, float] = {}
+        scores: dict[int, float] = {}
         for place, score in islice(own.items(), _HITS_FOLLOWED):
             for number in islice(self._mentions(place), _MENTIONS_FOLLOWED):
                 passages = range(self.starts[number], self.starts[number + 1])
                 best = max(passages, key=lambda each: (own.get(each, 0.0), float(cosines[each])))
                 before = own.get(best, 0.0)
-                raised[best] = max(raised.get(best, before), min(score, before + _BONUS * score))
-        return raised
+                scores[best] = max(scores.get(best, before), min(score, before + _BONUS * score))
+        return scores
 
     def _mentions(self, place: int) -> Iterator[int]:
         text = self.files[self.owners[place]].pieces[place - self.starts[self.owners[place]]].text

@@ -58,14 +58,14 @@ def _parted(pieces: Sequence[PlacedPiece], sizes: Sequence[int], numbers: Sequen
     total = sum(sizes[number] for number in numbers)
     most = LONGEST_TOKENS if any(_has_rows(pieces[number]) for number in numbers) else SECTION_TOKENS
     even = total if total <= most else total / -(-total // SECTION_TOKENS)
-    begin, held = numbers[0], 0
+    begin, tokens = numbers[0], 0
     for number in numbers:
         size = sizes[number]
-        full = held + size / 2 > even and _may_begin(pieces[number])
-        if held and (full or held + size > LONGEST_TOKENS):
+        full = tokens + size / 2 > even and _may_begin(pieces[number])
+        if tokens and (full or tokens + size > LONGEST_TOKENS):
             yield _Part(begin, number)
-            begin, held = number, 0
-        held += size
+            begin, tokens = number, 0
+        tokens += size
     yield _Part(begin, numbers[-1] + 1)
 
 
@@ -74,8 +74,8 @@ def _has_rows(piece: PlacedPiece) -> bool:
 
 
 def _may_begin(piece: PlacedPiece) -> bool:
-    listed = piece.text.startswith(_ROW) or _ITEM.match(piece.text)
-    return piece.gap == "\n\n" or (piece.gap == "\n" and bool(listed))
+    is_item = piece.text.startswith(_ROW) or _ITEM.match(piece.text)
+    return piece.gap == "\n\n" or (piece.gap == "\n" and bool(is_item))
 
 
 def _section(pieces: Sequence[PlacedPiece], part: _Part) -> DocumentSection:

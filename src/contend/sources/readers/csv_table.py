@@ -59,11 +59,11 @@ def _bounded(reader: Iterator[list[str]], most: int) -> tuple[list[list[str]], s
 
 def _parted(rows: list[list[str]]) -> tuple[list[str], list[str], list[list[str]]]:
     """What stands above the table, the names of its columns, its rows. A first row of numbers holds no names."""
-    filled = [[one_line(cell) for cell in row] for row in rows if any(cell.strip() for cell in row)]
-    wide = any(sum(map(bool, row)) > 1 for row in filled)
-    start = next((place for place, row in enumerate(filled) if not wide or sum(map(bool, row)) > 1), 0)
-    above = ["".join(row) for row in filled[:start]]
-    table = filled[start:]
+    lines = [[one_line(cell) for cell in row] for row in rows if any(cell.strip() for cell in row)]
+    wide = any(sum(map(bool, row)) > 1 for row in lines)
+    start = next((place for place, row in enumerate(lines) if not wide or sum(map(bool, row)) > 1), 0)
+    above = ["".join(row) for row in lines[:start]]
+    table = lines[start:]
     if table and any(character.isalpha() for cell in table[0] for character in cell):
         return above, table[0], table[1:]
     return above, [], table

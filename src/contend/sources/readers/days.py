@@ -76,10 +76,10 @@ def day_in_head(text: str) -> str | None:
     head = list(islice(prose, _HEAD_LINES))
     under = 1 if head and head[0][-1] not in SENTENCE_STOPS else 0
     dates = [match for line in head[under:] for match in _WRITTEN.finditer(line) if _is_apart(match)]
-    titled = [
+    in_title = [
         match for line in head[:under] for match in _WRITTEN.finditer(line) if not _GOES_ON.match(line, match.end())
     ]
-    return next((day for match in [*dates, *titled] if (day := _valid(_iso(match)))), None)
+    return next((day for match in [*dates, *in_title] if (day := _valid(_iso(match)))), None)
 
 
 def _is_apart(match: re.Match[str]) -> bool:

@@ -41,12 +41,12 @@ def decode(content: bytes, *, declared: str = "") -> str:
 def _guessed(content: bytes, declared: str) -> str:
     readings = [text for text in (_decoded(content, "cp932"), _decoded(content, "euc_jp")) if text is not None]
     japanese = max(readings, key=_kana, default=None)
-    known = _DECLARED.fullmatch(declared) is not None
-    named = _decoded(content, _WIDER.get(declared.lower(), declared)) if known else None
-    if japanese is not None and (named is None or _kana(japanese) > 0):
+    is_codec = _DECLARED.fullmatch(declared) is not None
+    by_word = _decoded(content, _WIDER.get(declared.lower(), declared)) if is_codec else None
+    if japanese is not None and (by_word is None or _kana(japanese) > 0):
         return japanese
-    if named is not None:
-        return named
+    if by_word is not None:
+        return by_word
     western = _decoded(content, "cp1252")
     if western is None or len(_WESTERN_MARKS.findall(western)) > _MOST_WESTERN_MARKS * len(western):
         raise Unreadable("not text in UTF-8, UTF-16, Shift JIS, EUC-JP or Windows-1252: save it as UTF-8")

@@ -208,10 +208,10 @@ class _PageParser(HTMLParser):
         if text.strip():
             self._add(text)
         if not self._hidden_within and any(self._unseen):
-            hidden = hidden_text(" ".join(self._unseen))
+            texts = hidden_text(" ".join(self._unseen))
             self._unseen.clear()
-            self.hidden += hidden
-            self._blocks += hidden
+            self.hidden += texts
+            self._blocks += texts
 
     def _add(self, text: str) -> None:
         if self._in_code:

@@ -81,8 +81,8 @@ def _read(content: bytes, most_pages: int, most_seconds: float) -> _Read:
                 pages.append(_page(pdf, len(pages)))
             return _Read(_title(pdf), pages, len(pdf), _day(pdf))
     except PdfiumError as error:
-        locked = error.err_code == FPDF_ERR_PASSWORD
-        reason = "locked by a password: save it without one" if locked else "broken, or no PDF"
+        needs_password = error.err_code == FPDF_ERR_PASSWORD
+        reason = "locked by a password: save it without one" if needs_password else "broken, or no PDF"
         raise Unreadable(reason) from error
 
 
@@ -135,7 +135,7 @@ def _measured_lines(page: PdfTextPage) -> list[tuple[str, float]]:
         _, bottom, _, top = page.get_charbox(place, loose=True)
         text, height = lines[-1]
         lines[-1] = (text + character, max(height, top - bottom))
-    return [(shown, height) for text, height in lines if (shown := clean(text, single_line=True))]
+    return [(line, height) for text, height in lines if (line := clean(text, single_line=True))]
 
 
 # PDFium puts one of these in place of a hyphen that it takes for a line's end, and of that line's end.
@@ -170,20 +170,20 @@ def pages_to_markdown(texts: Sequence[str]) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    parted = clean(_STRAY_RETURN.sub("", _LINE_HYPHEN.sub("-\n", text)))
-    plain = _LOOK_ALIKES.sub(lambda found: normalized(found[0]), parted)
+    plain_breaks = clean(_STRAY_RETURN.sub("", _LINE_HYPHEN.sub("-\n", text)))
+    plain = _LOOK_ALIKES.sub(lambda found: normalized(found[0]), plain_breaks)
     return [line for each in plain.split("\n") if (line := as_prose(each).strip())]
 
 
 def _without_running_heads(pages: list[list[str]]) -> list[list[str]]:
     """The pages without the lines at their edges that other pages have too; a number in them may count the pages."""
-    seen = Counter(
+    counts = Counter(
         variant
         for number, lines in enumerate(pages)
         for variant in {variant for line in _edges(lines) for variant in _variants(line, number)}
     )
     enough = max(2, min(_RUNNING, sum(map(bool, pages))))
-    running = {variant for variant, count in seen.items() if count >= enough}
+    running = {variant for variant, count in counts.items() if count >= enough}
     return [_inner(lines, number, running) for number, lines in enumerate(pages)]
 
 
@@ -213,13 +213,13 @@ def _paragraphs(lines: list[str]) -> Iterator[str]:
     if not lines:
         return
     wide = _full_width(lines)
-    held = [lines[0]]
+    paragraph = [lines[0]]
     for line, after in pairwise(lines):
         if _ends_early(line, after, wide):
-            yield "\n".join(held)
-            held = []
-        held.append(after)
-    yield "\n".join(held)
+            yield "\n".join(paragraph)
+            paragraph = []
+        paragraph.append(after)
+    yield "\n".join(paragraph)
 
 
 def _ends_early(line: str, after: str, wide: int) -> bool:
@@ -252,10 +252,10 @@ def _finish(page: list[str], after: list[str]) -> None:
 
 def _sentence_end(text: str) -> int:
     """Where the first sentence ends."""
-    left = sum(len(word) for word in next(iter(split_sentences(text)), "").split())
+    rest = sum(len(word) for word in next(iter(split_sentences(text)), "").split())
     for place, character in enumerate(text):
-        left -= not character.isspace()
-        if not left:
+        rest -= not character.isspace()
+        if not rest:
             return place + 1
     return len(text)
 

@@ -68,7 +68,7 @@ def read_apart(
 @contextmanager
 def _child() -> "Iterator[_Child]":
     """An idle process or a new one; kept for the next document if it still runs."""
-    child = next((each for each in iter(_popped, None) if each.runs), None) or _Child()
+    child = next((each for each in iter(_idle_child, None) if each.runs), None) or _Child()
     try:
         yield child
     finally:
@@ -76,7 +76,7 @@ def _child() -> "Iterator[_Child]":
             _idle.append(child)
 
 
-def _popped() -> "_Child | None":
+def _idle_child() -> "_Child | None":
     try:
         return _idle.pop()
     except IndexError:
@@ -98,7 +98,7 @@ class _Child:
             stderr=subprocess.DEVNULL,
             env={name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ},
         )
-        self._end = weakref.finalize(self, _ended, self._process)
+        self._end = weakref.finalize(self, _end_process, self._process)
 
     @property
     def runs(self) -> bool:
@@ -112,7 +112,7 @@ class _Child:
         """
         began = time.monotonic()
         try:
-            return self._asked(request, content, seconds)
+            return self._exchange(request, content, seconds)
         except (OSError, ValueError):
             self._end()
         if time.monotonic() - began >= seconds:
@@ -122,7 +122,7 @@ class _Child:
         self._start()  # one that waited may have ended just then
         return self.answer(request, content, seconds)
 
-    def _asked(self, request: dict[str, Any], content: bytes, seconds: float) -> dict[str, Any]:
+    def _exchange(self, request: dict[str, Any], content: bytes, seconds: float) -> dict[str, Any]:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None  # noqa: S101 - both are pipes
         assert stdout is not None  # noqa: S101 - the same
@@ -140,7 +140,7 @@ class _Child:
         return answer
 
 
-def _ended(process: "subprocess.Popen[bytes]") -> None:
+def _end_process(process: "subprocess.Popen[bytes]") -> None:
     process.kill()
     process.wait()
     for pipe in (process.stdin, process.stdout):

@@ -82,11 +82,11 @@ def _read(content: bytes, path: Path, most_blocks: int) -> Document:
     document = docx.Document(io.BytesIO(content))
     blocks = list(islice(_blocks(document), most_blocks + 1))
     title = next((block[2:] for block in blocks if block.startswith("# ")), "")
-    named = document.core_properties.title.replace(_UNNAMED, "")
+    in_properties = document.core_properties.title.replace(_UNNAMED, "")
     first = next((block.lstrip("# ") for block in blocks if block.startswith("#")), "")
     note = f"only the first {most_blocks:,} paragraphs and table rows are read" if len(blocks) > most_blocks else ""
     text = clean("\n\n".join(blocks[:most_blocks]))
-    return Document(title or named or first or path.stem, text, note, _day(document))
+    return Document(title or in_properties or first or path.stem, text, note, _day(document))
 
 
 def _day(document: WordDocument) -> str | None:
@@ -160,8 +160,8 @@ def _cells(table: CT_Tbl) -> Iterator[list[str]]:
     for row in table.tr_lst:
         cells: list[str] = []
         for cell in row.tc_lst:
-            merged = cell.vMerge == "continue" and len(cells) < len(above)
-            cells += [above[len(cells)] if merged else _cell(cell)] * min(cell.grid_span, _MOST_COLUMNS)
+            goes_on = cell.vMerge == "continue" and len(cells) < len(above)
+            cells += [above[len(cells)] if goes_on else _cell(cell)] * min(cell.grid_span, _MOST_COLUMNS)
         yield cells
         above = cells
 
