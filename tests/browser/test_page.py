@@ -1,5 +1,7 @@
 """The live page as people use it: clicks, keys, a refresh, a phone."""
 
+import re
+
 from playwright.sync_api import Browser, Page, expect
 
 from fakes.servers import Server
@@ -71,6 +73,18 @@ def test_a_finished_report_is_saved_as_a_word_document_and_asked_further_and_his
     page.get_by_role("link", name="History").click()
     page.get_by_role("searchbox").fill("What is a team")
     expect(page.locator("tbody tr")).to_have_count(1)
+
+
+def test_a_range_of_citations_opens_what_each_of_its_sources_says(page: Page, endpoint: Vendors) -> None:
+    for prompt in ("research/write", "research/merge"):
+        endpoint.malform(lambda reply: re.sub(r'"sources": \[\d+\]', '"sources": [1, 2, 3]', reply), prompt=prompt)
+    ask(page)
+
+    page.locator("button.cite", has_text="[1–3]").first.click()
+
+    evidence = page.get_by_role("complementary", name="Evidence")
+    expect(evidence.locator("h2")).to_have_text([re.compile(rf"^\[{number}\] ") for number in (1, 2, 3)])
+    expect(evidence.locator("blockquote")).to_have_count(3)
 
 
 def test_a_run_is_stopped_and_goes_on(page: Page, endpoint: Vendors) -> None:

@@ -210,19 +210,3 @@ async def test_long_feedback_stands_once_in_the_next_plans_prompt(contest: Conte
 
     again = [call.user for call in vendors.calls if call.prompt == "supervisor/plan"][-1]
     assert again.count("clarity_coherence 40.0/100: Point 0 of the report lacks") == 1
-
-
-async def test_a_writer_is_not_told_what_a_reviewer_repeats_of_its_own_instructions(
-    contest: Contest, services: Services, vendors: Vendors
-) -> None:
-    echo = "Does it answer the question? Does it answer each point?"
-    verdict = {"feedback": f"{echo} {FEEDBACK}", "more_queries": [], "accept": False}
-    vendors.reply(json.dumps(verdict), prompt="reviewer/review", times=1)
-
-    await build_research_graph(services).compile().ainvoke({"theme": THEME}, context=contest.options(max_iterations=2))
-
-    (reviewer,) = [call.system for call in vendors.calls if call.prompt == "reviewer/review"]
-    again = [call.user for call in vendors.calls if call.prompt == "writer/write"][-1]
-    assert echo in reviewer
-    assert echo not in again
-    assert FEEDBACK in again

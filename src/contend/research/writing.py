@@ -14,7 +14,7 @@ from langgraph.types import Command
 from contend.checks import Claim, PassageText, check_claim
 from contend.errors import BudgetExhausted, ContendError, DraftError
 from contend.langgraph_compat import cause
-from contend.models.replies import FixesReply, ReviewReply
+from contend.models.replies import FixesReply
 from contend.models.research import Draft, Passage, PlacedSentence, ResearchPlan, SearchResult
 from contend.models.submission import Submission
 from contend.report import state_to_report
@@ -34,7 +34,7 @@ from contend.research.gathering import cited_ids, passages_of, pool_of, results_
 from contend.research.planting import without_planted
 from contend.research.state import EMPTIED, ResearchState, ResearchUpdate, SectionTask, WrittenSection
 from contend.services import Services
-from contend.text import SENTENCE_STOPS, shorten, squeezed, terms, without_item_mark, without_sentences
+from contend.text import shorten
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class WritingNodes:
         offered = await passages_at_work(self.services, state)
         if profile(state).compact:
             reply, usage = await compact.review(self.services, state, offered)
-            reviewed = self._reviewed(state, reply)
+            reviewed = ResearchUpdate(accepted=reply.accept, feedback=reply.feedback, more_queries=reply.more_queries)
         else:
             draft = Draft.model_validate(state["draft_report"])
             fixes, usage = await full.review(self.services, state, offered, draft)
@@ -146,36 +146,10 @@ class WritingNodes:
         )
         return {**reviewed, **await spent(self.services, state, usage)}
 
-    def _reviewed(self, state: ResearchState, reply: ReviewReply) -> ResearchUpdate:
-        instructions = self.services.library.render(
-            "reviewer/system", {}, language=state["options"]["language"], mark=""
-        )
-        feedback = without_instructions(reply.feedback, instructions)
-        return {"accepted": reply.accept, "feedback": feedback, "more_queries": reply.more_queries}
-
 
 def _with_fixes(reply: FixesReply) -> ResearchUpdate:
     accepted = reply.accept and not reply.fixes
     return {"accepted": accepted, "feedback": full.fixes_text(reply), "more_queries": reply.gaps}
-
-
-_LEAST_TERMS = 2
-
-
-def without_instructions(feedback: str, instructions: str) -> str:
-    """A reviewer's feedback without sentences of its own instructions: small models repeat them as their verdict."""
-    instruction_text = squeezed(instructions)
-
-    def echoed(sentence: str) -> bool:
-        plain = without_item_mark(sentence)
-        return _key(plain) in instruction_text and len(set(terms(plain))) >= _LEAST_TERMS
-
-    lines = (without_sentences(line, echoed) for line in feedback.splitlines())
-    return "\n".join(line for line in lines if line.strip())
-
-
-def _key(sentence: str) -> str:
-    return squeezed(sentence).rstrip(SENTENCE_STOPS)
 
 
 _SURE = frozenset({"year", "figure"})
