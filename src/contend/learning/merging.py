@@ -3,7 +3,7 @@
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Literal
@@ -125,8 +125,9 @@ class _Merge:
 
     def curated(self) -> Curated:
         counts = Counter(item.operation for item in self._done)
-        done = {"added": counts["ADD"], "updated": counts["UPDATE"], "retired": counts["DELETE"]}
-        summary = _counted_changes({**done, "votes counted": self._votes.total()})
+        changes = {"added": counts["ADD"], "updated": counts["UPDATE"], "retired": counts["DELETE"]}
+        counted = {**changes, "votes counted": self._votes.total()}
+        summary = ", ".join(f"{number} {what}" for what, number in counted.items() if number) or "nothing changed"
         return Curated([*self._bullets.values()], self._done, self._skipped, dict(self._votes), summary)
 
     def _write(self, item: DeltaContextItem, bullet: Bullet | None = None) -> None:
@@ -295,8 +296,3 @@ def _search_text(item: DeltaContextItem, content: str) -> str:
 
 def _tidy(text: str | None) -> str:
     return clean(text or "", single_line=True)
-
-
-def _counted_changes(counts: Mapping[str, int]) -> str:
-    """What happened, each with its number: `1 added, 2 votes counted`."""
-    return ", ".join(f"{number} {what}" for what, number in counts.items() if number) or "nothing changed"

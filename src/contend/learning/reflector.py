@@ -134,20 +134,16 @@ def _lines(texts: Sequence[str], most: int, characters: int = _LINE_CHARACTERS) 
 
 def with_drafts(rounds: Sequence[PlayedRound], submissions: Mapping[str, Submission]) -> list[PlayedRound]:
     """The rounds with what their submissions show: the documents cited, and the best and the worst draft."""
-    read = [
-        played.model_copy(update={"cited": _cited(submissions[played.submission or ""])})
-        if played.submission in submissions
-        else played
-        for played in rounds
-    ]
-    scored = [place for place, played in enumerate(read) if played.cited or played.submission in submissions]
-    if not scored:
-        return read
-    best, worst = (choose(scored, key=lambda place: (read[place].score or 0.0, -place)) for choose in (max, min))
-    texts = {place: submissions[read[place].submission or ""].content for place in (best, worst)}
-    for place, text in texts.items():
-        read[place] = read[place].model_copy(update={"draft": text})
-    return read
+    by_score = sorted((each for each in rounds if each.submission in submissions), key=lambda each: each.score or 0.0)
+    telling = {each.submission for each in (*by_score[:1], *by_score[-1:])}
+
+    def read(played: PlayedRound) -> PlayedRound:
+        if (submission := submissions.get(played.submission or "")) is None:
+            return played
+        draft = submission.content if played.submission in telling else played.draft
+        return played.model_copy(update={"cited": _cited(submission), "draft": draft})
+
+    return [*map(read, rounds)]
 
 
 def _cited(submission: Submission) -> list[str]:
