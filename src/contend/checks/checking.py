@@ -41,7 +41,10 @@ def _checked(claim: Claim, passages: tuple[PassageText, ...], others: tuple[Pass
     if not passages:
         return ClaimCheck(level="unsupported", support=0.0, marks=[_mark(claim, "no_passage")])
     strongest = strength(claim.compared, passages)
-    support, marks = (_derived if claim.kind == "derived" else _stated)(claim, strongest, passages, others)
+    if claim.kind == "derived":
+        support, marks = _derived(claim, strongest, passages)
+    else:
+        support, marks = _stated(claim, strongest, passages, others)
     place, sentence = strongest.nearest or (0, 0)
     return ClaimCheck(
         level=level_of(support),
@@ -56,9 +59,7 @@ def level_of(support: float) -> Level:
     return "supported" if support >= SUPPORTED else "near" if support >= NEAR else "unsupported"
 
 
-def _derived(
-    claim: Claim, comparison: Strength, passages: Sequence[PassageText], _others: object
-) -> tuple[float, list[Mark]]:
+def _derived(claim: Claim, comparison: Strength, passages: Sequence[PassageText]) -> tuple[float, list[Mark]]:
     """It has other words than its passages: code only computes, and whether it follows is for a language model."""
     foreign = claim.expression and any(figure_differs(claim, passages))
     wrong = [_mark(claim, "arithmetic", each) for each in not_shown(claim)] if foreign else []

@@ -18,10 +18,11 @@ from uuid import NAMESPACE_URL, uuid5
 
 from contend.learning.curator import CuratorAgent
 from contend.learning.labels import AnswerForm, Check, LabelledQuestion, check, mcnemar
+from contend.learning.reflector import reflection_of
 from contend.learning.selection import lesson_index, select_bullets
 from contend.llm.model import Model, Scope
 from contend.models.learning_replies import AnswerReply, ExpressionReply, ReflectionReply
-from contend.models.playbook import Bullet, BulletEvaluation, Insight, Playbook, ReflectionResult
+from contend.models.playbook import Bullet, Playbook, ReflectionResult
 from contend.models.record import Language
 from contend.models.task import CallUsage
 from contend.prompts.learning import AnswerPrompt, ErrorsPrompt, ShownBullet, WrongAnswer
@@ -229,14 +230,10 @@ class Practice:
         )
         answer = await self.reflector.structured(prompt, ReflectionReply, scope=scope)
         self._count(answer.usage)
-        insights = [Insight(**insight.model_dump()) for insight in answer.value.insights]
+        result = reflection_of(answer.value, known)
         helped = {key for each in tried if each.check.right for key in each.bullets}
-        tags = [
-            BulletEvaluation(bullet_id=tag.bullet_id, tag=tag.tag)
-            for tag in answer.value.bullet_evaluations
-            if tag.bullet_id in known and not (tag.tag == "harmful" and tag.bullet_id in helped)
-        ]
-        return ReflectionResult(insights=insights, bullet_evaluations=tags)
+        tags = [tag for tag in result.bullet_evaluations if tag.tag != "harmful" or tag.bullet_id not in helped]
+        return result.model_copy(update={"bullet_evaluations": tags})
 
     @cached_property
     def _replies(self) -> dict[str, dict[str, str]]:

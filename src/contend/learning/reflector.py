@@ -1,7 +1,7 @@
 """The reflector: draws lessons from a run's rounds, and says of the bullets that were used whether they helped."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -103,7 +103,7 @@ class ReflectorAgent:
         )
         scope = Scope(execution_id=execution_id, role="reflector", language=language)
         answer = await self.llm.structured(prompt, ReflectionReply, scope=scope)
-        return Reflection(_result(answer.value, {bullet.id for bullet in tagged}), [answer.usage])
+        return Reflection(reflection_of(answer.value, {bullet.id for bullet in tagged}), [answer.usage])
 
 
 def _telling(rounds: Sequence[PlayedRound]) -> list[PlayedRound]:
@@ -155,7 +155,8 @@ def _cited(submission: Submission) -> list[str]:
     return [f"{title} ← {query}" if query else title for title, query in found.items()]
 
 
-def _result(reply: ReflectionReply, known: set[str]) -> ReflectionResult:
+def reflection_of(reply: ReflectionReply, known: Collection[str]) -> ReflectionResult:
+    """What a reply says, without tags of bullets whose ids are not `known`, and with one tag at most for each."""
     insights = [Insight(**insight.model_dump()) for insight in reply.insights if insight.key_insight.strip()]
     tags: dict[str, BulletEvaluation] = {}
     for evaluation in reply.bullet_evaluations:

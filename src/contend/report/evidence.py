@@ -86,14 +86,8 @@ class ReportEvidence(Record):
 
 
 def _source(source: SearchResult, folders: Sequence[Path]) -> CitedSource:
-    return CitedSource(
-        title=source.title,
-        source=source.source,
-        url=source.url,
-        shown_url=shown_address(source.url, folders),
-        published_date=source.published_date,
-        authors=source.authors or [],
-    )
+    facts = source.model_dump(include={"title", "source", "url", "published_date"})
+    return CitedSource(**facts, shown_url=shown_address(source.url, folders), authors=source.authors or [])
 
 
 class PassagesBehind:
