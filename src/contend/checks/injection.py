@@ -21,35 +21,35 @@ _PIECE, _STEP = 600, 400
 _COMPILED = {name: re.compile(value) for name, value in vars(cues).items() if name.isupper() and isinstance(value, str)}
 
 
-class Read(NamedTuple):
-    """A sentence as signals read it: folded, the same without what it quotes, and how many words were disguised."""
+class FoldedSentence(NamedTuple):
+    """A sentence as signals read it: folded, the same without its quotations, and how many words were disguised."""
 
     folded: str
-    said: str
+    unquoted: str
     disguised: int
 
     def has(self, *names: str) -> bool:
         """Whether it says something of each of these kinds, outside quotation marks."""
-        return all(_COMPILED[name].search(self.said) for name in names)
+        return all(_COMPILED[name].search(self.unquoted) for name in names)
 
 
 class Signal(NamedTuple):
     """`find`: whether a sentence gives it. A text that has a `certain` one is taken to speak to AI systems."""
 
     name: str
-    find: Callable[[Read], bool]
+    find: Callable[[FoldedSentence], bool]
     certain: bool
     calibration: Calibration
 
 
-def roles(read: Read) -> bool:
+def roles(sentence: FoldedSentence) -> bool:
     """A chat's turn, or what closes a prompt's delimiter."""
-    return read.has("ROLES")
+    return sentence.has("ROLES")
 
 
-def override(read: Read) -> bool:
+def override(sentence: FoldedSentence) -> bool:
     """An order to set aside the rules given so far."""
-    return read.has("SET_ASIDE", "RULES", "PRIOR") and (not read.has("SPOKEN_OF") or read.has("IMPERATIVE"))
+    return sentence.has("SET_ASIDE", "RULES", "PRIOR") and (not sentence.has("SPOKEN_OF") or sentence.has("IMPERATIVE"))
 
 
 _CALLED = re.compile(rf"\A.{{0,60}}?(?:{cues.MACHINES}).{{0,12}}?[:：]")
@@ -59,38 +59,40 @@ _TOLD = re.compile(
 )
 
 
-def addressed(read: Read) -> bool:
+def addressed(sentence: FoldedSentence) -> bool:
     """An AI system, by name, that is told what to say."""
-    return any(pattern.search(read.said) for pattern in (_CALLED, _TOLD)) or read.has("MACHINES", "IF_YOU_ARE")
+    return any(pattern.search(sentence.unquoted) for pattern in (_CALLED, _TOLD)) or sentence.has(
+        "MACHINES", "IF_YOU_ARE"
+    )
 
 
-def begging(read: Read) -> bool:
+def begging(sentence: FoldedSentence) -> bool:
     """A plea or an order for a mark."""
-    return read.has("GRADES") and (read.has("GRADING", "OF_MINE", "TEXTS") or read.has("JUDGES", "GRADING"))
+    return sentence.has("GRADES") and (sentence.has("GRADING", "OF_MINE", "TEXTS") or sentence.has("JUDGES", "GRADING"))
 
 
-def disguise(read: Read) -> bool:
+def disguise(sentence: FoldedSentence) -> bool:
     """Several words in letters that only look like their own."""
-    return read.disguised > 1
+    return sentence.disguised > 1
 
 
-def hidden(read: Read) -> bool:
+def hidden(sentence: FoldedSentence) -> bool:
     """Text that the source hides from its readers, and that has to do with machines, rules or answers."""
-    told = read.has("SAY") or read.has("MUST")
-    about = any(read.has(kind) for kind in ("MACHINES", "RULES", "TEXTS"))
-    return _COMPILED["HIDDEN"].search(read.folded) is not None and told and about
+    told = sentence.has("SAY") or sentence.has("MUST")
+    about = any(sentence.has(kind) for kind in ("MACHINES", "RULES", "TEXTS"))
+    return _COMPILED["HIDDEN"].search(sentence.folded) is not None and told and about
 
 
-def mentioned(read: Read) -> bool:
+def mentioned(sentence: FoldedSentence) -> bool:
     """Anything of AI systems, judges, rules that are set aside, or the reader's own answer, quoted or not."""
-    named = {name for name in ("MACHINES", "SET_ASIDE", "RULES", "GRADES") if _COMPILED[name].search(read.folded)}
+    named = {name for name in ("MACHINES", "SET_ASIDE", "RULES", "GRADES") if _COMPILED[name].search(sentence.folded)}
     if named & {"MACHINES", "GRADES"} or {"SET_ASIDE", "RULES"} <= named:
         return True
-    if re.search(rf"(?:{cues.YOURS})(?:{cues.TEXTS})", read.folded) or _COMPILED["HIDDEN"].search(read.folded):
+    if re.search(rf"(?:{cues.YOURS})(?:{cues.TEXTS})", sentence.folded) or _COMPILED["HIDDEN"].search(sentence.folded):
         return True
-    if read.disguised:
+    if sentence.disguised:
         return True
-    return read.has("MUST") and any(_COMPILED[name].search(read.folded) for name in ("TEXTS", "RULES"))
+    return sentence.has("MUST") and any(_COMPILED[name].search(sentence.folded) for name in ("TEXTS", "RULES"))
 
 
 _OTHER_SCRIPT = re.compile(r"[\u0400-\u04ff\u0590-\u06ff\u0900-\u0dff\u0e00-\u0fff\uac00-\ud7af]")
@@ -136,8 +138,8 @@ FOREIGN = "foreign"
 @lru_cache(maxsize=4096)
 def signals(text: str) -> tuple[str, ...]:
     """The names of the signals that any sentence of a text gives."""
-    reads = [read for sentence in split_sentences(clean(text)) for read in _reads(sentence)]
-    names = [signal.name for signal in SIGNALS if any(map(signal.find, reads))]
+    folded = [each for sentence in split_sentences(clean(text)) for each in _folded_sentences(sentence)]
+    names = [signal.name for signal in SIGNALS if any(map(signal.find, folded))]
     return (*names, *([FOREIGN] if _is_foreign(text) else []))
 
 
@@ -267,11 +269,11 @@ def _key(sentence: str) -> str:
     return re.sub(r"[\W_]", "", sentence).casefold()
 
 
-def _reads(sentence: str) -> Iterator[Read]:
+def _folded_sentences(sentence: str) -> Iterator[FoldedSentence]:
     folded, disguised = _folded(sentence)
     for begin in range(0, max(1, len(folded) - (_PIECE - _STEP)), _STEP):
         piece = folded[begin : begin + _PIECE]
-        yield Read(piece, _COMPILED["QUOTED"].sub(" ", piece), disguised)
+        yield FoldedSentence(piece, _COMPILED["QUOTED"].sub(" ", piece), disguised)
 
 
 _LINK = re.compile(r"\]?\(?\b\w{2,10}://\S+")

@@ -102,7 +102,7 @@ class Practice:
         progress = await asyncio.to_thread(self._progress, [*train, *validation])
         start = progress.setdefault("start", (await store.load(self.dataset)).version)
         first = await self.answered(validation, await store.load(self.dataset, version=start))
-        self.on_line(f"before: {_told(first)} of the questions set aside")
+        self.on_line(f"before: {_right(first)} of the questions set aside")
         best = await self.answered(validation, await store.load(self.dataset))
         batches: list[str] = progress.setdefault("batches", [])
         for number, begin in enumerate(range(0, len(train), BATCH), start=1):
@@ -127,7 +127,7 @@ class Practice:
         rounds: list[list[AnsweredQuestion]] = []
         for turn, playbook in enumerate((off, on, off, on), start=1):
             rounds.append(await self.answered(questions, playbook, turn=turn))
-            self.on_line(f"turn {turn} of 4, version {playbook.version}: {_told(rounds[-1])}")
+            self.on_line(f"turn {turn} of 4, version {playbook.version}: {_right(rounds[-1])}")
         return rounds, PairedTest.of(rounds[0], rounds[2])
 
     async def answered(
@@ -200,7 +200,7 @@ class Practice:
         answers = await self.answered(train, playbook)
         errors = [each for each in answers if not each.check.right]
         if not errors:
-            return best, f"{_told(answers)}, nothing to learn"
+            return best, f"{_right(answers)}, nothing to learn"
         reflection = await self._reflected(errors, answers, playbook)
         batch = "\0".join(question.key for question in train)
         execution = str(uuid5(NAMESPACE_URL, f"{self.dataset}/{playbook.version}/{batch}"))
@@ -211,11 +211,11 @@ class Practice:
         candidate = playbook.model_copy(update={"bullets": proposal.bullets})
         now = await self.answered(validation, candidate)
         compared = PairedTest.of(best, now)
-        said = f"{_told(answers)}; {len(delta)} operations: {compared.before} → {compared.after}"
+        line = f"{_right(answers)}; {len(delta)} operations: {compared.before} → {compared.after}"
         if compared.after < compared.before:
-            return best, f"{said}, not kept"
+            return best, f"{line}, not kept"
         await self.curator.apply(delta, reflection, self.dataset, execution_id=execution, skipped=proposal.skipped)
-        return now, f"{said}, kept"
+        return now, f"{line}, kept"
 
     async def _reflected(
         self, errors: Sequence[AnsweredQuestion], tried: Sequence[AnsweredQuestion], playbook: Playbook
@@ -295,7 +295,7 @@ def _error(answered: AnsweredQuestion) -> WrongAnswer:
     )
 
 
-def _told(answered: Sequence[AnsweredQuestion]) -> str:
+def _right(answered: Sequence[AnsweredQuestion]) -> str:
     return f"{sum(each.check.right for each in answered)} of {len(answered)} right"
 
 
