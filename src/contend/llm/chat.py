@@ -188,7 +188,8 @@ class ChatModel:
         try:
             return await self._endpoint.complete(name, request)
         except OptionRefused as refusal:
-            if (name, refusal.option) in refused:
+            wanted = {"logprobs": request.logprobs, "temperature": request.temperature is not None}
+            if not wanted[refusal.option]:
                 raise
             refused.add((name, refusal.option))
             return await self._hear(talk, turns, response_format)
