@@ -20,7 +20,7 @@ from contend.models.research import (
 )
 from contend.report.build import build_report
 from contend.report.markdown_draft import read_draft
-from contend.research.drafts import draft_of, faults_of_report, faults_of_revision, length_of, revised, shown_draft
+from contend.research.drafts import draft_of, faults_of, faults_of_revision, length_of, revised, shown_draft
 
 PASSAGES = [Passage(id=f"p{number}", url=f"https://a.org/{number}", title="A") for number in (1, 2, 3)]
 RESULTS = [SearchResult(title="A", summary="A.", source="web", url=passage.url) for passage in PASSAGES]
@@ -139,7 +139,7 @@ def test_a_revision_that_takes_every_section_away_leaves_them() -> None:
 def test_a_writer_is_told_what_is_wrong_with_its_reply(statement: dict[str, Any], fault: str) -> None:
     reply = ReportReply.model_validate({**REPLY, "summary": [statement]})
 
-    assert faults_of_report(reply, 3).startswith(fault)
+    assert faults_of(reply, 3).startswith(fault)
     assert faults_of_revision(revision(summary=[statement]), draft(), 3).startswith(fault)
 
 
@@ -147,7 +147,7 @@ def test_a_writer_is_told_what_is_wrong_with_its_reply(statement: dict[str, Any]
     "statement", [said("Use `x[0]`.", 1), said("I would wait.", kind="judgement"), said("Unknown.", kind="open")]
 )
 def test_code_judgement_and_open_questions_are_no_faults(statement: dict[str, Any]) -> None:
-    assert faults_of_report(ReportReply.model_validate({**REPLY, "summary": [statement]}), 3) == ""
+    assert faults_of(ReportReply.model_validate({**REPLY, "summary": [statement]}), 3) == ""
 
 
 def test_a_section_that_the_draft_does_not_have_is_a_fault_of_a_revision() -> None:

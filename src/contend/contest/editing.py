@@ -24,7 +24,7 @@ from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts.research import MergePrompt, ResearchHead, SourcePassage, TeamReport
 from contend.report import build_report
-from contend.research.drafts import draft_of, faults_of_report, length_of
+from contend.research.drafts import draft_of, faults_of, length_of
 from contend.research.full import draft_text, length_values
 from contend.research.gathering import cited_ids
 from contend.research.planting import PlantedFilter, without_planted
@@ -98,7 +98,7 @@ class EditingNodes:
                 step="merge",
                 passages=tuple(passage.id for passage in passages),
             ),
-            faults=lambda reply: faults_of_report(reply, len(passages), guard),
+            faults=lambda reply: faults_of(reply, len(passages), guard),
         )
         merged = _submission(answer.value, drafts, passages, options, state["theme"], guard=guard)
         taken = {

@@ -10,6 +10,7 @@ from contend.models.replies import (
     KeptReply,
     ListOf,
     ParagraphOf,
+    Reply,
     ReportReply,
     RevisedSection,
     RevisionReply,
@@ -91,16 +92,6 @@ def with_summary(draft: Draft, reply: SummaryReply, offered: Sequence[Passage]) 
     return draft.model_copy(update=parts)
 
 
-def faults_of_section(reply: SectionDraftReply, number: int, offered: int, guard: PlantedFilter | None = None) -> str:
-    """As `faults_of_report`."""
-    return _told(_faults([], [], [], [(number, reply.section)], offered=offered, guard=guard))
-
-
-def faults_of_summary(reply: SummaryReply, offered: int, guard: PlantedFilter | None = None) -> str:
-    """As `faults_of_report`."""
-    return _told(_faults(reply.summary, reply.findings, reply.limits, [], offered=offered, guard=guard))
-
-
 def revised(
     draft: Draft, reply: RevisionReply, offered: Sequence[Passage], bullets: Sequence[Mapping[str, Any]]
 ) -> Draft:
@@ -132,21 +123,33 @@ def _safe(changes: Sequence[SectionChange], before: Before) -> list[SectionChang
     return safe
 
 
-def faults_of_report(reply: ReportReply, offered: int, guard: PlantedFilter | None = None) -> str:
+def faults_of(
+    reply: ReportReply | SectionDraftReply | SummaryReply,
+    offered: int,
+    guard: PlantedFilter | None = None,
+    *,
+    number: int = 1,
+) -> str:
     """What the writer has to mend in its reply, a line each; "" where nothing is wrong.
 
-    `guard`: also what it says because a source orders it.
+    `guard`: also what it says because a source orders it; `number`: that of a section alone.
     """
-    sections = [*enumerate(reply.sections, start=1)]
-    return _told(_faults(reply.summary, reply.findings, reply.limits, sections, offered=offered, guard=guard))
+    match reply:
+        case SectionDraftReply():
+            sections = [(number, reply.section)]
+        case ReportReply():
+            sections = [*enumerate(reply.sections, start=1)]
+        case SummaryReply():
+            sections = []
+    return _told(_faults(reply, sections, offered=offered, guard=guard))
 
 
 def faults_of_revision(reply: RevisionReply, draft: Draft, offered: int, guard: PlantedFilter | None = None) -> str:
-    """As `faults_of_report`; also where it names a section or a statement that the draft does not have."""
+    """As `faults_of`; also where it names a section or a statement that the draft does not have."""
     changed = [(change.number, change.section) for change in reply.sections if change.section]
     before, sections = Before.of(draft), len(draft.sections)
     lines = [
-        *_faults(reply.summary or [], reply.findings or [], reply.limits or [], changed, offered=offered, guard=guard),
+        *_faults(reply, changed, offered=offered, guard=guard),
         *(fault for _, section in changed for fault in _not_kept(section, before)),
         *(f"the draft has no section {each.number}" for each in reply.sections if each.number > sections),
     ]
@@ -301,17 +304,16 @@ def _used(numbers: Sequence[int], bullets: Sequence[Mapping[str, Any]]) -> list[
 
 
 def _faults(
-    summary: Sequence[StatementReply],
-    findings: Sequence[StatementReply],
-    limits: Sequence[StatementReply],
+    reply: Reply,
     sections: Sequence[tuple[int, SectionReply | RevisedSection]],
     *,
     offered: int,
     guard: PlantedFilter | None,
 ) -> list[str]:
-    parts = (("summary", summary), ("finding", findings), ("limit", limits))
     placed: list[tuple[str, StatementReply | RowReply | KeptReply]] = [
-        (f"{name} {number}", each) for name, part in parts for number, each in enumerate(part, start=1)
+        (f"{name} {number}", each)
+        for name, title in _PARTS.items()
+        for number, each in enumerate(getattr(reply, title.casefold(), None) or [], start=1)
     ]
     for number, section in sections:
         for at, block in enumerate(section.blocks, start=1):

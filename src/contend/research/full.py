@@ -36,10 +36,8 @@ from contend.prompts.research import (
 from contend.research.ask import agent, guard_of, profile, rejection_reason, scope, searched_sources, stance_of, team_of
 from contend.research.drafts import (
     draft_of,
-    faults_of_report,
+    faults_of,
     faults_of_revision,
-    faults_of_section,
-    faults_of_summary,
     length_of,
     revised,
     section_of,
@@ -113,7 +111,7 @@ async def write(
             ReportPrompt(**values, outline=outline_of(state)),
             ReportReply,
             scope=scope(state, "writer", step=step, passages=offered),
-            faults=lambda reply: faults_of_report(reply, len(offered), guard),
+            faults=lambda reply: faults_of(reply, len(offered), guard),
         )
         title = (state["task_plan"] or {}).get("theme", "")
         return draft_of(written.value, offered, bullets, title), written.usage
@@ -152,7 +150,7 @@ async def write_section(
         ),
         SectionDraftReply,
         scope=scope(state, "writer", step=f"{state['iteration_count']} section {number}", passages=offered),
-        faults=lambda reply: faults_of_section(reply, number, len(offered), guard),
+        faults=lambda reply: faults_of(reply, len(offered), guard, number=number),
     )
     section, used = section_of(answer.value, offered, bullets)
     return {
@@ -184,7 +182,7 @@ async def summarize(
         ),
         SummaryReply,
         scope=scope(state, "writer", step=f"{state['iteration_count']} summary", passages=offered),
-        faults=lambda reply: faults_of_summary(reply, len(offered), guard),
+        faults=lambda reply: faults_of(reply, len(offered), guard),
     )
     return with_summary(body, answer.value, offered), answer.usage
 
