@@ -1,5 +1,6 @@
 """What the OpenAPI says of our routes holds for any request: no 5xx, nothing undocumented."""
 
+import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis.checks import not_a_server_error
@@ -16,6 +17,7 @@ OURS = "^/(research|leaderboard|standings|playbooks|health)"
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
 
+@pytest.mark.filterwarnings("ignore:Overriding standard format")  # schemathesis has formats of its own
 def test_every_route_answers_any_request_as_it_says(api: Api) -> None:
     schema = schemathesis.openapi.from_url(f"{api.server.url}/openapi.json").include(path_regex=OURS)
     labels, faults = [], []
