@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from platformdirs import user_data_path
-from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from contend.errors import InputError
@@ -18,6 +18,12 @@ _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{16,}")
 """What a bearer token is made of (RFC 6750), too long to be tried out."""
 
 CheckpointerType = Literal["memory", "sqlite", "redis"]
+
+
+def _parts(value: Any) -> list[str]:  # noqa: ANN401 - pydantic refuses what has no parts
+    """A list as a variable gives it, parted by commas, or as code does."""
+    parts = value.split(",") if isinstance(value, str) else value
+    return [part for each in parts if (part := str(each).strip())]
 
 
 class Settings(BaseSettings):
@@ -57,7 +63,7 @@ class Settings(BaseSettings):
     record_lock_seconds: Annotated[float, Field(gt=0)] = 10
     server_token: SecretStr | None = None
     """What the Agent Server asks of every request; without one it answers this machine only."""
-    served_folders: Annotated[list[str], NoDecode] = []
+    served_folders: Annotated[list[str], NoDecode, BeforeValidator(_parts)] = []
     """Folders whose documents a client of the Agent Server may name, beside those of the workspace."""
 
     _base: Path = PrivateAttr()
@@ -78,9 +84,8 @@ class Settings(BaseSettings):
     @field_validator("fetch_allow", mode="before")
     @classmethod
     def _networks(cls, value: object) -> object:
-        parts = value.split(",") if isinstance(value, str) else value
         try:
-            return [ip_network(str(each).strip()) for each in parts if str(each).strip()]  # type: ignore[attr-defined]  # else a TypeError
+            return [ip_network(each) for each in _parts(value)]
         except (ValueError, TypeError) as error:
             raise ValueError(f"CONTEND_FETCH_ALLOW names no network: {error}; give one such as 10.0.0.0/8") from error
 
@@ -95,12 +100,6 @@ class Settings(BaseSettings):
                 "such as `openssl rand -hex 32` prints"
             )
         return value
-
-    @field_validator("served_folders", mode="before")
-    @classmethod
-    def _folders(cls, value: object) -> object:
-        parts = value.split(",") if isinstance(value, str) else value
-        return [str(each).strip() for each in parts if str(each).strip()]  # type: ignore[attr-defined]  # pydantic's to refuse
 
     @field_validator("redis_url")
     @classmethod
