@@ -29,10 +29,8 @@ _MAKE = f"{_ATTACH}; {SCHEMA}; {_DETACH}"
 _LOCKED = re.compile(r"Could not set lock|being used by another process|is already attached")
 _FIRST_WAIT_SECONDS = 0.005
 _LONGEST_WAIT_SECONDS = 0.05
-_IDLE_SECONDS = 0.05
-_BREATH_SECONDS = 0.01
-_LONGEST_HOLD_SECONDS = 0.5
-_SHARED_HOLD_SECONDS = 0.1
+_IDLE_SECONDS = 0.03
+_LONGEST_HOLD_SECONDS = 0.3
 _PAUSE_SECONDS = 2 * _LONGEST_WAIT_SECONDS
 
 
@@ -46,15 +44,11 @@ class RecordFile:
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._opened_at = 0.0
         self._prepared: int | None = None
-        self._shared = False
-        """Whether another process had it when it was opened last: there may be more that wait."""
 
     @property
     def idle_seconds(self) -> float:
-        """How long it may stay open without work: where others wait, no longer than a breath."""
-        if self._connection is None:
-            return 0.0
-        return _BREATH_SECONDS if self._shared else _IDLE_SECONDS
+        """How long it may stay open without work."""
+        return 0.0 if self._connection is None else _IDLE_SECONDS
 
     def exists(self) -> bool:
         """Raises: StoreError where the folder cannot be read."""
@@ -104,8 +98,7 @@ class RecordFile:
 
     def take_turns(self) -> None:
         """Lets waiting processes in after a while of steady work: the pause is longer than any of their waits."""
-        longest = _SHARED_HOLD_SECONDS if self._shared else _LONGEST_HOLD_SECONDS
-        if self._connection is not None and time.monotonic() - self._opened_at > longest:
+        if self._connection is not None and time.monotonic() - self._opened_at > _LONGEST_HOLD_SECONDS:
             self.let_go()
             time.sleep(_PAUSE_SECONDS)
 
@@ -122,9 +115,8 @@ class RecordFile:
             self.let_go()
 
     def _opened(self) -> duckdb.DuckDBPyConnection:
-        self._shared = False
         waiting = Retrying(
-            retry=retry_if_exception(self._is_held),
+            retry=retry_if_exception(_is_held),
             stop=stop_before_delay(self._lock_seconds),
             # Jitter, so that processes that wait together do not try together.
             wait=wait_random_exponential(_FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS),
@@ -133,17 +125,12 @@ class RecordFile:
         try:
             return waiting(self._attached)
         except duckdb.Error as error:
-            if self._is_held(error):
+            if _is_held(error):
                 raise self._locked(error) from error
             self._stop()
             raise self.failure("cannot be opened; free disk, mend its rights or move it away", error) from error
         except OSError as error:
             raise self.failure("cannot be made; mend the folder's rights", error) from error
-
-    def _is_held(self, error: BaseException) -> bool:
-        is_locked = isinstance(error, duckdb.Error) and _LOCKED.search(str(error)) is not None
-        self._shared |= is_locked
-        return is_locked
 
     def _attached(self) -> duckdb.DuckDBPyConnection:
         if self._engine is None:
@@ -192,6 +179,10 @@ def make_record(path: Path, engine: duckdb.DuckDBPyConnection) -> None:
         engine.execute(_MAKE.format(file=_quoted(draft)))
         with suppress(OSError):  # another process was first, or the disk knows no links and DuckDB makes it
             os.link(draft, path)
+
+
+def _is_held(error: BaseException) -> bool:
+    return isinstance(error, duckdb.Error) and _LOCKED.search(str(error)) is not None
 
 
 def _quoted(path: Path) -> str:
