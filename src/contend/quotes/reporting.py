@@ -9,7 +9,7 @@ from contend.models.research import ResearchReport, SearchResult
 from contend.models.task import title_of
 from contend.quotes.answering import Quote, QuotedAnswer, words_of
 from contend.quotes.units import Unit, cells_of, said_by
-from contend.report.plain import plain_title
+from contend.report.plain import plain_title, table_row
 from contend.text import WORDS, clean, file_name, shorten, split_code, without_item_mark
 
 _MARK_UP = re.compile(r"\*\*|__|(?<!!)\[([^\[\]]*)\]\([^()\s]*\)")
@@ -95,11 +95,11 @@ def _quoted(quotes: Sequence[Quote]) -> Iterator[str]:
     words = frozenset(word for quote in quotes for word in quote.words)
     if unit.kind == "row":
         names = cells_of(unit.lead)
-        yield _row([_inline(name, words) for name in names])
-        yield _row(["---"] * len(names))
+        yield table_row([_inline(name, words) for name in names])
+        yield table_row(["---"] * len(names))
         for quote in quotes:
             cells = [*cells_of(quote.unit.text), *[""] * len(names)][: len(names)]
-            yield _row([_inline(cell, words) for cell in cells])
+            yield table_row([_inline(cell, words) for cell in cells])
         return
     if unit.lead:
         yield from (_inline(without_item_mark(unit.lead), words), "")
@@ -111,10 +111,6 @@ def _quoted(quotes: Sequence[Quote]) -> Iterator[str]:
         else:
             yield from ([""] if place else [])
             yield _inline(quote.unit.text, words)
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _finding(quote: Quote) -> str:

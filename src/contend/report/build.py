@@ -24,7 +24,7 @@ from contend.models.research import (
     TableRow,
 )
 from contend.models.task import title_of
-from contend.report.plain import plain_sentence, plain_title
+from contend.report.plain import plain_sentence, plain_title, table_row
 from contend.text import SENTENCE_STOPS, WORDS, addresses, detect_language, without_sentences
 
 
@@ -72,7 +72,7 @@ class _Citations:
     def row(self, table: Table, row: TableRow) -> str:
         """The marks of a row stand in a column of their own: beside a figure they would read as a part of it."""
         cells = [self.cell(cell) for cell in row.cells]
-        return _row([*cells, self.marks(row.passages)] if table.cites() else cells)
+        return table_row([*cells, self.marks(row.passages)] if table.cites() else cells)
 
 
 def _body(sections: Sequence[Section], citations: _Citations, language: Language) -> str:
@@ -95,7 +95,11 @@ def _block(block: Block, citations: _Citations, language: Language) -> str:
             columns = [citations.cell(column) for column in block.columns]
             columns += [WORDS[language].sources_column] if block.cites() else []
             return "\n".join(
-                [_row(columns), _row(["---"] * len(columns)), *(citations.row(block, row) for row in block.rows)]
+                [
+                    table_row(columns),
+                    table_row(["---"] * len(columns)),
+                    *(citations.row(block, row) for row in block.rows),
+                ]
             )
 
 
@@ -106,10 +110,6 @@ def _joined(sentences: Sequence[str], language: Language) -> str:
         closed = not text or (language == "ja" and text[-1] in "。！？」』）")
         text += sentence if closed else f" {sentence}"
     return text
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def build_report(

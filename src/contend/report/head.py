@@ -9,7 +9,7 @@ from contend.models.options import RecordedReplies
 from contend.models.record import Language, Record, Score
 from contend.models.round import LeaderboardEntry
 from contend.models.task import RunStatus, RunUsage
-from contend.report.plain import plain_title
+from contend.report.plain import plain_title, table_row
 from contend.text import WORDS, Words, shown_score
 
 
@@ -122,12 +122,12 @@ def _with_reasons(reasons: dict[str, str]) -> list[str]:
 
 
 def _table(leaderboard: list[LeaderboardEntry], language: Language) -> Iterator[str]:
-    yield f"| {' | '.join(WORDS[language].leaderboard_columns)} |"
-    yield "| ---: | :--- | ---: | ---: |"
+    yield table_row(WORDS[language].leaderboard_columns)
+    yield table_row(["---:", ":---", "---:", "---:"])
     for entry in leaderboard:
         name = plain_title(entry.team_name).replace("|", "\\|")
         best = "–" if entry.rank is None else shown_score(entry.best_score, language)
-        yield f"| {entry.rank or '–'} | {name} | {best} | {entry.best_round or '–'} |"
+        yield table_row([str(entry.rank or "–"), name, best, str(entry.best_round or "–")])
 
 
 def _usage(usage: RunUsage, words: Words) -> str:

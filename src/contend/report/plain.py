@@ -5,7 +5,7 @@ Nothing is taken out but citation marks, and addresses that no source has, which
 
 import html
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from itertools import zip_longest
 
 from contend.models.record import Language
@@ -73,6 +73,11 @@ def plain_title(text: str) -> str:
     single = _TAG.sub("", _ACTIVE.sub("", clean(text, single_line=True)))
     linkless = LINK.sub(r"\1", without_anchor(single))
     return " ".join(_OPENS_TAG.sub(lambda found: "<" if _is_type(found) else "< ", linkless).split())
+
+
+def table_row(cells: Iterable[str]) -> str:
+    """Cells, inert already, as a line of a Markdown table."""
+    return f"| {' | '.join(cells)} |"
 
 
 def _cited_by_code(text: str, known: set[str], language: Language) -> str:
