@@ -23,8 +23,14 @@ from fakes.vendors import Vendors
 THEME = "How does resume work after a crash, and what is a team?"
 
 
+@pytest.fixture
+def contest(contest: Contest) -> Contest:
+    contest.standing = {"learn": False}
+    return contest
+
+
 async def test_a_contest_ends_with_a_cited_report_and_a_winner(contest: Contest) -> None:
-    outcome = await contest.run(THEME)
+    outcome = await contest.run(THEME, learn=True)
 
     assert outcome.status == "completed"
     assert outcome.report is not None
@@ -189,12 +195,12 @@ async def test_a_run_without_any_source_is_refused_with_each_reason(contest: Con
 async def test_lessons_of_one_run_stand_in_the_next_runs_prompts_but_one_team_goes_without(
     contest: Contest, vendors: Vendors
 ) -> None:
-    await contest.run(THEME, dataset="bridges")
+    await contest.run(THEME, learn=True, dataset="bridges")
     services = contest.services()
     (bullet,) = (await services.playbooks.load("bridges")).bullets
     before = len(vendors.calls)
 
-    second = await contest.run(THEME, dataset="bridges")
+    second = await contest.run(THEME, learn=True, dataset="bridges")
 
     plans = [call for call in vendors.calls[before:] if call.prompt == "supervisor/plan"]
     on_trial = re.compile(rf"{re.escape(bullet.content)}</bullet-\w+> \(on trial\)")
@@ -221,7 +227,7 @@ async def test_a_learning_loop_that_fails_leaves_the_report_and_makes_the_run_pa
 ) -> None:
     vendors.fail(prompt="reflector/reflect", status=401)
 
-    outcome = await contest.run(THEME)
+    outcome = await contest.run(THEME, learn=True)
 
     assert outcome.report is not None
     assert outcome.status == "partial"
@@ -229,8 +235,8 @@ async def test_a_learning_loop_that_fails_leaves_the_report_and_makes_the_run_pa
 
 
 async def test_a_second_question_on_a_finished_thread_is_a_run_of_its_own(contest: Contest) -> None:
-    first = await contest.run(THEME, thread_id="chat")
-    second = await contest.run("What is a team?", thread_id="chat")
+    first = await contest.run(THEME, learn=True, thread_id="chat")
+    second = await contest.run("What is a team?", learn=True, thread_id="chat")
 
     assert second.execution_id != first.execution_id
     assert second.theme == "What is a team?"
@@ -348,7 +354,7 @@ async def test_a_new_question_on_an_unfinished_thread_is_refused(contest: Contes
 
 
 async def test_state_holds_plain_json_only(contest: Contest) -> None:
-    await contest.run(THEME, thread_id="plain")
+    await contest.run(THEME, learn=True, thread_id="plain")
 
     services = contest.services()
     async with open_checkpointer(services.settings) as saver:

@@ -19,6 +19,13 @@ SECOND = "What is a team?"
 CONFIG: Any = {"configurable": {"thread_id": "chat"}}
 
 
+@pytest.fixture
+def contest(contest: Contest) -> Contest:
+    """Of one team, without lessons: what is looked at is the conversation."""
+    contest.standing = {"teams": ["alpha"], "learn": False}
+    return contest
+
+
 def _said(text: str) -> dict[str, Any]:
     return {"messages": [HumanMessage(text)]}
 
@@ -28,7 +35,7 @@ async def test_a_second_message_on_a_finished_thread_is_the_question(
     contest: Contest, services: Services, vendors: Vendors, build: Callable[[Services], Any]
 ) -> None:
     graph = build(services).compile(checkpointer=InMemorySaver())
-    options = contest.options(max_rounds=1, learn=False)
+    options = contest.options(max_rounds=1)
     await graph.ainvoke(_said(FIRST), CONFIG, context=options)
     before = len(vendors.calls)
 
@@ -59,7 +66,7 @@ async def test_a_run_ends_with_its_question_and_one_answer(
 async def test_after_a_report_a_question_that_fails_is_answered_with_why(
     contest: Contest, services: Services, vendors: Vendors, build: Callable[[Services], Any], prompt: str
 ) -> None:
-    graph, options = build(services).compile(checkpointer=InMemorySaver()), contest.options(max_rounds=1, learn=False)
+    graph, options = build(services).compile(checkpointer=InMemorySaver()), contest.options(max_rounds=1)
     await graph.ainvoke({"theme": FIRST}, CONFIG, context=options)
     vendors.fail(prompt=prompt, status=401)
 
@@ -77,7 +84,7 @@ async def test_after_a_report_a_question_that_fails_is_answered_with_why(
 async def test_a_question_whose_budget_ends_first_is_answered_with_the_budget(
     contest: Contest, services: Services, build: Callable[[Services], Any]
 ) -> None:
-    ended = await build(services).compile().ainvoke(_said(FIRST), context=contest.options(max_calls=1, learn=False))
+    ended = await build(services).compile().ainvoke(_said(FIRST), context=contest.options(max_calls=1))
 
     assert "max_calls = 1 would be exceeded" in ended["messages"][-1].content
 
@@ -142,24 +149,22 @@ async def test_what_was_asked_last_is_answered(
     contest: Contest, services: Services, asked: list[dict[str, Any]]
 ) -> None:
     graph = build_contest_graph(services).compile(checkpointer=InMemorySaver())
-    answers = [
-        await graph.ainvoke(given, CONFIG, context=contest.options(max_rounds=1, learn=False)) for given in asked
-    ]
+    answers = [await graph.ainvoke(given, CONFIG, context=contest.options(max_rounds=1)) for given in asked]
 
     assert answers[-1]["report"]["theme"] == SECOND
     assert answers[-1]["messages"][-1].content.startswith(f"# {SECOND}")
-    assert len((await graph.aget_state(CONFIG)).values["outcomes"]) == 2
+    assert len((await graph.aget_state(CONFIG)).values["outcomes"]) == 1
 
 
 async def test_teams_know_the_last_report_of_the_thread_as_outside_text(contest: Contest, vendors: Vendors) -> None:
-    first = await contest.run(FIRST, thread_id="chat", max_rounds=1, learn=False)
+    first = await contest.run(FIRST, thread_id="chat", max_rounds=1)
     before = len(vendors.calls)
 
-    await contest.run(SECOND, thread_id="chat", max_rounds=1, learn=False)
+    await contest.run(SECOND, thread_id="chat", max_rounds=1, teams=["alpha", "beta"])
 
     assert first.report is not None
     plans = [call.user for call in vendors.calls[before:] if call.prompt == "supervisor/plan"]
-    assert plans
+    assert len(plans) == 2
     for plan in plans:
         told = plan.partition("# The last report in this conversation")[2].partition("\n</report-")[0]
         assert f"{FIRST}\n\n" in told.partition("<report-")[2]
@@ -169,10 +174,10 @@ async def test_teams_know_the_last_report_of_the_thread_as_outside_text(contest:
 
 async def test_a_long_report_is_known_by_its_beginning(contest: Contest, vendors: Vendors) -> None:
     vendors.malform(lambda text: text.replace('"text": "', f'"text": "{"Resume goes on " * 16}'))
-    first = await contest.run(FIRST, thread_id="chat", max_rounds=1, learn=False)
+    first = await contest.run(FIRST, thread_id="chat", max_rounds=1)
     before = len(vendors.calls)
 
-    await contest.run(SECOND, thread_id="chat", max_rounds=1, learn=False)
+    await contest.run(SECOND, thread_id="chat", max_rounds=1)
 
     assert first.report is not None
     assert len("".join([first.report.executive_summary, *first.report.key_findings])) > 1200
@@ -188,7 +193,7 @@ async def test_a_question_that_was_refused_leaves_the_last_report_known(
     graph = build_contest_graph(services).compile(checkpointer=InMemorySaver())
 
     _, refused, _ = [
-        await graph.ainvoke(given, CONFIG, context=contest.options(max_rounds=1, learn=False))
+        await graph.ainvoke(given, CONFIG, context=contest.options(max_rounds=1))
         for given in (_said(FIRST), {"theme": "x" * 8001}, _said(SECOND))
     ]
 
@@ -199,7 +204,7 @@ async def test_a_question_that_was_refused_leaves_the_last_report_known(
 
 
 async def test_a_first_question_knows_no_report(contest: Contest, vendors: Vendors) -> None:
-    await contest.run(FIRST, max_rounds=1, learn=False)
+    await contest.run(FIRST, max_rounds=1)
 
     assert not [call for call in vendors.calls if "<report-" in call.user]
 
@@ -212,7 +217,7 @@ async def test_a_chat_sees_progress_line_by_line_and_then_the_report_as_the_only
     streamed = [
         message
         async for message, _ in graph.astream(
-            _said(FIRST), CONFIG, context=contest.options(max_rounds=1, learn=False), stream_mode="messages"
+            _said(FIRST), CONFIG, context=contest.options(max_rounds=1, teams=["alpha", "beta"]), stream_mode="messages"
         )
     ]
 
@@ -237,7 +242,10 @@ async def test_a_japanese_chat_sees_progress_in_japanese(contest: Contest, servi
     first, *_ = [
         message
         async for message, _ in graph.astream(
-            _said("再開はどのように動きますか"), CONFIG, context=contest.options(max_rounds=1), stream_mode="messages"
+            _said("再開はどのように動きますか"),
+            CONFIG,
+            context=contest.options(max_rounds=1, teams=["alpha", "beta"]),
+            stream_mode="messages",
         )
     ]
 
