@@ -2,9 +2,8 @@
 
 import http.client
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,9 @@ import pytest
 from langgraph_sdk import get_sync_client
 
 from fakes.browser import serving, visited
-from fakes.children import MAIN, outside
+from fakes.children import outside
 from fakes.servers import Server, agent_server, fresh_clone, langgraph_dev
+from fakes.warm import Process
 
 SECRET = "The canary of the vault is called Amaryllis and sings at dusk. The canary of the vault is yellow and small."
 LARK = "A lark nests on the ground between tufts of grass. A lark builds its nest in the spring of each year."
@@ -259,15 +259,10 @@ EVERYWHERE = "0.0.0.0"  # noqa: S104 - nothing listens there: the command is ref
 def test_a_server_that_others_reach_does_not_start_without_a_token(
     tmp_path: Path, arguments: list[str], variables: dict[str, str], said: str
 ) -> None:
-    ended = subprocess.run(  # noqa: S603 - contend itself
-        [sys.executable, "-c", MAIN, "serve", "--host", EVERYWHERE, *arguments],
-        env=outside(CONTEND_WORKSPACE=str(tmp_path), **variables),
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    environment = outside(CONTEND_WORKSPACE=str(tmp_path), **variables)
+    with closing(Process("serve", "--host", EVERYWHERE, *arguments, folder=tmp_path, environment=environment)) as ended:
+        lines = ended.stderr.read().strip().splitlines()
 
-    assert ended.returncode == 2
-    assert said in ended.stderr
-    assert len(ended.stderr.strip().splitlines()) == 1
+        assert ended.wait() == 2
+    assert len(lines) == 1
+    assert said in lines[0]
