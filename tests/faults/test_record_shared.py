@@ -152,8 +152,7 @@ async def test_a_record_that_another_process_made_meanwhile_is_not_begun_anew(pa
     await store.start_execution(execution())
     await store.close()
 
-    with duckdb.connect() as engine:
-        make_record(path, engine)
+    make_record(path)
 
     assert await store.execution("mine") is not None
     await store.close()

@@ -25,7 +25,6 @@ SET lock_configuration = true;
 """
 _ATTACH = "ATTACH '{file}' AS record; USE record"
 _DETACH = "USE memory; DETACH record"
-_MAKE = f"{_ATTACH}; {SCHEMA}; {_DETACH}"
 _LOCKED = re.compile(r"Could not set lock|being used by another process|is already attached")
 _FIRST_WAIT_SECONDS = 0.005
 _LONGEST_WAIT_SECONDS = 0.05
@@ -133,11 +132,11 @@ class RecordFile:
             raise self.failure("cannot be made; mend the folder's rights", error) from error
 
     def _attached(self) -> duckdb.DuckDBPyConnection:
+        if not self._path.exists():
+            make_record(self._path)
         if self._engine is None:
             self._engine = duckdb.connect(":memory:", config=_CONFIG)
             self._engine.execute(_CONFINED.format(folder=_quoted(self._path.parent)))
-        if not self._path.exists():
-            make_record(self._path, self._engine)
         # Looked at first: what fails once the file is attached would leave it held.
         inode = self._path.stat().st_ino
         self._engine.execute(_ATTACH.format(file=_quoted(self._path)))
@@ -165,7 +164,7 @@ class RecordFile:
         )
 
 
-def make_record(path: Path, engine: duckdb.DuckDBPyConnection) -> None:
+def make_record(path: Path) -> None:
     """Makes the file, with its tables and whole; one that another process made meanwhile stays.
 
     DuckDB begins a file anew that was not there when it looked, also where another process has written to it by then.
@@ -176,7 +175,8 @@ def make_record(path: Path, engine: duckdb.DuckDBPyConnection) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as folder:
         draft = Path(folder) / path.name
-        engine.execute(_MAKE.format(file=_quoted(draft)))
+        with duckdb.connect(draft, config=_CONFIG) as connection:
+            connection.execute(SCHEMA)
         with suppress(OSError):  # another process was first, or the disk knows no links and DuckDB makes it
             os.link(draft, path)
 
