@@ -3,6 +3,7 @@
 import atexit
 import gc
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +25,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # No example fails by time, and what fifty of them do not meet today another fifty meet tomorrow.
 settings.register_profile("contend", max_examples=50, deadline=None)
 settings.load_profile("contend")
+
+# A run has the disk keep what it writes some fifty times, and waits for it as long as it works. Memory does not wait.
+_MEMORY = Path("/dev/shm")  # noqa: S108 - as the system names it
+if _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > 4_000_000_000:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 # Hypothesis leaves a callback that keeps DuckDB's types alive, of which DuckDB complains at the end of the process. A
 # worker that is told to stop ends without pytest's own hooks.
