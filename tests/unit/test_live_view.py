@@ -9,6 +9,7 @@ from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 from contend.cli.board import Board
+from contend.cli.invocation import COMMAND
 from contend.cli.live import LiveView, line_of
 from contend.cli.words import speak
 from contend.models.events import (
@@ -88,8 +89,9 @@ def drawn(board: Board, *, width: int, height: int) -> list[str]:
 
 
 @pytest.fixture(autouse=True)
-def _in_english() -> Iterator[None]:
-    """Unless a test speaks another language."""
+def _in_english(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Unless a test speaks another language, and for a person, whoever read what an earlier test's command printed."""
+    monkeypatch.setattr(COMMAND, "as_json", False)
     yield
     speak()
 
