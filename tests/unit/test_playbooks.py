@@ -200,6 +200,14 @@ async def test_datasets_are_listed_by_name(store: PlaybookStore) -> None:
     assert await store.datasets() == ["default", "zeta"]
 
 
+async def test_files_beside_playbooks_are_no_datasets(store: PlaybookStore) -> None:
+    await store.apply("default", "run-1", _adding("b-1"))
+    for name in ("notes.backup.json", "labels.answers.jsonl", "old.damaged.json"):
+        (store.folder / name).write_text("{}", "utf-8")
+
+    assert await store.datasets() == ["default"]
+
+
 @pytest.mark.parametrize("dataset", ["../up", "", "a/b", "a" * 65, "a\0b", "ｄefault", "a.json", "a\n", "-rf", "aux"])
 async def test_a_dataset_name_that_is_no_plain_name_is_refused(store: PlaybookStore, dataset: str) -> None:
     with pytest.raises(InputError, match="use 1 to 64 letters, digits, '_' or '-'"):

@@ -158,8 +158,10 @@ class PlaybookStore:
             return files.commit(newest, VersionLine.between(newest, target.bullets, reason=reason))
 
     def _datasets(self) -> list[str]:
-        files = (path for pattern in ("*.json", "*.history.jsonl") for path in self.folder.glob(pattern))
-        return sorted({name for path in files if is_identifier(name := path.name.partition(".")[0])})
+        names = {
+            path.name.removesuffix(end) for end in (".json", ".history.jsonl") for path in self.folder.glob(f"*{end}")
+        }
+        return sorted(filter(is_identifier, names))
 
 
 def _check_newest(newest: Playbook, base_version: int | None) -> None:
