@@ -483,6 +483,18 @@ async def test_a_second_start_opens_one_file_for_a_folder_and_finds_the_same(fol
     assert len([*cache.iterdir()]) == 1
 
 
+async def test_a_kept_index_is_made_once_also_where_a_file_cannot_be_read(folder: Path, tmp_path: Path) -> None:
+    write(folder, "bridge.md", f"# Bridges\n\n{BRIDGE}")
+    (folder / "broken.pdf").write_bytes(b"no PDF")
+    cache = tmp_path / "index"
+    await LocalDocuments([folder], cache=cache, embedder=Counting()).read_all()
+    made = {kept: kept.stat().st_ino for kept in cache.iterdir()}
+
+    await LocalDocuments([folder], cache=cache, embedder=Counting()).read_all()
+
+    assert {kept: kept.stat().st_ino for kept in cache.iterdir()} == made
+
+
 async def test_a_kept_index_spares_another_folder_the_files_that_both_have(folder: Path, tmp_path: Path) -> None:
     bridge = write(folder, "bridge.md", f"# Bridges\n\n{BRIDGE}")
     await LocalDocuments([folder], cache=tmp_path / "index", embedder=Counting()).read_all()

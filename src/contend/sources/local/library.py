@@ -100,7 +100,9 @@ class Library:
                 read[file] = _read(file, self._embedder)
                 progress(count, len(new))
             self._files = {file: read[file] for file in files}
-            index = kept.index if kept and not new else self._index(files, self._files)
+            # A file that cannot be read is tried at each start, and stands in no index.
+            unchanged = kept is not None and [*kept.files] == [*_readable(self._files)]
+            index = kept.index if kept and unchanged else self._index(files, self._files)
             # All teams ask for the theme in each round, and what they plan to ask is often alike.
             shelf = _Shelf([*_readable(self._files).values()], self._embedder, index)
             self._search = lru_cache(maxsize=_KEPT_SEARCHES)(shelf.search)
