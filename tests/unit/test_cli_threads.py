@@ -112,6 +112,16 @@ def test_minus_h_is_help_for_every_command(workspace: Path, capsys: pytest.Captu
         assert terminal(*command, "-h") == terminal(*command, "--help")
 
 
+def test_the_help_of_a_run_has_each_choice_in_one_piece_in_80_columns(
+    workspace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    shown = Terminal(workspace, capsys.readouterr)("run", "--help").out
+
+    assert all(choice in shown for choice in ("<quick|standard|deep>", "<brief|standard|long>", "<auto|en|ja>"))
+
+
 def test_contend_runs_as_a_module_under_its_own_name() -> None:
     said = said_by(sys.executable, "-m", "contend", "run", "-h")
 

@@ -102,6 +102,11 @@ REPLAY = Annotated[
 ]
 
 
+def _off(is_given: bool | None) -> bool | None:
+    """Of an option that turns something off; a pair with an empty first name would widen the help by a column."""
+    return False if is_given else None
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunFlags:
     """The options of a run, as typer reads them."""
@@ -152,14 +157,19 @@ class RunFlags:
     ] = None
     synthesis: Annotated[
         bool | None,
-        typer.Option(" /--no-synthesis", help="Publish the winner's report; no editor merges the best parts."),
+        typer.Option(
+            "--no-synthesis", callback=_off, help="Publish the winner's report; no editor merges the best parts."
+        ),
     ] = None
     learn: Annotated[
-        bool | None, typer.Option(" /--no-learn", rich_help_panel=_MODELS, help="Write nothing into the playbook.")
+        bool | None,
+        typer.Option("--no-learn", callback=_off, rich_help_panel=_MODELS, help="Write nothing into the playbook."),
     ] = None
     playbook: Annotated[
         bool | None,
-        typer.Option(" /--no-playbook", rich_help_panel=_MODELS, help="Start without the playbook's lessons."),
+        typer.Option(
+            "--no-playbook", callback=_off, rich_help_panel=_MODELS, help="Start without the playbook's lessons."
+        ),
     ] = None
     max_tokens: Annotated[
         int | None, typer.Option("--max-tokens", metavar="N", rich_help_panel=_LIMITS, help="Tokens of the whole run.")
