@@ -368,6 +368,28 @@ async def test_what_criteria_miss_is_searched_for_and_not_what_a_judge_has_read_
     assert "Kiln 17 was fired" in revised
 
 
+async def test_without_criteria_what_the_judge_of_coverage_misses_is_searched_for(
+    contest: Contest, vendors: Vendors
+) -> None:
+    for number in range(30):
+        text = f"# Note {number:02}\n\n" + f"Kiln {number:02} was fired at noon and stood open until the evening. " * 40
+        (contest.documents / f"note-{number:02}.md").write_text(text, "utf-8")
+    fix = {"where": "section 1", "what": "Say when kiln 17 was fired."}
+
+    def incomplete(reply: str) -> str:
+        verdicts = json.loads(reply)
+        metrics = [{**each, "fixes": [fix] if each["metric"] == "coverage" else []} for each in verdicts["metrics"]]
+        return json.dumps({**verdicts, "metrics": metrics})
+
+    vendors.fail(prompt="evaluator/criteria", status=401)
+    vendors.malform(incomplete, prompt="evaluator/verdicts")
+
+    await contest.run(THEME, teams=["alpha"], min_rounds=2, max_rounds=2, max_iterations=1, learn=False)
+
+    searched = [event.query for event in contest.events if isinstance(event, SearchDone) and event.round_number == 2]
+    assert [query.partition(" (")[0] for query in searched] == [fix["what"]]
+
+
 async def test_a_team_that_was_offered_all_documents_revises_in_round_2_without_plan_or_search(
     contest: Contest, vendors: Vendors
 ) -> None:

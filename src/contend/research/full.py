@@ -245,6 +245,8 @@ async def gaps_for(services: Services, state: ResearchState) -> list[str]:
 
 def _of_criteria(coverage: MetricScore) -> Sequence[Fix]:
     """The fixes of unmet criteria lead; those behind them name what passages say that the team has at hand."""
+    if not coverage.verdicts:
+        return coverage.fixes  # it was judged by its rubric: all of them may name what is to be found
     return coverage.fixes[: sum(verdict != "met" for verdict in coverage.verdicts.values())]
 
 
