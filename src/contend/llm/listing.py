@@ -11,6 +11,7 @@ from contend.llm.endpoint import NoAnswer, SlowAnswer
 
 OPENAI_HOST = "api.openai.com"
 ANSWER_SECONDS = 3.0
+_MOST_BYTES = 4_000_000
 _CONNECT_SECONDS = 1.5
 _OK = 200
 _BAD_KEY = {401, 403}
@@ -123,9 +124,14 @@ async def _answered(
         async with asyncio.timeout(seconds):
             # Certificates are read from files: not on the event loop.
             client = await asyncio.to_thread(httpx2.AsyncClient, auth=login, timeout=timeout, trust_env=not direct)
-            async with client:
-                answer = await client.request(method, bare, headers=headers, json={} if method == "POST" else None)
-                return answer.status_code, answer.content
+            content: dict[str, str] | None = {} if method == "POST" else None
+            async with client, client.stream(method, bare, headers=headers, json=content) as answer:
+                body = bytearray()
+                async for part in answer.aiter_bytes():
+                    body += part
+                    if len(body) > _MOST_BYTES:
+                        break
+                return answer.status_code, bytes(body)
     except TimeoutError:
         raise SlowAnswer(f"did not answer within {seconds:g} s") from None
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:

@@ -1,0 +1,45 @@
+"""What an endpoint lists, read within bounds."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from contend.llm.endpoint import NoAnswer
+from contend.llm.listing import endpoint_models
+
+_MEGABYTE = b" " * 1_000_000
+_MOST_MEGABYTES = 100
+
+
+@pytest.fixture
+async def endless() -> AsyncIterator[tuple[str, list[int]]]:
+    """The address of a server whose answers do not end, and how many megabytes each client took."""
+    taken: list[int] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
+        taken.append(0)
+        try:
+            while taken[-1] < _MOST_MEGABYTES:
+                writer.write(_MEGABYTE)
+                await writer.drain()
+                taken[-1] += 1
+        except ConnectionError:
+            return
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", taken
+
+
+async def test_a_list_of_models_that_does_not_end_is_no_list_and_is_not_read_to_its_end(
+    endless: tuple[str, list[int]],
+) -> None:
+    url, taken = endless
+
+    with pytest.raises(NoAnswer, match="gave no list of models"):
+        await endpoint_models(url, None, seconds=60)
+
+    assert taken[0] < _MOST_MEGABYTES
