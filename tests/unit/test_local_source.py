@@ -495,6 +495,18 @@ async def test_a_kept_index_is_made_once_also_where_a_file_cannot_be_read(folder
     assert {kept: kept.stat().st_ino for kept in cache.iterdir()} == made
 
 
+async def test_an_index_that_is_used_outlives_newer_ones_of_other_folders(folder: Path, tmp_path: Path) -> None:
+    write(folder, "bridge.md", f"# Bridges\n\n{BRIDGE}")
+    cache = tmp_path / "index"
+    embedder = Counting()
+    for number in range(12):
+        other = write(tmp_path / f"other-{number}", "tea.md", f"# Tea {number}\n\n{TEA}")
+        await LocalDocuments([other], cache=cache, embedder=Counting()).read_all()
+        await LocalDocuments([folder], cache=cache, embedder=embedder).read_all()
+
+    assert sum("Bridges" in text for text in embedder.texts) == 1
+
+
 async def test_a_kept_index_spares_another_folder_the_files_that_both_have(folder: Path, tmp_path: Path) -> None:
     bridge = write(folder, "bridge.md", f"# Bridges\n\n{BRIDGE}")
     await LocalDocuments([folder], cache=tmp_path / "index", embedder=Counting()).read_all()

@@ -3,6 +3,7 @@
 import json
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -89,7 +90,12 @@ class KeptIndex:
 
 def load_index(cache: Path, files: Iterable[Listed], embedder: Embedder) -> KeptIndex | None:
     """What was kept of exactly these files, or None: a missing or damaged one is made again."""
-    return _load(_place(cache, files, embedder), embedder)
+    place = _place(cache, files, embedder)
+    kept = _load(place, embedder)
+    if kept:
+        with suppress(OSError):
+            place.touch()  # those that nobody has used for longest are thrown away
+    return kept
 
 
 def kept_files(cache: Path, embedder: Embedder) -> dict[Listed, IndexedFile]:
