@@ -12,12 +12,13 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from filelock import FileLock, Timeout
 
 from contend.errors import StoreError, StoreLocked
 from contend.models.rows import ExecutionRow
 from contend.models.task import CallUsage
 from contend.stores.record import RecordStore
-from contend.stores.record_file import make_record
+from contend.stores.record_file import RecordFile, make_record
 
 WRITER = """
 import asyncio, sys
@@ -156,7 +157,22 @@ async def test_a_record_that_another_process_made_meanwhile_is_not_begun_anew(pa
 
     assert await store.execution("mine") is not None
     await store.close()
-    assert [*path.parent.iterdir()] == [path]
+    assert {*path.parent.iterdir()} == {path, path.with_name("contend.duckdb.lock")}
+
+
+def test_a_process_that_has_the_record_keeps_others_from_looking_at_it(path: Path) -> None:
+    """DuckDB reads a file's head before it locks it: whoever looked while another wrote lost what that wrote."""
+    file, turn = RecordFile(path, lock_seconds=1), FileLock(f"{path}.lock", timeout=0)
+    file.connection()
+    with pytest.raises(Timeout):
+        turn.acquire()
+
+    file.let_go()
+    with turn, pytest.raises(StoreLocked, match="is held by another process"):
+        file.connection()
+
+    file.connection()
+    file.let_go()
 
 
 async def test_a_steady_writer_lets_others_in(path: Path) -> None:

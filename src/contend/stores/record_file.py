@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import duckdb
+from filelock import FileLock, Timeout
 from tenacity import Retrying, retry_if_exception, stop_before_delay, wait_random_exponential
 
 from contend.errors import StoreError, StoreLocked
@@ -34,10 +35,15 @@ _PAUSE_SECONDS = 2 * _LONGEST_WAIT_SECONDS
 
 
 class RecordFile:
-    """One connection at a time, used from one thread. An open connection locks other processes out."""
+    """One connection at a time, used from one thread. An open connection locks other processes out.
+
+    DuckDB reads the file's head before it locks it, and not again: what another process writes between the two is lost.
+    So contend's processes take turns by a lock of their own.
+    """
 
     def __init__(self, path: Path, lock_seconds: float) -> None:
         self._path = path
+        self._turn = FileLock(f"{path}.lock", timeout=0, thread_local=False)
         self._lock_seconds = lock_seconds
         self._engine: duckdb.DuckDBPyConnection | None = None
         self._connection: duckdb.DuckDBPyConnection | None = None
@@ -94,6 +100,8 @@ class RecordFile:
             except duckdb.Error:
                 # What fails here may have damaged the engine too: the next one is new.
                 self._stop()
+            finally:
+                self._turn.release()
 
     def take_turns(self) -> None:
         """Lets waiting processes in after a while of steady work: the pause is longer than any of their waits."""
@@ -123,15 +131,23 @@ class RecordFile:
         )
         try:
             return waiting(self._attached)
-        except duckdb.Error as error:
+        except (duckdb.Error, OSError) as error:
             if _is_held(error):
                 raise self._locked(error) from error
+            if isinstance(error, OSError):
+                raise self.failure("cannot be made; mend the folder's rights", error) from error
             self._stop()
             raise self.failure("cannot be opened; free disk, mend its rights or move it away", error) from error
-        except OSError as error:
-            raise self.failure("cannot be made; mend the folder's rights", error) from error
 
     def _attached(self) -> duckdb.DuckDBPyConnection:
+        self._turn.acquire()
+        try:
+            return self._attach()
+        except BaseException:
+            self._turn.release()
+            raise
+
+    def _attach(self) -> duckdb.DuckDBPyConnection:
         if not self._path.exists():
             make_record(self._path)
         if self._engine is None:
@@ -155,7 +171,7 @@ class RecordFile:
             with suppress(duckdb.Error):
                 engine.close()
 
-    def _locked(self, error: duckdb.Error) -> StoreLocked:
+    def _locked(self, error: Exception) -> StoreLocked:
         match = re.search(r"PID (\d+)", str(error))
         holder = f"process {match[1]}" if match else "another process"
         return StoreLocked(
@@ -182,7 +198,7 @@ def make_record(path: Path) -> None:
 
 
 def _is_held(error: BaseException) -> bool:
-    return isinstance(error, duckdb.Error) and _LOCKED.search(str(error)) is not None
+    return isinstance(error, Timeout) or (isinstance(error, duckdb.Error) and _LOCKED.search(str(error)) is not None)
 
 
 def _quoted(path: Path) -> str:
