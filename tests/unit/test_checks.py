@@ -54,6 +54,15 @@ def test_a_sentence_of_the_passage_is_supported_and_shown_beside_it(text: str, p
     assert text.rstrip(".。") in found.excerpt
 
 
+def test_a_minus_and_the_lack_of_one_are_told_apart_and_a_fall_is_a_minus() -> None:
+    cold = PassageText("p4", "Store", "The temperature of the store is -20 °C. Noise since 2024-03-05: -35.9 %.")
+
+    assert "sign" in rules(check("The temperature of the store is 20 °C.", cold))
+    assert not rules(check("The temperature of the store is -20 °C.", cold))
+    assert "sign" not in rules(check("Noise since 2024-03-05 fell by 35.9 %.", cold))
+    assert "name" not in rules(check("Noise since 5 March 2024: -35.9 %.", cold))
+
+
 @pytest.mark.parametrize(
     ("text", "passage"),
     [

@@ -35,7 +35,7 @@ _YEAR = re.compile(
 )
 _ERA = re.compile(rf"({'|'.join(ja.ERAS)})(元|\d+)年")
 _SECOND_YEAR = re.compile(r"(?<=\b20\d\d|\b19\d\d)[–/-]\d\d\b(?![.,–/-]?\d)")
-_DIGITS_IN_NAME = re.compile(r"(?<=[A-Za-z_.^-])\d{1,9}(?:\.\d{1,4})?(?![\d.])")
+_DIGITS_IN_NAME = re.compile(r"(?:(?<=[A-Za-z_.^])|(?<=[A-Za-z\d]-))\d{1,9}(?:\.\d{1,4})?(?![\d.])")
 _LIST_MARK = re.compile(r"\A\W*\d{1,2}[.)]\s|\(\d{1,2}\)\s")
 _ABOUT = re.compile(rf"{en.ABOUT}|{ja.ABOUT}", re.IGNORECASE)
 _SPELT = re.compile(rf"\b({'|'.join(en.SPELT)})\b(?:[\s-](?P<unit>[a-z]+))?", re.IGNORECASE)

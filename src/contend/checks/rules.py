@@ -1,5 +1,6 @@
 """Named rules: each looks for one way in which a claim differs from the passages it names. They mark, nothing more."""
 
+import calendar
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from contend.checks.clauses import Clause, clause_word, clauses, shown
 from contend.checks.figures import Figure, claimed_figures, in_other_units, missing, stated_figures, years
 from contend.checks.places import NAME, names_in, out_of_place
 from contend.checks.strength import strength
-from contend.checks.units import RATES
+from contend.checks.units import RATES, UNITS
 from contend.text import detect_language, split_sentences, terms
 
 _LEAST_FIGURE = 10
@@ -68,12 +69,23 @@ def _rates(text: str) -> Mapping[str, str]:
 
 
 def sign_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]:
-    """A figure with a minus that the passages give without one, or the other way round."""
+    """A figure with a minus that the passages give without one, or the other way round, where nothing else says it."""
     stated = _stated(passages)
     for figure in claimed_figures(claim.compared):
         same = [other for other in stated if figure.is_amount_of(other)]
         if same and all(other.negative != figure.negative for other in same):
-            yield figure.shown
+            without = _sentences_with(figure, passages) if figure.negative else [claim.compared]
+            if not any(map(_speaks_of_less, without)):
+                yield figure.shown
+
+
+def _sentences_with(figure: Figure, passages: Sequence[PassageText]) -> list[str]:
+    sentences = (sentence for passage in passages for sentence in split_sentences(passage.whole))
+    return [each for each in sentences if any(figure.is_amount_of(other) for other in stated_figures(each))]
+
+
+def _speaks_of_less(text: str) -> bool:
+    return any((0, 1) in clause.sides for clause in clauses(text))
 
 
 _LEAST_CONTEXT = 0.65
@@ -135,16 +147,19 @@ def _context(clause: Clause, cited: Clause) -> float:
 def name_missing(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]:
     """A name or identifier in Latin letters that the passages do not hold, in whatever form.
 
-    In another language names may be written otherwise.
+    Names of months and units may be written otherwise, and in another language names are.
     """
     if len(_same_language(claim, passages)) < len(passages):
         return
     for name in dict.fromkeys(NAME.findall(unicodedata.normalize("NFKC", claim.compared))):
         parts = [part for part in re.split(r"[^\w]+|'s\b", name.lower().removesuffix("'s").removesuffix("’s")) if part]
-        if terms(name) and not all(_is_known(part, passages) for part in parts):
+        if terms(name) and not all(part in _MONTHS_AND_UNITS or _is_known(part, passages) for part in parts):
             texts = [unicodedata.normalize("NFKC", passage.whole) for passage in passages]
             if not any(name.lower() in text.lower() or _is_short_for(name, text) for text in texts):
                 yield name
+
+
+_MONTHS_AND_UNITS = frozenset(name.lower() for name in calendar.month_name if name) | UNITS.keys()
 
 
 def _is_known(part: str, passages: Sequence[PassageText]) -> bool:
