@@ -64,7 +64,7 @@ rooms:
 
 .PHONY: test
 test: lint $(VENV)/redis ## lint and all tests
-	@$(BIN)/pytest --numprocesses 2 --dist worksteal
+	@$(BIN)/pytest --numprocesses 3 --dist worksteal
 
 .PHONY: bench
 bench: $(VENV)/dev ## print the figures, in about five minutes (QUICK=1: in one)
