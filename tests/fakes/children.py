@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fakes.warm import Process
+from fakes.fork_server import Process
 
 MAIN = "from contend.cli.main import main; main()"
 Event = dict[str, Any]

@@ -4,8 +4,8 @@ import re
 import sys
 from pathlib import Path
 
-from fakes import warm_client
-from fakes.warm import warm
+from fakes import fork_client
+from fakes.fork_server import fork_server
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "ARCHITECTURE.md"])
@@ -45,7 +45,7 @@ def reader_folder(folder: Path) -> Path:
     for name in ("make", "pip", "python3", "curl"):
         (tools / name).write_text("#!/bin/sh\nexit 0\n", "utf-8")
         (tools / name).chmod(0o755)
-    command = f"{sys.executable} -SE {warm_client.__file__} {warm()}"
+    command = f"{sys.executable} -SE {fork_client.__file__} {fork_server()}"
     (tools / "contend").write_text(f'#!/bin/sh\n[ "$1" = serve ] || exec {command} "$@"\n', "utf-8")
     (tools / "contend").chmod(0o755)
     return folder

@@ -12,8 +12,8 @@ from langgraph_sdk import get_sync_client
 
 from fakes.browser import serving, visited
 from fakes.children import outside
+from fakes.fork_server import Process
 from fakes.servers import Server, agent_server, fresh_clone, langgraph_dev
-from fakes.warm import Process
 
 SECRET = "The canary of the vault is called Amaryllis and sings at dusk. The canary of the vault is yellow and small."
 LARK = "A lark nests on the ground between tufts of grass. A lark builds its nest in the spring of each year."

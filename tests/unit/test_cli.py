@@ -21,10 +21,10 @@ from contend.prompts import PromptLibrary
 from contend.settings import is_loopback
 from fakes.children import child_environment
 from fakes.contests import write_workspace
+from fakes.fork_server import Process
 from fakes.printing import require_pdf
 from fakes.terminal import Said, Terminal, child_of, said_before
 from fakes.vendors import Vendors
-from fakes.warm import Process
 
 QUESTION = "How does resume go on after a crash, and which calls are repeated?"
 JAPANESE = "強制終了の後、実行はどのように再開されますか"

@@ -2,7 +2,8 @@
 
 A start takes two seconds of imports, and tests of what a process leaves behind, or of what others do meanwhile, make a
 hundred. All else is as in a shell: arguments, folder, environment, pipes, process id, signals, exit code.
-Tests of the start itself (`terminal.started`) and of servers start the real command.
+Tests of the start itself (`terminal.started`) and of servers start the real command. So do all on macOS, whose own
+libraries do not survive a fork.
 """
 
 import atexit
@@ -15,18 +16,17 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from fakes.warm_client import LENGTH_BYTES, ask
+from fakes.fork_client import LENGTH_BYTES, ask
 
 CONTEND = Path(sys.executable).with_name("contend")
 _TESTS = str(Path(__file__).parents[1])
 _SERVE = f"""import sys
 sys.path.insert(0, {_TESTS!r})
-from fakes.warm import run, serve
+from fakes.fork_server import run, serve
 serve(sys.argv[1])
 run()
 """
@@ -34,6 +34,9 @@ _LOADED = (
     *(f"contend.{name}" for name in ("app", "cli.run", "cli.runs", "cli.batch", "cli.playbook", "stores.redis_saver")),
     *("langchain_openai", "langgraph.checkpoint.sqlite.aio", "openai.resources.chat", "safetensors.numpy"),
 )
+_EXIT_CODE = [1]
+"""As of a command that ends with an exception."""
+_MAY_FORK = sys.platform != "darwin"
 _DEFAULTS = {"LANGSMITH_TRACING": "false", "LANGGRAPH_STRICT_MSGPACK": "true"}
 """As `contend.cli.main` has them: langgraph looks at them when it is imported."""
 
@@ -45,12 +48,12 @@ class Process:
         out, err = os.pipe(), os.pipe()
         with Path(os.devnull).open("rb") as nothing:
             pipes = [nothing.fileno(), out[1], err[1]]
-            self._line = ask(warm(), [*arguments], folder=str(folder), environment=environment, pipes=pipes)
+            self._line = ask(fork_server(), [*arguments], folder=str(folder), environment=environment, pipes=pipes)
         for end in (out[1], err[1]):
             os.close(end)
         self.stdout, self.stderr = (os.fdopen(end[0], encoding="utf-8") for end in (out, err))
-        self._told = self._line.makefile()
-        self.pid = int(self._told.readline())
+        self._reports = self._line.makefile()
+        self.pid = int(self._reports.readline())
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
@@ -60,7 +63,7 @@ class Process:
 
     def wait(self) -> int:
         if self.returncode is None:
-            self.returncode = int(self._told.readline())
+            self.returncode = int(self._reports.readline())
         return self.returncode
 
     def kill(self) -> None:
@@ -71,12 +74,12 @@ class Process:
         """Ended, if it still runs, and its pipes closed."""
         self.kill()
         self.wait()
-        for end in (self.stdout, self.stderr, self._told, self._line):
+        for end in (self.stdout, self.stderr, self._reports, self._line):
             end.close()
 
 
 @cache
-def warm() -> str:
+def fork_server() -> str:
     """The socket of the process that commands are forked from, one for this process, with which it ends."""
     path = str(Path(tempfile.mkdtemp(prefix="contend-")) / "line")
     command, pipe = [sys.executable, "-c", _SERVE, path], subprocess.PIPE
@@ -91,7 +94,8 @@ def warm() -> str:
 
 def serve(path: str) -> None:
     """Until standard input ends. Returns in each process that was forked, ready to be the command."""
-    for name in _LOADED:
+    atexit.register(_end)  # the first of all, and so the last that is called
+    for name in _LOADED if _MAY_FORK else ():
         import_module(name)
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -114,8 +118,8 @@ def _become_command(line: socket.socket) -> None:
     """One process is to be the command; the other waits, and tells of its end."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     length, pipes, _, _ = socket.recv_fds(line, LENGTH_BYTES, 3)
-    with line.makefile("rb") as asked:
-        arguments, folder, environment = json.loads(asked.read(int.from_bytes(length, "big")))
+    with line.makefile("rb") as request:
+        arguments, folder, environment = json.loads(request.read(int.from_bytes(length, "big")))
     if pid := os.fork():
         os.closerange(0, 3)
         for pipe in pipes:
@@ -127,8 +131,10 @@ def _become_command(line: socket.socket) -> None:
     for standard, pipe in enumerate(pipes):
         os.dup2(pipe, standard)
         os.close(pipe)
-    sys.stdout, sys.stderr = (open(pipe, "w", buffering, closefd=False) for pipe, buffering in ((1, -1), (2, 1)))  # noqa: SIM115 - to the end
     os.chdir(folder)
+    if not _MAY_FORK:
+        os.execve(CONTEND, [str(CONTEND), *arguments], environment)  # noqa: S606 - contend itself
+    sys.stdout, sys.stderr = (open(pipe, "w", buffering, closefd=False) for pipe, buffering in ((1, -1), (2, 1)))  # noqa: SIM115 - to the end
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = [str(CONTEND), *arguments]
@@ -136,14 +142,18 @@ def _become_command(line: socket.socket) -> None:
 
 
 def run() -> None:
-    """The command, to its end: threads are waited for and exit handlers run, and nothing is taken apart."""
+    """The command, to its end."""
     from contend.cli.main import main  # noqa: PLC0415 - not before its environment is there
 
     try:
         main()
     except SystemExit as end:
-        threading._shutdown()
-        atexit._run_exitfuncs()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(int(end.code or 0))
+        _EXIT_CODE[:] = [int(end.code or 0)]
+        raise
+
+
+def _end() -> None:
+    """Threads have ended and other exit handlers have run: nothing is taken apart, which takes longer than most do."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(*_EXIT_CODE)

@@ -1,4 +1,4 @@
-"""`python -SE warm_client.py SOCKET ARGUMENT…` is `contend ARGUMENT…`, by `warm.py`. Loads next to nothing."""
+"""`python -SE fork_client.py SOCKET ARGUMENT…` is `contend ARGUMENT…`, by `fork_server.py`. Loads next to nothing."""
 
 import json
 import os
@@ -22,6 +22,6 @@ def ask(
 
 if __name__ == "__main__":
     here, shell = os.getcwd(), dict(os.environ)  # noqa: PTH109 - pathlib takes as long to load as all the rest
-    with ask(sys.argv[1], sys.argv[2:], folder=here, environment=shell, pipes=[0, 1, 2]) as told:
-        _, code = told.makefile()
+    with ask(sys.argv[1], sys.argv[2:], folder=here, environment=shell, pipes=[0, 1, 2]) as line:
+        _, code = line.makefile()
     sys.exit(int(code))
