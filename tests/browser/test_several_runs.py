@@ -1,6 +1,7 @@
 """Several runs at once in the page: what it says of each, also when the server is killed and started again."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from fakes.servers import Server, agent_server
 from fakes.vendors import Vendors
 
 STOPPED, WAITING, KILLED = "Which run did a person stop?", "Which run waits for a word?", "Which run was cut off?"
+NOTE_OF_STOPPED = "Nobody works on it. It goes on where it was"
 
 
 def begin(page: Page, theme: str, *, approve: bool = False) -> None:
@@ -42,17 +44,31 @@ def reject_plan(page: Page, team: str, why: str) -> None:
     page.get_by_role("button", name="Send answers").click()
 
 
-def told_of_killed(server: Server) -> list[dict[str, Any]]:
-    """The events of the run that is cut off: up to the end of a team's search, where it hangs, or to its own end."""
-    told = []
+def stop(page: Page) -> None:
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("stopped", exact=True)).to_be_visible()
+
+
+def go_on_to_end(page: Page, theme: str) -> None:
+    """The server goes on with what its queue had last saved as running, every 10 s; a person with the rest."""
+    status = row(page, theme).locator(".pill")
+    expect(status).to_have_text(re.compile("^(stopped|done)$"))
+    if status.inner_text() == "stopped":
+        expect(row(page, theme)).to_contain_text(NOTE_OF_STOPPED)
+        row(page, theme).get_by_role("button", name="Go on").click()
+    expect(status).to_have_text("done")
+
+
+def events_of(server: Server, theme: str, *, last: Mapping[str, str]) -> list[dict[str, Any]]:
+    """What the run told, from its beginning to the first event with such values."""
+    events = []
     with research_api(server) as api:
-        killed = api.get("/research?search=cut off")["items"][0]
-        for event in api.events(killed["research_id"]):
+        for event in api.events(api.get(f"/research?search={theme}")["items"][0]["research_id"]):
             if "id" in event:
-                told.append(event)
-            if killed["status"] != "completed" and event.get("step") == "search":
-                return told
-    return told
+                events.append(event)
+            if last.items() <= event.items():
+                return events
+    raise AssertionError(events)
 
 
 @pytest.mark.timeout(900)
@@ -71,14 +87,13 @@ def test_of_three_runs_one_stopped_one_waiting_one_killed_each_is_shown_as_it_st
         begin(page, STOPPED)
         expect(page.get_by_role("row", name="Alpha")).to_contain_text("Draft")
         expect(page.get_by_text("0 of 2 teams done · ends about")).to_be_visible()
-        page.get_by_role("button", name="Stop").click()
-        expect(page.get_by_text("stopped", exact=True)).to_be_visible()
+        stop(page)
         expect(page.get_by_role("row", name="Alpha")).to_contain_text("stopped · Round 1 · Draft")
 
         page.get_by_role("link", name="History").click()
         for _ in range(2):
             expect(row(page, STOPPED)).to_contain_text("stopped")
-            expect(row(page, STOPPED)).to_contain_text("Nobody works on it. It goes on where it was")
+            expect(row(page, STOPPED)).to_contain_text(NOTE_OF_STOPPED)
             expect(row(page, WAITING)).to_contain_text("waits for you")
             expect(row(page, KILLED)).to_contain_text("running")
             expect(row(page, KILLED)).to_contain_text("0 of 2 teams done · ends about")
@@ -87,25 +102,20 @@ def test_of_three_runs_one_stopped_one_waiting_one_killed_each_is_shown_as_it_st
         expect(page.get_by_role("row", name="Alpha").first).to_contain_text("waits for you")
         expect(page.get_by_role("button", name="Approve all")).to_be_visible()
         page.get_by_role("link", name="History").click()
-        told = told_of_killed(server)
+        before = events_of(server, KILLED, last={"step": "search"})
         server.kill()
         expect(page.get_by_role("alert")).to_contain_text("the server does not answer")
         port = int(server.url.rpartition(":")[2])
     endpoint.heal()
 
     with agent_server(workspace, port=port, OPENAI_BASE_URL=endpoint.base_url) as server:
-        # The list comes back by itself. The server goes on with what its queue had last saved as running, every 10 s.
+        # The list comes back by itself.
         expect(page.get_by_role("alert")).to_have_count(0)
         expect(row(page, WAITING)).to_contain_text("waits for you")
         for theme in (STOPPED, KILLED):
-            status = row(page, theme).locator(".pill")
-            expect(status).to_have_text(re.compile("^(stopped|done)$"))
-            if status.inner_text() == "stopped":
-                expect(row(page, theme)).to_contain_text("Nobody works on it. It goes on where it was")
-                row(page, theme).get_by_role("button", name="Go on").click()
-            expect(status).to_have_text("done")
-        events = told_of_killed(server)
-        assert events[: len(told)] == told
+            go_on_to_end(page, theme)
+        events = events_of(server, KILLED, last={"type": "run_done", "status": "completed"})
+        assert events[: len(before)] == before
         assert [event["type"] for event in events].count("run_started") == 1
 
         row(page, WAITING).get_by_role("link", name="Decide").click()

@@ -270,7 +270,7 @@ def test_a_run_at_work_is_not_taken_over_and_once_killed_it_is_shown_as_stopped_
         child.kill()
 
     said = terminal("status", "held")
-    assert "Stopped · nobody works on it" in said.out
+    assert "Stopped · nobody works on it: the process ended" in said.out
     assert "contend resume held" in said.out
     assert json.loads(terminal("runs", "--json").out)[0]["status"] == "interrupted"
     assert "unfinished run" in terminal("run", QUESTION, "--docs", documents, "--thread", "held").err
