@@ -136,10 +136,10 @@ def _node_after(event: AnyEvent) -> ShownNode | None:  # noqa: PLR0911 - a line 
     return None
 
 
-def progress_of(told: Iterable[AnyEvent], *, is_going: bool = True) -> ProgressInfo:
+def progress_of(history: Iterable[AnyEvent], *, is_going: bool = True) -> ProgressInfo:
     """How far a run is, from all that it told so far. One that waits or has stopped has no end in sight."""
     run = _RunProgress()
-    for event in told:
+    for event in history:
         run.follow(event)
     if not is_going:
         run.stop_teams()

@@ -204,8 +204,8 @@ def import_lessons(dataset: str, file: Path) -> None:
     """
     by_hand, left_out = import_file(file_text(file), name=file.name)
     if left_out:
-        some = plain(", ".join(shorten(repr(each), 60) for each in left_out[:3]))
-        say(tr("left out, for it is no lesson: {count} ({some})", count=len(left_out), some=some))
+        examples = plain(", ".join(shorten(repr(each), 60) for each in left_out[:3]))
+        say(tr("left out, for it is no lesson: {count} ({examples})", count=len(left_out), examples=examples))
     _change(dataset, by_hand)
 
 
@@ -292,7 +292,7 @@ def _store() -> PlaybookStore:
 def _no_playbook(store: PlaybookStore, dataset: str) -> InputError:
     datasets = ", ".join(asyncio.run(store.datasets())) or tr("none yet")
     return InputError(
-        tr("dataset {dataset} has no playbook; there are: {known}", dataset=repr(dataset), known=datasets)
+        tr("dataset {dataset} has no playbook; there are: {datasets}", dataset=repr(dataset), datasets=datasets)
     )
 
 

@@ -95,8 +95,8 @@ def show_standings(dataset: str) -> None:
     rated = from_record(settings, lambda record: standings(record, dataset))
     if dataset not in rated.datasets:
         datasets = ", ".join(rated.datasets) or "–"
-        raise InputError(tr("dataset {dataset}: no run of it in {folder}; there are {known}",
-                            dataset=repr(dataset), folder=settings.folder, known=datasets))  # fmt: skip
+        raise InputError(tr("dataset {dataset}: no run of it in {folder}; there are {datasets}",
+                            dataset=repr(dataset), folder=settings.folder, datasets=datasets))  # fmt: skip
     if print_json(rated):
         return
     if not rated.teams:

@@ -18,6 +18,9 @@ LATEST = "latest"
 SHORTEST_ID = 4
 """Characters of a thread's id that may name it."""
 
+_EXAMPLES = 3
+"""Threads named where an id's beginning fits several."""
+
 _T = TypeVar("_T")
 
 
@@ -36,10 +39,10 @@ async def named_thread(record: RecordStore, name: str) -> str:
     if name in threads or not threads or len(name) < SHORTEST_ID:
         return name
     if len(threads) > 1:
-        some = ", ".join(threads[:3]) + (", …" if len(threads) > 3 else "")  # noqa: PLR2004 - enough to choose
+        examples = ", ".join(threads[:_EXAMPLES]) + (", …" if len(threads) > _EXAMPLES else "")
         raise InputError(
-            tr("thread {name} may be one of {count} ({some}): give more of its id",
-               name=repr(name), count=len(threads), some=some)
+            tr("thread {name} may be one of {count} ({examples}): give more of its id",
+               name=repr(name), count=len(threads), examples=examples)
         )  # fmt: skip
     return threads[0]
 

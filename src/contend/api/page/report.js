@@ -70,9 +70,9 @@ function linkCitations(article, evidence, open) {
       const marks = last > evidence.sources.length ? [] : evidence.marks.slice(place, place + last - first + 1);
       if (!marks.length || marks.some((mark, nth) => mark.number !== first + nth)) return `[${part}]`;
       place += marks.length;
-      const shown = marks.map((mark) => ({ ...mark, source: evidence.sources[mark.number - 1] }));
-      const title = shown.map(({ source }) => source.title).join("; ");
-      const button = el(marks[0].doubt ? "button.cite.doubtful" : "button.cite", { type: "button", "aria-expanded": "false", title, onclick: () => open(button, shown) }, `[${part}]`);
+      const citations = marks.map((mark) => ({ ...mark, source: evidence.sources[mark.number - 1] }));
+      const title = citations.map(({ source }) => source.title).join("; ");
+      const button = el(marks[0].doubt ? "button.cite.doubtful" : "button.cite", { type: "button", "aria-expanded": "false", title, onclick: () => open(button, citations) }, `[${part}]`);
       return button;
     }));
   }
