@@ -96,7 +96,7 @@ def start_function(function: Function, *arguments: object) -> "Future[object]":
         try:
             result = function(*arguments)
             return asyncio.run(_await_result(result)) if inspect.isawaitable(result) else result
-        except BaseException as error:
+        except BaseException as error:  # others' code: `sys.exit` in it is its failure, not this process's end
             raise FunctionFailed(f"raised {error_line(error)}", passing=isinstance(error, OSError)) from error
 
     return on_daemon_thread(work, name="contend-function")
