@@ -1,9 +1,17 @@
-"""How long a service asks to be left alone."""
+"""Whether a service may answer when asked again, and how long it asks to be left alone."""
 
 import re
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
+
+_PASSING = {408, 409, 425, 429}
+_SERVER_FAULT = 500
+
+
+def is_passing(status: object) -> bool:
+    """Whether an HTTP status says that asking again may help."""
+    return status in _PASSING or (isinstance(status, int) and status >= _SERVER_FAULT)
 
 
 def retry_after(header: str | None) -> float | None:

@@ -244,7 +244,7 @@ async def test_a_refusal_says_what_to_do_and_is_not_asked_again(tavily: Replay, 
     assert len(tavily.asked) == 1
 
 
-@pytest.mark.parametrize("status", [429, 500, 502, 503])
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503])
 async def test_a_busy_tavily_is_asked_again(tavily: Replay, status: int) -> None:
     tavily.answer = first(as_json(LIMITS, status=status), results(PAGE))
 

@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from langchain_core.messages import AIMessage
 
 
-_PASSING = {408, 409, 425, 429}
-_SERVER_FAULT = 500
-
-
 class FormatRefused(ModelError):  # noqa: N818 - named by what the caller meets
     """The endpoint doesn't know the reply format that was asked for."""
 
@@ -202,8 +198,3 @@ _KEY = re.compile(r"(?i)\b(?:(?:sk|pk|rk|gsk|hf|tvly|lsv2)[-_][\w*-]{6,}|bearer\
 def without_keys(text: str) -> str:
     """A vendor's words as one line of at most 300 characters, without what looks like a key."""
     return shorten(_KEY.sub("…", clean(text, single_line=True)), 300)
-
-
-def is_passing(status: object) -> bool:
-    """Whether an HTTP status says that asking again may help."""
-    return status in _PASSING or (isinstance(status, int) and status >= _SERVER_FAULT)

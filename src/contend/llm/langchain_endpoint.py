@@ -15,10 +15,10 @@ from contend.llm.endpoint import (
     OptionRefused,
     Request,
     completion_of,
-    is_passing,
     without_keys,
 )
 from contend.registry import Function, error_line
+from contend.retry_after import is_passing
 from contend.text import clean
 
 if TYPE_CHECKING:

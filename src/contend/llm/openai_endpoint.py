@@ -22,11 +22,10 @@ from contend.llm.endpoint import (
     Request,
     SettingNames,
     completion_of,
-    is_passing,
     without_keys,
 )
 from contend.llm.listing import OPENAI_HOST, EndpointSizes, endpoint_models, parted_login, read_sizes
-from contend.retry_after import wanted_wait
+from contend.retry_after import is_passing, wanted_wait
 from contend.settings import service_address
 from contend.text import clean
 

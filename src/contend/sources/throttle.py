@@ -20,15 +20,13 @@ from tenacity import (
 )
 
 from contend.errors import SourceError
-from contend.retry_after import wanted_wait
+from contend.retry_after import is_passing, wanted_wait
 
 if TYPE_CHECKING:
     import httpx
 
 T = TypeVar("T")
 _MOST_ATTEMPTS = 3
-_PASSING = {408, 429}
-_SERVER_FAULT = 500
 
 
 class TransientError(SourceError):
@@ -67,7 +65,7 @@ def refuse_if_busy(service: str, response: "httpx.Response") -> None:
     Raises:
         TransientError: with the seconds that the service asks to wait, where it says so.
     """
-    if response.status_code in _PASSING or response.status_code >= _SERVER_FAULT:
+    if is_passing(response.status_code):
         wait = wanted_wait(response.headers)
         asks = "" if wait is None else f", asks to wait {wait:.0f} s"
         raise TransientError(
