@@ -287,3 +287,14 @@ async def test_whether_again_is_worth_it_is_known_of_langchains_errors_and_of_ve
         await endpoint.complete("m", Request([Turn("user", "Why?")], max_output_tokens=9, response_format={}))
 
     assert caught.value.transient is is_worth_again
+
+
+@pytest.mark.parametrize("mark", ["sk-ant-api03-", "gsk_", "hf_", "xai-", "nvapi-", "pplx-", "fw_", "tgp_v1_", "AIza"])
+async def test_no_error_of_a_langchain_model_repeats_a_key_that_its_package_read_itself(mark: str) -> None:
+    error = ValueError(f"Incorrect API key provided: {mark}Sy1234567890")
+    endpoint = LangChainEndpoint("mine", lambda _, **__: Failing(responses=[], error=error), remedy="try later")
+
+    with pytest.raises(ModelError, match="Incorrect API key provided: …") as caught:
+        await endpoint.complete("m", Request([Turn("user", "Why?")], max_output_tokens=9, response_format={}))
+
+    assert "1234567890" not in str(caught.value)

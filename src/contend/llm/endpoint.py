@@ -192,7 +192,11 @@ def completion_of(answer: "AIMessage", text: str | None = None) -> Completion:
     )
 
 
-_KEY = re.compile(r"(?i)\b(?:(?:sk|pk|rk|gsk|hf|tvly|lsv2)[-_][\w*-]{6,}|bearer\s+\S+)")
+# What the keys of the providers begin with that contend can ask (`PACKAGES`), and Tavily's and LangSmith's; Azure's,
+# Cohere's and Mistral's have no mark. Six characters are enough: vendors often repeat a key with stars for its middle.
+_KEY = re.compile(
+    r"(?i)\b(?:(?:sk|pk|rk|gsk|hf|xai|nvapi|pplx|fw|tgp|tvly|lsv2)[-_][\w*-]{6,}|AIza[\w*-]{6,}|bearer\s+\S+)"
+)
 
 
 def without_keys(text: str) -> str:
