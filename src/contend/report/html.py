@@ -19,7 +19,7 @@ from contend.models.research import MARK, Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
 from contend.report.evidence import PassagesBehind
 from contend.report.head import ReportHead, head_markdown, shown_outcome, shown_recorded
-from contend.report.references import in_ranges
+from contend.report.references import MARKS, in_ranges
 from contend.text import WORDS, clean, shorten, shown_address
 
 _PHRASES = {"a", "br", "code", "em", "span", "strong"}
@@ -36,7 +36,6 @@ _ATTRIBUTES = {
     "section": {"class"},
     "header": {"class"},
 }
-_MARKS = re.compile(r"((?:\[[1-9]\d*\])+)")
 _SPACE_BEFORE_MARK = re.compile(rf" (?={MARK.pattern})")
 _ABOUT = "#about-run"
 _TOOLTIP_MOST = 800
@@ -103,9 +102,9 @@ class _CitationLinks:
     def _split(self, text: str) -> list[Token]:
         """The text with its marks as links: runs of marks stand at the odd places."""
         tokens: list[Token] = []
-        for place, part in enumerate(_MARKS.split(_SPACE_BEFORE_MARK.sub("\N{NO-BREAK SPACE}", text))):
+        for place, part in enumerate(MARKS.split(_SPACE_BEFORE_MARK.sub("\N{NO-BREAK SPACE}", text))):
             if place % 2:
-                for numbers in in_ranges([int(number) for number in MARK.findall(part)]):
+                for numbers in in_ranges(part):
                     tokens += self._links(numbers)
             elif part:
                 tokens.append(Token("text", "", 0, content=part))

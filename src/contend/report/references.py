@@ -17,7 +17,8 @@ _DEFINED = re.compile(r" {0,3}(?:[-*+][ \t]+)?\[\^?(\d{1,3})\]:[ \t]*(?=\S)")
 _LISTED = re.compile(r" {0,3}(?:[-*+][ \t]+)?(?:\[(\d{1,3})\]|(\d{1,3})[.)])[ \t]+(?=\S)")
 _SEVERAL = re.compile(r"\[\^?(\d{1,3}(?:\s?[,;、–-]\s?\^?\d{1,3})*)\]")
 _PART = re.compile(r"(\d+)(?:\s?[–-]\s?\^?(\d+))?")
-_RUN = re.compile(rf"(?:{MARK.pattern}){{3,}}")
+MARKS = re.compile(r"((?:\[[1-9]\d*\])+)")
+"""Marks in a row."""
 _LEAST_IN_RANGE = 3
 
 
@@ -127,14 +128,16 @@ def _singly(match: re.Match[str], entries: Collection[int]) -> str:
     """Each number with a mark of its own. A range that the list of references does not have is an interval."""
     numbers: list[int] = []
     for first, last in _PART.findall(match[1]):
-        numbers += range(int(first), int(last or first) + 1)
-        if last and not (numbers and set(numbers) <= set(entries)):
+        part = range(int(first), int(last or first) + 1)
+        if last and not (part and set(part) <= set(entries)):
             return match[0]
+        numbers += part
     return "".join(f"[{number}]" for number in numbers)
 
 
-def in_ranges(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Numbers that follow one another by one, three or more together; every other one alone."""
+def in_ranges(marks: str) -> Iterator[Sequence[int]]:
+    """The numbers of marks in a row: three or more that follow one another by one together; every other one alone."""
+    numbers = [int(number) for number in MARK.findall(marks)]
     begin = 0
     while begin < len(numbers):
         end = begin + 1
@@ -148,10 +151,10 @@ def in_ranges(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
 def with_ranges(markdown: str) -> str:
     """Markdown whose marks `[8][9][10]` read `[8–10]`, but for code."""
 
-    def shown(run: re.Match[str]) -> str:
-        groups = in_ranges([int(number) for number in MARK.findall(run[0])])
+    def in_brackets(marks: re.Match[str]) -> str:
+        groups = in_ranges(marks[0])
         return "".join(f"[{group[0]}–{group[-1]}]" if len(group) > 1 else f"[{group[0]}]" for group in groups)
 
     pieces = split_code(markdown)
-    pieces[::2] = [_RUN.sub(shown, piece) for piece in pieces[::2]]
+    pieces[::2] = [MARKS.sub(in_brackets, piece) for piece in pieces[::2]]
     return "".join(pieces)
