@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 import pytest
@@ -31,8 +31,12 @@ from contend.models.playbook import (
 )
 from contend.models.task import CallUsage
 from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, Untrusted, UserPromptBuilder, mark_of
+from contend.retrieval import default_embedder
 from contend.stores.documents import DocumentStore
 from contend.stores.playbooks import PlaybookStore
+
+if TYPE_CHECKING:
+    from contend.retrieval import Vectors
 
 _PRIMARY = "Search primary sources before opinion pieces."
 _REWORDED = "Before opinion pieces, search primary sources."
@@ -262,6 +266,26 @@ async def test_each_node_may_run_twice(stub: Stub, playbooks: PlaybookStore, doc
 
     assert len(await playbooks.history("default")) == 1
     assert len((await playbooks.load("default")).bullets) == 1
+
+
+class _CountingEmbedder:
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def embed(self, texts: list[str]) -> "Vectors":
+        self.texts += texts
+        return default_embedder().embed(texts)
+
+
+async def test_a_curation_embeds_each_lesson_of_the_playbook_once(stub: Stub, playbooks: PlaybookStore) -> None:
+    old, embedder = "Weigh the kiln before each firing.", _CountingEmbedder()
+    await _filled(playbooks, _bullet("b-kiln", old))
+    curator = CuratorAgent(stub, _builder(), playbooks, embedder=embedder)
+
+    await curator.curate(_lessons("Read the gauge of the dam at noon."), "default")
+
+    assert embedder.texts.count(old) == 1
+    assert len((await playbooks.load("default")).bullets) == 2
 
 
 async def test_a_graph_opened_alone_makes_its_own_execution_and_keeps_it(

@@ -118,7 +118,7 @@ class CuratorAgent:
         items, calls, unread = await self._compared(items, nearness, scope)
         forbidden = await asyncio.to_thread(Sources, sources, marks_of=[theme])
         rules = MergeRules(execution_id, self.embedder, sections, forbidden, approved=approved)
-        curated = await asyncio.to_thread(merged, playbook, items, reflection, rules, nearness=nearness)
+        curated = await asyncio.to_thread(merged, playbook, items, reflection, rules)
         skipped = [*refused, *unread, *curated.skipped]
         delta = [_proposed(item) for item in curated.delta_items]
         return Proposal(delta, skipped, [*usage, *calls], curated.bullets)
@@ -144,12 +144,10 @@ class CuratorAgent:
         sections = await asyncio.to_thread(self.sections.of, dataset)
         rules = MergeRules(execution_id, self.embedder, sections, approved=approved)
         # What takes time is done before the lock, and again within it only where somebody else saved meanwhile.
-        loaded = await self.playbook_store.load(dataset)
-        nearness = await asyncio.to_thread(Nearness, loaded.bullets, self.embedder)
+        await asyncio.to_thread(Nearness, (await self.playbook_store.load(dataset)).bullets, self.embedder)
 
         def change(newest: Playbook) -> Curated:
-            known = nearness if newest.version == loaded.version else None
-            curated = merged(newest, delta_items, reflection, rules, nearness=known)
+            curated = merged(newest, delta_items, reflection, rules)
             every = [*skipped, *(found for found in curated.skipped if found not in skipped)]
             skipped_too = f", {len(every)} skipped" if every else ""
             return curated._replace(skipped=every, summary=f"{curated.summary}{skipped_too}")
@@ -162,8 +160,8 @@ class CuratorAgent:
         if not insights:
             return [], [], []
         without = self.prompt_builder.build_curator_prompt(playbook.dataset, insights, [], sections)
-        shown = nearest(playbook.bullets, insights, tokens=self.prompt_tokens - estimate_tokens(without))
-        prompt = CuratorPrompt.of(playbook.dataset, insights, shown, sections)
+        bullets = nearest(playbook.bullets, insights, tokens=self.prompt_tokens - estimate_tokens(without))
+        prompt = CuratorPrompt.of(playbook.dataset, insights, bullets, sections)
         try:
             answer = await self.llm.structured(prompt, CurationReply, scope=scope)
         except ModelError as error:

@@ -60,15 +60,15 @@ def says_the_same(text: str, other: str, *, near: Callable[[str, str], float], l
         return False
     japanese, own, others = detect_language(text) == "ja", [*_read(text)], [*_read(other)]
     own = _with_head_of(own, others, japanese, lambda word, its: near(word.form, its.form) >= least)
-    stems, wanted = [word.stem for word in own], [word.stem for word in others]
-    if not own or sorted(stems) != sorted(wanted):
+    stems, its = [word.stem for word in own], [word.stem for word in others]
+    if not own or sorted(stems) != sorted(its):
         return False
-    if any(stems[turn:] + stems[:turn] == wanted for turn in range(len(stems))):
+    if any(stems[turn:] + stems[:turn] == its for turn in range(len(stems))):
         return True
     if japanese:
         return _same_roles(own, others)
     head = stems[_head(own, japanese=False)]
-    return _without(stems, head) == _without(wanted, head)
+    return _without(stems, head) == _without(its, head)
 
 
 def contradicts(text: str, other: str) -> bool:

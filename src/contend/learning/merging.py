@@ -58,15 +58,13 @@ def merged(
     items: Iterable[DeltaContextItem],
     reflection: ReflectionResult,
     rules: MergeRules,
-    *,
-    nearness: Nearness | None = None,
 ) -> Curated:
     """The playbook after a curation, with every operation done, every one skipped and why.
 
     Votes count first, then bullets that did harm or never helped are retired, then operations are done in order. One
-    bad item spoils no other. Blocks while it embeds what `nearness` does not know.
+    bad item spoils no other. Blocks while it embeds.
     """
-    merge = _Merge(playbook, rules, nearness or Nearness(playbook.bullets, rules.embedder))
+    merge = _Merge(playbook, rules)
     for observation in reflection.observations:
         merge.observe(observation)
     for evaluation in reflection.bullet_evaluations:
@@ -78,10 +76,10 @@ def merged(
 
 
 class _Merge:
-    def __init__(self, playbook: Playbook, rules: MergeRules, nearness: Nearness) -> None:
+    def __init__(self, playbook: Playbook, rules: MergeRules) -> None:
         self._rules = rules
         self._bullets = {bullet.id: bullet for bullet in playbook.bullets}
-        self._nearness = nearness
+        self._nearness = Nearness(playbook.bullets, rules.embedder)
         self._may_go = max(1, int(SHARE_RETIRED * len(self._bullets)))
         self._added: set[str] = set()
         self._gone: set[str] = set()
@@ -248,8 +246,8 @@ class _Merge:
     def _section(self, item: DeltaContextItem, differs_from: Bullet | None) -> str | None:
         if not self._rules.sections:
             return GENERAL
-        wanted = (item.section or (differs_from.section if differs_from else "")).strip().casefold()
-        return next((known.name for known in self._rules.sections if known.name.casefold() == wanted), None)
+        name = (item.section or (differs_from.section if differs_from else "")).strip().casefold()
+        return next((each.name for each in self._rules.sections if each.name.casefold() == name), None)
 
     def _new_id(self, content: str) -> str:
         """From the execution and the content, so that a repeated step finds the same id and no other run does."""

@@ -38,6 +38,12 @@ class Nearest(NamedTuple):
     likeness: float
 
 
+@lru_cache(maxsize=4)
+def vectors_of(contents: tuple[str, ...], embedder: Embedder) -> Vectors:
+    """One row per lesson, made once for the choice of a run's lessons and its curation; nobody changes it. Blocks."""
+    return embedder.embed([*contents])
+
+
 class Nearness:
     """Bullets and their vectors, searched by one multiplication. Blocks while it embeds."""
 
@@ -45,7 +51,7 @@ class Nearness:
         self._embedder = embedder or default_embedder()
         self._likeness = LIKENESS.get(type(self._embedder).__name__, UNMEASURED).threshold
         self._bullets = [*bullets]
-        self._vectors = self._embedder.embed([bullet.content for bullet in bullets])
+        self._vectors = vectors_of(tuple(bullet.content for bullet in bullets), self._embedder)
 
     def put(self, bullet: Bullet) -> None:
         """Add a bullet, or take its new words."""

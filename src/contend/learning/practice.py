@@ -163,8 +163,8 @@ class Practice:
     async def _answer(self, question: LabelledQuestion, bullets: Sequence[Bullet], turn: int) -> AnsweredQuestion:
         # What many questions share stands first: endpoints keep what they have read of a prompt's beginning.
         lessons = [bullet.lesson for bullet in sorted(bullets, key=lambda bullet: (not bullet.always, bullet.id))]
-        shown = blake2b("\0".join([self.writer.name, self.form, *lessons]).encode(), digest_size=8).hexdigest()
-        key = f"{turn}/{question.key}/{shown}"
+        conditions = blake2b("\0".join([self.writer.name, self.form, *lessons]).encode(), digest_size=8).hexdigest()
+        key = f"{turn}/{question.key}/{conditions}"
         reply = self._replies.get(key) or await self._ask(question, lessons, key)
         ids = tuple(bullet.id for bullet in bullets)
         verdict = check(reply["answer"], question.answer, self.form)
@@ -221,16 +221,16 @@ class Practice:
         self, errors: Sequence[AnsweredQuestion], tried: Sequence[AnsweredQuestion], playbook: Playbook
     ) -> ReflectionResult:
         """Lessons from the errors; a lesson that stood before right answers too is not harmful."""
-        known = {bullet.id: bullet for bullet in playbook.bullets}
-        shown = [known[key] for key in dict.fromkeys(key for each in errors for key in each.bullets) if key in known]
+        by_id = {bullet.id: bullet for bullet in playbook.bullets}
+        bullets = [by_id[key] for key in dict.fromkeys(key for each in errors for key in each.bullets) if key in by_id]
         scope = Scope(f"learn-{self.dataset}", "reflector", self.language, step=errors[0].question.key)
         prompt = ErrorsPrompt(
             errors=[_error(each) for each in errors[:_MOST_ERRORS]],
-            bullets=[ShownBullet.of(bullet) for bullet in shown],
+            bullets=[ShownBullet.of(bullet) for bullet in bullets],
         )
         answer = await self.reflector.structured(prompt, ReflectionReply, scope=scope)
         self._count(answer.usage)
-        result = reflection_of(answer.value, known)
+        result = reflection_of(answer.value, by_id)
         helped = {key for each in tried if each.check.right for key in each.bullets}
         tags = [tag for tag in result.bullet_evaluations if tag.tag != "harmful" or tag.bullet_id not in helped]
         return result.model_copy(update={"bullet_evaluations": tags})

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from contend.learning.merging import CHANCES
+from contend.learning.nearness import vectors_of
 from contend.models.playbook import Bullet, Playbook
 from contend.models.record import Identifier, Record
 from contend.retrieval import HybridIndex, default_embedder
@@ -49,7 +50,7 @@ def lesson_index(bullets: Sequence[Bullet]) -> HybridIndex:
 
 @lru_cache(maxsize=4)
 def _index_of(texts: tuple[tuple[str, str], ...]) -> HybridIndex:
-    vectors = default_embedder().embed([content for _, content in texts])
+    vectors = vectors_of(tuple(content for _, content in texts), default_embedder())
     return HybridIndex([f"{key_words}\n{content}" for key_words, content in texts], vectors=vectors)
 
 
