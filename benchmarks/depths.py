@@ -72,9 +72,9 @@ def page_of(name: str) -> str:
     page = f"# {name}\n\n{inspect.getdoc(module) or ''}"[:_MOST_CHARACTERS]
     for part in module.__all__:
         described = getattr(module, part)
-        told = inspect.getdoc(described) if inspect.isroutine(described) or inspect.isclass(described) else None
-        if told and told not in page and len(page) < _MOST_CHARACTERS:
-            page += f"\n\n## {name}.{part}\n\n{told[:_SECTION_CHARACTERS]}"
+        text = inspect.getdoc(described) if inspect.isroutine(described) or inspect.isclass(described) else None
+        if text and text not in page and len(page) < _MOST_CHARACTERS:
+            page += f"\n\n## {name}.{part}\n\n{text[:_SECTION_CHARACTERS]}"
     return page
 
 

@@ -343,27 +343,38 @@ async def test_a_judge_that_fails_leaves_citations_to_code(contest: Contest, ven
     assert metrics["citation_support"].score is not None
 
 
+OF_KILN = {"where": "section 1", "what": "Say when kiln 17 was fired."}
+
+
+def write_notes_of_kilns(folder: Path) -> None:
+    """More than a team is offered at once."""
+    for number in range(30):
+        text = f"# Note {number:02}\n\n" + f"Kiln {number:02} was fired at noon and stood open until the evening. " * 40
+        (folder / f"note-{number:02}.md").write_text(text, "utf-8")
+
+
+def searched_in_round_2(contest: Contest) -> list[str]:
+    searched = [event.query for event in contest.events if isinstance(event, SearchDone) and event.round_number == 2]
+    return [query.partition(" (")[0] for query in searched]
+
+
 async def test_what_criteria_miss_is_searched_for_and_not_what_a_judge_has_read_in_the_teams_own_passages(
     contest: Contest, vendors: Vendors
 ) -> None:
-    for number in range(30):
-        text = f"# Note {number:02}\n\n" + f"Kiln {number:02} was fired at noon and stood open until the evening. " * 40
-        (contest.documents / f"note-{number:02}.md").write_text(text, "utf-8")
-    fix = {"where": "section 1", "what": "Say when kiln 17 was fired."}
+    write_notes_of_kilns(contest.documents)
     lacking = {"where": "section 1", "what": "Say that kilns stand open."}
 
     def unmet(reply: str) -> str:
         verdicts = json.loads(reply)
         rest = [{**each, "verdict": "met", "fix": None} for each in verdicts["criteria"][1:]]
-        first = {**verdicts["criteria"][0], "verdict": "unmet", "fix": fix}
+        first = {**verdicts["criteria"][0], "verdict": "unmet", "fix": OF_KILN}
         return json.dumps({**verdicts, "criteria": [first, *rest], "missing": [lacking]})
 
     vendors.malform(unmet, prompt="evaluator/verdicts")
 
     await contest.run(THEME, teams=["alpha"], min_rounds=2, max_rounds=2, max_iterations=1, learn=False)
 
-    searched = [event.query for event in contest.events if isinstance(event, SearchDone) and event.round_number == 2]
-    assert [query.partition(" (")[0] for query in searched] == [fix["what"]]
+    assert searched_in_round_2(contest) == [OF_KILN["what"]]
     (revised,) = [call.user for call in calls_of(vendors, "research/revise")]
     assert "Kiln 17 was fired" in revised
 
@@ -371,14 +382,11 @@ async def test_what_criteria_miss_is_searched_for_and_not_what_a_judge_has_read_
 async def test_without_criteria_what_the_judge_of_coverage_misses_is_searched_for(
     contest: Contest, vendors: Vendors
 ) -> None:
-    for number in range(30):
-        text = f"# Note {number:02}\n\n" + f"Kiln {number:02} was fired at noon and stood open until the evening. " * 40
-        (contest.documents / f"note-{number:02}.md").write_text(text, "utf-8")
-    fix = {"where": "section 1", "what": "Say when kiln 17 was fired."}
+    write_notes_of_kilns(contest.documents)
 
     def incomplete(reply: str) -> str:
         verdicts = json.loads(reply)
-        metrics = [{**each, "fixes": [fix] if each["metric"] == "coverage" else []} for each in verdicts["metrics"]]
+        metrics = [{**each, "fixes": [OF_KILN] if each["metric"] == "coverage" else []} for each in verdicts["metrics"]]
         return json.dumps({**verdicts, "metrics": metrics})
 
     vendors.fail(prompt="evaluator/criteria", status=401)
@@ -386,8 +394,7 @@ async def test_without_criteria_what_the_judge_of_coverage_misses_is_searched_fo
 
     await contest.run(THEME, teams=["alpha"], min_rounds=2, max_rounds=2, max_iterations=1, learn=False)
 
-    searched = [event.query for event in contest.events if isinstance(event, SearchDone) and event.round_number == 2]
-    assert [query.partition(" (")[0] for query in searched] == [fix["what"]]
+    assert searched_in_round_2(contest) == [OF_KILN["what"]]
 
 
 async def test_a_team_that_was_offered_all_documents_revises_in_round_2_without_plan_or_search(

@@ -78,9 +78,9 @@ def disguise(sentence: FoldedSentence) -> bool:
 
 def hidden(sentence: FoldedSentence) -> bool:
     """Text that the source hides from its readers, and that has to do with machines, rules or answers."""
-    told = sentence.has("SAY") or sentence.has("MUST")
+    is_order = sentence.has("SAY") or sentence.has("MUST")
     about = any(sentence.has(kind) for kind in ("MACHINES", "RULES", "TEXTS"))
-    return _COMPILED["HIDDEN"].search(sentence.folded) is not None and told and about
+    return _COMPILED["HIDDEN"].search(sentence.folded) is not None and is_order and about
 
 
 def mentioned(sentence: FoldedSentence) -> bool:

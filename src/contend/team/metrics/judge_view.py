@@ -59,9 +59,11 @@ async def _judged_passages(
         return await cited_passages(services, submission, tokens=tokens)
     room, shown = min(tokens, beside) - needed, []
     for each in submission.passages:
-        if each.id in cited or sizes[each.id] <= room:
-            room -= 0 if each.id in cited else sizes[each.id]
-            shown.append(each.model_copy(update={"text": texts[each.id]}))
+        if each.id not in cited:
+            if sizes[each.id] > room:
+                continue
+            room -= sizes[each.id]
+        shown.append(each.model_copy(update={"text": texts[each.id]}))
     return shown
 
 
@@ -73,9 +75,9 @@ def reference_numbers(submission: Submission) -> dict[str, int]:
 
 async def cited_passages(services: Services, submission: Submission, *, tokens: int) -> list[Passage]:
     """The passages that the draft cites, whole, in its order, as far as `tokens` goes; at least one."""
-    known = {each.id: each for each in submission.passages}
-    wanted = [known[each] for each in cited_ids(submission.draft) if each in known]
-    return await whole_passages(services, wanted, tokens=tokens)
+    by_id = {each.id: each for each in submission.passages}
+    cited = [by_id[each] for each in cited_ids(submission.draft) if each in by_id]
+    return await whole_passages(services, cited, tokens=tokens)
 
 
 async def whole_passages(services: Services, passages: Sequence[Passage], *, tokens: int) -> list[Passage]:

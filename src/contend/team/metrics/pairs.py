@@ -52,18 +52,17 @@ async def pair_view(services: Services, first: Submission, second: Submission, *
         return PairView(texts, structured=False)
     # In both orders of a pair the prompts begin alike.
     one, other = sorted((first, second), key=lambda each: each.content)
-    known = {each.id: each for each in (*one.passages, *other.passages)}
+    by_id = {each.id: each for each in (*one.passages, *other.passages)}
     cited = dict.fromkeys([*cited_ids(one.draft), *cited_ids(other.draft)])
     # Of teams that had the same passages at hand, each has the number that writers and judges know it by.
-    numbers = dict.fromkeys(cited, INVENTED) | numbers_of(list(known))
-    wanted = [known[each] for each in disputed(one.draft, other.draft) if each in known]
-    whole = await whole_passages(services, wanted, tokens=tokens) if wanted else []
-    shown = {each.id: each for each in whole}
+    numbers = dict.fromkeys(cited, INVENTED) | numbers_of(list(by_id))
+    at_issue = [by_id[each] for each in disputed(one.draft, other.draft) if each in by_id]
+    whole = {each.id: each for each in await whole_passages(services, at_issue, tokens=tokens)}
     return PairView(
         (shown_draft(first.draft, numbers, basis=False), shown_draft(second.draft, numbers, basis=False)),
-        [shown[each] for each in known if each in shown],
+        [whole[each] for each in by_id if each in whole],
         numbers,
-        [each for each in known.values() if each.id in cited and each.id not in shown],
+        [each for each in by_id.values() if each.id in cited and each.id not in whole],
     )
 
 
