@@ -80,9 +80,10 @@ def test_a_port_where_nobody_listens_is_refused_with_the_command_that_helps(term
     assert "start `contend serve`" in said.err
 
 
-def test_another_programs_server_is_not_taken_for_contends(terminal: Terminal) -> None:
+def test_another_programs_server_is_not_taken_for_contends(browser: Path) -> None:
     with page_server("/") as port:
-        said = terminal("open", "--port", str(port))
+        said = opened(browser, "--port", str(port))
 
     assert (said.code, said.out) == (2, "")
     assert "is it `contend serve`?" in said.err
+    assert not browser.with_name("opened.txt").exists()
