@@ -61,7 +61,7 @@ def edit(bullet_id: str, changes: Mapping[str, object]) -> HandChange:
     def change(playbook: Playbook) -> Curated:
         old = _bullet_of(playbook, bullet_id)
         new = Bullet.model_validate({**old.model_dump(), **changes, "updated_at": utc_now(), "removal_reason": ""})
-        if not Nearness([old]).same(new.content, old.content):
+        if not Nearness([]).same(new.content, old.content):
             votes = {"helpful": 0, "harmful": 0, "helpful_runs": [], "trial": {}}
             new = Bullet.model_validate({**new.model_dump(), **votes, "searchable_text": new.content})
         by_id = {bullet.id: bullet for bullet in playbook.bullets} | {old.id: new}
