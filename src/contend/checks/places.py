@@ -45,7 +45,7 @@ def names_in(text: str) -> frozenset[str]:
 def tokens(sentence: str, names: frozenset[str]) -> tuple[PlacedToken, ...]:
     """The words of a sentence that say something."""
     plain = unicodedata.normalize("NFKC", sentence)
-    japanese, known, clause = detect_language(plain) == "ja", years(plain), 0
+    japanese, own_years, clause = detect_language(plain) == "ja", years(plain), 0
     placed: list[PlacedToken] = []
     for match in (_JA_WORD if japanese else _EN_WORD).finditer(plain):
         if match["end"]:
@@ -53,7 +53,7 @@ def tokens(sentence: str, names: frozenset[str]) -> tuple[PlacedToken, ...]:
             continue
         word = (match["quoted"] or match["word"]).lower().removesuffix("'s").removesuffix("’s")
         kind = match["particle"] or "word"
-        if word in known:
+        if word in own_years:
             kind = "year"
         elif word in names or match["quoted"] or (japanese and re.match("[a-z]", word)):
             kind = "name"
