@@ -197,9 +197,9 @@ def _named(name: str, models: Sequence[Mapping[str, Any]]) -> list[Mapping[str, 
     return [model for model in models if names & {model.get("id"), model.get("model")}]
 
 
-def _sizes(told: object) -> Iterator[int]:
-    """Each size that is told of a model, at any depth."""
-    for key, value in told.items() if isinstance(told, dict) else ():
+def _sizes(answer: object) -> Iterator[int]:
+    """Each size that an answer tells of a model, at any depth."""
+    for key, value in answer.items() if isinstance(answer, dict) else ():
         if key in _SIZE_NAMES and isinstance(value, int) and value >= _LEAST_SIZE:
             yield value
         yield from _sizes(value)

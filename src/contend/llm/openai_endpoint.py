@@ -114,18 +114,18 @@ class OpenAIEndpoint(Endpoint):
             case openai.APITimeoutError():
                 return ModelError(f"{who} did not answer in time, also when asked again: try later", transient=True)
             case openai.APIConnectionError():
-                reason = self._shown(str(error.__cause__ or error))
+                reason = self._one_line(str(error.__cause__ or error))
                 remedy = f"check that it runs and {self._names.url}"
                 return ModelError(f"{who} cannot be reached ({reason}): {remedy}", transient=True)
             case _:
                 return ModelError(
-                    f"{who} answered with something else than a chat completion ({self._shown(str(error))}):"
+                    f"{who} answered with something else than a chat completion ({self._one_line(str(error))}):"
                     f" check {self._names.url}, it usually ends in /v1"
                 )
 
     def _refusal(self, error: "openai.APIStatusError", who: str) -> ModelError:
         status, wait = error.status_code, wanted_wait(error.response.headers)
-        reason = f"({status})" if status == _BAD_KEY else f"({status}: {self._shown(_message(error))})"
+        reason = f"({status})" if status == _BAD_KEY else f"({status}: {self._one_line(_message(error))})"
         if status in _BAD_REQUEST and any(word in f"{error.code} {error.type} {error.message}" for word in _OVERFLOW):
             return ModelError(_TOO_LONG.format(who=who))
         if wait is not None and error.response.headers.get(_GIVE_UP) == "false":
@@ -147,7 +147,7 @@ class OpenAIEndpoint(Endpoint):
         remedy = _REMEDIES.get(status, "choose another model").format(**self._names._asdict())
         return ModelError(f"{who} refused the request {reason}: {remedy}")
 
-    def _shown(self, text: str) -> str:
+    def _one_line(self, text: str) -> str:
         """Text from the endpoint as one short line without keys."""
         for secret in filter(None, (self._key, self._login and self._login.password)):
             text = text.replace(secret, "…")

@@ -204,7 +204,7 @@ def _ids(scope: Scope) -> dict[str, dict[Any, Any]]:
 
 def _numbers(scope: Scope) -> dict[str, dict[Any, Any]]:
     """Numbers by id, for each field that names some."""
-    return {name: {known: number for number, known in ids.items()} for name, ids in _ids(scope).items()}
+    return {name: {each: number for number, each in ids.items()} for name, ids in _ids(scope).items()}
 
 
 def _looked_up(value: Any, tables: Mapping[str, Mapping[Any, Any]]) -> Any:  # noqa: ANN401 - JSON
@@ -231,12 +231,12 @@ def _named(each: Any, table: Mapping[Any, Any]) -> Any:  # noqa: ANN401 - JSON
     return table.get(each) if table or isinstance(each, str) else each
 
 
-def _nothing_spent(known: RecordedReply) -> CallUsage:
+def _nothing_spent(reply: RecordedReply) -> CallUsage:
     """No time either, so that a replay leaves the same record each time."""
     return CallUsage(
-        call_key=known.call_key,
-        role=known.role,
-        model=known.model,
+        call_key=reply.call_key,
+        role=reply.role,
+        model=reply.model,
         input_tokens=0,
         output_tokens=0,
         cost_usd=0.0,

@@ -104,6 +104,7 @@ def _reason(body: bytes) -> str:
 
 
 _ENTRY, _END = b"<entry", b"</entry>"
+# The two that the client reads of an entry, and for one of which it would give up the page.
 _DATE = re.compile(rb"(<(?:updated|published)>)([^<]*)")
 _WRITTEN_NO_DATE = NO_DATE.isoformat().encode()
 

@@ -58,7 +58,7 @@ class McpSource(FunctionSource):
             return None
         except SourceError as error:
             return str(error)
-        return None if self._entry.tool in tools else f"{self._who} has no tool {self._entry.tool!r}: {_some(tools)}"
+        return None if self._entry.tool in tools else f"{self._who} has no tool {self._entry.tool!r}: {_it_has(tools)}"
 
     def _call(self, query: str, limit: int, seconds: float) -> object:
         # A loop of its own, which has ended the server's process when it ends.
@@ -70,7 +70,7 @@ class McpSource(FunctionSource):
         async with self._client(seconds) as client:
             result = await client.call_tool(str(entry.tool), arguments)
         if result.is_error:
-            raise SourceError(f"{self._who} refused {query!r}: {_shown(' '.join(_texts(result)))}")
+            raise SourceError(f"{self._who} refused {query!r}: {_one_line(' '.join(_texts(result)))}")
         return [self._mapped(item) for item in self._items(result)]
 
     @asynccontextmanager
@@ -89,7 +89,7 @@ class McpSource(FunctionSource):
                 log.seek(0)
                 lines = [line for line in log.read(_MOST_CHARACTERS).splitlines() if line.strip()]
                 why = lines[-1] if lines else str(_first(error))
-                raise SourceError(f"{self._who} failed: {_shown(why)}") from error
+                raise SourceError(f"{self._who} failed: {_one_line(why)}") from error
 
     @asynccontextmanager
     async def _transport(self, log: Any) -> AsyncIterator[Any]:  # noqa: ANN401 - the client's own kinds
@@ -165,9 +165,9 @@ def _first(error: Exception) -> Exception:
     return _first(error.exceptions[0]) if isinstance(error, ExceptionGroup) else error
 
 
-def _some(names: Sequence[str]) -> str:
+def _it_has(names: Sequence[str]) -> str:
     return f"it has {', '.join(names[:10])}" if names else "it has none"
 
 
-def _shown(text: str) -> str:
+def _one_line(text: str) -> str:
     return shorten(clean(text, single_line=True), _LINE)

@@ -171,10 +171,10 @@ def _is_refusal(message: str) -> bool:
     return "unknown command" in message or message.startswith("MISCONF")
 
 
-def _warnings(address: str, told: list[Any]) -> list[str]:
+def _warnings(address: str, answers: list[Any]) -> list[str]:
     """Of a server that does not tell its configuration, as hosted ones do, nothing is said."""
     config: dict[str, str] = {}
-    for answer in told:
+    for answer in answers:
         if isinstance(answer, dict):
             config |= {_text(name): _text(value) for name, value in answer.items()}
     warnings = []

@@ -169,9 +169,9 @@ class ThreadedSqliteSaver(ReportsRollbacks, SqliteSaver):
                 self.conn.rollback()
                 raise
 
-    async def _there(self, work: Callable[..., _T], *given: object) -> _T:
+    async def _there(self, work: Callable[..., _T], *arguments: object) -> _T:
         with _errors_named(self._file):
-            return await asyncio.get_running_loop().run_in_executor(self._thread, partial(work, *given))
+            return await asyncio.get_running_loop().run_in_executor(self._thread, partial(work, *arguments))
 
 
 @asynccontextmanager

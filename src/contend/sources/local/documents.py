@@ -123,12 +123,12 @@ def _stepwise(progress: Progress) -> Progress:
     """For the thread that reads: passes on to the caller's loop and context, where there is enough to tell."""
     loop, context = asyncio.get_running_loop(), copy_context()
 
-    def told(read: int, files: int) -> None:
+    def tell(read: int, files: int) -> None:
         step = max(_LEAST_STEP, -(-files // _MOST_STEPS))
         if files > MANY_FILES and (read % step == 0 or read == files):
             loop.call_soon_threadsafe(progress, read, files, context=context)
 
-    return told
+    return tell
 
 
 def _as_found(hit: PieceHit) -> Found:

@@ -110,10 +110,10 @@ class Library:
 
     def _unchanged(self, files: list[Listed], kept: KeptIndex | None) -> dict[Listed, IndexedFile | LeftOut]:
         """The files that were read before, by this process or by another one."""
-        known: Mapping[Listed, IndexedFile | LeftOut] = kept.files if kept else self._files
-        if not known and self._cache:
-            known = kept_files(self._cache, self._embedder)
-        return {file: known[file] for file in files if file in known}
+        before: Mapping[Listed, IndexedFile | LeftOut] = kept.files if kept else self._files
+        if not before and self._cache:
+            before = kept_files(self._cache, self._embedder)
+        return {file: before[file] for file in files if file in before}
 
     def _index(self, files: list[Listed], read: Mapping[Listed, IndexedFile | LeftOut]) -> HybridIndex:
         """An index over what was read, which is kept."""

@@ -41,8 +41,8 @@ def read_document(path: Path) -> Document:
 def _day(document: Document, kind: str, path: Path) -> str | None:
     """What the text's author wrote stands before the name, and the name before what a program noted when it saved."""
     saved, written = (document.published, None) if kind in _READ_APART else (None, document.published)
-    told = None if kind in _TABLES else day_in_head(document.text)
-    return written or told or day_in_name(path.stem) or saved
+    in_head = None if kind in _TABLES else day_in_head(document.text)
+    return written or in_head or day_in_name(path.stem) or saved
 
 
 def _read_markdown(content: bytes, path: Path) -> Document:
