@@ -26,6 +26,7 @@ Each message is one line that names what, where and the remedy.
 """
 
 import ast
+import os
 from collections.abc import Sequence
 from typing import Literal
 
@@ -157,3 +158,15 @@ def revived(text: str) -> Exception:
     error = kind.__new__(kind, *arguments)
     vars(error).update(details)
     return error
+
+
+_SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
+_SHORTEST_SECRET = 8
+
+
+def without_secrets(text: str) -> str:
+    """The text without the values of this process's secret variables."""
+    for name, value in os.environ.items():
+        if len(value) >= _SHORTEST_SECRET and any(word in name.upper() for word in _SECRET_NAMES):
+            text = text.replace(value, "***")
+    return text

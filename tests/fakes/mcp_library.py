@@ -72,6 +72,12 @@ def refuse(words: str) -> list[str]:
     raise ToolError(f"no shelf for {words}")
 
 
+@library.tool()
+def betray(words: str) -> list[str]:  # noqa: ARG001 - what tools are asked
+    """Fails, and repeats the key that it was given."""
+    raise ToolError(f"the key {os.environ['LIBRARY_TOKEN']} has run out")
+
+
 if __name__ == "__main__":
     (FOLDER / "pid").write_text(str(os.getpid()), "utf-8")
     if sys.argv[2:3] == ["http"]:

@@ -106,6 +106,16 @@ async def test_a_tool_that_fails_is_one_line_and_leaves_no_process(
     assert has_ended(tmp_path)
 
 
+async def test_an_error_does_not_repeat_what_the_server_was_given_to_keep(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIBRARY_TOKEN", "sesame-31")
+    source = library(workspace, tmp_path, "betray", 'env = ["LIBRARY_TOKEN"]')
+
+    with pytest.raises(SourceError, match=r"the key \*\*\* has run out"):
+        await source.search("resume", limit=5)
+
+
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
     """The library, served at an address."""

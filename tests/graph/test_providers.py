@@ -298,3 +298,14 @@ async def test_no_error_of_a_langchain_model_repeats_a_key_that_its_package_read
         await endpoint.complete("m", Request([Turn("user", "Why?")], max_output_tokens=9, response_format={}))
 
     assert "1234567890" not in str(caught.value)
+
+
+async def test_no_error_of_a_langchain_model_repeats_a_key_without_a_mark_that_a_variable_holds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MISTRAL_API_KEY", "planted1234567890")
+    error = ValueError("Incorrect API key provided: planted1234567890")
+    endpoint = LangChainEndpoint("mine", lambda _, **__: Failing(responses=[], error=error), remedy="try later")
+
+    with pytest.raises(ModelError, match=r"Incorrect API key provided: \*\*\*"):
+        await endpoint.complete("m", Request([Turn("user", "Why?")], max_output_tokens=9, response_format={}))

@@ -19,12 +19,10 @@ from contend.cli import commands, playbook
 from contend.cli.flags import in_workspace
 from contend.cli.invocation import COMMAND
 from contend.cli.words import speak, tr
-from contend.errors import ContendError
+from contend.errors import ContendError, without_secrets
 
 BAD_INPUT = 2
 STOPPED = 130
-_SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
-_SHORTEST_SECRET = 8
 _DEFAULTS = {
     "LANGSMITH_TRACING": "false",  # nothing leaves the machine unasked
     "LANGGRAPH_CLI_NO_ANALYTICS": "1",  # the same, of `contend serve`
@@ -158,14 +156,6 @@ def keep_details(error: Exception) -> Path:
     with path.open("a", encoding="utf-8") as log:
         log.write(f"{datetime.now(UTC).isoformat(timespec='seconds')}\n{without_secrets(text)}\n")
     return path
-
-
-def without_secrets(text: str) -> str:
-    """The text without the values of this process's secret variables."""
-    for name, value in os.environ.items():
-        if len(value) >= _SHORTEST_SECRET and any(word in name.upper() for word in _SECRET_NAMES):
-            text = text.replace(value, "***")
-    return text
 
 
 def _refuse(message: str) -> int:

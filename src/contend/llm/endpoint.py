@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
-from contend.errors import ModelError
+from contend.errors import ModelError, without_secrets
 from contend.llm.logprobs import ReplyToken, read_tokens
 from contend.text import clean, shorten
 
@@ -200,5 +200,5 @@ _KEY = re.compile(
 
 
 def without_keys(text: str) -> str:
-    """A vendor's words as one line of at most 300 characters, without what looks like a key."""
-    return shorten(_KEY.sub("…", clean(text, single_line=True)), 300)
+    """A vendor's words as one line of at most 300 characters, without secret variables and what looks like a key."""
+    return shorten(_KEY.sub("…", without_secrets(clean(text, single_line=True))), 300)

@@ -11,7 +11,7 @@ from shutil import which
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
-from contend.errors import InputError, SourceError
+from contend.errors import InputError, SourceError, without_secrets
 from contend.settings import SourceConfig
 from contend.sources.function import FunctionSource
 from contend.sources.throttle import TransientError
@@ -170,4 +170,4 @@ def _it_has(names: Sequence[str]) -> str:
 
 
 def _one_line(text: str) -> str:
-    return shorten(clean(text, single_line=True), _LINE)
+    return shorten(without_secrets(clean(text, single_line=True)), _LINE)
