@@ -71,7 +71,7 @@ class Contest:
     documents: Path
     base_url: str | None
     redis_url: str | None = None
-    standing: Mapping[str, object] = field(default_factory=dict)
+    defaults: Mapping[str, object] = field(default_factory=dict)
     """Options of each run that does not say otherwise."""
     events: list[AnyEvent] = field(default_factory=list)
 
@@ -82,7 +82,7 @@ class Contest:
 
     def options(self, **given: object) -> RunOptions:
         return RunOptions.model_validate(
-            {"documents": [str(self.documents)], "sources": ["local"], **self.standing, **given}
+            {"documents": [str(self.documents)], "sources": ["local"], **self.defaults, **given}
         )
 
     async def run(self, theme: str, *, thread_id: str | None = None, **given: object) -> RunOutcome:

@@ -21,7 +21,7 @@ from fakes.vendors import Vendors
 
 @pytest.fixture
 def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
-    return Contest(workspace, documents, vendors.base_url, standing={"learn": False})
+    return Contest(workspace, documents, vendors.base_url, defaults={"learn": False})
 
 
 RAISES = """
@@ -178,7 +178,7 @@ def test_graphs_that_hang_or_block_end_at_their_deadline_and_hinder_neither_the_
         assert code == 1
         assert f"{named}: not done within {SECONDS} seconds" in out
         assert [file.name for file in contest.workspace.with_name("marks").iterdir()] == stopped
-        assert "Report  " in out
+        assert re.search(r"^Report  .*/results/report\.md$", out, re.MULTILINE)
         assert err == ""
 
 

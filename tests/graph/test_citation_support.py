@@ -20,7 +20,7 @@ CHEESE = "The moon is made of green cheese from Gouda."
 @pytest.fixture
 def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
     write_workspace(workspace, ("alpha",))
-    return Contest(workspace, documents, vendors.base_url, standing={"learn": False})
+    return Contest(workspace, documents, vendors.base_url, defaults={"learn": False})
 
 
 def with_limits(*sentences: dict[str, Any]) -> Callable[[str], str]:

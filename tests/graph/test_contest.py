@@ -25,7 +25,7 @@ THEME = "How does resume work after a crash, and what is a team?"
 
 @pytest.fixture
 def contest(contest: Contest) -> Contest:
-    contest.standing = {"learn": False}
+    contest.defaults = {"learn": False}
     return contest
 
 

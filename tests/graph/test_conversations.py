@@ -22,7 +22,7 @@ CONFIG: Any = {"configurable": {"thread_id": "chat"}}
 @pytest.fixture
 def contest(contest: Contest) -> Contest:
     """Of one team, without lessons: what is looked at is the conversation."""
-    contest.standing = {"teams": ["alpha"], "learn": False}
+    contest.defaults = {"teams": ["alpha"], "learn": False}
     return contest
 
 

@@ -27,7 +27,7 @@ WISH = "Name every command that a reader may type."
 @pytest.fixture
 def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
     write_workspace(workspace, reads=LARGE_CONTEXT)
-    return Contest(workspace, documents, vendors.base_url, standing={"learn": False})
+    return Contest(workspace, documents, vendors.base_url, defaults={"learn": False})
 
 
 def calls_of(vendors: Vendors, *prompts: str) -> list[Call]:

@@ -16,7 +16,7 @@ THEME = "How does resume work after a crash, and what is a team?"
 @pytest.fixture
 def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
     write_workspace(workspace, reads=LARGE_CONTEXT)
-    return Contest(workspace, documents, vendors.base_url, standing={"learn": False})
+    return Contest(workspace, documents, vendors.base_url, defaults={"learn": False})
 
 
 async def ran(contest: Contest, **given: object) -> RunOutcome:

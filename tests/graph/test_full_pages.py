@@ -81,7 +81,7 @@ def contest(workspace: Path, documents: Path, web: Web, vendors: Vendors) -> Con
     assert web
     write_workspace(workspace, ("web",))
     (workspace / "config" / "teams" / "web.toml").write_text(TEAM, "utf-8")
-    return Contest(workspace, documents, vendors.base_url, standing={"learn": False})
+    return Contest(workspace, documents, vendors.base_url, defaults={"learn": False})
 
 
 async def report_of(contest: Contest, **given: object) -> str:

@@ -12,7 +12,7 @@ from fakes.vendors import Vendors
 
 @pytest.fixture
 def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
-    return Contest(workspace, documents, vendors.base_url, standing={"learn": False})
+    return Contest(workspace, documents, vendors.base_url, defaults={"learn": False})
 
 
 async def test_a_graph_wins_a_contest_with_a_report_whose_sources_were_retrieved(contest: Contest) -> None:

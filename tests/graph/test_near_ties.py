@@ -50,7 +50,7 @@ def contest_of(workspace: Path, documents: Path, vendors: Vendors, percents: dic
         vendors.malform(with_sign(SIGNS[team]), model=team, prompt="writer/write")
         verdict = json.dumps({"reason": "Fair.", "evidence": [], "percent": percent})
         vendors.reply(verdict, prompt="evaluator/metric", match=re.escape(SIGNS[team]))
-    return Contest(workspace, documents, vendors.base_url, standing={"learn": False})
+    return Contest(workspace, documents, vendors.base_url, defaults={"learn": False})
 
 
 def with_sign(*signs: str) -> Callable[[str], str]:

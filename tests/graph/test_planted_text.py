@@ -41,7 +41,7 @@ NAMED = "Holds text addressed to AI systems, and supports nothing alone: ["
 @pytest.fixture
 def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
     write_workspace(workspace, reads=LARGE_CONTEXT)
-    return Contest(workspace, documents, vendors.base_url, standing={"learn": False})
+    return Contest(workspace, documents, vendors.base_url, defaults={"learn": False})
 
 
 @pytest.mark.parametrize(

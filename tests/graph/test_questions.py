@@ -18,7 +18,7 @@ THEME = "How does resume work after a crash, and what is a team?"
 @pytest.fixture
 def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
     write_workspace(workspace, ("alpha", "beta", "gamma"))
-    return Contest(workspace, documents, vendors.base_url, standing={"learn": False})
+    return Contest(workspace, documents, vendors.base_url, defaults={"learn": False})
 
 
 def _by_team(outcome: RunOutcome) -> dict[str, Question]:

@@ -97,8 +97,8 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     assert imported_by(*arguments).isdisjoint(HEAVY)
 
 
-def test_who_lists_runs_waits_for_no_graphs_and_no_model(workspace: Path) -> None:
-    modules = imported_by("--workspace", str(workspace), "runs", prints="No runs yet")
+def test_who_lists_runs_waits_for_no_graphs_and_no_model(finished_run: FinishedRun) -> None:
+    modules = imported_by("--workspace", str(finished_run.workspace), "runs", prints=QUESTION[:20])
 
     assert modules.isdisjoint({"langgraph", "langchain_core", "numpy"})
 
