@@ -191,6 +191,21 @@ async def test_fixes_arrive_whole_at_the_teams_next_draft(contest: Contest, vend
     assert asked[0].count(long.strip()) == 1
 
 
+async def test_judges_see_which_fixes_a_team_declined_for_the_report_at_hand_and_why(
+    contest: Contest, vendors: Vendors
+) -> None:
+    declined = "1.1.1: P2 names no date."
+    vendors.malform(
+        lambda reply: json.dumps(json.loads(reply) | {"not_done": [declined]}), prompt="research/revise", times=1
+    )
+
+    await contest.run(THEME, teams=["alpha"], min_rounds=3, max_rounds=3, max_iterations=1, learn=False)
+
+    first, second, third = (call.user for call in calls_of(vendors, "evaluator/verdicts"))
+    assert re.search(rf"^- <declined-(\w+)>{re.escape(declined)}</declined-\1>$", second, re.MULTILINE)
+    assert declined not in first + third
+
+
 async def test_criteria_that_fail_leave_coverage_to_its_rubric_and_are_told(contest: Contest, vendors: Vendors) -> None:
     vendors.fail(prompt="evaluator/criteria", status=401)
 

@@ -101,6 +101,14 @@ def test_the_length_of_a_draft_is_that_of_what_is_printed_but_for_citations() ->
     ]  # fmt: skip
 
 
+def test_what_a_rounds_revisions_declined_stays_with_the_draft_until_it_is_judged() -> None:
+    once = revised(draft(), revision(not_done=["1.1.1: no passage gives a year."]), PASSAGES, BULLETS)
+
+    twice = revised(once, revision(not_done=["2.1.1: there is no room."]), PASSAGES, BULLETS)
+
+    assert twice.declined == ["1.1.1: no passage gives a year.", "2.1.1: there is no room."]
+
+
 def test_a_revision_changes_what_it_names_and_nothing_else() -> None:
     section = {"heading": "Noise", "blocks": [{"type": "paragraph", "sentences": [said("Slats sing.", 2)]}]}
 

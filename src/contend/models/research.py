@@ -180,7 +180,7 @@ class Draft(Record):
     """The writer's report as structure: what each statement rests on stands beside it, by passage id.
 
     `withheld`: the addresses of sources that speak to AI systems, and whose orders a sentence repeated that was left
-    out; "" for one that no source orders.
+    out; "" for one that no source orders. `declined`: the fixes that this round's revisions did not follow, and why.
     """
 
     title: str = ""
@@ -190,6 +190,7 @@ class Draft(Record):
     limits: list[CitedSentence] = Field(default_factory=list)
     bullets_used: list[str] = Field(default_factory=list)
     withheld: list[str] = Field(default_factory=list)
+    declined: list[str] = Field(default_factory=list)
 
     def placed(self) -> list[PlacedSentence]:
         """Every sentence, item and row in reading order, with its place."""

@@ -47,7 +47,7 @@ class DoubtfulCitation(PromptPart):
 
 
 class VerdictsPrompt(PromptValues, prompt="evaluator/verdicts"):
-    """Several metrics, criteria and doubtful citations, judged together."""
+    """Several metrics, criteria and doubtful citations, judged together. `declined`: fixes not followed, and why."""
 
     always_shown: ClassVar = {"criteria": "{}", "rubrics": "{}"}
 
@@ -62,6 +62,7 @@ class VerdictsPrompt(PromptValues, prompt="evaluator/verdicts"):
     characters: int
     structured: bool = False
     invented: bool = False
+    declined: list[Annotated[str, outside("declined")]] = []
     doubtful: list[DoubtfulCitation] = []
     criteria: Annotated[str, outside("criteria")] = ""
     rubrics: str = ""

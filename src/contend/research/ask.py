@@ -124,7 +124,8 @@ def draft_to_mend(state: ResearchState, best: Submission | None) -> Draft | None
     """The draft of this round, else the team's best report."""
     if state.get("draft_report"):
         return Draft.model_validate(state["draft_report"])
-    return best.draft if best else None
+    # Judges have answered what was declined for that report: this round's fixes are theirs.
+    return best.draft.model_copy(update={"declined": []}) if best else None
 
 
 def tell_step(

@@ -108,7 +108,8 @@ def revised(
         sections[number] = _section(change.section, ids, before) if change.section else None
     remaining = [section for section in sections.values() if section]
     used = list(dict.fromkeys([*draft.bullets_used, *_used(reply.lessons, bullets)]))
-    return draft.model_copy(update={**changed, "sections": remaining or draft.sections, "bullets_used": used})
+    known = {"bullets_used": used, "declined": [*draft.declined, *reply.not_done]}
+    return draft.model_copy(update={**changed, **known, "sections": remaining or draft.sections})
 
 
 def _safe(changes: Sequence[SectionChange], before: Before) -> list[SectionChange]:

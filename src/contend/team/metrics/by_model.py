@@ -21,7 +21,7 @@ from contend.team.metrics.judge_view import cited_passages, reference_numbers, s
 from contend.team.metrics.rejection import whole_text
 from contend.team.metrics.support import Checked, keep_verdicts, weighed
 from contend.team.state import MetricTask, scope_of
-from contend.text import WORDS
+from contend.text import WORDS, clean
 
 WITH_PASSAGES = "correctness"
 """The metric whose judge has the cited passages at hand."""
@@ -95,6 +95,7 @@ async def judged_together(
         submission=shown.text,
         structured=shown.structured,
         invented=shown.invented,
+        declined=[clean(each, single_line=True) for each in submission.draft.declined],
         doubtful=_listed_doubts(doubtful, shown.numbers),
         criteria=listed(criteria),
         rubrics="\n\n".join(rubrics),
