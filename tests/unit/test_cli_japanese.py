@@ -124,6 +124,10 @@ def _messages() -> Iterator[str]:
             match call:
                 case ast.Call(func=ast.Name(id="tr"), args=[message]) if not isinstance(message, ast.JoinedStr):
                     yield from _texts(message)
+                case ast.Call(
+                    func=ast.Name(id="say" | "note" | "input_error"), args=[ast.Constant() | ast.IfExp() as message]
+                ):
+                    yield from _texts(message)
                 case ast.Call(func=ast.Name(id="plain_table"), args=names):
                     yield from (name for each in names for name in _texts(each) if name.isalpha())
                 case ast.Call(func=ast.Name(id="counted"), args=[_, ast.Constant(value=str(thing))]):

@@ -22,7 +22,7 @@ from contend.cli.research_server import ResearchServer
 from contend.cli.run import STOPPED, until_stopped
 from contend.cli.screen import note, plain_table, say, say_line, screen
 from contend.cli.text import STATUS, plain, score_text, system_fault
-from contend.cli.words import tr
+from contend.cli.words import input_error, tr
 from contend.errors import ContendError, InputError, UnknownThread
 from contend.models.events import AnyEvent, Detail
 from contend.models.options import RunOptions
@@ -113,7 +113,7 @@ class Results:
         return content[:at], content[at:]
 
     def _foreign(self) -> InputError:
-        return InputError(tr("--out {file}: it holds other lines than results: name another file", file=self.path))
+        return input_error("--out {file}: it holds other lines than results: name another file", file=self.path)
 
 
 @dataclass
@@ -210,7 +210,7 @@ class Batch:
     def stopping(self) -> None:
         self.stage = tr("Stopping; Ctrl-C again ends at once")
         if not self.console.is_terminal:
-            note(tr("stopping; once more ends at once"))
+            note("stopping; once more ends at once")
 
     def view(self) -> AbstractContextManager[Live | None]:
         """On a terminal a line for each run that goes."""

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from contend.cli.options import file_text
 from contend.cli.text import plain
-from contend.cli.words import tr
+from contend.cli.words import input_error
 from contend.errors import InputError
 from contend.models.options import Instructions, RunOptions
 from contend.models.record import QuestionText, Record
@@ -58,7 +58,7 @@ def read_questions(file: Path, shared: RunOptions) -> list[BatchQuestion]:
         _question(line, f"{file}:{number}", shared) for number, line in enumerate(lines, start=1) if line.strip()
     ]
     if not questions:
-        raise InputError(tr("{file}: holds no question: give one on each line", file=file))
+        raise input_error("{file}: holds no question: give one on each line", file=file)
     _check_distinct(questions)
     return questions
 
@@ -67,15 +67,15 @@ def _question(text: str, where: str, shared: RunOptions) -> BatchQuestion:
     try:
         line = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(tr("{where}: no JSON ({why}): give an object with `theme`", where=where, why=error)) from error
+        raise input_error("{where}: no JSON ({why}): give an object with `theme`", where=where, why=error) from error
     values = {"theme": line} if isinstance(line, str) else line
     if not isinstance(values, Mapping):
-        raise InputError(tr("{where}: neither object nor text: give an object with `theme`", where=where))
+        raise input_error("{where}: neither object nor text: give an object with `theme`", where=where)
     line = checked(Line, values, where)
     own = line.options.model_dump(exclude_none=True)
     if line.instructions is not None:
         if "instructions" in own:
-            raise InputError(tr("{where}: instructions stand there twice: leave out options.instructions", where=where))
+            raise input_error("{where}: instructions stand there twice: leave out options.instructions", where=where)
         own["instructions"] = line.instructions
     options = checked(RunOptions, {**shared.model_dump(exclude_none=True), **own}, where)
     try:
@@ -92,9 +92,7 @@ def _check_distinct(questions: Sequence[BatchQuestion]) -> None:
         if first == each.where:
             continue
         if each.id:
-            raise InputError(
-                tr("{where}: id = {id}: {first} has it too: give each its own",
-                   where=each.where, id=repr(each.id), first=first)
-            )  # fmt: skip
-        raise InputError(tr("{where}: the same as {first}: leave it out, or give it an `id`",
-                            where=each.where, first=first))  # fmt: skip
+            raise input_error("{where}: id = {id}: {first} has it too: give each its own",
+                              where=each.where, id=repr(each.id), first=first)  # fmt: skip
+        where = each.where
+        raise input_error("{where}: the same as {first}: leave it out, or give it an `id`", where=where, first=first)

@@ -12,8 +12,7 @@ from contend.cli.invocation import COMMAND
 from contend.cli.screen import advise, print_json, show
 from contend.cli.stored_runs import stored_run
 from contend.cli.text import STATUS, STYLE, models_text, plain, score_text, usage_text
-from contend.cli.words import tr
-from contend.errors import InputError
+from contend.cli.words import input_error, tr
 from contend.models.research import SearchResult
 from contend.stored_runs import StoredRun, report_of
 
@@ -68,10 +67,8 @@ def compare_runs(one: str, other: str) -> None:
     """
     a, b = _side(one), _side(other)
     if a.run.execution.thread_id == b.run.execution.thread_id:
-        raise InputError(
-            tr("compare: {one} and {other} are both thread {thread}: name two", one=repr(one), other=repr(other),
-               thread=a.run.execution.thread_id)
-        )  # fmt: skip
+        raise input_error("compare: {one} and {other} are both thread {thread}: name two",
+                          one=repr(one), other=repr(other), thread=a.run.execution.thread_id)  # fmt: skip
     if print_json({"a": a.as_json(b), "b": b.as_json(a)}):
         return
     theme = plain(a.run.execution.theme) if a.run.execution.theme == b.run.execution.theme else ""

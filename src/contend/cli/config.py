@@ -12,8 +12,8 @@ from rich.text import Text
 from contend.cli.invocation import COMMAND
 from contend.cli.screen import advise, plain_table, print_json, say, show
 from contend.cli.text import counted, plain, short_path
-from contend.cli.words import tr
-from contend.errors import InputError, StoreError
+from contend.cli.words import input_error, tr
+from contend.errors import StoreError
 from contend.models.options import DEPTHS, RunOptions
 from contend.prompts import PromptBuilderSettings, PromptLibrary
 from contend.readiness import models_used
@@ -68,7 +68,7 @@ def show_prompts() -> None:
     for row in rows:
         table.add_row(row.name, row.language, " ".join(row.variables), Text(short_path(row.path), style="dim"))
     show(table)
-    say(tr("A file of the same name under {folder} takes a prompt's place.", folder=folder / "prompts"))
+    say("A file of the same name under {folder} takes a prompt's place.", folder=folder / "prompts")
 
 
 def _process(settings: Settings) -> Iterator[Value]:
@@ -190,27 +190,21 @@ def write_workspace(folder: Path, *, force: bool) -> None:
     """
     target = folder.expanduser().absolute()
     if target.is_file():
-        raise InputError(tr("{path} is a file: name a folder", path=target))
+        raise input_error("{path} is a file: name a folder", path=target)
     if target.exists() and not os.access(target, os.W_OK):
         raise StoreError(tr("{path} cannot be written: mend its rights or choose another folder", path=target))
     files = _shipped_files(target)
     present = [path for path in files if path.exists()]
     if present and not force:
         more = " " + tr("and {count} more", count=len(present) - 1) if len(present) > 1 else ""
-        raise InputError(
-            tr("{path} is there already: choose another folder, or overwrite with --force", path=f"{present[0]}{more}")
+        raise input_error(
+            "{path} is there already: choose another folder, or overwrite with --force", path=f"{present[0]}{more}"
         )
     for path, text in files.items():
         write_file(path, text)
     count = counted(len(files), "file")
-    say(
-        tr(
-            "Wrote {count} into {folder}: {names}",
-            count=count,
-            folder=plain(str(target)),
-            names=f"config/, prompts/, {_EXAMPLE}",
-        )
-    )
+    names = f"config/, prompts/, {_EXAMPLE}"
+    say("Wrote {count} into {folder}: {names}", count=count, folder=plain(str(target)), names=names)
     advise(f"contend doctor --workspace {target}", f"contend run THEME --docs FOLDER --workspace {target}")
 
 

@@ -280,8 +280,8 @@ def _table(checks: Sequence[Finding]) -> Table:
 
 def _advise(faults: Sequence[Finding]) -> None:
     if faults:
-        say(tr("Not ready: mend {checks}.", checks=", ".join(check.name for check in faults)))
+        say("Not ready: mend {checks}.", checks=", ".join(check.name for check in faults))
         advise("contend doctor")
     else:
-        say(tr("Ready."))
+        say("Ready.")
         advise("contend run THEME --docs FOLDER")

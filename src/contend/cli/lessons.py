@@ -13,7 +13,7 @@ from contend.cli.invocation import COMMAND
 from contend.cli.options import file_text
 from contend.cli.screen import advise, plain_table, print_json, say, show
 from contend.cli.text import counted, plain
-from contend.cli.words import tr
+from contend.cli.words import input_error, tr
 from contend.errors import InputError
 from contend.learning.by_hand import HandChange, add, apply_by_hand, edit, import_file, remove, restore
 from contend.learning.exchange import Format, written
@@ -33,7 +33,7 @@ def show_playbook(dataset: str) -> None:
     if print_json(playbook):
         return
     show(Group(*_parts(playbook)))
-    say(tr("Trust: helpful votes among all. Difference: points of 100 that teams with it scored above those without."))
+    say("Trust: helpful votes among all. Difference: points of 100 that teams with it scored above those without.")
     advise(
         f"contend playbook edit {dataset} ID LESSON",
         f"contend playbook rm {dataset} ID",
@@ -49,7 +49,7 @@ def search_playbook(dataset: str, query: str, *, limit: int) -> None:
     if print_json(bullets):
         return
     if not bullets:
-        say(tr("No lesson fits: a run would start without any."))
+        say("No lesson fits: a run would start without any.")
     else:
         show(_table(bullets))
     advise(f"contend playbook show {dataset}")
@@ -97,14 +97,7 @@ def roll_back(dataset: str, version: int) -> None:
     """
     newest = asyncio.run(_store().rollback(dataset, version))
     now = newest.version
-    say(
-        tr(
-            "Playbook {dataset} is as it was in version {then}, now version {now}.",
-            dataset=dataset,
-            then=version,
-            now=now,
-        )
-    )
+    say("Playbook {dataset} is as it was in version {then}, now version {now}.", dataset=dataset, then=version, now=now)
     advise(f"contend playbook show {dataset}")
 
 
@@ -119,7 +112,7 @@ def show_diff(dataset: str, first: int, second: int | None) -> None:
     if print_json(diff):
         return
     first, last = diff.from_version, diff.to_version
-    say(tr("Playbook {dataset}, from version {first} to {last}:", dataset=dataset, first=first, last=last))
+    say("Playbook {dataset}, from version {first} to {last}:", dataset=dataset, first=first, last=last)
     for sign, bullets in (("+", diff.added), ("-", diff.removed)):
         for bullet in bullets:
             say(f"{sign} {bullet.id}  {plain(bullet.lesson)}")
@@ -130,7 +123,7 @@ def show_diff(dataset: str, first: int, second: int | None) -> None:
             if before != after:
                 say(f"    {name}: {plain(str(before))} → {plain(str(after))}")
     if not (diff.added or diff.removed or diff.changed):
-        say(tr("nothing differs"))
+        say("nothing differs")
     advise(f"contend playbook rollback {dataset} {diff.from_version}")
 
 
@@ -155,9 +148,7 @@ def edit_lesson(dataset: str, bullet_id: str, **options: object) -> None:
     """
     values = _values(options)
     if not values:
-        raise InputError(
-            tr("edit: nothing to change: give new words, --section, --example, --always or --where-it-fits")
-        )
+        raise input_error("edit: nothing to change: give new words, --section, --example, --always or --where-it-fits")
     [old] = _bullets_by_id(dataset, [bullet_id])
     _change(dataset, edit(old.id, values), old=old)
 
@@ -183,16 +174,14 @@ def restore_lesson(dataset: str, bullet_id: str | None) -> None:
     if bullet_id is None:
         for bullet in gone.values():
             say(f"{bullet.id}  {plain(bullet.lesson)}")
-        say(tr("{lessons} can be restored.", lessons=counted(len(gone), "lesson")))
+        say("{lessons} can be restored.", lessons=counted(len(gone), "lesson"))
         advise(f"contend playbook restore {dataset} ID" if gone else f"contend playbook show {dataset}")
         return
     matches = [bullet for key, bullet in gone.items() if key.startswith(bullet_id)]
     if len(matches) != 1:
         names = ", ".join(gone) or tr("none")
-        raise InputError(
-            tr("lesson {id}: {count} such lessons can be restored: name one of {names}",
-               id=repr(bullet_id), count=len(matches), names=names)
-        )  # fmt: skip
+        raise input_error("lesson {id}: {count} such lessons can be restored: name one of {names}",
+                          id=repr(bullet_id), count=len(matches), names=names)  # fmt: skip
     _change(dataset, restore(matches[0]))
 
 
@@ -205,7 +194,7 @@ def import_lessons(dataset: str, file: Path) -> None:
     by_hand, left_out = import_file(file_text(file), name=file.name)
     if left_out:
         examples = plain(", ".join(shorten(repr(each), 60) for each in left_out[:3]))
-        say(tr("left out, for it is no lesson: {count} ({examples})", count=len(left_out), examples=examples))
+        say("left out, for it is no lesson: {count} ({examples})", count=len(left_out), examples=examples)
     _change(dataset, by_hand)
 
 
@@ -221,14 +210,14 @@ def export_lessons(dataset: str, kind: Format, *, out: Path | None) -> None:
         return
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, "utf-8")
-    say(tr("Wrote {file}.", file=out))
-    say(tr("On the other machine: {command}", command=f"contend playbook import {dataset} {out.name}"))
+    say("Wrote {file}.", file=out)
+    say("On the other machine: {command}", command=f"contend playbook import {dataset} {out.name}")
 
 
 def _values(options: Mapping[str, object]) -> dict[str, object]:
     """Those that were given."""
     if not str(options["content"]).strip():
-        raise InputError(tr("the lesson is empty: say when it applies, and what to do then"))
+        raise input_error("the lesson is empty: say when it applies, and what to do then")
     return {name: value for name, value in options.items() if value is not None}
 
 
@@ -243,14 +232,9 @@ def _bullet_by_id(dataset: str, name: str, bullets: Iterable[Bullet]) -> Bullet:
     exact = [bullet for bullet in matches if bullet.id == name] or matches
     if len(exact) == 1:
         return exact[0]
-    raise InputError(
-        tr(
-            "lesson {id}: {count} begin so: `{command}` lists the ids",
-            id=repr(name),
-            count=len(exact),
-            command=f"contend playbook show {dataset}",
-        )
-    )
+    command = f"contend playbook show {dataset}"
+    raise input_error("lesson {id}: {count} begin so: `{command}` lists the ids",
+                      id=repr(name), count=len(exact), command=command)  # fmt: skip
 
 
 def _change(dataset: str, by_hand: HandChange, *, old: Bullet | None = None) -> None:
@@ -260,7 +244,7 @@ def _change(dataset: str, by_hand: HandChange, *, old: Bullet | None = None) -> 
     for item in result.delta_items:
         say(f"{item.operation} {item.bullet_id}  {plain(item.content or '')}")
     for skipped in result.skipped:
-        say(tr("skipped {id}: {why}", id=skipped.bullet_id, why=tr(skipped.reason)))
+        say("skipped {id}: {why}", id=skipped.bullet_id, why=tr(skipped.reason))
     if old and (old.helpful or old.harmful):
         now = _bullet_by_id(dataset, old.id, asyncio.run(store.load(dataset)).bullets)
         has_votes = now.helpful or now.harmful
@@ -270,7 +254,7 @@ def _change(dataset: str, by_hand: HandChange, *, old: Bullet | None = None) -> 
             else tr("It says something else: votes begin anew.")
         )
     number, summary = result.playbook_version, _summary(result.summary)
-    say(tr("Playbook {dataset}: {summary}, now version {now}.", dataset=dataset, summary=summary, now=number))
+    say("Playbook {dataset}: {summary}, now version {now}.", dataset=dataset, summary=summary, now=number)
     back = [f"contend playbook rollback {dataset} {number - 1}"] if result.delta_items else []
     advise(f"contend playbook show {dataset}", *back)
 
@@ -291,8 +275,8 @@ def _store() -> PlaybookStore:
 
 def _no_playbook(store: PlaybookStore, dataset: str) -> InputError:
     datasets = ", ".join(asyncio.run(store.datasets())) or tr("none yet")
-    return InputError(
-        tr("dataset {dataset} has no playbook; there are: {datasets}", dataset=repr(dataset), datasets=datasets)
+    return input_error(
+        "dataset {dataset} has no playbook; there are: {datasets}", dataset=repr(dataset), datasets=datasets
     )
 
 

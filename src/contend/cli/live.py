@@ -76,7 +76,7 @@ class Lines:
 
     def stopping(self) -> None:
         """The first signal came."""
-        note(tr("stopping; once more ends at once"))
+        note("stopping; once more ends at once")
 
     def close(self) -> None:
         """A line is done when it is written."""

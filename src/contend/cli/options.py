@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from contend.cli.words import tr
-from contend.errors import InputError, SeveralQuestions
+from contend.cli.words import input_error, tr
+from contend.errors import SeveralQuestions
 from contend.models.options import RunOptions
 from contend.settings import checked
 
@@ -40,7 +40,7 @@ def _rounds(rounds: str | None) -> tuple[int | None, int | None]:
     try:
         return int(least), int(most if colon else least)
     except ValueError:
-        raise InputError(tr("--rounds {given}: give MIN:MAX, such as 1:3, or one number", given=repr(rounds))) from None
+        raise input_error("--rounds {given}: give MIN:MAX, such as 1:3, or one number", given=repr(rounds)) from None
 
 
 def _names(texts: Sequence[str] | None) -> list[str] | None:
@@ -57,9 +57,9 @@ def file_text(path: Path, option: str = "") -> str:
     try:
         return path.expanduser().read_text("utf-8")
     except OSError as error:
-        raise InputError(tr("{file}: cannot be read: {why}", file=f"{option}{path}", why=error.strerror)) from error
+        raise input_error("{file}: cannot be read: {why}", file=f"{option}{path}", why=error.strerror) from error
     except UnicodeDecodeError as error:
-        raise InputError(tr("{file}: not UTF-8 text: save it as UTF-8", file=f"{option}{path}")) from error
+        raise input_error("{file}: not UTF-8 text: save it as UTF-8", file=f"{option}{path}") from error
 
 
 class PersonAnswers(NamedTuple):
@@ -79,11 +79,11 @@ def answers_of(*, approve: bool, edit: Path | None, reject: str | None, answer: 
     answers += [] if edit is None else [_edit(edit)]
     answers += [] if reject is None else [_reject(reject)]
     if len(answers) > 1 or (answers and answer):
-        raise InputError(tr("give one of --approve, --edit, --reject; where several questions wait, --answer for each"))
+        raise input_error("give one of --approve, --edit, --reject; where several questions wait, --answer for each")
     by_question = [_answer_by_name(text) for text in answer]
     twice = [name for name, times in Counter(name for name, _ in by_question).items() if times > 1]
     if twice:
-        raise InputError(tr("--answer: {name} has two answers: give one", name=", ".join(twice)))
+        raise input_error("--answer: {name} has two answers: give one", name=", ".join(twice))
     return PersonAnswers(answers[0] if answers else None, dict(by_question))
 
 
@@ -97,8 +97,8 @@ def _answer_by_name(text: str) -> tuple[str, object]:
             return question, _reject(rest)
         case "edit" if question and rest:
             return question, _edit(Path(rest))
-    raise InputError(
-        tr("--answer {given}: give QUESTION=approve, QUESTION=reject:WHY or QUESTION=edit:FILE", given=repr(text))
+    raise input_error(
+        "--answer {given}: give QUESTION=approve, QUESTION=reject:WHY or QUESTION=edit:FILE", given=repr(text)
     )
 
 
@@ -112,9 +112,9 @@ def _edit(path: Path) -> dict[str, object]:
     try:
         values: Any = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
     except ValueError as error:
-        raise InputError(tr("--edit {path}: neither JSON nor, as .toml, TOML: {why}", path=path, why=error)) from error
+        raise input_error("--edit {path}: neither JSON nor, as .toml, TOML: {why}", path=path, why=error) from error
     if not isinstance(values, Mapping):
-        raise InputError(tr("--edit {path}: give an object with the edited values", path=path))
+        raise input_error("--edit {path}: give an object with the edited values", path=path)
     return {"type": "edit", "args": dict(values)}
 
 

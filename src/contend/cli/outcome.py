@@ -28,9 +28,8 @@ from contend.cli.text import (
     usage_text,
     winner_text,
 )
-from contend.cli.words import tr
+from contend.cli.words import input_error, tr
 from contend.contest.closing import ALL_DELIVERED
-from contend.errors import InputError
 from contend.models.research import ResearchReport
 from contend.readiness import check_folder
 from contend.report import with_ranges
@@ -42,7 +41,7 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
     """Print the end of a run."""
     if not outcome.went_on:
         status = f"{tr(outcome.status)} ({tr(plain(outcome.message))})"
-        say(tr("Nothing to do: thread {thread} is {status}.", thread=outcome.thread_id, status=status))
+        say("Nothing to do: thread {thread} is {status}.", thread=outcome.thread_id, status=status)
         _next(outcome, board)
         return
     parts: list[RenderableType] = ["", _headline(outcome, board), ""]
@@ -109,7 +108,7 @@ def _next(outcome: RunOutcome, board: Board) -> None:
     else:
         advise(f"contend resume {outcome.thread_id}")
     if outcome.files:
-        say(tr("Report  {file}", file=plain(short_path(outcome.files[0]))))
+        say("Report  {file}", file=plain(short_path(outcome.files[0])))
 
 
 def next_steps(thread_id: str, questions: Sequence[Question]) -> list[str]:
@@ -155,10 +154,8 @@ def check_out(folder: Path | None, own: Path | None = None) -> Path | None:
     check_folder(path, "--out")
     for name in FILES:
         if (path / name).exists() and not (own and _same(path / name, own / name)):
-            raise InputError(
-                tr("--out {folder}: {file} of another run is there: name another folder, or move it away",
-                   folder=folder, file=name)
-            )  # fmt: skip
+            raise input_error("--out {folder}: {file} of another run is there: name another folder, or move it away",
+                              folder=folder, file=name)  # fmt: skip
     return path
 
 
@@ -180,8 +177,8 @@ def leave_files(files: Sequence[str], out: Path | None, theme: str) -> list[str]
         if out is None:
             return list(files)
         place = Path(files[0]).parent
-        raise InputError(
-            tr("--out {folder}: {why}; the report is in {place}", folder=out, why=error.strerror, place=place)
+        raise input_error(
+            "--out {folder}: {why}; the report is in {place}", folder=out, why=error.strerror, place=place
         ) from error
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 
 from contend.cli.batch_questions import BatchQuestion
-from contend.cli.words import tr
+from contend.cli.words import input_error, tr
 from contend.errors import ContendError, InputError
 
 _SECONDS_BETWEEN_LOOKS = 1.0
@@ -26,7 +26,7 @@ class ResearchServer:
         try:
             self._http = httpx.AsyncClient(base_url=self._url, headers=headers, timeout=_ANSWER_SECONDS)
         except httpx.InvalidURL as error:
-            raise InputError(tr("--server {url}: no address: give one such as http://host:2024", url=url)) from error
+            raise input_error("--server {url}: no address: give one such as http://host:2024", url=url) from error
 
     async def aclose(self) -> None:
         await self._http.aclose()
@@ -75,10 +75,9 @@ class ResearchServer:
         try:
             answer = await self._http.request(method, path, **sent)
         except httpx.HTTPError as error:
-            raise ServerAwayError(
-                tr("--server {url}: it does not answer ({why}); the same command goes on when it does",
-                   url=self._url, why=error or type(error).__name__)
-            ) from error  # fmt: skip
+            message = tr("--server {url}: it does not answer ({why}); the same command goes on when it does",
+                         url=self._url, why=error or type(error).__name__)  # fmt: skip
+            raise ServerAwayError(message) from error
         if answer.is_success:
             return answer.json()
         if answer.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:

@@ -21,7 +21,7 @@ from contend.cli.outcome import check_out, leave_files, show_outcome
 from contend.cli.screen import advise, facts_table, in_workspace, note, print_json, say_line, show
 from contend.cli.stored_runs import LATEST, from_record, named_thread
 from contend.cli.text import models_text, plain, system_fault
-from contend.cli.words import speak, tr
+from contend.cli.words import input_error, speak, tr
 from contend.errors import ContendError, InputError, SeveralQuestions
 from contend.estimate import RunEstimate
 from contend.llm.budget import limits_of
@@ -49,7 +49,7 @@ def run_theme(
     settings = COMMAND.settings(replay=replay)
     thread_id = str(uuid4()) if thread is None else thread
     if thread_id == LATEST:
-        raise InputError(tr("--thread 'latest' names the newest run wherever a thread is asked for: give another id"))
+        raise input_error("--thread 'latest' names the newest run wherever a thread is asked for: give another id")
 
     def work(on_event: app.OnEvent) -> Awaitable[app.RunOutcome]:
         return app.run(theme, thread_id=thread_id, options=options, settings=settings, on_event=on_event)

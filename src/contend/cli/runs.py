@@ -14,8 +14,7 @@ from contend.cli.invocation import COMMAND
 from contend.cli.screen import advise, plain_table, print_json, say, show
 from contend.cli.stored_runs import from_record, named_thread, stored_run
 from contend.cli.text import STATUS, STYLE, WHY_STOPPED, counted, models_text, plain, score_text, usage_text
-from contend.cli.words import tr
-from contend.errors import InputError
+from contend.cli.words import input_error, tr
 from contend.models.round import ExitReason, LeaderboardEntry
 from contend.models.rows import ExecutionRow
 from contend.models.task import RunStatus, TeamStatus
@@ -56,7 +55,7 @@ def show_runs(limit: int) -> None:
     if print_json(current):
         return
     if not current:
-        say(tr("No runs yet in {folder}.", folder=settings.folder))
+        say("No runs yet in {folder}.", folder=settings.folder)
         advise("contend run THEME --docs FOLDER")
         return
     table = plain_table("Thread", "Started", "Status", "Best", "Theme", right={"Best"})
@@ -95,25 +94,25 @@ def show_standings(dataset: str) -> None:
     rated = from_record(settings, lambda record: standings(record, dataset))
     if dataset not in rated.datasets:
         datasets = ", ".join(rated.datasets) or "–"
-        raise InputError(tr("dataset {dataset}: no run of it in {folder}; there are {datasets}",
-                            dataset=repr(dataset), folder=settings.folder, datasets=datasets))  # fmt: skip
+        raise input_error("dataset {dataset}: no run of it in {folder}; there are {datasets}",
+                          dataset=repr(dataset), folder=settings.folder, datasets=datasets)  # fmt: skip
     if print_json(rated):
         return
     if not rated.teams:
-        say(tr("No finished run of {dataset} has two teams to compare yet.", dataset=dataset))
+        say("No finished run of {dataset} has two teams to compare yet.", dataset=dataset)
         advise("contend runs")
         return
-    table = plain_table("#", "Team", "Rating", "95 %", "Runs", "Won", "Tied", "Lost",
-                        right={"#", "Rating", "95 %", "Runs", "Won", "Tied", "Lost"})  # fmt: skip
+    figures = ("Rating", "95 %", "Runs", "Won", "Tied", "Lost")
+    table = plain_table("#", "Team", *figures, right={"#", *figures})
     for rank, team in enumerate(rated.teams, start=1):
         table.add_row(str(rank), Text(plain(team.team_name)), *_figures(team))
     show(table)
     say()
     runs, first = counted(rated.runs, "run"), plain(rated.teams[0].team_name)
     if rated.is_clear:
-        say(tr("{runs}: {team} is ahead of the others by more than chance.", runs=runs, team=first))
+        say("{runs}: {team} is ahead of the others by more than chance.", runs=runs, team=first)
     else:
-        say(tr("{runs}: too few to tell the first from the second.", runs=runs))
+        say("{runs}: too few to tell the first from the second.", runs=runs)
 
 
 def export_report(thread: str, *, kind: "ReportFormat", out: Path | None) -> None:
@@ -125,7 +124,7 @@ def export_report(thread: str, *, kind: "ReportFormat", out: Path | None) -> Non
         ContendError: making the file failed.
     """
     if out is None and kind in {"pdf", "docx"} and sys.stdout.isatty():
-        raise InputError(tr("--format {kind} is no text: give --out FILE", kind=kind))
+        raise input_error("--format {kind} is no text: give --out FILE", kind=kind)
     content = _report(thread, kind)
     if out is None:
         sys.stdout.flush()
@@ -135,8 +134,8 @@ def export_report(thread: str, *, kind: "ReportFormat", out: Path | None) -> Non
     try:
         write_file(out.expanduser(), content)
     except OSError as error:
-        raise InputError(tr("--out {file}: cannot be written: {why}", file=out, why=error.strerror)) from error
-    say(tr("Wrote {file}.", file=out))
+        raise input_error("--out {file}: cannot be written: {why}", file=out, why=error.strerror) from error
+    say("Wrote {file}.", file=out)
 
 
 def delete_thread(thread: str) -> None:
@@ -153,8 +152,8 @@ def delete_thread(thread: str) -> None:
         return
     runs, texts = counted(deleted.executions, "run"), counted(deleted.documents, "text")
     what = tr("{runs}, {texts}, its checkpoints and its report", runs=runs, texts=texts)
-    say(tr("Deleted thread {thread}: {what}.", thread=deleted.thread_id, what=what))
-    say(tr("Copies of the report in other folders and lessons in the playbook are left."))
+    say("Deleted thread {thread}: {what}.", thread=deleted.thread_id, what=what)
+    say("Copies of the report in other folders and lessons in the playbook are left.")
 
 
 def _status_text(execution: ExecutionRow, status: RunStatus) -> str:
@@ -230,7 +229,7 @@ def _advise(run: StoredRun) -> None:
     thread = run.execution.thread_id
     match run.status:
         case "running":
-            say(tr("A process works on it."))
+            say("A process works on it.")
         case "interrupted":
             advise(f"contend resume {thread}")
         case "failed":
@@ -248,10 +247,9 @@ def _report(name: str, kind: "ReportFormat") -> bytes:
     settings, thread = COMMAND.settings(), run.execution.thread_id
     report = report_of(settings, thread, run.execution)
     if report is None:
-        raise InputError(
-            tr("thread {thread} has no report, its run is {status}: see `{command}`",
-               thread=repr(thread), status=tr(run.execution.status), command=f"contend status {thread}")
-        )  # fmt: skip
+        status, command = tr(run.execution.status), f"contend status {thread}"
+        raise input_error("thread {thread} has no report, its run is {status}: see `{command}`",
+                          thread=repr(thread), status=status, command=command)  # fmt: skip
     return report_file(settings, thread, report, kind)
 
 

@@ -38,9 +38,9 @@ def show(view: RenderableType) -> None:
     say("\n".join(line.rstrip() for line in capture.get().splitlines()))
 
 
-def say(line: str = "") -> None:
-    """At once: a pipe may lead to somebody who waits."""
-    typer.echo(line)
+def say(message: str = "", /, **values: object) -> None:
+    """A message in the reader's language, or text as it is; at once, for a pipe may lead to somebody who waits."""
+    typer.echo(tr(message, **values))
     sys.stdout.flush()
 
 
@@ -59,9 +59,9 @@ def in_workspace(command: str) -> str:
     return f"{command} --workspace {shlex.quote(str(folder))}"
 
 
-def note(line: str) -> None:
-    """For the person who waits, also where standard output goes to a program."""
-    typer.echo(line, err=True)
+def note(message: str, /, **values: object) -> None:
+    """As `say`, for the person who waits, also where standard output goes to a program."""
+    typer.echo(tr(message, **values), err=True)
 
 
 def print_json(value: object) -> bool:

@@ -15,7 +15,7 @@ from dotenv import dotenv_values
 from contend.cli.invocation import COMMAND
 from contend.cli.screen import note, say
 from contend.cli.stored_runs import from_record, named_thread
-from contend.cli.words import tr
+from contend.cli.words import input_error, tr
 from contend.errors import InputError
 from contend.resources import resource
 from contend.settings import Settings, is_loopback, load_config
@@ -31,27 +31,25 @@ def serve_graphs(host: str, port: int, *, expose: bool) -> NoReturn:
         InputError: the extra is not installed, others could reach the address, or a config file is not usable.
     """
     if not expose and not is_loopback(host):
-        raise InputError(
-            tr("--host {host}: others could reach it; --expose allows it, with CONTEND_SERVER_TOKEN set", host=host)
+        raise input_error(
+            "--host {host}: others could reach it; --expose allows it, with CONTEND_SERVER_TOKEN set", host=host
         )
     if find_spec("langgraph_cli") is None or find_spec("langgraph_api") is None:
         raise InputError(f"{tr('the extra `serve` is not installed')}: pip install 'contend[serve]'")
     settings = COMMAND.settings()
     if expose and settings.server_token is None:
-        raise InputError(
-            tr("--expose: set CONTEND_SERVER_TOKEN to a secret that clients send, such as `{command}` prints",
-               command="openssl rand -hex 32")
-        )  # fmt: skip
+        raise input_error(
+            "--expose: set CONTEND_SERVER_TOKEN to a secret that clients send, such as `{command}` prints",
+            command="openssl rand -hex 32",
+        )
     folder = settings.folder
     load_config(folder)
     config = folder / ".langgraph_api" / "contend.json"
     write_file(config, _absolute(resource("langgraph.json")))
     note(
-        tr(
-            "Serving the workspace {folder} on {address}, the live page at {address}/app/; Ctrl-C stops it.",
-            folder=folder,
-            address=f"http://{host}:{port}",
-        )
+        "Serving the workspace {folder} on {address}, the live page at {address}/app/; Ctrl-C stops it.",
+        folder=folder,
+        address=f"http://{host}:{port}",
     )
     sys.stderr.flush()
     arguments = ["dev", "--no-browser", "--no-reload", "--config", str(config), "--host", host, "--port", str(port)]
@@ -77,7 +75,7 @@ def open_live_page(thread: str | None, port: int) -> None:
     address += "" if thread is None else f"#/run/{thread}"
     say(address)
     if not webbrowser.open(address):
-        note(tr("No browser was found on this machine: open the address above in one."))
+        note("No browser was found on this machine: open the address above in one.")
 
 
 def _check_served(address: str, port: int) -> None:
@@ -87,10 +85,8 @@ def _check_served(address: str, port: int) -> None:
         why = tr("--port {port}: no server answers at {address}: start `contend serve`", port=port, address=address)
         raise InputError(why) from error
     if status == HTTPStatus.NOT_FOUND:
-        raise InputError(
-            tr("--port {port}: the server there has no page at {address}: is it `contend serve`?",
-               port=port, address=address)
-        )  # fmt: skip
+        raise input_error("--port {port}: the server there has no page at {address}: is it `contend serve`?",
+                          port=port, address=address)  # fmt: skip
 
 
 def _absolute(config: Path) -> str:

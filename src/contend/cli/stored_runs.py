@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from contend.cli.invocation import COMMAND
-from contend.cli.words import speak, tr
-from contend.errors import ContendError, InputError, UnknownThread
+from contend.cli.words import input_error, speak, tr
+from contend.errors import ContendError, UnknownThread
 from contend.settings import Settings
 from contend.stored_runs import StoredRun, read_run
 from contend.stores.leases import checked_thread
@@ -40,10 +40,8 @@ async def named_thread(record: RecordStore, name: str) -> str:
         return name
     if len(threads) > 1:
         examples = ", ".join(threads[:_EXAMPLES]) + (", …" if len(threads) > _EXAMPLES else "")
-        raise InputError(
-            tr("thread {name} may be one of {count} ({examples}): give more of its id",
-               name=repr(name), count=len(threads), examples=examples)
-        )  # fmt: skip
+        raise input_error("thread {name} may be one of {count} ({examples}): give more of its id",
+                          name=repr(name), count=len(threads), examples=examples)  # fmt: skip
     return threads[0]
 
 
@@ -66,10 +64,9 @@ async def _read(record: RecordStore, settings: Settings, name: str) -> StoredRun
     try:
         run = await read_run(record, settings, thread)
     except UnknownThread as error:
-        raise UnknownThread(
-            tr("thread {thread} has no run in {folder}: see `contend runs`, or give another --workspace",
-               thread=repr(thread), folder=settings.folder)
-        ) from error  # fmt: skip
+        message = tr("thread {thread} has no run in {folder}: see `contend runs`, or give another --workspace",
+                     thread=repr(thread), folder=settings.folder)  # fmt: skip
+        raise UnknownThread(message) from error
     speak(run.execution.theme)
     return run
 

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from contend.cli.invocation import COMMAND
+from contend.errors import InputError
 
 
 @cache
@@ -44,3 +45,8 @@ def tr(message: str, /, **values: object) -> str:
     """The message in the language of this process, with its values; in English where it has no other."""
     words = japanese().get(message, message) if is_japanese() else message
     return words.format(**values) if values else words
+
+
+def input_error(message: str, /, **values: object) -> InputError:
+    """A refusal in the language of this process."""
+    return InputError(tr(message, **values))
