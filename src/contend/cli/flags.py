@@ -1,7 +1,6 @@
 """Arguments and options that several commands have."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -32,8 +31,18 @@ def with_options(
     return with_more
 
 
-_WORKSPACE = typer.Option(
-    "--workspace", metavar="DIR", help="Folder of config, prompts, playbooks and results (env CONTEND_WORKSPACE)"
+def option(name: str, kind: Any, flag: str, words: str, metavar: str | None = None, **more: Any) -> Parameter:  # noqa: ANN401 - any type, and typer's own words
+    """A parameter that typer reads as an option; None where it is not given, but for a switch."""
+    annotation = Annotated[kind, typer.Option(flag, help=words, metavar=metavar, **more)]
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=False if kind is bool else None, annotation=annotation)
+
+
+_WORKSPACE = option(
+    "workspace",
+    Path | None,
+    "--workspace",
+    "Folder of config, prompts, playbooks and results (env CONTEND_WORKSPACE)",
+    "DIR",
 )
 
 
@@ -43,7 +52,7 @@ def in_workspace(command: Command) -> Command:
     def read(values: dict[str, Any]) -> None:
         COMMAND.workspace = values.pop("workspace") or COMMAND.workspace
 
-    return with_options(command, [_option("workspace", Annotated[Path | None, _WORKSPACE])], read)
+    return with_options(command, [_WORKSPACE], read)
 
 
 def with_json(command: Command, words: str = "Print JSON.") -> Command:
@@ -52,17 +61,12 @@ def with_json(command: Command, words: str = "Print JSON.") -> Command:
     def read(values: dict[str, Any]) -> None:
         COMMAND.as_json = values.pop("as_json")
 
-    option = _option("as_json", Annotated[bool, typer.Option("--json", help=words)], default=False)
-    return in_workspace(with_options(command, [option], read))
+    return in_workspace(with_options(command, [option("as_json", bool, "--json", words)], read))
 
 
 def with_json_lines(command: Command) -> Command:
     """The command with `--workspace`, and with `--json` for its events as they come."""
     return with_json(command, "Print each event as a line of JSON, the outcome last.")
-
-
-def _option(name: str, annotation: Any, default: object = None) -> Parameter:  # noqa: ANN401 - any type with typer's words
-    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def known_threads(context: typer.Context, incomplete: str) -> list[str]:
@@ -88,114 +92,79 @@ FORM = Annotated[
 ]
 LIMIT = Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="At most so many questions.")]
 DATASET = Annotated[str, typer.Argument(metavar="DATASET", help="The playbook's dataset.")]
-_LIMITS = "Limits"
-_MODELS = "Models and learning"
+_LIMITS = {"rich_help_panel": "Limits"}
+_MODELS = {"rich_help_panel": "Models and learning"}
 
 REPLAY = Annotated[
     Path | None,
     typer.Option(
         "--replay",
         metavar="FILE",
-        rich_help_panel=_MODELS,
         help="Play recorded model replies; no model is asked (env CONTEND_REPLAY).",
+        **_MODELS,
     ),
 ]
 
 
-def _off(is_given: bool | None) -> bool | None:
+def _off(is_given: bool) -> bool | None:
     """Of an option that turns something off; a pair with an empty first name would widen the help by a column."""
     return False if is_given else None
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunFlags:
-    """The options of a run, as typer reads them."""
-
-    documents: Annotated[
+_TEXT, _TEXTS, _WHOLE, _SWITCH = str | None, list[str] | None, int | None, bool | None
+_RUN_OPTIONS = [
+    option(
+        "documents",
         list[Path] | None,
-        typer.Option("--docs", metavar="PATH", help="A file or folder of your own documents; may be repeated."),
-    ] = None
-    instructions: Annotated[
-        Path | None, typer.Option("--instructions", metavar="FILE", help="A text file with further instructions.")
-    ] = None
-    teams: Annotated[
-        list[str] | None,
-        typer.Option("--team", metavar="NAME", help="A team to enter; may be repeated. Default: as --depth says."),
-    ] = None
-    sources: Annotated[
-        list[str] | None,
-        typer.Option("--source", metavar="NAME", help="A source to use; may be repeated. Default: all that are on."),
-    ] = None
-    depth: Annotated[
+        "--docs",
+        "A file or folder of your own documents; may be repeated.",
+        "PATH",
+    ),
+    option("instructions", Path | None, "--instructions", "A text file with further instructions.", "FILE"),
+    option("teams", _TEXTS, "--team", "A team to enter; may be repeated. Default: as --depth says.", "NAME"),
+    option("sources", _TEXTS, "--source", "A source to use; may be repeated. Default: all that are on.", "NAME"),
+    option(
+        "depth",
         Literal["quick", "standard", "deep"] | None,
-        typer.Option(
-            "--depth", help="One team and round, three teams and up to two rounds (default), or all and up to three."
-        ),
-    ] = None
-    length: Annotated[
+        "--depth",
+        "One team and round, three teams and up to two rounds (default), or all and up to three.",
+    ),
+    option(
+        "length",
         Literal["brief", "standard", "long"] | None,
-        typer.Option("--length", help="About 500, 1,500 or 3,500 words. Default: standard, long for deep."),
-    ] = None
-    rounds: Annotated[
-        str | None, typer.Option("--rounds", metavar="MIN:MAX", help="Rounds per team, 1 to 10; `2` for exactly two.")
-    ] = None
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", metavar="NAME", help="The playbook to start from and to learn into.")
-    ] = None
-    language: Annotated[
-        Literal["auto", "en", "ja"] | None, typer.Option("--language", help="Language of prompts and report.")
-    ] = None
-    model: Annotated[
-        str | None,
-        typer.Option("--model", metavar="NAME", rich_help_panel=_MODELS, help="Model of every role."),
-    ] = None
-    approve: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--approve", metavar="WHAT", help="Wait for a person before it: plan, report, playbook; may be repeated."
-        ),
-    ] = None
-    synthesis: Annotated[
-        bool | None,
-        typer.Option(
-            "--no-synthesis", callback=_off, help="Publish the winner's report; no editor merges the best parts."
-        ),
-    ] = None
-    learn: Annotated[
-        bool | None,
-        typer.Option("--no-learn", callback=_off, rich_help_panel=_MODELS, help="Write nothing into the playbook."),
-    ] = None
-    playbook: Annotated[
-        bool | None,
-        typer.Option(
-            "--no-playbook", callback=_off, rich_help_panel=_MODELS, help="Start without the playbook's lessons."
-        ),
-    ] = None
-    max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", metavar="N", rich_help_panel=_LIMITS, help="Tokens of the whole run.")
-    ] = None
-    max_usd: Annotated[
-        float | None,
-        typer.Option("--max-usd", metavar="N", rich_help_panel=_LIMITS, help="Money of the whole run; needs prices."),
-    ] = None
-    max_minutes: Annotated[
-        float | None,
-        typer.Option("--max-minutes", metavar="N", rich_help_panel=_LIMITS, help="Active minutes of the whole run."),
-    ] = None
-    max_calls: Annotated[
-        int | None,
-        typer.Option("--max-calls", metavar="N", rich_help_panel=_LIMITS, help="Model calls of the whole run."),
-    ] = None
+        "--length",
+        "About 500, 1,500 or 3,500 words. Default: standard, long for deep.",
+    ),
+    option("rounds", _TEXT, "--rounds", "Rounds per team, 1 to 10; `2` for exactly two.", "MIN:MAX"),
+    option("dataset", _TEXT, "--dataset", "The playbook to start from and to learn into.", "NAME"),
+    option("language", Literal["auto", "en", "ja"] | None, "--language", "Language of prompts and report."),
+    option("model", _TEXT, "--model", "Model of every role.", "NAME", **_MODELS),
+    option(
+        "approve", _TEXTS, "--approve", "Wait for a person before it: plan, report, playbook; may be repeated.", "WHAT"
+    ),
+    option(
+        "synthesis",
+        _SWITCH,
+        "--no-synthesis",
+        "Publish the winner's report; no editor merges the best parts.",
+        callback=_off,
+    ),
+    option("learn", _SWITCH, "--no-learn", "Write nothing into the playbook.", callback=_off, **_MODELS),
+    option("playbook", _SWITCH, "--no-playbook", "Start without the playbook's lessons.", callback=_off, **_MODELS),
+    option("max_tokens", _WHOLE, "--max-tokens", "Tokens of the whole run.", "N", **_LIMITS),
+    option("max_usd", float | None, "--max-usd", "Money of the whole run; needs prices.", "N", **_LIMITS),
+    option("max_minutes", float | None, "--max-minutes", "Active minutes of the whole run.", "N", **_LIMITS),
+    option("max_calls", _WHOLE, "--max-calls", "Model calls of the whole run.", "N", **_LIMITS),
+]
 
 
 def with_run_options(command: Command) -> Command:
     """The command with the options of a run beside its own, which it gets as `options`."""
-    flags = signature(RunFlags).parameters
 
     def read(values: dict[str, Any]) -> None:
         speak(values.get("theme", ""), values["language"])
         from contend.cli.options import run_options
 
-        values["options"] = run_options({name: values.pop(name) for name in flags})
+        values["options"] = run_options({each.name: values.pop(each.name) for each in _RUN_OPTIONS})
 
-    return with_options(command, flags.values(), read, without="options")
+    return with_options(command, _RUN_OPTIONS, read, without="options")

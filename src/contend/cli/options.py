@@ -14,7 +14,7 @@ from contend.settings import checked
 
 
 def run_options(flags: Mapping[str, Any]) -> RunOptions:
-    """What `RunFlags` were given; document paths absolute, names also separated by commas.
+    """What the flags of a run say; document paths absolute, names also separated by commas.
 
     Raises:
         InputError: a value is not usable.
