@@ -15,27 +15,13 @@ from contend.models.task import RunStatus, RunUsage, TeamStatus
 from contend.settings.process import CheckpointerType
 
 ResearchStatus = Literal["started", "processing", "completed", "failed", "interrupted"]
-ShownNode = Literal[
-    "supervisor",
-    "researcher",
-    "writer",
-    "reviewer",
-    "open_run",
-    "set_criteria",
-    "team",
-    "pick_winner",
-    "synthesize",
-    "approve_report",
-    "publish",
-    "learn",
-    "finish_run",
-    "brief",
-    "submit",
-    "score_metric",
-    "evaluate",
-    "judge",
-    "approve_delta",
+RunNode = Literal["open_run", "set_criteria", "team", "synthesize", "pick_winner", "publish", "learn", "finish_run"]
+RoundNode = Literal[
+    "brief", "supervisor", "researcher", "writer", "reviewer", "submit", "score_metric", "evaluate", "judge"
 ]
+"""In the order in which they come; a round's loops go back from the reviewer to the supervisor."""
+
+ShownNode = Literal[RunNode, RoundNode, "approve_report", "approve_delta"]
 """Those that a run's events tell of: the research graph's nodes by the roles they play, others by name."""
 
 RESEARCH_STATUS: dict[RunStatus, ResearchStatus] = {

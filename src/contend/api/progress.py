@@ -3,36 +3,16 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import get_args
 
-from contend.api.models import ProgressInfo, ShownNode, TeamProgress
+from contend.api.models import ProgressInfo, RoundNode, RunNode, ShownNode, TeamProgress
 from contend.models import events
 from contend.models.events import AnyEvent
 from contend.models.record import utc_now
 from contend.models.task import RunUsage
 
-OF_RUN: tuple[ShownNode, ...] = (
-    "open_run",
-    "set_criteria",
-    "team",
-    "synthesize",
-    "pick_winner",
-    "publish",
-    "learn",
-    "finish_run",
-)
-OF_ROUND: tuple[ShownNode, ...] = (
-    "brief",
-    "supervisor",
-    "researcher",
-    "writer",
-    "reviewer",
-    "submit",
-    "score_metric",
-    "evaluate",
-    "judge",
-)
-"""In the order in which they come; a round's loops go back from the reviewer to the supervisor."""
-
+OF_RUN: tuple[ShownNode, ...] = get_args(RunNode)
+OF_ROUND: tuple[ShownNode, ...] = get_args(RoundNode)
 _ENDED = frozenset({"completed", "failed", "timeout"})
 
 _AFTER_STEP: dict[str, ShownNode] = {

@@ -105,7 +105,7 @@ class Ledger:
     def _count(self, call: CallUsage) -> None:
         before = self._calls.get(call.call_key)
         self._calls[call.call_key] = call if before is None else before + call
-        self._used += RunUsage.of([call])
+        self._used += call
 
     def release(self, reservation: Reservation) -> None:
         """Let go of what was held; a settled reservation is left as it is."""

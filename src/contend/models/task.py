@@ -1,5 +1,6 @@
 """One execution: its question, its task, where each team stands, what each round cost and gave."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal, Self
 from uuid import UUID, uuid4
@@ -66,11 +67,32 @@ class TeamStatus(Record):
         return self.model_copy(update={"status": status, moment: utc_now(), "error_message": error_message})
 
 
-class CallUsage(Record):
-    """One model call. `call_key` is the same when the call is repeated after a crash, so that it counts once.
+class RunUsage(Record):
+    """What some calls cost together. `cost_usd` is None as soon as one price is unknown."""
 
-    `cost_usd` is None where the model's price is not known.
-    """
+    requests: int = Field(default=0, ge=0)
+    input_tokens: int = Field(default=0, ge=0)
+    output_tokens: int = Field(default=0, ge=0)
+    cost_usd: float | None = Field(default=0.0, ge=0, allow_inf_nan=False)
+
+    @classmethod
+    def of(cls, calls: Iterable["CallUsage"]) -> "RunUsage":
+        return sum(calls, start=RunUsage())
+
+    def __add__(self, other: "RunUsage") -> Self:
+        costs = (self.cost_usd, other.cost_usd)
+        return self.model_copy(
+            update={
+                "requests": self.requests + other.requests,
+                "input_tokens": self.input_tokens + other.input_tokens,
+                "output_tokens": self.output_tokens + other.output_tokens,
+                "cost_usd": None if None in costs else sum(cost or 0.0 for cost in costs),
+            }
+        )
+
+
+class CallUsage(RunUsage):
+    """One model call. `call_key` is the same when the call is repeated after a crash, so that it counts once."""
 
     call_key: str
     role: str
@@ -81,46 +103,10 @@ class CallUsage(Record):
     milliseconds: int = Field(ge=0)
     requests: int = Field(default=1, ge=0)
 
-    def __add__(self, other: "CallUsage") -> "CallUsage":
+    def __add__(self, other: RunUsage) -> Self:
         """A call and its repair as one."""
-        unknown = self.cost_usd is None or other.cost_usd is None
-        return self.model_copy(
-            update={
-                "input_tokens": self.input_tokens + other.input_tokens,
-                "output_tokens": self.output_tokens + other.output_tokens,
-                "cost_usd": None if unknown else (self.cost_usd or 0.0) + (other.cost_usd or 0.0),
-                "milliseconds": self.milliseconds + other.milliseconds,
-                "requests": self.requests + other.requests,
-            }
-        )
-
-
-class RunUsage(Record):
-    """What some calls cost together. `cost_usd` is None as soon as one price is unknown."""
-
-    requests: int = Field(default=0, ge=0)
-    input_tokens: int = Field(default=0, ge=0)
-    output_tokens: int = Field(default=0, ge=0)
-    cost_usd: float | None = Field(default=0.0, ge=0, allow_inf_nan=False)
-
-    @classmethod
-    def of(cls, calls: list[CallUsage]) -> Self:
-        costs = [call.cost_usd for call in calls]
-        return cls(
-            requests=sum(call.requests for call in calls),
-            input_tokens=sum(call.input_tokens for call in calls),
-            output_tokens=sum(call.output_tokens for call in calls),
-            cost_usd=None if None in costs else sum(cost for cost in costs if cost is not None),
-        )
-
-    def __add__(self, other: "RunUsage") -> "RunUsage":
-        unknown = self.cost_usd is None or other.cost_usd is None
-        return RunUsage(
-            requests=self.requests + other.requests,
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            cost_usd=None if unknown else (self.cost_usd or 0.0) + (other.cost_usd or 0.0),
-        )
+        milliseconds = other.milliseconds if isinstance(other, CallUsage) else 0
+        return super().__add__(other).model_copy(update={"milliseconds": self.milliseconds + milliseconds})
 
 
 class RoundResult(Record):
