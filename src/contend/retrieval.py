@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import distribution
 from pathlib import Path
-from typing import Any, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Protocol
 
 from contend.text import clean, terms
 
-Vectors = NDArray[np.float32]
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
 
 _RANK_OFFSET = 10
 # Static vectors know less than terms: at a quarter they mend the order among matches and never overturn a clear one.
@@ -58,6 +61,8 @@ class StaticEmbedder:
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
 
     def embed(self, texts: list[str]) -> Vectors:
+        import numpy as np  # noqa: PLC0415 - see above
+
         vectors: Vectors = np.zeros((len(texts), self._words.shape[1]), dtype=np.float32)
         for place, text in enumerate(texts):
             # One by one: for a handful of texts, a batch's threads cost more than they do.
@@ -69,6 +74,8 @@ class StaticEmbedder:
 
     def words(self, words: Sequence[str]) -> Vectors:
         """One row per word, the sum over its tokens: the more telling a word is, the longer its vector."""
+        import numpy as np  # noqa: PLC0415 - see above
+
         vectors: Vectors = np.zeros((len(words), self._words.shape[1]), dtype=np.float32)
         for place, word in enumerate(words):
             tokens = self._tokenizer.encode(word, add_special_tokens=False).ids
@@ -99,12 +106,16 @@ class HybridIndex:
         Raises:
             KeyError, ValueError: a part is missing or damaged.
         """
+        import numpy as np  # noqa: PLC0415 - see StaticEmbedder
+
         index = cls([], embedder, vectors=arrays["vectors"].astype(np.float32))
         index._terms = _TermIndex.of_kept(arrays, len(index.vectors))
         return index
 
     def kept(self) -> dict[str, NDArray[Any]]:
         """The index as arrays, to keep in a file. Vectors lose what half precision does not hold."""
+        import numpy as np  # noqa: PLC0415 - see StaticEmbedder
+
         return {"vectors": self.vectors.astype(np.float16), **self._terms.kept()}
 
     def search(self, query: str, k: int, *, vector: Vectors | None = None) -> list[Ranked]:
@@ -154,6 +165,8 @@ class _TermIndex:
         return cls(numbers, index)
 
     def kept(self) -> dict[str, NDArray[Any]]:
+        import numpy as np  # noqa: PLC0415 - see StaticEmbedder
+
         words = np.frombuffer(json.dumps(list(self._numbers)).encode(), dtype=np.uint8)
         scores = {name: self._bm25.scores[name] for name in _SCORES} if self._bm25 else {}
         return {"terms": words, **scores}
@@ -173,6 +186,8 @@ def _bm25() -> Any:  # noqa: ANN401 - bm25s ships no types
 
 def _best(scores: Vectors, k: int) -> list[int]:
     """The places of the `k` highest scores above zero, ties in order of place."""
+    import numpy as np  # noqa: PLC0415 - see StaticEmbedder
+
     least = np.partition(scores, -k)[-k] if k < len(scores) else 0.0
     places = np.flatnonzero((scores >= least) & (scores > 0))
     best: list[int] = places[np.argsort(-scores[places], kind="stable")][:k].tolist()
@@ -190,4 +205,6 @@ def _fused(by_terms: Vectors, by_vector: Vectors) -> NDArray[np.float64]:
 
 def _ranks(scores: Vectors) -> NDArray[np.intp]:
     """How many scores are higher than each: equal scores share a rank, so that a tie is not an order."""
+    import numpy as np  # noqa: PLC0415 - see StaticEmbedder
+
     return np.searchsorted(np.sort(-scores), -scores)
