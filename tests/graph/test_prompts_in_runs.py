@@ -41,6 +41,15 @@ async def test_the_judge_is_asked_with_all_finished_rounds_and_the_number_of_the
         assert re.match(rf"<question-(\w+)>{re.escape(THEME)}</question-\1> next 2 past 1\.\n", call.user)
 
 
+async def test_the_judge_knows_what_the_reader_asks_of_the_report(contest: Contest, vendors: Vendors) -> None:
+    await contest.run(THEME, max_rounds=2, learn=False, instructions="Begin with the answer.")
+
+    judged = asked(vendors, "judge/judge")
+    assert judged
+    for call in judged:
+        assert re.search(r"<instructions-(\w+)>Begin with the answer\.</instructions-\1>", call.user)
+
+
 async def test_the_judge_reads_the_reports_title_and_summary_whole(contest: Contest, vendors: Vendors) -> None:
     await contest.run(THEME, max_rounds=2, learn=False)
 

@@ -346,13 +346,14 @@ def test_the_table_says_where_each_prompt_comes_from_and_what_it_may_use(tmp_pat
 ROUNDS_VARIABLES = {
     "user_prompt", "round_number", "submission_history", "ranking_table", "team_position_message", "current_datetime",
     "team_id", "team_name", "current_team_rank", "history", "leaderboard", "language_name",
+    "instructions",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("name", "variables"),
     [
-        ("team/brief", ROUNDS_VARIABLES | {"playbook_bullets", "instructions", "earlier_report"}),
+        ("team/brief", ROUNDS_VARIABLES | {"playbook_bullets", "earlier_report"}),
         ("judge/judgment", ROUNDS_VARIABLES),
         (
             "evaluator/metric",

@@ -77,13 +77,15 @@ class UserPromptBuilder:
         own = {"instructions": instructions, "earlier_report": earlier}
         return self._filled(BriefPrompt, past, own, free_tokens=estimate_tokens(instructions + earlier))
 
-    def build_judgment_prompt(self, context: RoundPromptContext) -> str:
-        """What the round judge sees of a team: all its finished rounds, and the ranking.
+    def build_judgment_prompt(self, context: RoundPromptContext, *, instructions: str = "") -> str:
+        """What the round judge sees of a team: all its finished rounds, the ranking, and what the reader asks for.
 
         Raises:
             PromptError: the template does not render.
         """
-        return self._filled(JudgmentPrompt, self._past(context, finished(context.round_history)), {})
+        past = self._past(context, finished(context.round_history))
+        own = {"instructions": instructions}
+        return self._filled(JudgmentPrompt, past, own, free_tokens=estimate_tokens(instructions))
 
     def build_evaluator_prompt(
         self,

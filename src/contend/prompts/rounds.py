@@ -68,6 +68,7 @@ class JudgmentPrompt(PromptValues, prompt="judge/judgment"):
     """
 
     user_prompt: Question
+    instructions: Instructions = ""
     round_number: int
     submission_history: str = ""
     ranking_table: str = ""
@@ -82,7 +83,6 @@ class JudgmentPrompt(PromptValues, prompt="judge/judgment"):
 class BriefPrompt(JudgmentPrompt, prompt="team/brief"):
     """A team's whole input for a round."""
 
-    instructions: Instructions = ""
     earlier_report: Annotated[str, outside("report")] = ""
     playbook_bullets: list[ShownLesson] = []
 

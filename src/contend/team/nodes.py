@@ -170,7 +170,7 @@ class TeamNodes:
         model = view.run.model("judge")
         answer = await model.structured(
             JudgePrompt(
-                prompt=view.run.builder().build_judgment_prompt(context),
+                prompt=view.run.builder().build_judgment_prompt(context, instructions=view.options.instructions),
                 scores=[past.score for past in view.rounds],
             ),
             JudgmentReply,
