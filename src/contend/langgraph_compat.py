@@ -3,40 +3,20 @@
 Tried with langgraph 1.2; `tests/unit/test_langgraph_compat.py` says which of it a newer one breaks.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from langchain_core.messages import BaseMessage
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp, NodeError
-from langgraph.graph.state import CompiledStateGraph
+from langgraph.graph.state import CompiledStateGraph, StateGraph
 from langgraph.pregel._messages import StreamMessagesHandler
 
 from contend.errors import CheckpointError, StoreUnwritable, revived
 
 G = TypeVar("G", bound=CompiledStateGraph[Any, Any, Any, Any])
-N = TypeVar("N")
-
-
-class _Partials:
-    def __init__(self, nodes: object) -> None:
-        self._nodes = nodes
-
-    def __getattr__(self, name: str) -> object:
-        return partial(getattr(self._nodes, name))
-
-
-def without_graphs(nodes: N) -> N:
-    """The same nodes, for a graph to be built of: none of their methods runs a graph.
-
-    LangGraph reads the byte code of each node that is a function or a method for graphs within, which takes as long as
-    all the rest of building ours; a `partial` it does not read. Nor does it read its annotations: the state of a node
-    that is not the graph's has to be named by `input_schema`, and routers, for which it cannot be, come from nodes as
-    they are. A node would have to be able to say that it runs no graph.
-    """
-    return cast("N", _Partials(nodes))
 
 
 def fails_to(node: str, *others: str) -> tuple[str, ...]:
@@ -46,6 +26,28 @@ def fails_to(node: str, *others: str) -> tuple[str, ...]:
     that holds an unlinked node. LangGraph would have to link the handlers that it adds.
     """
     return (f"__error_handler__{node}", *others)
+
+
+def add_node(
+    graph: StateGraph[Any, Any, Any, Any],
+    name: str,
+    node: Callable[..., Any],
+    handler: Callable[..., Any] | None = None,
+    *,
+    goes_to: Sequence[str] = (),
+    task: type[Any] | None = None,
+) -> None:
+    """Add a node that runs no graph, and what is called where it fails.
+
+    `goes_to`: where its Commands go; `task`: the state of a node that is sent one of its own.
+
+    LangGraph reads the byte code of each node that is a function or a method for graphs within, which takes as long as
+    all the rest of building ours; a `partial` it does not read, nor its annotations. A node would have to be able to
+    say that it runs no graph. Its types know no error handlers.
+    """
+    destinations = fails_to(name, *goes_to) if handler else None
+    failed = partial(handler) if handler else None
+    graph.add_node(name, partial(node), input_schema=task, error_handler=failed, destinations=destinations)
 
 
 def cause(error: NodeError) -> BaseException:

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from contend.contest.graph import build_contest_graph
 from contend.errors import CheckpointError
-from contend.langgraph_compat import CheckpointLost, as_subclass, fails_to, stopping_if_checkpoint_lost, without_graphs
+from contend.langgraph_compat import CheckpointLost, add_node, as_subclass, fails_to, stopping_if_checkpoint_lost
 from contend.research.graph import build_research_graph
 from contend.services import Services
 from contend.settings import load_settings
@@ -65,23 +65,21 @@ async def test_a_compiled_graph_of_a_class_of_ours_runs_and_is_copied_as_one() -
     assert ours.copy({"owner": "another"}).owner == "another"
 
 
-async def test_nodes_without_graphs_run_and_handle_errors_and_nobody_looks_for_graphs_in_them() -> None:
+async def test_nodes_are_added_with_their_handlers_and_nobody_looks_for_graphs_in_them() -> None:
     within = graph_that_raises(ValueError("odd")).compile()
 
-    class Nodes:
-        async def fail(self, state: State) -> State:
-            raise ValueError((await within.ainvoke(state))["seen"])
+    async def fail(state: State) -> State:
+        raise ValueError((await within.ainvoke(state))["seen"])
 
-        async def handle(self, _: State, error: NodeError) -> Command[Any]:
-            return Command(update={"seen": f"handled: {error.error}"})
+    async def handle(_: State, error: NodeError) -> Command[Any]:
+        return Command(update={"seen": f"handled: {error.error}"})
 
-    def built(nodes: Nodes) -> CompiledStateGraph[Any, Any, Any, Any]:
-        graph = StateGraph(State)
-        graph.add_node("fail", nodes.fail, error_handler=nodes.handle, destinations=fails_to("fail"))
+    looked_through, plain = StateGraph(State), StateGraph(State)
+    looked_through.add_node("fail", fail, error_handler=handle, destinations=fails_to("fail"))
+    add_node(plain, "fail", fail, handle)
+    for graph in (looked_through, plain):
         graph.add_edge(START, "fail")
-        return graph.compile()
 
-    graph = built(without_graphs(Nodes()))
-
-    assert await graph.ainvoke({}) == {"seen": "handled: odd"}
-    assert [[*built(Nodes()).get_subgraphs()], [*graph.get_subgraphs()]] == [[("fail", within)], []]
+    assert await plain.compile().ainvoke({}) == {"seen": "handled: odd"}
+    subgraphs = [[*graph.compile().get_subgraphs()] for graph in (looked_through, plain)]
+    assert subgraphs == [[("fail", within)], []]

@@ -20,7 +20,7 @@ from contend.contest.learning import LearnNode
 from contend.contest.opening import OpeningNode, route_to_teams
 from contend.contest.state import ContestInput, ContestOutput, ContestState, ContestUpdate
 from contend.contest.teams import Teams
-from contend.langgraph_compat import fails_to, stopping_if_checkpoint_lost, without_graphs
+from contend.langgraph_compat import add_node, fails_to, stopping_if_checkpoint_lost
 from contend.learning.graph import build_learn_graph
 from contend.models.options import RunOptions
 from contend.services import Services
@@ -39,8 +39,8 @@ def build_contest_graph(services: Services) -> ContestGraph:
     learn_graph = build_learn_graph(services.learn_nodes).compile()
 
     teams, learning = Teams(services), LearnNode(services)
-    opening, editing = without_graphs(OpeningNode(services)), without_graphs(EditingNodes(services))
-    comparing, closing = without_graphs(ComparingNodes(services)), without_graphs(ClosingNodes(services))
+    opening, editing = OpeningNode(services), EditingNodes(services)
+    comparing, closing = ComparingNodes(services), ClosingNodes(services)
 
     # Closures over the compiled graphs: so Studio finds the parts and draws them.
     async def team(state: TeamInput) -> ContestUpdate:
@@ -54,49 +54,29 @@ def build_contest_graph(services: Services) -> ContestGraph:
     graph: ContestGraph = StateGraph(
         ContestState, context_schema=RunOptions, input_schema=ContestInput, output_schema=ContestOutput
     )
-    graph.add_node("open_run", opening.open_run, error_handler=opening.refuse, destinations=fails_to("open_run"))
-    graph.add_node("set_criteria", opening.set_criteria)
     graph.add_node("team", team, input_schema=TeamInput, error_handler=teams.forfeit, destinations=fails_to("team"))
-    graph.add_node("find_near_ties", comparing.find_near_ties)
-    graph.add_node(
-        "compare_pair",
-        comparing.compare_pair,  # type: ignore[arg-type]  # handlers take a NodeError
-        input_schema=CompareTask,
-        error_handler=comparing.not_compared,
-        destinations=fails_to("compare_pair"),
-    )
-    graph.add_node("pick_winner", closing.pick_winner)
-    graph.add_node(
-        "synthesize", editing.synthesize, error_handler=editing.not_merged, destinations=fails_to("synthesize")
-    )
-    graph.add_node(
-        "score_merged",
-        editing.score_merged,  # type: ignore[arg-type]  # handlers take a NodeError
-        input_schema=MetricTask,
-        error_handler=editing.merged_unscored,
-        destinations=fails_to("score_merged"),
-    )
-    graph.add_node(
-        "compare_merged",
-        editing.compare_merged,  # type: ignore[arg-type]  # handlers take a NodeError
-        input_schema=CompareTask,
-        error_handler=editing.merged_not_compared,
-        destinations=fails_to("compare_merged"),
-    )
-    graph.add_node("choose_report", editing.choose_report)
-    graph.add_node("approve_report", closing.approve_report)
-    graph.add_node("publish", closing.publish)
     graph.add_node("learn", learn, error_handler=closing.learning_failed, destinations=fails_to("learn"))
-    graph.add_node("finish_run", closing.finish_run)
+    add_node(graph, "open_run", opening.open_run, opening.refuse)
+    add_node(graph, "set_criteria", opening.set_criteria)
+    add_node(graph, "find_near_ties", comparing.find_near_ties)
+    add_node(graph, "compare_pair", comparing.compare_pair, comparing.not_compared, task=CompareTask)
+    add_node(graph, "pick_winner", closing.pick_winner)
+    add_node(graph, "synthesize", editing.synthesize, editing.not_merged)
+    add_node(graph, "score_merged", editing.score_merged, editing.merged_unscored, task=MetricTask)
+    add_node(graph, "compare_merged", editing.compare_merged, editing.merged_not_compared, task=CompareTask)
+    add_node(graph, "choose_report", editing.choose_report)
+    add_node(graph, "approve_report", closing.approve_report)
+    add_node(graph, "publish", closing.publish)
+    add_node(graph, "finish_run", closing.finish_run)
     graph.add_edge(START, "open_run")
     graph.add_edge("open_run", "set_criteria")
     graph.add_conditional_edges("set_criteria", route_to_teams, ["team"])
     graph.add_edge("team", "find_near_ties")
     graph.add_conditional_edges(
-        "find_near_ties", ClosingNodes(services).route_after_near_ties, ["synthesize", "compare_pair", "pick_winner"]
+        "find_near_ties", closing.route_after_near_ties, ["synthesize", "compare_pair", "pick_winner"]
     )
     graph.add_conditional_edges(
-        "synthesize", EditingNodes(services).route_to_judges, ["score_merged", "compare_merged", "choose_report"]
+        "synthesize", editing.route_to_judges, ["score_merged", "compare_merged", "choose_report"]
     )
     graph.add_edge("score_merged", "choose_report")
     graph.add_edge("compare_merged", "choose_report")

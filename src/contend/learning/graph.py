@@ -4,7 +4,7 @@ from typing import Literal
 
 from langgraph.graph import END, START, StateGraph
 
-from contend.langgraph_compat import without_graphs
+from contend.langgraph_compat import add_node
 from contend.learning.nodes import LearnNodes
 from contend.learning.state import LearningState, LearnInput, LearnOutput
 
@@ -13,12 +13,11 @@ LearnGraph = StateGraph[LearningState, None, LearnInput, LearnOutput]
 
 def build_learn_graph(nodes: LearnNodes) -> LearnGraph:
     """The graph, not compiled: its parent or its server brings the checkpointer."""
-    nodes = without_graphs(nodes)
     graph: LearnGraph = StateGraph(LearningState, input_schema=LearnInput, output_schema=LearnOutput)
-    graph.add_node("reflect", nodes.reflect)
-    graph.add_node("curate", nodes.curate)
-    graph.add_node("approve_delta", nodes.approve_delta)
-    graph.add_node("apply_delta", nodes.apply_delta)
+    add_node(graph, "reflect", nodes.reflect)
+    add_node(graph, "curate", nodes.curate)
+    add_node(graph, "approve_delta", nodes.approve_delta)
+    add_node(graph, "apply_delta", nodes.apply_delta)
     graph.add_edge(START, "reflect")
     graph.add_edge("reflect", "curate")
     graph.add_conditional_edges("curate", route_to_approval, ["approve_delta", "apply_delta"])

@@ -7,7 +7,7 @@
 
 from langgraph.graph import END, START, StateGraph
 
-from contend.langgraph_compat import fails_to, without_graphs
+from contend.langgraph_compat import add_node
 from contend.models.options import ResearchOptions
 from contend.models.record import Record
 from contend.research.alone import ResearchAlone
@@ -33,42 +33,23 @@ class ResearchTeam:
 
 def build_research_graph(services: Services) -> ResearchGraph:
     """One round's research, not compiled: its parent or its server brings the checkpointer."""
-    nodes, writing = without_graphs(ResearchNodes(services)), without_graphs(WritingNodes(services))
-    quoting, alone = without_graphs(QuotesNode(services)), without_graphs(ResearchAlone(services))
+    nodes, writing, quoting = ResearchNodes(services), WritingNodes(services), QuotesNode(services)
+    alone, routes = ResearchAlone(services), ResearchRoutes(services)
     graph: ResearchGraph = StateGraph(
         ResearchState, context_schema=ResearchOptions, input_schema=ResearchInput, output_schema=ResearchOutput
     )
-    graph.add_node("open_run", alone.open_run, error_handler=alone.refuse, destinations=fails_to("open_run"))
-    graph.add_node("quote", quoting.quote, error_handler=alone.fail, destinations=fails_to("quote"))
-    graph.add_node("supervise", nodes.supervise, error_handler=alone.fail, destinations=fails_to("supervise"))
-    graph.add_node("approve_plan", nodes.approve_plan)
-    graph.add_node(
-        "search",
-        nodes.search,  # type: ignore[arg-type]  # handlers take a NodeError
-        input_schema=SearchTask,
-        error_handler=nodes.turn_off,
-        destinations=fails_to("search"),
-    )
-    graph.add_node("collect", nodes.collect, error_handler=alone.fail, destinations=fails_to("collect"))
-    graph.add_node(
-        "read_page",
-        nodes.read_page,  # type: ignore[arg-type]  # handlers take a NodeError
-        input_schema=PageTask,
-        error_handler=nodes.leave_unread,
-        destinations=fails_to("read_page"),
-    )
-    graph.add_node("choose", nodes.choose, error_handler=alone.fail, destinations=fails_to("choose"))
-    graph.add_node("write", writing.write, error_handler=alone.fail, destinations=fails_to("write"))
-    graph.add_node(
-        "write_section",
-        writing.write_section,  # type: ignore[arg-type]  # handlers take a NodeError
-        input_schema=SectionTask,
-        error_handler=writing.leave_unwritten,
-        destinations=fails_to("write_section"),
-    )
-    graph.add_node("summarize", writing.summarize, error_handler=alone.fail, destinations=fails_to("summarize"))
-    graph.add_node("review", writing.review, error_handler=alone.fail, destinations=fails_to("review"))
-    routes = ResearchRoutes(services)
+    add_node(graph, "open_run", alone.open_run, alone.refuse)
+    add_node(graph, "quote", quoting.quote, alone.fail)
+    add_node(graph, "supervise", nodes.supervise, alone.fail)
+    add_node(graph, "approve_plan", nodes.approve_plan)
+    add_node(graph, "search", nodes.search, nodes.turn_off, task=SearchTask)
+    add_node(graph, "collect", nodes.collect, alone.fail)
+    add_node(graph, "read_page", nodes.read_page, nodes.leave_unread, task=PageTask)
+    add_node(graph, "choose", nodes.choose, alone.fail)
+    add_node(graph, "write", writing.write, alone.fail)
+    add_node(graph, "write_section", writing.write_section, writing.leave_unwritten, task=SectionTask)
+    add_node(graph, "summarize", writing.summarize, alone.fail)
+    add_node(graph, "review", writing.review, alone.fail)
     graph.add_conditional_edges(START, routes.route_at_start, ["open_run", "supervise"])
     graph.add_conditional_edges("open_run", routes.route_after_opening, ["supervise", "quote"])
     graph.add_edge("quote", END)
