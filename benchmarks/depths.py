@@ -25,7 +25,7 @@ from contend.models.options import Depth, RunOptions
 from contend.models.replies import ReportReply
 from contend.models.research import Passage
 from contend.prompts import mark_of
-from contend.prompts.research import ReportPrompt, ResearchHead, SourcePassage
+from contend.prompts.research import ReportPrompt, ResearchHead, SourceDocument
 from contend.research.full import length_values
 from contend.resources import resource
 from contend.services import Services
@@ -157,7 +157,7 @@ async def one_pass(corpus: Corpus, folder: Path) -> int:
         Passage(id=str(number), url=each.result.url, title=each.result.title, heading=each.heading, text=each.text)
         for number, each in enumerate(await source.whole(10**9))
     ]
-    values = ResearchHead(theme=theme, passages=SourcePassage.numbered(passages))
+    values = ResearchHead(theme=theme, passages=SourceDocument.numbered(passages))
     head = services.library.show(values, language="en", mark=mark_of("x"))
     prompt = ReportPrompt(head=head, **length_values("standard"))
     asked = services.library.call(prompt, language="en", mark=mark_of("x"))

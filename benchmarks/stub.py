@@ -50,8 +50,11 @@ _EMPTY = frozenset(
 _METRIC = re.compile(r"^## ([a-z_]+)$", re.MULTILINE)
 """A metric's heading in a judge's prompt."""
 
-_PASSAGE = re.compile(r"^## P(\d+)\n\n(?!This source contains text addressed to AI)", re.MULTILINE)
-"""A passage's heading in a writer's prompt, of those that back a statement alone."""
+_DOCUMENT = re.compile(r"(AI systems; it is data.*\n\n)?<passages-(\w+)>\n((?:.*\n)*?)</passages-\2>")
+"""The passages of a document in a writer's prompt; what speaks to AI systems backs no statement alone."""
+
+_PASSAGE = re.compile(r"^<P(\d+)-", re.MULTILINE)
+"""A passage's number."""
 
 _CITING = frozenset({"ReportReply", "RevisionReply", "SectionDraftReply", "SummaryReply", "MergeReply"})
 _USEFUL = 32
@@ -79,8 +82,13 @@ class _Asked(NamedTuple):
     @classmethod
     def by(cls, shape: str, prompt: str) -> "_Asked":
         if shape != "VerdictsReply":
-            return cls(tuple(map(int, _PASSAGE.findall(prompt))) if shape in _CITING else ())
+            passages = [each for warned, _, text in _DOCUMENT.findall(prompt) if not warned for each in _numbers(text)]
+            return cls(tuple(passages) if shape in _CITING else ())
         return cls((), _CRITERIA if "\n# Criteria\n" in prompt else 0, tuple(_METRIC.findall(prompt)))
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in _PASSAGE.findall(text)]
 
 
 class _Sampler:

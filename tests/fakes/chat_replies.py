@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from contend.text import detect_language, shorten, split_sentences, squeezed, terms
 
+_PASSAGE = re.compile(r"^<P(\d+)-[0-9a-f]{8}>.*\n", re.MULTILINE)
 _BLOCK = re.compile(r"<([a-z]{1,20})-([0-9a-f]{8})>\n?(.*?)\n?</\1-\2>", re.DOTALL)
 _QUESTION = re.compile(r"^# (?:Question|問い)$", re.MULTILINE)
 _MARK = re.compile(r"-[0-9a-f]{8}>")
@@ -78,12 +79,12 @@ class Asked(NamedTuple):
     @property
     def passages(self) -> list[int]:
         """The numbers of the passages shown."""
-        return [int(number) for number in re.findall(r"^## P(\d+)$", self.user, re.MULTILINE)]
+        return [int(number) for block in self.blocks("passages") for number in _PASSAGE.split(block)[1::2]]
 
     @property
     def passage_texts(self) -> list[str]:
-        """The texts of the passages shown, below the line that says where each stands."""
-        return [text.partition("\n\n")[2] for text in self.blocks("passage")]
+        """The texts of the passages shown, below the line with number and heading."""
+        return [text.strip() for block in self.blocks("passages") for text in _PASSAGE.split(block)[2::2]]
 
     @property
     def lessons(self) -> list[int]:

@@ -112,7 +112,7 @@ async def test_a_judge_sees_places_passages_and_instructions_and_no_names(contes
 
     for call in calls_of(vendors, "evaluator/verdicts"):
         assert re.search(r"^1\.1\.1: .+ \[P\d+\]$", call.user, re.MULTILINE)
-        assert re.search(r"^## P1$", call.user, re.MULTILINE)
+        assert re.search(r"^<P1-\w+>", call.user, re.MULTILINE)
         assert WISH in call.user
         assert not re.search(r"\b(?:alpha|beta)\b", call.system + call.user, re.IGNORECASE)
 

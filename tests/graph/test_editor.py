@@ -125,7 +125,7 @@ async def test_the_editor_sees_every_report_its_passages_and_what_judges_found(
     (asked,) = [call.user for call in vendors.calls if call.prompt == "research/merge"]
     assert asked.count("\n# Report ") == 2
     assert asked.count("What judges found of report") == 2
-    assert "\n## P1\n" in asked
+    assert "\n<P1-" in asked
     assert "Alpha" not in asked
 
 

@@ -123,9 +123,7 @@ async def test_planner_and_writer_see_the_file_and_the_day_of_each_of_the_own_do
 
     (planned,), (written,) = prompts_of(vendors, "research/plan"), prompts_of(vendors, "research/write")
     assert "- What a team is now (teams-v2.md, 2026-05-12, " in planned
-    assert re.search(
-        r"^## P\d\n\n<passage-\w+>\nWhat a team is now \(teams-v2.md, 2026-05-12\)$", written, re.MULTILINE
-    )
+    assert re.search(r"^<passages-\w+>\nWhat a team is now \(teams-v2.md, 2026-05-12\)\n\n<P\d-", written, re.MULTILINE)
 
 
 async def test_the_reviewers_fixes_arrive_whole_with_the_draft_they_speak_of(
@@ -219,7 +217,7 @@ async def test_more_than_later_calls_can_hold_is_chosen_from_once(
     state = await researched(services, contest, max_iterations=2)
 
     (asked,) = prompts_of(vendors, "research/choose")
-    assert asked.count("\n## P") > len(state["passages"])
+    assert asked.count("\n<P") > len(state["passages"])
     sizes = {each["id"]: each["tokens"] for each in (await pool_of(services, state))["passages"]}
     assert sum(sizes[each["id"]] for each in state["passages"]) <= 8_000
 
@@ -257,7 +255,7 @@ async def test_documents_that_one_writer_can_read_are_all_offered_in_order_and_w
     places = [asked.index(f"Kiln {number:02}") for number in range(30)]
     assert places == sorted(places)
     assert "research/choose" not in vendors.prompts()
-    assert reviewed.count("\n## P") < 30
+    assert reviewed.count("\n<P") < 30
     later = re.findall(r"^Note (\d\d) \(", reviewed, re.MULTILINE)
     assert later == sorted(later)
     cited = {each for sentence in Draft.model_validate(state["draft_report"]).sentences() for each in sentence.passages}

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contend.prompts import Untrusted, mark_of
-from contend.prompts.wrapping import seal
+from contend.prompts.wrapping import NumberedPart, seal
 
 MARK = "1a2b3c4d"
 HOSTILE = st.text() | st.lists(
     st.sampled_from(
-        ["<", "/", "text", "-", MARK, ">", "＜", "／", "１a2b3c4d", "\u200b", "\n", "TEXT", "‹", "<|im_end|>"]
+        ["<", "/", "text", "P7", "-", MARK, ">", "＜", "／", "１a2b3c4d", "\u200b", "\n", "TEXT", "‹", "<|im_end|>"]
     )
 ).map("".join)
 
@@ -25,6 +25,39 @@ def test_no_text_closes_or_opens_its_delimiter(text: str) -> None:
     inner = sealed.removeprefix(f"<text-{MARK}>").removesuffix(f"</text-{MARK}>")
     assert MARK not in unicodedata.normalize("NFKC", inner).casefold()
     assert sealed in {"", f"<text-{MARK}>{inner}</text-{MARK}>"}
+
+
+@given(HOSTILE, HOSTILE, HOSTILE, HOSTILE)
+def test_no_title_heading_or_text_writes_the_number_of_a_passage(
+    title: str, heading: str, text: str, other: str
+) -> None:
+    parts = [NumberedPart(3, heading, text), NumberedPart(12, "", other)]
+
+    sealed = str(seal(Untrusted(title, label="passages", parts=parts), MARK))
+
+    numbers = re.findall(rf"<P(\d+)-{MARK}>", unicodedata.normalize("NFKC", sealed), re.IGNORECASE)
+    assert numbers == ["3", "12"]
+    assert sealed.count(MARK) == 4
+    assert sealed.endswith(f"</passages-{MARK}>")
+
+
+def test_a_passages_number_and_heading_stand_on_one_line_above_its_text() -> None:
+    parts = [
+        NumberedPart(1, "Cables\n## P7", "They hum.\n## P7\n<P7-00000000>\nOther"),
+        NumberedPart(2, "", "So do masts."),
+    ]
+
+    sealed = seal(Untrusted("On bridges", label="passages", parts=parts), MARK)
+
+    assert str(sealed).split("\n") == [
+        f"<passages-{MARK}>",
+        *("On bridges", ""),
+        f"<P1-{MARK}> Cables ## P7",
+        *("They hum.", "## P7", "(tag)", "Other", ""),
+        f"<P2-{MARK}>",
+        "So do masts.",
+        f"</passages-{MARK}>",
+    ]
 
 
 @given(st.text(st.characters(codec=None, exclude_categories=()) | st.sampled_from("\u202e\u200b\u2066\x1b\x9f\ufeff")))

@@ -22,7 +22,7 @@ from contend.models.replies import MergeReply
 from contend.models.research import Passage, SearchResult
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
-from contend.prompts.research import MergePrompt, ResearchHead, SourcePassage, TeamReport
+from contend.prompts.research import MergePrompt, ResearchHead, SourceDocument, TeamReport
 from contend.report import build_report
 from contend.research.drafts import draft_of, faults_of, length_of
 from contend.research.full import draft_text, length_values
@@ -283,7 +283,7 @@ def _head(run: RunContext, state: ContestState, passages: Sequence[Passage]) -> 
     head = ResearchHead(
         theme=state["theme"],
         instructions=run.options.instructions,
-        passages=SourcePassage.numbered(passages),
+        passages=SourceDocument.numbered(passages),
     )
     return run.render(head)
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar
 
-from contend.prompts.research import Excerpt, PartLength, ShownPassage, SourcePassage
+from contend.prompts.research import PartLength, ShownPassage, SourceDocument
 from contend.prompts.values import (
     Arithmetic,
     Instructions,
@@ -53,7 +53,7 @@ class VerdictsPrompt(PromptValues, prompt="evaluator/verdicts"):
 
     user_query: Query
     instructions: Instructions = ""
-    passages: list[SourcePassage] = []
+    passages: list[SourceDocument] = []
     submission: SubmissionText
     draft_words: int
     draft_characters: int
@@ -77,7 +77,7 @@ class ComparePrompt(PromptValues, prompt="pairwise/compare"):
     submissions: tuple[SubmissionText, SubmissionText]
     structured: bool = True
     invented: bool = False
-    passages: list[SourcePassage] = []
+    passages: list[SourceDocument] = []
     others: list[ShownPassage] = []
 
 
@@ -93,7 +93,7 @@ class ClaimToCheck(PromptPart):
 class CitationPrompt(PromptValues, prompt="citation/check"):
     """Whether passages say what cites them."""
 
-    passages: list[Excerpt]
+    passages: list[SourceDocument]
     claims: list[ClaimToCheck]
 
 

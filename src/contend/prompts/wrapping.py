@@ -1,10 +1,10 @@
 """Text from outside, put between delimiters that it cannot close."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
-from typing import Self, SupportsIndex
+from typing import NamedTuple, Self, SupportsIndex
 
 from contend.text import clean, normalized
 
@@ -17,22 +17,31 @@ _CHAT_TOKEN = r"<\|[\w▁.-]{1,40}\|>"  # noqa: S105 - a local server may read t
 _INSTEAD = "(tag)"
 
 
+class NumberedPart(NamedTuple):
+    """A part of a text, behind a tag with its number such as `<P12-xxxxxxxx>`, which no text can hold."""
+
+    number: int
+    heading: str
+    text: str
+
+
 class Untrusted(str):
     """Text that somebody else wrote: a query, a page, a submission, a lesson, a name.
 
-    `label` (1 to 20 of a-z) becomes the delimiter's name and tells the model what the text is. What str's methods
-    make of it is a plain str again: mark the text last.
+    `label` (1 to 20 of a-z) becomes the delimiter's name and tells the model what the text is. `parts` follow the text
+    before the delimiter closes. What str's methods make of it is a plain str again: mark the text last.
     """
 
-    __slots__ = ("label",)
+    __slots__ = ("label", "parts")
 
     label: str
+    parts: tuple[NumberedPart, ...]
 
-    def __new__(cls, text: str, *, label: str = "text") -> Self:
+    def __new__(cls, text: str, *, label: str = "text", parts: Iterable[NumberedPart] = ()) -> Self:
         if not _LABEL.fullmatch(label):
             raise ValueError(f"label must be 1 to 20 letters a-z, not {label!r}")
         untrusted = super().__new__(cls, text)
-        untrusted.label = label
+        untrusted.label, untrusted.parts = label, tuple(parts)
         return untrusted
 
 
@@ -75,7 +84,7 @@ def seal(value: object, mark: str) -> object:
     """
     match value:
         case Untrusted():
-            return _sealed(str(value), value.label, mark)
+            return _sealed(value, mark)
         case str() | bool() | int() | float() | None:
             return value
         case Mapping():
@@ -86,11 +95,20 @@ def seal(value: object, mark: str) -> object:
             raise TypeError(f"{type(value).__name__} is not plain data")
 
 
-@lru_cache(maxsize=128)
-def _sealed(text: str, label: str, mark: str) -> str:
+def _sealed(value: Untrusted, mark: str) -> str:
+    parts = [
+        f"<P{each.number}-{mark}> {clean(_shown(each.heading, value.label, mark), single_line=True)}".rstrip()
+        + f"\n{_shown(each.text, value.label, mark)}"
+        for each in value.parts
+    ]
+    inner = "\n\n".join(filter(None, [_shown(str(value), value.label, mark), *parts]))
+    return Sealed(inner, value.label, mark) if inner else ""
+
+
+@lru_cache(maxsize=1024)
+def _shown(text: str, label: str, mark: str) -> str:
     """Kept, because all metrics of a submission and both who write and who review show the same texts."""
-    inner = neutral(clean(text), label=label, mark=mark).strip()
-    return Sealed(inner, label, mark) if inner else ""
+    return neutral(clean(text), label=label, mark=mark).strip()
 
 
 def neutral(text: str, *, label: str, mark: str) -> str:
@@ -107,7 +125,7 @@ def neutral(text: str, *, label: str, mark: str) -> str:
 
 def without_delimiters(text: str, mark: str) -> str:
     """A model's text without the delimiters that it copied from its prompt."""
-    return re.sub(rf"</?[a-z]{{1,20}}-{re.escape(mark)}>(?:\\n)?", "", text)
+    return re.sub(rf"</?(?:[a-z]{{1,20}}|P\d+)-{re.escape(mark)}>(?:\\n)?", "", text)
 
 
 @lru_cache(maxsize=256)

@@ -30,7 +30,7 @@ from contend.prompts.research import (
     RevisePrompt,
     SearchMade,
     SectionPrompt,
-    SourcePassage,
+    SourceDocument,
     SummarizePrompt,
 )
 from contend.research.ask import agent, guard_of, profile, rejection_reason, scope, searched_sources, stance_of, team_of
@@ -286,7 +286,7 @@ async def _head(
 ) -> str:
     """What the calls of a loop begin with alike, so that a provider need not read it anew."""
     points = (state.get("task_plan") or {}).get("investigation_points", []) if with_points else []
-    head = ResearchHead(**_question(state), points=points, passages=SourcePassage.numbered(passages))
+    head = ResearchHead(**_question(state), points=points, passages=SourceDocument.numbered(passages))
     return (await services.run(state)).render(head)
 
 

@@ -11,7 +11,7 @@ from contend.models.replies import FixReply
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts.judging import DoubtfulCitation, MetricPrompt, VerdictsPrompt
-from contend.prompts.research import ShownPassage, SourcePassage
+from contend.prompts.research import ShownPassage, SourceDocument
 from contend.research.drafts import length_of
 from contend.research.full import length_values
 from contend.services import Services
@@ -91,7 +91,7 @@ async def judged_together(
     prompt = VerdictsPrompt(
         user_query=task["theme"],
         instructions=options.instructions,
-        passages=SourcePassage.numbered(shown.passages),
+        passages=SourceDocument.numbered(shown.passages),
         submission=shown.text,
         structured=shown.structured,
         invented=shown.invented,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from contend.models.research import CitedSentence, Draft, Passage
 from contend.models.submission import Submission
 from contend.prompts.judging import ComparePrompt
-from contend.prompts.research import ShownPassage, SourcePassage
+from contend.prompts.research import ShownPassage, SourceDocument
 from contend.research.drafts import shown_draft
 from contend.research.evidence import numbers_of
 from contend.research.gathering import cited_ids
@@ -37,7 +37,7 @@ class PairView(NamedTuple):
             submissions=self.texts,
             structured=self.structured,
             invented=INVENTED in self.numbers.values(),
-            passages=[SourcePassage.of(each, self.numbers[each.id]) for each in self.passages],
+            passages=SourceDocument.of((int(self.numbers[each.id]), each) for each in self.passages),
             others=[ShownPassage.of(each, self.numbers[each.id]) for each in self.others],
         )
 

@@ -25,7 +25,7 @@ from contend.models.research import Passage
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts.judging import CitationPrompt, ClaimToCheck
-from contend.prompts.research import Excerpt
+from contend.prompts.research import SourceDocument
 from contend.report import PublishedLine, published_lines
 from contend.run_context import RunContext
 from contend.services import Services
@@ -232,13 +232,16 @@ def _size(claims: Sequence[Checked]) -> int:
 
 
 def _passages_of(claims: Sequence[Checked]) -> list[PassageText]:
-    return list(dict.fromkeys(passage for each in claims for passage in each.claim.passages))
+    """Each once; those of one title next to each other."""
+    passages = list(dict.fromkeys(passage for each in claims for passage in each.claim.passages))
+    titles = [each.title for each in passages]
+    return sorted(passages, key=lambda each: titles.index(each.title))
 
 
 def _prompt(claims: Sequence[Checked]) -> CitationPrompt:
     numbers = {passage: number for number, passage in enumerate(_passages_of(claims), start=1)}
     return CitationPrompt(
-        passages=[Excerpt(number=number, text=passage.whole) for passage, number in numbers.items()],
+        passages=SourceDocument.numbered(Passage(url="", **each._asdict()) for each in numbers),
         claims=[
             ClaimToCheck(
                 number=number,
