@@ -43,7 +43,7 @@ def criteria(*texts: str) -> str:
 
 async def feedback_of(contest: Contest, execution_id: str, team: str) -> list[str]:
     services = contest.services()
-    kept = await services.record.evaluations(execution_id, team)
+    kept = await services.record.rounds(execution_id, team)
     await services.aclose()
     return [row.feedback for row in kept]
 

@@ -162,7 +162,7 @@ async def test_orders_openers_and_padding_raise_no_metric_by_code(
 
 async def feedback_of(contest: Contest) -> str:
     services = contest.services()
-    (evaluation,) = await services.record.evaluations(rounds_of(contest)[-1].execution_id, "alpha")
+    (evaluation,) = await services.record.rounds(rounds_of(contest)[-1].execution_id, "alpha")
     await services.aclose()
     return evaluation.feedback
 

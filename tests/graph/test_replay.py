@@ -257,7 +257,7 @@ def is_draft(line: dict[str, Any], *, team: str) -> bool:
 async def cited(contest: Contest, outcome: RunOutcome) -> list[tuple[str, list[str]]]:
     """Each sentence of the last submissions with the texts of its passages."""
     services = contest.services()
-    rows = [row for team in ("alpha", "beta") for row in await services.record.submissions(outcome.execution_id, team)]
+    rows = [row for team in ("alpha", "beta") for row in await services.record.rounds(outcome.execution_id, team)]
     drafts = [(await services.require_submission(row.role_records["submission"])).draft for row in rows]
     found = [
         (each.text, [await services.documents.get(passage) for passage in each.passages])

@@ -105,14 +105,6 @@ def test_pairwise_keys_set_again_replace_all_earlier_ones() -> None:
     assert [entry.team_id for entry in board.leaderboard(RUN)][:2] == ["a", "b"]
 
 
-def test_a_dropped_execution_is_forgotten_and_others_stay() -> None:
-    board = board_of()
-    board.enter("other", [("x", "X")])
-    board.drop(RUN)
-
-    assert (board.leaderboard(RUN), len(board.leaderboard("other"))) == ([], 1)
-
-
 @given(st.lists(TOLD, max_size=12), st.dictionaries(st.sampled_from("abcd"), st.floats(0, 1)))
 def test_a_loaded_leaderboard_equals_the_one_it_came_from(told: list[Told], keys: dict[str, float]) -> None:
     board, loaded = board_of(*told), LiveLeaderboard()

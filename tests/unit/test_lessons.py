@@ -302,7 +302,7 @@ def test_without_a_file_there_are_no_sections(tmp_path: Path) -> None:
     [
         ("default: [", "not YAML"),
         ("- a\n- b", "valid dictionary"),
-        ("default:\n  - nom: x", "default.0.name: Field required"),
+        ("default:\n  - nom: x", "key 'default.0.name' is missing"),
         ("default:\n  - name: ''", "at least 1 character"),
         (f"default:\n  - name: {'x' * 65}", "at most 64 characters"),
         ('default:\n  - name: "a\\u0007"', "printable"),

@@ -1,3 +1,4 @@
+import json
 import math
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta, timezone
@@ -114,7 +115,7 @@ async def test_times_come_back_in_utc(store: RecordStore) -> None:
     assert row.created_at.isoformat() == "2026-01-02T03:00:00+00:00"
 
 
-async def test_a_submission_reads_back_as_written(store: RecordStore) -> None:
+async def test_a_submission_reads_back_as_written(store: RecordStore, path: Path) -> None:
     row = SubmissionRow(
         execution_id=RUN,
         team_id="a",
@@ -126,21 +127,33 @@ async def test_a_submission_reads_back_as_written(store: RecordStore) -> None:
     )
     await store.save_submission(row)
 
-    assert await store.submissions(RUN, "a") == [row]
+    (read,) = await store.rounds(RUN, "a")
+    assert (read.team_name, read.submission, read.submitted_at) == (row.team_name, row.submission, row.submitted_at)
+    assert read.role_records == row.role_records
+    await store.close()
+    assert json.dumps(row.messages, ensure_ascii=False, separators=(",", ":")) in rows_in(path, "round_history")[0]
 
 
-async def test_a_number_that_json_lacks_becomes_null_and_the_submission_stays(store: RecordStore) -> None:
+async def test_a_number_that_json_lacks_becomes_null_and_the_submission_stays(store: RecordStore, path: Path) -> None:
     await store.save_submission(submission().model_copy(update={"messages": [{"score": NAN}]}))
 
-    assert (await store.submissions(RUN, "a"))[0].messages == [{"score": None}]
+    await store.close()
+    assert '[{"score":null}]' in rows_in(path, "round_history")[0]
 
 
-async def test_a_teams_evaluations_come_by_round(store: RecordStore) -> None:
+async def test_a_teams_rounds_come_by_number_with_their_evaluations(store: RecordStore) -> None:
+    for number in (2, 1):
+        await store.save_submission(submission(number))
+    await store.save_submission(submission(1, team_id="b"))
     await store.save_evaluation(evaluation(None, 2))
     await store.save_evaluation(evaluation(0.1 + 0.2, 1))
     await store.save_evaluation(evaluation(0.9, 1, team_id="b"))
 
-    assert [row.score for row in await store.evaluations(RUN, "a")] == [0.1 + 0.2, None]
+    rows = await store.rounds(RUN, "a")
+    assert [(row.round_number, row.score, row.feedback) for row in rows] == [
+        (1, 0.1 + 0.2, "Say why."),
+        (2, None, "Say why."),
+    ]
 
 
 def test_an_evaluation_row_keeps_score_feedback_and_metrics_of_a_result() -> None:
@@ -157,14 +170,15 @@ async def test_a_submission_written_again_stands_once_with_the_later_text(store:
     await store.save_submission(submission(text="first"))
     await store.save_submission(submission(text="second"))
 
-    assert [row.submission for row in await store.submissions(RUN, "a")] == ["second"]
+    assert [row.submission for row in await store.rounds(RUN, "a")] == ["second"]
 
 
 async def test_an_evaluation_written_again_stands_once_with_the_later_score(store: RecordStore) -> None:
+    await store.save_submission(submission())
     await store.save_evaluation(evaluation(0.5))
     await store.save_evaluation(evaluation(0.6))
 
-    assert [row.score for row in await store.evaluations(RUN, "a")] == [0.6]
+    assert [row.score for row in await store.rounds(RUN, "a")] == [0.6]
 
 
 async def test_a_team_status_written_again_stands_once_with_the_later_status(store: RecordStore) -> None:
@@ -214,23 +228,6 @@ async def test_one_unknown_price_makes_the_cost_unknown(store: RecordStore) -> N
     assert (await store.usage(RUN)).cost_usd is None
 
 
-async def test_rounds_before_a_round_leave_out_that_round_and_other_teams(store: RecordStore) -> None:
-    for number in (2, 1, 3):
-        await store.save_submission(submission(number, text=f"round {number}"))
-    await store.save_submission(submission(1, team_id="b"))
-
-    states = await store.rounds_before(RUN, "a", 3)
-    assert [state.submission_content for state in states] == ["round 1", "round 2"]
-
-
-async def test_a_rounds_state_has_its_score_and_feedback(store: RecordStore) -> None:
-    await store.save_submission(submission())
-    await store.save_evaluation(evaluation(0.5))
-
-    (state,) = await store.rounds_before(RUN, "a", 2)
-    assert (state.evaluation_score, state.feedback, state.score_details["metrics"]) == (0.5, "Say why.", [])
-
-
 async def test_a_round_that_nobody_judged_is_listed_without_score_and_decision(store: RecordStore) -> None:
     await store.save_submission(submission())
 
@@ -257,11 +254,12 @@ def test_a_row_refuses_a_score_that_is_none(score: float) -> None:
 
 @pytest.mark.parametrize("score", [NAN, math.inf, -math.inf, -0.01, 1.01])
 async def test_the_tables_refuse_a_score_that_is_none(store: RecordStore, score: float) -> None:
+    await store.save_submission(submission())
     forged = evaluation(0.5).model_copy(update={"score": score})
 
     with pytest.raises(StoreError, match=r"did not take the evaluation of team a, round 1: .*CHECK"):
         await store.save_evaluation(forged)
-    assert await store.evaluations(RUN, "a") == []
+    assert [row.evaluated_at for row in await store.rounds(RUN, "a")] == [None]
 
 
 async def test_the_tables_refuse_a_best_score_that_is_none(store: RecordStore) -> None:

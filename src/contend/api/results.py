@@ -74,7 +74,7 @@ async def statistics(researches: Researches, research_id: str) -> ResearchStatis
     events = await researches.all_events(details.research_id)
     steps = [event for event in events if isinstance(event, StepDone) and event.execution_id == execution_id]
     searches = [event for event in events if isinstance(event, SearchDone) and event.execution_id == execution_id]
-    rows = [row for team in details.teams for row in await record.submissions(execution_id, team.team_id)]
+    rows = await record.rounds(execution_id)
     urls = [hit.url for search in searches for hit in search.hits]
     urls += [url for row in rows for url in row.role_records.get("researcher", {}).get("sources", [])]
     return ResearchStatistics.of(

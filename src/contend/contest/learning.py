@@ -69,7 +69,7 @@ class LearnNode:
 
     async def _judged(self, execution_id: str, outcome: TeamOutcome) -> dict[int, list[str]]:
         """What judges wrote of each round, by its number."""
-        rows = await self.services.record.evaluations(execution_id, outcome.team.team_id)
+        rows = await self.services.record.rounds(execution_id, outcome.team.team_id)
         metrics = {row.round_number: row.details.get("metrics", []) for row in rows}
         return {
             number: [

@@ -9,7 +9,7 @@ from contend.contest.state import ContestState
 from contend.models.options import TeamConfig
 from contend.models.record import Record
 from contend.models.round import ExitReason, LeaderboardEntry, Round, best_round, ranked
-from contend.models.rows import EvaluationRow, SubmissionRow
+from contend.models.rows import RoundRow
 from contend.models.task import ExecutionSummary, RoundResult, RunStatus, RunUsage, TeamStatus
 from contend.services import Services
 from contend.team_kinds import team_kind
@@ -88,21 +88,19 @@ def status_of(
     return ("partial" if notes else "completed"), notes
 
 
-def kept_rounds(submissions: Sequence[SubmissionRow], evaluations: Sequence[EvaluationRow]) -> list[Round]:
+def kept_rounds(rows: Sequence[RoundRow]) -> list[Round]:
     """The rounds of a team that forfeits, from the record: its state is out of reach then."""
-    verdicts = {row.round_number: row for row in evaluations}
     return [
         Round(
             round_number=row.round_number,
             submission=row.role_records["submission"],
-            score=verdict.score if verdict else None,
-            feedback=verdict.feedback if verdict else "",
-            metrics=verdict.details["metrics"] if verdict else [],
+            score=row.score,
+            feedback=row.feedback,
+            metrics=row.metrics,
             seconds=0.0,
-            completed_at=verdict.evaluated_at if verdict else row.submitted_at,
+            completed_at=row.evaluated_at or row.submitted_at,
         )
-        for row in submissions
-        for verdict in [verdicts.get(row.round_number)]
+        for row in rows
     ]
 
 

@@ -59,9 +59,7 @@ class Teams:
             self.services.record,
         )
         run = await self.services.run(state)
-        rounds = kept_rounds(
-            await record.submissions(execution_id, team.team_id), await record.evaluations(execution_id, team.team_id)
-        )
+        rounds = kept_rounds(await record.rounds(execution_id, team.team_id))
         running = await self._running(execution_id, team)
         why = cause(error)
         ended, reason, message = _ending(why, run.options.timeout_per_team_seconds)

@@ -8,14 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from uuid import uuid4
 
-from pydantic import ValidationError
-
 from contend.errors import InputError, UnknownLesson
 from contend.learning.exchange import read_bullets
 from contend.learning.nearness import Nearness
 from contend.learning.screening import Sources, refusal
 from contend.models.playbook import Bullet, CurationResult, DeltaContextItem, Playbook, Skipped, Trial
 from contend.models.record import utc_now
+from contend.settings import checked
 from contend.stores.playbooks import Change, Curated, PlaybookStore
 
 
@@ -101,7 +100,7 @@ def import_file(text: str, *, name: str) -> FileImport:
         InputError: it cannot be read, or a lesson holds what none may hold.
     """
     file = read_bullets(text, name=name)
-    bullets = [_checked(bullet) for bullet in file.bullets]
+    bullets = [_screened(bullet) for bullet in file.bullets]
     return FileImport(HandChange(_addition(bullets), f"imported from {name}"), file.left_out)
 
 
@@ -127,17 +126,12 @@ def _addition(bullets: Sequence[Bullet]) -> Change:
 
 
 def _checked_values(values: Mapping[str, object]) -> Bullet:
-    try:
-        return _checked(Bullet.model_validate({"provenance": "by hand", **values}))
-    except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False)[0]
-        raise InputError(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}") from error
+    return _screened(checked(Bullet, {"provenance": "by hand", **values}, "lesson"))
 
 
-def _checked(bullet: Bullet) -> Bullet:
-    refused = refusal(f"{bullet.lesson}\n{bullet.searchable_text}", Sources(), by_person=True)
-    if refused:
-        raise InputError(f"the lesson {bullet.content[:80]!r} {refused}: leave that out")
+def _screened(bullet: Bullet) -> Bullet:
+    if reason := refusal(f"{bullet.lesson}\n{bullet.searchable_text}", Sources(), by_person=True):
+        raise InputError(f"the lesson {bullet.content[:80]!r} {reason}: leave that out")
     return bullet
 
 

@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
-from pydantic import ValidationError
-
 from contend.errors import InputError
 from contend.models.playbook import GENERAL, Bullet, Playbook
+from contend.settings import checked
 
 Format = Literal["json", "ace", "markdown"]
 
-_ACE = re.compile(r"\[(?P<id>[\w-]+)\]\s*helpful=(?P<helpful>\d+)\s+harmful=(?P<harmful>\d+)\s*::\s*(?P<content>.+)")
+_ACE = re.compile(r"\[[\w-]+\]\s*helpful=(?P<helpful>\d+)\s+harmful=(?P<harmful>\d+)\s*::\s*(?P<content>.+)")
 _HEADING = re.compile(r"#{1,6}\s+(.+)")
 _ITEM = re.compile(r"\s*(?:[-*+]\s+|\d{1,3}[.)]\s+|[・•]\s*)(?P<content>\S.*)")
-_KNOWN = frozenset(Bullet.model_fields)
+_FIELDS = frozenset(Bullet.model_fields)
 
 
 class BulletFile(NamedTuple):
@@ -32,15 +31,8 @@ def read_bullets(text: str, *, name: str) -> BulletFile:
     Raises:
         InputError: a bullet cannot be read, or there is none; `name` is the file's.
     """
-    bullets: list[Bullet] = []
-    items, left_out = _given(text, name)
-    for number, given in enumerate(items, start=1):
-        try:
-            bullets.append(Bullet.model_validate(given))
-        except ValidationError as error:
-            fault = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(map(str, fault["loc"]))
-            raise InputError(f"{name}: lesson {number}: {where}: {fault['msg']}: mend it and import again") from error
+    items, left_out = _items(text, name)
+    bullets = [checked(Bullet, item, f"{name}: lesson {number}") for number, item in enumerate(items, start=1)]
     if not bullets:
         raise InputError(f"{name}: holds no lessons: give a Markdown list (`- LESSON`), JSON or ACE's text")
     return BulletFile(bullets, left_out)
@@ -68,7 +60,7 @@ def _markdown_line(bullet: Bullet) -> str:
     return f"- {bullet.lesson}"
 
 
-def _given(text: str, name: str) -> tuple[list[object], list[str]]:
+def _items(text: str, name: str) -> tuple[list[Any], list[str]]:
     """What stands for a bullet each, and what stands for none."""
     if not text.lstrip().startswith(("{", "[{", '["')):
         return _of_lines(text)
@@ -80,36 +72,33 @@ def _given(text: str, name: str) -> tuple[list[object], list[str]]:
         raise InputError(f"{name}: not JSON: {error}: mend it and import again") from error
 
 
-def _of_json(value: Any) -> tuple[list[object], list[str]]:  # noqa: ANN401 - whatever the file holds
+def _of_json(value: Any) -> tuple[list[Any], list[str]]:  # noqa: ANN401 - whatever the file holds
     """The bullets of our own playbook, of a bare list, or of a mapping by id as ACE's tools write it."""
-    held = value.get("bullets", []) if isinstance(value, dict) else value
-    given = [*(held.values() if isinstance(held, dict) else held)]
-    fields = {key for each in given if isinstance(each, Mapping) for key in each}
-    return [_completed(each) for each in given], sorted(fields - _KNOWN - Bullet.model_computed_fields.keys())
+    bullets = value.get("bullets", []) if isinstance(value, dict) else value
+    items = [*(bullets.values() if isinstance(bullets, dict) else bullets)]
+    fields = {key for item in items if isinstance(item, Mapping) for key in item}
+    return [_completed(item) for item in items], sorted(fields - _FIELDS - Bullet.model_computed_fields.keys())
 
 
-def _completed(given: object) -> object:
-    if isinstance(given, str):
-        return {"content": given}
-    if not isinstance(given, Mapping):
-        return given
-    known = {key: value for key, value in given.items() if key in _KNOWN and value is not None}
-    others = {"section": GENERAL, "searchable_text": given.get("content"), "status": "active"}
-    return known if "id" not in known else {**others, **known}
+def _completed(item: object) -> object:
+    if isinstance(item, str):
+        return {"content": item}
+    if not isinstance(item, Mapping):
+        return item
+    values = {key: value for key, value in item.items() if key in _FIELDS and value is not None}
+    defaults = {"section": GENERAL, "searchable_text": item.get("content"), "status": "active"}
+    return values if "id" not in values else {**defaults, **values}
 
 
-def _of_lines(text: str) -> tuple[list[object], list[str]]:
+def _of_lines(text: str) -> tuple[list[Any], list[str]]:
     section = GENERAL
-    items: list[object] = []
+    items: list[Any] = []
     left_out: list[str] = []
     for line in text.splitlines():
         if heading := _HEADING.match(line):
             section = heading[1].strip()[:64]
-        elif found := _ACE.match(line.strip()):
-            votes = {"helpful": int(found["helpful"]), "harmful": int(found["harmful"])}
-            items.append({"content": found["content"], "section": section, **votes})
-        elif found := _ITEM.match(line):
-            items.append({"content": found["content"], "section": section})
+        elif match := _ACE.match(line.strip()) or _ITEM.match(line):
+            items.append({**match.groupdict(), "section": section})
         elif line.strip():
             left_out.append(line.strip())
     return items, left_out

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from contend.errors import InputError
 from contend.models.playbook import PlaybookSection
 from contend.models.record import Identifier
+from contend.settings.files import first_fault
 
 _FILE: TypeAdapter[dict[Identifier, list[PlaybookSection]]] = TypeAdapter(dict[Identifier, list[PlaybookSection]])
 
@@ -38,18 +39,12 @@ class SectionFile:
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             raise self._malformed(f"not YAML: {' '.join(str(error).split())}") from error
         except ValidationError as error:
-            problem = error.errors(include_url=False)[0]
-            raise self._malformed(
-                f"{'.'.join(map(str, problem['loc']))}: {problem['msg'].removeprefix('Value error, ')}"
-            ) from error
-        for dataset, listed in sections.items():
-            self._check(dataset, [section.name for section in listed])
+            raise self._malformed(first_fault(error)) from error
+        for dataset, own in sections.items():
+            for name, times in Counter(section.name for section in own).items():
+                if times > 1:
+                    raise self._malformed(f"{dataset}: section {name!r} stands there twice")
         return sections
-
-    def _check(self, dataset: str, names: list[str]) -> None:
-        for name, times in Counter(names).items():
-            if times > 1:
-                raise self._malformed(f"{dataset}: section {name!r} stands there twice")
 
     def _malformed(self, why: str) -> InputError:
         return InputError(f"{self.path}: {why}: write `dataset:` with a list of `name` and `description`, or remove it")

@@ -7,7 +7,7 @@ from pydantic import Field
 from contend.models.evaluation import EvaluationResult, MetricScore
 from contend.models.events import AnyEvent
 from contend.models.record import Identifier, Record, Score, Text, UtcDatetime, utc_now
-from contend.models.round import ExitReason, RoundState
+from contend.models.round import ExitReason
 from contend.models.task import RunStatus
 
 RoundNumber = Annotated[int, Field(ge=1)]
@@ -104,6 +104,7 @@ class RoundRow(Record):
     team_name: Text
     round_number: RoundNumber
     submission: Text
+    role_records: dict[str, Any] = Field(default_factory=dict)
     submitted_at: UtcDatetime
     score: Score | None = None
     feedback: str = ""
@@ -120,12 +121,3 @@ class RoundRow(Record):
     def metrics(self) -> list[MetricScore]:
         """None of a round that is not judged yet."""
         return [MetricScore.model_validate(each) for each in self.details.get("metrics", [])]
-
-    def state(self) -> RoundState:
-        """The round as its team's prompts show it, with the feedback in `score_details`."""
-        return RoundState(
-            round_number=self.round_number,
-            submission_content=self.submission,
-            evaluation_score=self.score,
-            score_details={**self.details, "feedback": self.feedback} if self.evaluated_at else {},
-        )

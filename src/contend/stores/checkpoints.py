@@ -1,7 +1,8 @@
 """Checkpointers: where a run's state is kept between steps. Memory, SQLite or Redis."""
 
 import zlib
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
@@ -75,10 +76,27 @@ async def open_checkpointer(settings: Settings) -> AsyncIterator[BaseCheckpointS
             yield saver
 
 
-class ReportsRollbacks:
-    """A saver of the Agent Server: `on_rollback` is called with the threads of runs whose checkpoints it deleted."""
+class RollsBack(ABC):
+    """A saver whose runs the Agent Server may roll back: it deletes a run before it stops it."""
 
     on_rollback: Callable[[Iterable[str]], None] | None = None
+    """Called with the threads of runs whose checkpoints were deleted."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:  # noqa: ANN401 - the saver's own
+        super().__init__(*arguments, **options)
+        self._deleted_runs: set[str] = set()
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete what runs of the Agent Server saved, and whatever they may still save."""
+        runs = [*map(str, run_ids)]
+        self._deleted_runs.update(runs)
+        threads = await self._delete_runs(runs)
+        if self.on_rollback is not None:
+            self.on_rollback(threads)
+
+    @abstractmethod
+    async def _delete_runs(self, runs: Sequence[str]) -> set[str]:
+        """Delete what they saved; the threads that they were on."""
 
 
 def run_of(config: RunnableConfig, metadata: Mapping[str, Any] | None = None) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -16,8 +16,9 @@ from contend.stores.files import write_file
 
 _ID = re.compile(r"[0-9a-f]{64}")
 _CHARACTERS_IN_MEMORY = 8_000_000
-_KEPT = 256
+_RECORDS_IN_MEMORY = 256
 T = TypeVar("T", bound=BaseModel)
+V = TypeVar("V")
 
 
 class DocumentStore:
@@ -25,7 +26,7 @@ class DocumentStore:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._recent = _Recent(_CHARACTERS_IN_MEMORY)
+        self._recent: _Recent[str] = _Recent(_CHARACTERS_IN_MEMORY)
 
     async def put(self, text: str) -> str:
         """Keeps the text and gives its id: SHA-256 as 64 hex digits, the same for the same text.
@@ -40,10 +41,11 @@ class DocumentStore:
         """As `put`, for several texts at once; their ids in turn."""
         contents = [text.encode("utf-8", "surrogatepass") for text in texts]
         ids = [sha256(content).hexdigest() for content in contents]
+        paths = [self._path(document_id) for document_id in ids]
         # Together: handing work to a thread and back costs more than a small file.
-        await asyncio.to_thread(_write_all, [self._path(document_id) for document_id in ids], contents)
+        await asyncio.to_thread(lambda: [*map(_write, paths, contents)])
         for document_id, text in zip(ids, texts, strict=True):
-            self._recent.put(document_id, text)
+            self._recent.put(document_id, text, size=len(text))
         return ids
 
     async def get(self, document_id: str) -> str:
@@ -64,7 +66,7 @@ class DocumentStore:
         missing = {document_id: self._path(document_id) for document_id, text in texts.items() if text is None}
         new = await asyncio.to_thread(_read_all, missing) if missing else {}
         for document_id, text in new.items():
-            self._recent.put(document_id, text)
+            self._recent.put(document_id, text, size=len(text))
         return {document_id: new[document_id] if text is None else text for document_id, text in texts.items()}
 
     async def delete(self, document_ids: Iterable[str]) -> None:
@@ -73,10 +75,10 @@ class DocumentStore:
         Raises:
             StoreError: a file cannot be removed.
         """
-        ids = list(document_ids)
-        for document_id in ids:
+        paths = {document_id: self._path(document_id) for document_id in document_ids}
+        for document_id in paths:
             self._recent.drop(document_id)
-        await asyncio.to_thread(_remove, [self._path(document_id) for document_id in ids])
+        await asyncio.to_thread(lambda: [*map(_remove, paths.values())])
 
     def _path(self, document_id: str) -> Path:
         """The first two digits name a subfolder, which keeps folders small."""
@@ -91,7 +93,7 @@ class RecordDocuments(Generic[T]):
     def __init__(self, kind: type[T], documents: DocumentStore) -> None:
         self._kind = kind
         self._documents = documents
-        self._recent: OrderedDict[str, T] = OrderedDict()
+        self._recent: _Recent[T] = _Recent(_RECORDS_IN_MEMORY)
 
     async def put(self, record: T) -> str:
         """Gives the record's document id.
@@ -100,7 +102,7 @@ class RecordDocuments(Generic[T]):
             StoreError: the document cannot be written.
         """
         document = await self._documents.put(record.model_dump_json())
-        self._keep(document, record)
+        self._recent.put(document, record, size=1)
         return document
 
     async def get(self, document: str) -> T:
@@ -109,48 +111,41 @@ class RecordDocuments(Generic[T]):
         Raises:
             StoreError: the document cannot be read.
         """
-        if document not in self._recent:
-            self._keep(document, self._kind.model_validate_json(await self._documents.get(document)))
-        self._recent.move_to_end(document)
-        return self._recent[document]
+        record = self._recent.get(document)
+        if record is None:
+            record = self._kind.model_validate_json(await self._documents.get(document))
+            self._recent.put(document, record, size=1)
+        return record
 
     async def get_many(self, documents: Sequence[str]) -> list[T]:
         """In turn; raises as `get`."""
         return [await self.get(document) for document in documents]
 
-    def _keep(self, document: str, record: T) -> None:
-        self._recent[document] = record
-        if len(self._recent) > _KEPT:
-            self._recent.popitem(last=False)
 
-
-class _Recent:
-    """The texts used last, up to a number of characters together."""
+class _Recent(Generic[V]):
+    """What was used last, up to a sum of sizes."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._texts: OrderedDict[str, str] = OrderedDict()
-        self._characters = 0
+        self._values: OrderedDict[str, tuple[V, int]] = OrderedDict()
+        self._size = 0
 
-    def get(self, document_id: str) -> str | None:
-        if document_id in self._texts:
-            self._texts.move_to_end(document_id)
-        return self._texts.get(document_id)
+    def get(self, key: str) -> V | None:
+        if key not in self._values:
+            return None
+        self._values.move_to_end(key)
+        return self._values[key][0]
 
-    def put(self, document_id: str, text: str) -> None:
-        self.drop(document_id)
-        self._texts[document_id] = text
-        self._characters += len(text)
-        while self._characters > self._capacity:
-            self.drop(next(iter(self._texts)))
+    def put(self, key: str, value: V, *, size: int) -> None:
+        self.drop(key)
+        self._values[key] = (value, size)
+        self._size += size
+        while self._size > self._capacity:
+            self.drop(next(iter(self._values)))
 
-    def drop(self, document_id: str) -> None:
-        self._characters -= len(self._texts.pop(document_id, ""))
-
-
-def _write_all(paths: Sequence[Path], contents: Sequence[bytes]) -> None:
-    for path, content in zip(paths, contents, strict=True):
-        _write(path, content)
+    def drop(self, key: str) -> None:
+        _, size = self._values.pop(key, (None, 0))
+        self._size -= size
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -160,7 +155,7 @@ def _write(path: Path, content: bytes) -> None:
     write_file(path, content)
 
 
-def _read_all(paths: Mapping[str, Path]) -> dict[str, str]:
+def _read_all(paths: dict[str, Path]) -> dict[str, str]:
     return {document_id: _read(path, document_id) for document_id, path in paths.items()}
 
 
@@ -176,9 +171,8 @@ def _read(path: Path, document_id: str) -> str:
     return content.decode("utf-8", "surrogatepass")
 
 
-def _remove(paths: list[Path]) -> None:
-    for path in paths:
-        try:
-            path.unlink(missing_ok=True)
-        except OSError as error:
-            raise StoreError(f"cannot remove document {path}: {error.strerror}") from error
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot remove document {path}: {error.strerror}") from error

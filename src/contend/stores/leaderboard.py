@@ -55,9 +55,6 @@ class LiveLeaderboard:
         """Replaces what is known of an execution, in a process that goes on with it."""
         self._executions[execution_id] = {entry.team_id: _loaded(entry) for entry in entries}
 
-    def drop(self, execution_id: str) -> None:
-        self._executions.pop(execution_id, None)
-
     def _team(self, execution_id: str, team_id: str) -> _TeamRounds:
         return self._executions.setdefault(execution_id, {}).setdefault(team_id, _TeamRounds(team_id))
 

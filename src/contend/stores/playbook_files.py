@@ -20,6 +20,7 @@ from pydantic_core import from_json, to_json
 
 from contend.errors import PlaybookDamaged, StoreError, StoreLocked, UnknownLesson
 from contend.models.playbook import Bullet, CurationResult, Playbook, PlaybookVersion, Skipped
+from contend.settings.files import first_fault
 
 
 class VersionLine(PlaybookVersion):
@@ -104,11 +105,11 @@ class PlaybookFiles:
 
     def newest(self) -> Playbook:
         """The newest version, completed from the history where a kill came between the two files."""
-        return self._completed(self._found())
+        return self._completed(self._in_file())
 
     def newest_recorded(self) -> Playbook:
         """The newest version, after what somebody changed by hand has entered the history. Needs the lock."""
-        playbook = self._found()
+        playbook = self._in_file()
         if playbook is None or self._is_recorded(playbook):
             return self._completed(playbook)
         line = VersionLine(version=playbook.version + 1, reason="edited by hand", changed=playbook.bullets, whole=True)
@@ -154,18 +155,14 @@ class PlaybookFiles:
     def commit(self, old: Playbook, line: VersionLine) -> Playbook:
         """Make the line's version the newest: history first, then the playbook file, each flushed. Needs the lock."""
         new = _next(old, line)
-        # Each bullet is written once, and stands in both files: most of the time to save goes there.
         with _collector_paused():
-            bullets = {bullet.id: _written(bullet) for bullet in new.bullets}
+            bullets = [_json(bullet) for bullet in new.bullets]
         head = Playbook(dataset=new.dataset, version=new.version).model_dump_json(exclude={"bullets"})
-        text = b'%b,"bullets":[\n%b\n]}\n' % (head[:-1].encode(), b",\n".join(bullets.values()))
+        text = b'%b,"bullets":[\n%b\n]}\n' % (head[:-1].encode(), b",\n".join(bullets))
         line.digest = hashlib.sha256(text).hexdigest()
-        line_head = line.model_dump_json(exclude={"changed", "digest"}, exclude_computed_fields=True)
-        bodies = b",".join(bullets[bullet.id] for bullet in line.changed)
-        line_end = b'%b,"changed":[%b],"digest":"%b"}\n' % (line_head[:-1].encode(), bodies, line.digest.encode())
         with _disk(self.playbook):
             _write_flushed(self._temporary, text)
-            self._append(line_end)
+            self._append(_json(line) + b"\n")
             self._temporary.replace(self.playbook)
             _flush_folder(self.playbook.parent)
         return new
@@ -175,7 +172,7 @@ class PlaybookFiles:
         with _disk(self.playbook):
             self.playbook.replace(self.playbook.with_suffix(".damaged.json"))
 
-    def _found(self) -> Playbook | None:
+    def _in_file(self) -> Playbook | None:
         raw = _read(self.playbook)
         if raw is None:
             return None
@@ -183,7 +180,7 @@ class PlaybookFiles:
             with _collector_paused():
                 playbook = self._read_playbook(raw)
         except ValidationError as error:
-            raise self._damaged(f"{self.playbook} cannot be read ({_first(error)})") from error
+            raise self._damaged(f"{self.playbook} cannot be read ({first_fault(error)})") from error
         if playbook.dataset != self.dataset:
             raise self._damaged(f"{self.playbook} holds dataset {playbook.dataset!r}")
         return playbook
@@ -201,8 +198,8 @@ class PlaybookFiles:
                 raise
             return Playbook.model_validate({"dataset": self.dataset, **values})
 
-    def _completed(self, found: Playbook | None) -> Playbook:
-        playbook = found or Playbook(dataset=self.dataset)
+    def _completed(self, base: Playbook | None) -> Playbook:
+        playbook = base or Playbook(dataset=self.dataset)
         for line in self._lines_after(playbook.version):
             playbook = _next(playbook, line)
         return playbook
@@ -218,7 +215,7 @@ class PlaybookFiles:
         return PlaybookDamaged(f"{what}; {remedy if good else 'no good version is kept: move the file away'}")
 
     def _damaged_history(self, number: int, why: str) -> PlaybookDamaged:
-        good = newest.version if (newest := self._found()) else number - 1
+        good = newest.version if (newest := self._in_file()) else number - 1
         return PlaybookDamaged(
             f"{self.history} line {number} cannot be read ({why}); the last good version is {good}: "
             "mend the line, or move the file away to start a new history from the playbook"
@@ -252,7 +249,7 @@ class PlaybookFiles:
             with _collector_paused():
                 return VersionLine.model_validate_json(raw)
         except ValidationError as error:
-            raise self._damaged_history(number, _first(error)) from error
+            raise self._damaged_history(number, first_fault(error)) from error
 
     def _append(self, line: bytes) -> None:
         end = (_read(self.history) or b"").rfind(b"\n") + 1
@@ -263,8 +260,8 @@ class PlaybookFiles:
             os.fsync(file.fileno())
 
 
-def _written(bullet: Bullet) -> bytes:
-    return bullet.model_dump_json(exclude_defaults=True, exclude_computed_fields=True).encode()
+def _json(record: Bullet | VersionLine) -> bytes:
+    return record.model_dump_json(exclude_defaults=True, exclude_computed_fields=True).encode()
 
 
 def _next(playbook: Playbook, line: VersionLine) -> Playbook:
@@ -276,12 +273,6 @@ def _version_of(raw: bytes) -> int | None:
     """A line's version without reading the line: it stands first, and lines grow with what they changed."""
     match = re.match(rb'{\s*"version"\s*:\s*(\d+)\s*,', raw)
     return int(match[1]) if match else None
-
-
-def _first(error: ValidationError) -> str:
-    problem = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(str(part) for part in problem["loc"])
-    return f"{where}: {problem['msg']}" if where else problem["msg"]
 
 
 def _read(path: Path) -> bytes | None:

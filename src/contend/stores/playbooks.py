@@ -146,13 +146,12 @@ class PlaybookStore:
     def _rollback(self, files: PlaybookFiles, version: int, base_version: int | None) -> Playbook:
         with files.locked(self.lock_seconds):
             target = files.rebuilt(version)
-            is_damaged = False
             try:
                 newest = files.newest_recorded()
+                _check_newest(newest, base_version)
             except PlaybookDamaged:
-                newest, is_damaged = files.newest_of_history(), True
-            _check_newest(newest, base_version)
-            if is_damaged:
+                newest = files.newest_of_history()
+                _check_newest(newest, base_version)
                 files.put_aside()
             reason = f"rolled back to version {version}"
             return files.commit(newest, VersionLine.between(newest, target.bullets, reason=reason))
@@ -188,12 +187,11 @@ def _at(files: PlaybookFiles, version: int) -> Playbook:
 def _diff(old: Playbook, new: Playbook) -> PlaybookDiff:
     before = {bullet.id: bullet for bullet in old.bullets}
     line = VersionLine.between(old, new.bullets)
-    pairs = [(before.get(bullet.id), bullet) for bullet in line.changed]
     return PlaybookDiff(
         dataset=new.dataset,
         from_version=old.version,
         to_version=new.version,
-        added=[after for old_one, after in pairs if old_one is None],
+        added=[bullet for bullet in line.changed if bullet.id not in before],
         removed=[before[key] for key in line.removed],
         changed=[
             BulletChange(before=before[bullet.id], after=bullet) for bullet in line.changed if bullet.id in before

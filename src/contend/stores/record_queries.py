@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from contend.models.round import ExitReason, LeaderboardEntry, RoundState
-from contend.models.rows import EvaluationRow, ExecutionRow, KeptEvent, RoundRow, SubmissionRow
+from contend.models.round import ExitReason, LeaderboardEntry
+from contend.models.rows import ExecutionRow, KeptEvent, RoundRow
 from contend.models.task import CallUsage, TeamStatus
 from contend.stores.leaderboard import LiveLeaderboard
 from contend.stores.record_schema import fetch
@@ -30,25 +30,16 @@ SELECT * EXCLUDE (execution_id)
     REPLACE (epoch_us(started_at) AS started_at, epoch_us(completed_at) AS completed_at)
 FROM team_status WHERE execution_id = ? ORDER BY team_id
 """
-_SUBMISSIONS = """
-SELECT * REPLACE (epoch_us(submitted_at) AS submitted_at)
-FROM round_history WHERE execution_id = ? AND team_id = ? ORDER BY round_number
-"""
-_EVALUATIONS = """
-SELECT * REPLACE (epoch_us(evaluated_at) AS evaluated_at)
-FROM leader_board WHERE execution_id = ? AND team_id = ? ORDER BY round_number
-"""
 _ROUNDS = """
-SELECT team_id, history.team_name, round_number, submission, epoch_us(submitted_at) AS submitted_at,
+SELECT team_id, history.team_name, round_number, submission, role_records, epoch_us(submitted_at) AS submitted_at,
     score, coalesce(feedback, '') AS feedback, coalesce(details, '{}') AS details,
     epoch_us(evaluated_at) AS evaluated_at, decision, coalesce(reasoning, '') AS reasoning, confidence, exit_reason,
     epoch_us(round_status.started_at) AS started_at, active_seconds
 FROM round_history AS history
 LEFT JOIN leader_board USING (execution_id, team_id, round_number)
 LEFT JOIN round_status USING (execution_id, team_id, round_number)
-WHERE execution_id = ?
+WHERE execution_id = ? AND team_id = coalesce(?, team_id) ORDER BY team_id, round_number
 """
-_BY_TEAM = " ORDER BY team_id, round_number"
 _SCORES = """
 SELECT execution_id, team_id, history.team_name, round_number, score FROM round_history AS history
 LEFT JOIN leader_board USING (execution_id, team_id, round_number) WHERE list_contains(?, execution_id)
@@ -122,28 +113,9 @@ def team_statuses(connection: "DuckDBPyConnection", execution_id: str) -> list[T
     return [TeamStatus.model_validate(row) for row in fetch(connection, _TEAM_STATUSES, execution_id)]
 
 
-def submissions(connection: "DuckDBPyConnection", execution_id: str, team_id: str) -> list[SubmissionRow]:
-    """A team's, by round."""
-    return [SubmissionRow.model_validate(row) for row in fetch(connection, _SUBMISSIONS, execution_id, team_id)]
-
-
-def evaluations(connection: "DuckDBPyConnection", execution_id: str, team_id: str) -> list[EvaluationRow]:
-    """A team's, by round."""
-    return [EvaluationRow.model_validate(row) for row in fetch(connection, _EVALUATIONS, execution_id, team_id)]
-
-
-def rounds(connection: "DuckDBPyConnection", execution_id: str) -> list[RoundRow]:
-    """All rounds with a submission, by team id and round, with what is known of them."""
-    return [RoundRow.model_validate(row) for row in fetch(connection, _ROUNDS + _BY_TEAM, execution_id)]
-
-
-def rounds_before(
-    connection: "DuckDBPyConnection", execution_id: str, team_id: str, round_number: int
-) -> list[RoundState]:
-    """A team's rounds before `round_number`, whatever else the record holds."""
-    sql = _ROUNDS + "AND team_id = ? AND round_number < ?" + _BY_TEAM
-    rows = fetch(connection, sql, execution_id, team_id, round_number)
-    return [RoundRow.model_validate(row).state() for row in rows]
+def rounds(connection: "DuckDBPyConnection", execution_id: str, team_id: str | None = None) -> list[RoundRow]:
+    """All rounds with a submission, or one team's, by team id and round, with what is known of them."""
+    return [RoundRow.model_validate(row) for row in fetch(connection, _ROUNDS, execution_id, team_id)]
 
 
 def leaderboard(

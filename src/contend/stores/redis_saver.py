@@ -30,7 +30,7 @@ from redisvl.query.filter import FilterExpression, Tag
 
 from contend.errors import CheckpointError
 from contend.settings import Settings
-from contend.stores.checkpoints import PlainSerializer, ReportsRollbacks, run_of
+from contend.stores.checkpoints import PlainSerializer, RollsBack, run_of
 from contend.stores.redis_server import check_redis, is_away, open_redis, redis_errors
 
 CONNECTIONS = 32
@@ -80,7 +80,7 @@ class _Place(NamedTuple):
     checkpoint: str
 
 
-class RedisSaver(ReportsRollbacks, AsyncRedisSaver):
+class RedisSaver(RollsBack, AsyncRedisSaver):
     """Each operation is bounded in time and fails with a CheckpointError."""
 
     def __init__(self, client: Redis, settings: Settings) -> None:
@@ -92,7 +92,6 @@ class RedisSaver(ReportsRollbacks, AsyncRedisSaver):
         self._address = settings.redis_address
         self._away = ""
         self._away_until = 0.0
-        self._rolled_back: set[str] = set()
 
     async def asetup(self) -> None:
         with redis_errors(self._address):
@@ -139,8 +138,8 @@ class RedisSaver(ReportsRollbacks, AsyncRedisSaver):
         new_versions: ChannelVersions,
         stream_mode: str = "updates",
     ) -> RunnableConfig:
-        if run_of(config, metadata) in self._rolled_back:
-            return config  # the Agent Server deletes a run before it stops it
+        if run_of(config, metadata) in self._deleted_runs:
+            return config
         with self._errors_named(config):
             async with asyncio.timeout(OPERATION_SECONDS):
                 # In the library's default mode a cancelled save saves once more, past any deadline.
@@ -150,7 +149,7 @@ class RedisSaver(ReportsRollbacks, AsyncRedisSaver):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         run = run_of(config)
-        if run in self._rolled_back:
+        if run in self._deleted_runs:
             return
         with self._errors_named(config):
             async with asyncio.timeout(OPERATION_SECONDS):
@@ -164,12 +163,10 @@ class RedisSaver(ReportsRollbacks, AsyncRedisSaver):
             while await self._entries(thread_id):
                 await super().adelete_thread(thread_id)
 
-    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Delete what runs of the Agent Server saved, and whatever they may still save."""
-        self._rolled_back.update(map(str, run_ids))
+    async def _delete_runs(self, runs: Sequence[str]) -> set[str]:
         places: list[_Place] = []
         with self._errors_named(None):
-            for run in map(str, run_ids):
+            for run in runs:
                 # A run that answers a question leaves its answer with a checkpoint of the run that asked.
                 writes = await self._redis.hgetall(_writes_of(run))
                 for write, registry in writes.items():
@@ -177,8 +174,7 @@ class RedisSaver(ReportsRollbacks, AsyncRedisSaver):
                 await self._redis.unlink(_writes_of(run), *writes)
                 places += await self._places(Tag("run_id") == to_storage_safe_id(run))
             await self._remove(places)
-        if self.on_rollback is not None:
-            self.on_rollback({place.thread for place in places})
+        return {place.thread for place in places}
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         with self._errors_named(None):

@@ -15,7 +15,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from contend.errors import CheckpointError
-from contend.stores.checkpoints import ReportsRollbacks, run_of
+from contend.stores.checkpoints import RollsBack, run_of
 from contend.stores.files import writing
 
 _T = TypeVar("_T")
@@ -61,7 +61,7 @@ _COPY = (
 )
 
 
-class ThreadedSqliteSaver(ReportsRollbacks, SqliteSaver):
+class ThreadedSqliteSaver(RollsBack, SqliteSaver):
     """LangGraph's saver for SQLite, called in a thread of its own.
 
     Its asynchronous twin makes four trips to a thread for each save (cursor, statement, commit, close), and contests
@@ -74,7 +74,6 @@ class ThreadedSqliteSaver(ReportsRollbacks, SqliteSaver):
         super().__init__(connection, serde=serde)
         self._file = file
         self._thread = thread
-        self._rolled_back: set[str] = set()
 
     def setup(self) -> None:
         if not self.is_setup:
@@ -104,15 +103,15 @@ class ThreadedSqliteSaver(ReportsRollbacks, SqliteSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        if run_of(config, metadata) in self._rolled_back:
-            return config  # the Agent Server deletes a run before it stops it
+        if run_of(config, metadata) in self._deleted_runs:
+            return config
         return await self._there(self.put, config, checkpoint, metadata, new_versions)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         run = run_of(config)
-        if run not in self._rolled_back:
+        if run not in self._deleted_runs:
             await self._there(self._put_writes_of, run, config, writes, task_id, task_path)
 
     def _put_writes_of(
@@ -129,12 +128,8 @@ class ThreadedSqliteSaver(ReportsRollbacks, SqliteSaver):
     async def adelete_thread(self, thread_id: str) -> None:
         await self._there(self.delete_thread, thread_id)
 
-    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Delete what runs of the Agent Server saved, and whatever they may still save."""
-        self._rolled_back.update(map(str, run_ids))
-        threads = await self._there(self._roll_back, [{"run": str(run)} for run in run_ids])
-        if self.on_rollback is not None:
-            self.on_rollback(threads)
+    async def _delete_runs(self, runs: Sequence[str]) -> set[str]:
+        return await self._there(self._roll_back, [{"run": run} for run in runs])
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         await self._there(self._change, _COPY, [{"source": source_thread_id, "target": target_thread_id}])
