@@ -148,7 +148,7 @@ def _report(asked: Asked) -> dict[str, Any]:
     """Sentences of the passages as a report with a paragraph, a list and a table."""
     quotes = _quotes(asked)
     body = quotes or [_statement(_opening(asked), [], "judgement")]
-    rows = [{"cells": [each["text"][:80], str(each["sources"][0])], **_basis(each)} for each in quotes[:2]]
+    rows = [_row(each) for each in quotes[:2]]
     table = [{"type": "table", "columns": ["Statement", "No."], "rows": rows}] if rows else []
     return {
         "summary": [body[0]],
@@ -207,8 +207,12 @@ def _statement(text: str, sources: list[int], kind: str = "stated") -> dict[str,
     return {"text": text, "sources": sources, "kind": kind, "basis": ""}
 
 
-def _basis(statement: dict[str, Any]) -> dict[str, Any]:
-    return {name: statement[name] for name in ("sources", "kind", "basis")}
+def _row(statement: dict[str, Any]) -> dict[str, Any]:
+    """The statement and the number of its passage, each cell with its sources."""
+    sources = statement["sources"]
+    texts = (statement["text"][:80], str(sources[0]))
+    cells = [{"text": text, "sources": sources} for text in texts]
+    return {"cells": cells, "sources": [], "kind": statement["kind"], "basis": statement["basis"]}
 
 
 def _fixes(asked: Asked) -> dict[str, Any]:

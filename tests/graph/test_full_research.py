@@ -52,7 +52,7 @@ async def test_a_report_has_sections_lists_and_tables_and_every_mark_is_a_source
     body = state["report"]["detailed_analysis"]
     assert "### Overview" in body
     assert "\n- " in body
-    assert "| Statement | No. | Sources |\n| --- | --- | --- |" in body
+    assert re.search(r"\| Statement \| No\. \|\n\| --- \| --- \|\n\| .+ \[\d+\] \| \d+ \[\d+\] \|", body)
     assert len(state["report"]["sources"]) >= 2
 
 

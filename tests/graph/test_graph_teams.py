@@ -24,7 +24,7 @@ async def test_a_graph_wins_a_contest_with_a_report_whose_sources_were_retrieved
     assert outcome.report is not None
     assert [source.title for source in outcome.report.sources] == ["How resume works"]
     assert "A run keeps a checkpoint after every step [1]." in outcome.report.executive_summary
-    assert "| checkpoints | a SQLite file in the workspace | [1] |" in outcome.report.detailed_analysis
+    assert "| checkpoints | a SQLite file in the workspace [1] |" in outcome.report.detailed_analysis
     (scored,) = rounds_of(contest)
     assert metrics_of(scored)["citation_support"].score == 1.0
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from contend.checks import RULES, Claim, ClaimCheck, PassageText, calculate, check_claim, claims_of
 from contend.checks.arithmetic import CalculationError
-from contend.models.research import CitedSentence, Draft, Passage, Section, Table, TableRow
+from contend.models.research import CitedSentence, Draft, Passage, Section, Table, TableCell, TableRow
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import citations
@@ -271,7 +271,7 @@ def test_a_passage_in_another_language_leaves_a_sentence_near_and_its_names_unma
 
 
 def test_a_row_is_held_against_its_passages_without_the_headings_of_its_columns() -> None:
-    row = TableRow(cells=["280 Hz", "winds above 9 m/s"], passages=["p1"])
+    row = TableRow(cells=[TableCell(text="280 Hz"), TableCell(text="winds above 9 m/s")], passages=["p1"])
     table = Table(columns=["Frequency By Our Reading", "Required Wind"], rows=[row])
     said = CitedSentence(text="The slats sing.", passages=["p1"])
     draft = Draft(summary=[said], findings=[said], sections=[Section(blocks=[table])])

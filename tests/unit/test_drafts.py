@@ -1,11 +1,12 @@
 """Structured drafts: from a writer's reply, as prompts show them, revised, and whole in the report."""
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contend.checks import citation_numbers
 from contend.models.replies import ReportReply, RevisionReply
 from contend.models.research import (
     CitedSentence,
@@ -16,10 +17,12 @@ from contend.models.research import (
     SearchResult,
     Section,
     Table,
+    TableCell,
     TableRow,
 )
-from contend.report.build import build_report
+from contend.report.build import build_report, published_lines
 from contend.report.markdown_draft import read_draft
+from contend.report.references import with_ranges
 from contend.research.drafts import draft_of, faults_of, faults_of_revision, length_of, revised, shown_draft
 
 PASSAGES = [Passage(id=f"p{number}", url=f"https://a.org/{number}", title="A") for number in (1, 2, 3)]
@@ -35,11 +38,31 @@ def row(*cells: str, sources: tuple[int, ...] = (1,)) -> dict[str, Any]:
     return {"cells": list(cells), "sources": list(sources), "kind": "stated", "basis": ""}
 
 
+def cell(text: str, *sources: int) -> dict[str, Any]:
+    return {"text": text, "sources": list(sources)}
+
+
 TABLE = {
     "type": "table",
     "columns": ["Bridge", "Hertz"],
     "rows": [row("West", "0.2"), row("East", "0.9", sources=(3,))],
 }
+OF_CELLS: dict[str, Any] = {
+    "type": "table",
+    "columns": ["Bridge", "Hertz", "Cost | £"],
+    "rows": [
+        {**row(sources=()), "cells": [cell("West"), cell("0.2", 1), cell("240", 3, 2)]},
+        {
+            **row(
+                sources=(1, 3),
+            ),
+            "cells": [cell("East"), cell("0.9", 3), cell("")],
+            "kind": "derived",
+            "basis": "3 * 0.3",
+        },
+    ],
+}
+"""A row whose cells name all that it rests on, and one that rests on the first passage as a whole, too."""
 REPLY: dict[str, Any] = {
     "summary": [said("Bridges hum in the wind.", 1)],
     "findings": [said("Dampers quieten most of them.", 2)],
@@ -82,10 +105,38 @@ def test_a_draft_is_shown_with_places_passages_kinds_and_what_they_rest_on() -> 
         "Title: Humming bridges\n\n## Summary\nsummary 1: Bridges hum in the wind. [P1]\n\n## Findings\n"
         "finding 1: Dampers quieten most of them. [P5]\n\n## Section 1: Causes\n1.1 paragraph\n"
         "1.1.1: Vortices are shed. [P1][P5]\n"
-        "1.2 table: Bridge | Hertz\n1.2.1: West | 0.2 [P1]\n1.2.2: East | 0.9 [P7]\n\n## Section 2: Costs\n2.1 list\n"
+        "1.2 table: Bridge | Hertz\n1.2.1: West | 0.2 (row [P1])\n1.2.2: East | 0.9 (row [P7])\n\n"
+        "## Section 2: Costs\n2.1 list\n"
         "2.1.1: Twelve dampers cost 240. [P7] (derived, 12 * 20)\n\n## Limits\n"
         "limit 1: Prices of 2026 are not known. (open, damper price 2026)"
     )
+
+
+def with_cells(**changed: object) -> Draft:
+    return draft(sections=[{"heading": "Causes", "blocks": [OF_CELLS]}], **changed)
+
+
+def test_a_row_rests_on_what_its_cells_name_and_what_it_names_as_a_whole() -> None:
+    rows = [each for place, each in with_cells().placed() if place.startswith("1.1.")]
+
+    assert [each.passages for each in rows] == [["p1", "p3", "p2"], ["p3", "p1"]]
+    assert rows[0].text == "Bridge: West; Hertz: 0.2; Cost | £: 240"
+
+
+def test_a_cell_is_shown_with_its_passages_and_its_row_with_those_that_no_cell_names() -> None:
+    shown = shown_draft(with_cells(), {"p1": 1, "p2": 5, "p3": "?"}, only_sections=True)
+
+    assert "1.1.1: West | 0.2 [P1] | 240 [?][P5]\n" in shown
+    assert shown.endswith("1.1.2: East | 0.9 [?] |  (row [P1], derived, 3 * 0.3)")
+
+
+def test_cells_that_are_their_text_alone_read_as_cells_without_passages_in_replies_and_in_stored_drafts() -> None:
+    stored = draft().model_dump()
+    for each in stored["sections"][0]["blocks"][1]["rows"]:
+        each["cells"] = [one["text"] for one in each["cells"]]
+
+    assert Draft.model_validate(stored) == draft()
+    assert draft().rows()["1.2.1"] == TableRow(cells=[TableCell(text="West"), TableCell(text="0.2")], passages=["p1"])
 
 
 def test_the_length_of_a_draft_is_that_of_what_is_printed_but_for_citations() -> None:
@@ -152,6 +203,22 @@ def test_a_writer_is_told_what_is_wrong_with_its_reply(statement: dict[str, Any]
 
 
 @pytest.mark.parametrize(
+    ("cells", "fault"),
+    [
+        ([cell("West"), cell("0.2", 4)], "1.1.1: there is no passage 4; passages are numbered 1 (P1) to 3"),
+        ([cell("West"), cell("0.2 [1]", 1)], "1.1.1: [1] stands in the text: name passages in `sources` only"),
+        ([cell("West"), cell("0.2")], "1.1.1: it is stated and names no passage"),
+        ([cell("West"), cell("0.2", 1)], ""),
+    ],
+)
+def test_a_writer_is_told_what_is_wrong_with_a_cell(cells: list[dict[str, Any]], fault: str) -> None:
+    table = {**TABLE, "rows": [{**row(sources=()), "cells": cells}]}
+    reply = ReportReply.model_validate({**REPLY, "sections": [{"heading": "Causes", "blocks": [table]}]})
+
+    assert faults_of(reply, 3)[: len(fault) or None] == fault
+
+
+@pytest.mark.parametrize(
     "statement", [said("Use `x[0]`.", 1), said("I would wait.", kind="judgement"), said("Unknown.", kind="open")]
 )
 def test_code_judgement_and_open_questions_are_no_faults(statement: dict[str, Any]) -> None:
@@ -184,7 +251,7 @@ def test_a_revision_writes_only_what_changes_and_keeps_the_rest_by_its_place() -
     assert [each.text for each in paragraph.sentences] == ["Wind sheds vortices.", "Vortices are shed."]
     assert paragraph.sentences[1] == before.sections[0].statements()[0]
     assert bridges.rows[0] == before.rows()["1.2.2"]
-    assert bridges.rows[1].cells == ["West", "0.3"]
+    assert bridges.rows[1].texts() == ["West", "0.3"]
     assert after.sections[1:] == before.sections[1:]
 
 
@@ -234,6 +301,42 @@ def test_a_table_stands_in_the_report_with_the_marks_of_each_row_in_a_column_of_
     assert "### Costs\n\n- Twelve dampers cost 240 [3]." in body
 
 
+def test_each_cell_has_its_marks_behind_it_and_a_row_those_that_no_cell_has() -> None:
+    body = build_report(with_cells(), PASSAGES, RESULTS, theme="Why?", language="en").detailed_analysis
+
+    assert body.splitlines()[2:] == [
+        "| Bridge | Hertz | Cost \\| £ | Sources |",
+        "| --- | --- | --- | --- |",
+        "| West | 0.2 [1] | 240 [2][3] |  |",
+        "| East | 0.9 [3] |  | [1] |",
+    ]
+
+
+def test_a_table_whose_cells_name_all_that_it_rests_on_has_no_column_of_sources() -> None:
+    rows = [{**row(sources=(1,)), "cells": [cell("西橋", 1), cell("0.2"), cell("240万円", 2, 1)]}]
+    table = {**OF_CELLS, "columns": ["橋の名前", "周波数（Hz）", "費用"], "rows": rows}
+    named = draft(sections=[{"heading": "原因", "blocks": [table]}])
+
+    body = build_report(named, PASSAGES, RESULTS, theme="Why?", language="ja").detailed_analysis
+
+    assert body.splitlines()[2:] == [
+        "| 橋の名前 | 周波数（Hz） | 費用 |",
+        "| --- | --- | --- |",
+        "| 西橋[1] | 0.2 | 240万円[1][2] |",
+    ]
+
+
+def test_a_cell_that_holds_a_sign_alone_stands_in_the_report_and_reads_back() -> None:
+    rows = [{**row(sources=()), "cells": [cell("✓", 1), cell("–", 2), cell("✗")]}]
+    signs = draft(sections=[{"heading": "Causes", "blocks": [{**OF_CELLS, "rows": rows}]}])
+
+    report = build_report(signs, PASSAGES, RESULTS, theme="Why?", language="en")
+
+    assert "| ✓ [1] | – [2] | ✗ |" in report.detailed_analysis
+    (table,) = read_draft(report.to_markdown()).draft.tables().values()
+    assert table.rows[0].texts() == ["✓", "–", "✗"]
+
+
 def test_a_table_that_cites_nothing_has_no_column_for_it() -> None:
     table = {**TABLE, "rows": [row("West", "0.2", sources=())]}
     uncited = draft(sections=[{"heading": "Causes", "blocks": [table]}])
@@ -249,8 +352,37 @@ def test_a_table_reads_back_from_its_report_without_the_column_of_its_sources() 
     (table,) = read_draft(markdown).draft.tables().values()
 
     assert table.columns == ["Bridge", "Hertz"]
-    assert [row.cells for row in table.rows] == [["West", "0.2"], ["East", "0.9"]]
+    assert [row.texts() for row in table.rows] == [["West", "0.2"], ["East", "0.9"]]
     assert [row.passages for row in table.rows] == [["https://a.org/1"], ["https://a.org/3"]]
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_cells_read_back_from_their_report_with_their_sources(language: Literal["en", "ja"]) -> None:
+    named = with_cells(summary=[said("Bridges hum.", 1, 2, 3)])
+    markdown = build_report(named, PASSAGES, RESULTS, theme="Why?", language=language).to_markdown(language)
+
+    (table,) = read_draft(with_ranges(markdown)).draft.tables().values()
+
+    first, second, third = (f"https://a.org/{number}" for number in (1, 2, 3))
+    assert table.columns == ["Bridge", "Hertz", "Cost | £"]
+    assert [row.passages_by_cell() for row in table.rows] == [
+        [[], [first], [second, third], []], [[], [third], [], [first]],
+    ]  # fmt: skip
+
+
+def test_passages_that_take_the_place_of_others_take_it_in_cells_too() -> None:
+    changed = with_cells().with_passages(lambda _: {"p3": ["q1", "q2"], "p1": ["p1"]})
+
+    assert [row.passages_by_cell() for row in changed.rows().values()] == [
+        [[], ["p1"], ["q1", "q2"], []], [[], ["q1", "q2"], [], ["p1"]],
+    ]  # fmt: skip
+
+
+def test_a_draft_without_one_row_keeps_what_the_cells_of_the_others_name() -> None:
+    rest = with_cells().without(lambda each: "East" in each.text)
+
+    assert rest
+    assert [row.passages_by_cell() for row in rest.rows().values()] == [[[], ["p1"], ["p3", "p2"], []]]
 
 
 words = st.text(st.sampled_from("abc鳴橋風XYZ012(),"), max_size=8).map(
@@ -260,7 +392,8 @@ ids = st.lists(st.sampled_from(["p1", "p2", "p3"]), max_size=2, unique=True)
 sentences = st.builds(CitedSentence, text=words, passages=ids)
 paragraphs = st.builds(Paragraph, sentences=st.lists(sentences, min_size=1, max_size=3))
 lists = st.builds(ItemList, items=st.lists(sentences, min_size=1, max_size=3))
-rows = st.builds(TableRow, cells=st.lists(words, min_size=2, max_size=2), passages=ids)
+table_cells = st.builds(TableCell, text=words, passages=ids)
+rows = st.builds(TableRow, cells=st.lists(table_cells, min_size=2, max_size=2), passages=ids)
 tables = st.builds(Table, columns=st.lists(words, min_size=2, max_size=2), rows=st.lists(rows, min_size=1, max_size=3))
 sections = st.builds(Section, heading=words, blocks=st.lists(paragraphs | lists | tables, min_size=1, max_size=3))
 drafts = st.builds(
@@ -282,7 +415,7 @@ def test_every_sentence_item_and_cell_of_a_draft_stands_in_its_report(made: Draf
         for section in made.sections
         for block in section.blocks
         if isinstance(block, Table)
-        for cells in (block.columns, *(row.cells for row in block.rows))
+        for cells in (block.columns, *(row.texts() for row in block.rows))
         for cell in cells
     ]
     plain = [
@@ -290,6 +423,17 @@ def test_every_sentence_item_and_cell_of_a_draft_stands_in_its_report(made: Draf
     ]
     for text in [*plain, *cells, *(section.heading for section in made.sections)]:
         assert text in markdown
+
+
+@given(drafts)
+def test_the_marks_of_the_published_lines_are_those_of_the_report_in_their_order(made: Draft) -> None:
+    report = build_report(made, PASSAGES, RESULTS, theme="Why?", language="en")
+
+    marks = [mark for line in published_lines(made, PASSAGES, RESULTS) for mark in line.marks]
+
+    assert [mark.number for mark in marks] == citation_numbers(report)
+    cited = [report.sources[mark.number - 1].url for mark in marks]
+    assert [{passage.url for passage in mark.passages} for mark in marks] == [{url} for url in cited]
 
 
 def kept_whole(section: Section, number: int) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from contend.models.research import Passage
 from contend.models.round import LeaderboardEntry, ranked
 from contend.models.rows import ExecutionRow, RoundRow
 from contend.models.task import RunUsage
-from contend.report import PublishedLine, to_html
+from contend.report import PublishedLine, PublishedMark, to_html
 from contend.stored_runs import StoredRun
 from fakes.printing import require_pdf
 from fakes.reports import FILLER, NOON, finished, run_head
@@ -35,7 +35,7 @@ def page(language: Language = "en", **parts: object) -> bytes:
     report = finished(language)
     analysis = f"{report.detailed_analysis}\n\n{TABLE}"
     behind = Passage(id="1", url="u", title="t", heading="p. 3", text="Behind the mark.")
-    lines = [PublishedLine("", "", {1: [behind]})]
+    lines = [PublishedLine("", "", [PublishedMark(1, [behind])])]
     report = report.model_copy(update={"detailed_analysis": analysis, **parts})
     return to_html(report, run_head(), language, lines=lines).encode()
 

@@ -8,14 +8,18 @@ from syrupy.assertion import SnapshotAssertion
 
 from contend.checks import citation_numbers
 from contend.models.record import Language
-from contend.models.research import Passage
+from contend.models.research import Passage, Section, Table, TableCell, TableRow
 from contend.models.task import RunUsage
 from contend.report import (
     PublishedLine,
+    PublishedMark,
+    ReportEvidence,
+    build_report,
     head_markdown,
+    published_lines,
     to_html,
 )
-from fakes.reports import FILLER, build, draft, finished, run_head, said, source
+from fakes.reports import FILLER, NOON, build, draft, finished, run_head, said, source
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
@@ -93,7 +97,7 @@ def lines_of(*passages: str) -> list[PublishedLine]:
     report = finished()
     numbers = citation_numbers(report)
     return [
-        PublishedLine("", "", {number: [behind[place % len(behind)]] if number == 1 else []})
+        PublishedLine("", "", [PublishedMark(number, [behind[place % len(behind)]] if number == 1 else [])])
         for place, number in enumerate(numbers)
     ]
 
@@ -105,6 +109,32 @@ def test_each_mark_shows_the_passage_that_it_rests_on_and_the_reference_shows_al
     assert tooltips[:2] == ["Title a — p. 3: It hums &amp; sings.", "Title a — p. 3: &lt;b&gt;Wind&lt;/b&gt;"]
     assert "<summary><strong>p. 3</strong> It hums &amp; sings.</summary>" in page
     assert "<blockquote>&lt;b&gt;Wind&lt;/b&gt;</blockquote>" in page
+
+
+def test_each_mark_of_a_cell_shows_the_passage_of_that_cell_on_the_page_and_in_the_evidence() -> None:
+    passages = [
+        Passage(id=f"{name}-{part}", url=source(name).url, title=f"Title {name}", text=f"{part} of {name}.")
+        for name in "ab"
+        for part in ("One", "Two")
+    ]
+    named = (["b-Two", "a-One"], ["a-Two"], ["b-One"])
+    cells = [TableCell(text=f"{number} Hz", passages=[*each]) for number, each in enumerate(named)]
+    table = Table(columns=["West", "East", "North"], rows=[TableRow(cells=cells, passages=["a-One", "a-Two"])])
+    section = Section(heading="Hum", blocks=[table])
+    made = draft(summary=[said("It hums.", "b-One")]).model_copy(update={"sections": [section]})
+    results = [source(name) for name in "ab"]
+    report = build_report(made, passages, results, theme="Why?", language="en", generated_at=NOON)
+    lines = published_lines(made, passages, results)
+
+    page = to_html(report, run_head(), "en", lines=lines)
+    evidence = ReportEvidence.of(report, "en", lines, doubts={}, folders=[])
+
+    assert "| 0 Hz [1][2] | 1 Hz [2] | 2 Hz [1] |" in report.detailed_analysis
+    behind = [(1, "Two of b."), (2, "One of a."), (2, "Two of a."), (1, "One of b.")]
+    row = page.partition("<tbody>")[2].partition("</tbody>")[0]
+    assert re.findall(r'href="#source-(\d)" title="Title \w — ([^"]+)"', row) == [(str(n), text) for n, text in behind]
+    marks = [mark for mark in evidence.marks if mark.sentence.startswith("| 0 Hz")]
+    assert [(mark.number, mark.passages[0].text) for mark in marks] == behind
 
 
 def test_where_a_person_has_edited_the_report_a_mark_shows_all_passages_of_its_source() -> None:
@@ -155,7 +185,7 @@ def test_hostile_text_is_inert_on_the_page(attack: str) -> None:
     head = run_head(winner=attack, notes=[attack], unverified=[attack], sources_off={attack: attack}, places=[attack])
     behind = Passage(id="1", url="u", title=attack[:100], heading=attack, text=attack)
 
-    check_inert(to_html(hostile, head, "en", lines=[PublishedLine("", "", {1: [behind]})]))
+    check_inert(to_html(hostile, head, "en", lines=[PublishedLine("", "", [PublishedMark(1, [behind])])]))
 
 
 def check_inert(page: str) -> None:

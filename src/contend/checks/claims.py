@@ -92,7 +92,7 @@ class DraftClaim(NamedTuple):
 def claims_of(draft: Draft, passages: Sequence[Passage]) -> list[DraftClaim]:
     """The draft's statements in reading order; `passages` carry their texts."""
     texts = {passage.id: passage_text(passage) for passage in passages}
-    cells = {place: "; ".join(filter(None, row.cells)) for place, row in draft.rows().items()}
+    cells = {place: "; ".join(filter(None, row.texts())) for place, row in draft.rows().items()}
     return [
         DraftClaim(
             Claim(

@@ -143,7 +143,7 @@ def places_of(lines: Sequence[PublishedLine]) -> list[str]:
     """For each cited source its mark, and the pages or headings of its cited passages."""
     headings: dict[int, dict[str, None]] = {}
     for line in lines:
-        for number, passages in line.passages.items():
+        for number, passages in line.marks:
             headings.setdefault(number, {}).update({each.heading: None for each in passages if each.heading})
     return [f"[{number}] {'; '.join(of_source)}" for number, of_source in sorted(headings.items()) if of_source]
 

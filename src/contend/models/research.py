@@ -1,14 +1,14 @@
 """Research: plan, what sources gave, the draft, the report."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import Field, StringConstraints, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from contend.models.record import Language, Record, Score, Text, Theme, UtcDatetime, utc_now
 from contend.text import WORDS, shown_address, without_code
@@ -117,13 +117,36 @@ class ItemList(Record):
         return self.items
 
 
-class TableRow(Record):
-    """A row's cells, as many as the table has columns, and what they rest on together."""
+class TableCell(Record):
+    """What a cell says, and the passages that it rests on by itself."""
 
-    cells: list[str] = Field(min_length=1)
+    text: str
+    passages: list[str] = Field(default_factory=list)
+
+
+# Drafts of runs before cells named passages are stored with plain texts.
+_Cell = Annotated[TableCell, BeforeValidator(lambda cell: {"text": cell} if isinstance(cell, str) else cell)]
+
+
+class TableRow(Record):
+    """A row's cells, as many as the table has columns. `passages`: what the row rests on as a whole."""
+
+    cells: list[_Cell] = Field(min_length=1)
     passages: list[str] = Field(default_factory=list)
     kind: ClaimKind = "stated"
     basis: str = ""
+
+    def texts(self) -> list[str]:
+        return [cell.text for cell in self.cells]
+
+    def passages_by_cell(self) -> list[list[str]]:
+        """The passages of each cell; behind them those of the row that no cell names."""
+        by_cell = [cell.passages for cell in self.cells]
+        return [*by_cell, [each for each in self.passages if not any(each in named for named in by_cell)]]
+
+
+N = TypeVar("N", CitedSentence, TableCell, TableRow)
+"""What names passages."""
 
 
 class Table(Record):
@@ -138,19 +161,21 @@ class Table(Record):
                 raise ValueError(f"row {number} has {len(row.cells)} cells for {len(self.columns)} columns")
         return self
 
-    def cites(self) -> bool:
-        return any(row.passages for row in self.rows)
+    def has_sources_column(self) -> bool:
+        """Whether a row rests on passages that none of its cells names."""
+        return any(row.passages_by_cell()[-1] for row in self.rows)
 
     def statements(self) -> list[CitedSentence]:
         return [self.statement(row) for row in self.rows]
 
     def statement(self, row: TableRow) -> CitedSentence:
-        """The row as a sentence would say it: `Column: cell; Column: cell`."""
+        """The row as a sentence would say it, with all that it rests on: `Column: cell; Column: cell`."""
         named = [
-            f"{column}: {cell}" if column.strip() else cell
-            for column, cell in zip(self.columns, row.cells, strict=True)
+            f"{column}: {text}" if column.strip() else text
+            for column, text in zip(self.columns, row.texts(), strict=True)
         ]
-        return CitedSentence(text="; ".join(named), passages=row.passages, kind=row.kind, basis=row.basis)
+        passages = list(dict.fromkeys(chain(*row.passages_by_cell())))
+        return CitedSentence(text="; ".join(named), passages=passages, kind=row.kind, basis=row.basis)
 
 
 Block = Annotated[Paragraph | ItemList | Table, Field(discriminator="type")]
@@ -226,7 +251,7 @@ class Draft(Record):
 
     def without(self, unwanted: Callable[[CitedSentence], bool]) -> "Draft | None":
         """The draft without some statements; None if no part of it is left. An empty part takes from the others."""
-        parts = self._parts(lambda each: None if unwanted(each) else each.passages)
+        parts = self._parts(lambda each: None if unwanted(each) else {name: [name] for name in each.passages})
         of_body = [each for section in parts["sections"] for each in section.statements()]
         left = [*parts["summary"], *parts["findings"], *of_body]
         if not left:
@@ -235,44 +260,49 @@ class Draft(Record):
         body = parts["sections"] or [Section.model_validate(flat_section(left))]
         return self.model_copy(update={**parts, **filled, "sections": body})
 
-    def with_passages(self, passages_of: Callable[[CitedSentence], list[str]]) -> "Draft":
-        """The draft, each of its statements with other passages."""
-        return self.model_copy(update=self._parts(passages_of))
+    def with_passages(self, passages_for: Callable[[CitedSentence], Mapping[str, list[str]]]) -> "Draft":
+        """The draft with other passages: for each statement, by passage that it names, those that take its place."""
+        return self.model_copy(update=self._parts(passages_for))
 
-    def _parts(self, passages_of: "PassagesOf") -> dict[str, Any]:
-        flat = {name: _cited(getattr(self, name), passages_of) for name in ("summary", "findings", "limits")}
-        return {**flat, "sections": [rest for each in self.sections if (rest := _section(each, passages_of))]}
+    def _parts(self, passages_for: "PassagesFor") -> dict[str, Any]:
+        flat = {name: _cited(getattr(self, name), passages_for) for name in ("summary", "findings", "limits")}
+        return {**flat, "sections": [rest for each in self.sections if (rest := _section(each, passages_for))]}
 
     def body(self) -> list[CitedSentence]:
         """All but the limits, which need no source."""
         return [each.sentence for each in self.placed() if not each.place.startswith("limit ")]
 
 
-PassagesOf = Callable[[CitedSentence], list[str] | None]
-"""The passages that a statement is to have; None for one that is to go."""
+PassagesFor = Callable[[CitedSentence], Mapping[str, list[str]] | None]
+"""By passage that a statement names, those that take its place; None for a statement that is to go."""
 
 
-def _cited(sentences: Sequence[CitedSentence], passages_of: PassagesOf) -> list[CitedSentence]:
-    return [
-        each.model_copy(update={"passages": passages})
-        for each in sentences
-        if (passages := passages_of(each)) is not None
-    ]
+def _cited(sentences: Sequence[CitedSentence], passages_for: PassagesFor) -> list[CitedSentence]:
+    return [_with(each, passages) for each in sentences if (passages := passages_for(each)) is not None]
 
 
-def _section(section: Section, passages_of: PassagesOf) -> Section | None:
-    blocks = [rest for block in section.blocks if (rest := _block(block, passages_of))]
+def _with(naming: N, passages: Mapping[str, list[str]]) -> N:
+    others: dict[str, None] = dict.fromkeys(each for name in naming.passages for each in passages.get(name, []))
+    return naming.model_copy(update={"passages": [*others]})
+
+
+def _section(section: Section, passages_for: PassagesFor) -> Section | None:
+    blocks = [rest for block in section.blocks if (rest := _block(block, passages_for))]
     return section.model_copy(update={"blocks": blocks}) if blocks else None
 
 
-def _block(block: Block, passages_of: PassagesOf) -> Block | None:
+def _block(block: Block, passages_for: PassagesFor) -> Block | None:
     if isinstance(block, Table):
-        cited = ((row, passages_of(block.statement(row))) for row in block.rows)
-        rows = [row.model_copy(update={"passages": passages}) for row, passages in cited if passages is not None]
+        cited = ((row, passages_for(block.statement(row))) for row in block.rows)
+        rows = [_row(row, passages) for row, passages in cited if passages is not None]
         return block.model_copy(update={"rows": rows}) if rows else None
     field = "sentences" if isinstance(block, Paragraph) else "items"
-    rest = _cited(block.statements(), passages_of)
+    rest = _cited(block.statements(), passages_for)
     return block.model_copy(update={field: rest}) if rest else None
+
+
+def _row(row: TableRow, passages: Mapping[str, list[str]]) -> TableRow:
+    return _with(row, passages).model_copy(update={"cells": [_with(cell, passages) for cell in row.cells]})
 
 
 def flat_section(sentences: Sequence[Any]) -> dict[str, Any]:

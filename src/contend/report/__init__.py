@@ -1,6 +1,6 @@
 """The report: built from a draft, read from Markdown, shown as a page, exported."""
 
-from contend.report.build import PublishedLine, build_report, published_lines, state_to_report
+from contend.report.build import PublishedLine, PublishedMark, build_report, published_lines, state_to_report
 from contend.report.evidence import EVIDENCE_FILE, ReportEvidence, planted_in
 from contend.report.exports import to_bibtex, to_json
 from contend.report.head import ReportHead, head_markdown
@@ -11,6 +11,7 @@ from contend.report.references import Reference, ReferencedText, read_references
 __all__ = [
     "EVIDENCE_FILE",
     "PublishedLine",
+    "PublishedMark",
     "Reference",
     "ReferencedText",
     "ReportEvidence",

@@ -24,19 +24,26 @@ from contend.models.research import (
     TableRow,
 )
 from contend.models.task import title_of
-from contend.report.plain import plain_sentence, plain_title, table_row
+from contend.report.plain import plain_sentence, plain_text, plain_title, table_row
 from contend.text import SENTENCE_STOPS, WORDS, addresses, detect_language, without_sentences
 
 
-class PublishedLine(NamedTuple):
-    """A sentence as the draft has it and as the report shows it, with the passages behind each of its marks, by number.
+class PublishedMark(NamedTuple):
+    """A `[n]` of a line, and the passages behind it."""
 
-    The marks of `shown` stand in the order of the numbers.
+    number: int
+    passages: list[Passage]
+
+
+class PublishedLine(NamedTuple):
+    """A sentence as the draft has it and as the report shows it, with its marks in the order in which they stand there.
+
+    In a table's row a number may come more than once, each time with the passages of its cell.
     """
 
     written: str
     shown: str
-    passages: dict[int, list[Passage]]
+    marks: list[PublishedMark]
 
 
 class _Citations:
@@ -45,17 +52,28 @@ class _Citations:
     def __init__(self, draft: Draft, passages: Sequence[Passage], results: Sequence[SearchResult]) -> None:
         self.sources = _by_url(results, passages)
         self.numbers: dict[str, int] = {}
-        self._url_of = {passage.id: passage.url for passage in passages}
+        self._passages = {passage.id: passage for passage in passages}
         cited = {passage for sentence in draft.sentences() for passage in sentence.passages}
         texts = (f"{passage.title}\n{passage.text}" for passage in passages if passage.id in cited)
         self._addresses = {address for text in texts for address in addresses(text)} | self.sources.keys()
 
     def numbers_of(self, passages: Sequence[str]) -> list[int]:
-        urls = dict.fromkeys(self._url_of.get(passage, "") for passage in passages)
+        urls = dict.fromkeys(known.url for known in self._known(passages))
         return sorted(self.numbers.setdefault(url, len(self.numbers) + 1) for url in urls if url in self.sources)
+
+    def _known(self, passages: Sequence[str]) -> list[Passage]:
+        return [self._passages[each] for each in passages if each in self._passages]
 
     def marks(self, passages: Sequence[str]) -> str:
         return "".join(f"[{number}]" for number in self.numbers_of(passages))
+
+    def published(self, passages: Sequence[str]) -> list[PublishedMark]:
+        """The same marks, each with the passages behind it."""
+        known = self._known(passages)
+        return [
+            PublishedMark(number, [each for each in known if self.numbers.get(each.url) == number])
+            for number in self.numbers_of(passages)
+        ]
 
     def sentence(self, sentence: CitedSentence) -> str:
         """With its marks; "" for one that says nothing."""
@@ -67,12 +85,15 @@ class _Citations:
 
     def cell(self, text: str) -> str:
         """A pipe in a cell would end it."""
-        return re.sub(r"(?<!\\)\|", r"\\|", plain_sentence(text, self._addresses))
+        return re.sub(r"(?<!\\)\|", r"\\|", plain_text(text, self._addresses))
 
     def row(self, table: Table, row: TableRow) -> str:
-        """The marks of a row stand in a column of their own: beside a figure they would read as a part of it."""
-        cells = [self.cell(cell) for cell in row.cells]
-        return table_row([*cells, self.marks(row.passages)] if table.cites() else cells)
+        """Each cell with its marks; those of the row as a whole stand in a column of their own."""
+        gap = "" if detect_language(table.statement(row).text) == "ja" else " "
+        *by_cell, of_row = map(self.marks, row.passages_by_cell())
+        texts = map(self.cell, row.texts())
+        cells = [gap.join(filter(None, cell)) for cell in zip(texts, by_cell, strict=True)]
+        return table_row([*cells, of_row] if table.has_sources_column() else cells)
 
 
 def _body(sections: Sequence[Section], citations: _Citations, language: Language) -> str:
@@ -93,7 +114,7 @@ def _block(block: Block, citations: _Citations, language: Language) -> str:
             return "\n".join(f"- {item}" for item in citations.sentences(block.items))
         case Table():
             columns = [citations.cell(column) for column in block.columns]
-            columns += [WORDS[language].sources_column] if block.cites() else []
+            columns += [WORDS[language].sources_column] if block.has_sources_column() else []
             return "\n".join(
                 [
                     table_row(columns),
@@ -149,20 +170,17 @@ def build_report(
 
 def published_lines(draft: Draft, passages: Sequence[Passage], results: Sequence[SearchResult]) -> list[PublishedLine]:
     """The lines of the draft's report in its order; of a table each row, as it stands there: `| a | b | [1] |`."""
-    tables, rows, known = draft.tables(), draft.rows(), {passage.id: passage for passage in passages}
+    tables, rows = draft.tables(), draft.rows()
     citations = _Citations(draft, passages, results)
     lines = []
     for place, sentence in draft.placed():
-        behind: dict[int, list[Passage]] = {number: [] for number in citations.numbers_of(sentence.passages)}
-        for passage in (known[each] for each in sentence.passages if each in known):
-            if number := citations.numbers.get(passage.url):
-                behind[number].append(passage)
         if row := rows.get(place):
-            shown = citations.row(tables[place.rpartition(".")[0]], row)
+            shown, named = citations.row(tables[place.rpartition(".")[0]], row), row.passages_by_cell()
         else:
-            shown = citations.sentence(sentence)
+            shown, named = citations.sentence(sentence), [sentence.passages]
         if shown:
-            lines.append(PublishedLine(sentence.text, shown, behind))
+            marks = [mark for passages_named in named for mark in citations.published(passages_named)]
+            lines.append(PublishedLine(sentence.text, shown, marks))
     return lines
 
 

@@ -65,7 +65,7 @@ class ReportEvidence(Record):
         """`doubts`: why sentences are marked, by what is shown of them."""
         numbers = citation_numbers(report)
         behind = PassagesBehind(lines, numbers=numbers)
-        sentences = [(line.shown, doubts.get(line.shown, "")) for line in lines for _ in line.passages]
+        sentences = [(line.shown, doubts.get(line.shown, "")) for line in lines for _ in line.marks]
         in_turn = sentences if len(sentences) == len(numbers) else [("", "")] * len(numbers)
         return cls(
             language=language,
@@ -94,8 +94,8 @@ class PassagesBehind:
     """The passages that the marks of a report rest on, if its marks are those of the lines; else all of a source."""
 
     def __init__(self, lines: Sequence[PublishedLine], *, numbers: Sequence[int]) -> None:
-        marks = [mark for line in _readable(lines) for mark in line.passages.items()]
-        self._in_turn = [passages for _, passages in marks] if [number for number, _ in marks] == [*numbers] else []
+        marks = [mark for line in _readable(lines) for mark in line.marks]
+        self._in_turn = [mark.passages for mark in marks] if [mark.number for mark in marks] == [*numbers] else []
         self.of_source: dict[int, list[Passage]] = {}
         for number, passages in marks:
             known = self.of_source.setdefault(number, [])
@@ -108,7 +108,7 @@ class PassagesBehind:
 
 def planted_in(lines: Sequence[PublishedLine]) -> Planted:
     """What orders in the passages behind a report's lines want said."""
-    every = [passage for line in lines for passages in line.passages.values() for passage in passages]
+    every = [passage for line in lines for mark in line.marks for passage in mark.passages]
     texts = ((passage.url, f"{passage.heading}\n\n{passage.text}") for passage in every)
     return Planted(texts, speaking={passage.url for passage in every if passage.speaks_to_ai})
 
@@ -123,6 +123,6 @@ def _readable(lines: Sequence[PublishedLine]) -> list[PublishedLine]:
         return passage.model_copy(update={"heading": heading, "text": text})
 
     return [
-        line._replace(passages={number: [*map(shown, passages)] for number, passages in line.passages.items()})
+        line._replace(marks=[mark._replace(passages=[*map(shown, mark.passages)]) for mark in line.marks])
         for line in lines
     ]

@@ -18,6 +18,7 @@ from contend.models.research import (
     Paragraph,
     Section,
     Table,
+    TableCell,
     TableRow,
     flat_section,
 )
@@ -137,17 +138,15 @@ class _Reader:
         lines = [[_content(cell) for cell in row.children] for part in node.children for row in part.children]
         written = [at for at, cells in enumerate(zip(*lines[1:], strict=True)) if not _only_marks(cells)]
 
-        def texts(cells: list[str]) -> list[str]:
-            return [without_marks(cells[at]) for at in written]
+        def row_of(line: list[str]) -> TableRow:
+            cells = [TableCell(text=without_marks(line[at]), passages=self._cited(line[at])) for at in written]
+            others = " ".join(each for at, each in enumerate(line) if at not in written)
+            return TableRow(cells=cells, passages=self._cited(others))
 
         head, *rows = lines
-        made = [
-            TableRow(cells=texts(cells), passages=self._cited(" ".join(cells)))
-            for cells in rows
-            if any(map(str.strip, texts(cells)))
-        ]
-        if made:
-            yield Table(columns=texts(head), rows=made)
+        read = map(row_of, rows) if written else ()
+        if made := [row for row in read if any(map(str.strip, row.texts()))]:
+            yield Table(columns=[without_marks(head[at]) for at in written], rows=made)
 
     def _sentences(self, text: str) -> list[CitedSentence]:
         """Marks that stand alone after a full stop belong to what goes before them."""
@@ -183,7 +182,12 @@ class _Reader:
 
 def _only_marks(cells: Sequence[str]) -> bool:
     """Whether a table's column holds citations and nothing else, as contend's own tables have one."""
-    return any(map(MARK.search, cells)) and not any(re.search(r"\w", without_marks(cell)) for cell in cells)
+    marked = [cell for cell in cells if MARK.search(cell)]
+    return (
+        bool(marked)
+        and all(map(MARK.match, marked))
+        and not any(re.search(r"\w", without_marks(cell)) for cell in cells)
+    )
 
 
 def _field_of(heading: str) -> str | None:

@@ -50,11 +50,16 @@ _CODE = re.compile("\x00(\\d+)\x01")
 
 
 def plain_sentence(text: str, known: Collection[str] = ()) -> str:
-    """The sentence on one line of Markdown that reads as it was written, with its emphasis and its code spans.
+    """As `plain_text`; "" where nothing is said."""
+    shown, nowhere = plain_text(text, known), WORDS[detect_language(text)].unknown_address
+    return shown if re.search(r"[\w`]", shown.replace(nowhere, "")) else ""
+
+
+def plain_text(text: str, known: Collection[str] = ()) -> str:
+    """The text on one line of Markdown that reads as it was written, with its emphasis and its code spans.
 
     Citation marks are taken out, and addresses that are not in `known` (see `addresses`) leave a word in their place.
     Links become their text and address; what would be HTML, a block or a link is escaped. Code spans stay untouched.
-    "" where nothing is said.
     """
     pieces = split_code(" ".join(clean(text).split("\n")))
     code = pieces[1::2]
@@ -63,8 +68,6 @@ def plain_sentence(text: str, known: Collection[str] = ()) -> str:
     whole = "".join(piece + gap for piece, gap in zip_longest(prose, gaps, fillvalue=""))
     language = detect_language(text)
     shown = _escaped(_cited_by_code(whole, {address_key(each) for each in known}, language))
-    if not re.search(r"\w", shown.replace(WORDS[language].unknown_address, "")):
-        return ""
     return _CODE.sub(lambda found: code[int(found[1])], shown)
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 from typing_extensions import TypedDict
 
 from contend.models.replies import (
+    CellReply,
     KeptReply,
     ListOf,
     ParagraphOf,
@@ -31,6 +32,7 @@ from contend.models.research import (
     Passage,
     Section,
     Table,
+    TableCell,
     TableRow,
 )
 from contend.prompts.research import PartLength
@@ -177,6 +179,7 @@ def shown_draft(
 ) -> str:
     """The draft as a model reads it: each statement under its place, with its passages by number and its kind.
 
+    A table's cells have their own passages behind them, and what the row rests on as a whole stands in its brackets.
     Above the statements of a block stands its type, of a table with its columns. `basis`: also what readers don't see,
     the arithmetic and the searches behind the statements.
     """
@@ -190,8 +193,8 @@ def shown_draft(
             lines.append(f"\n## {heading}")
         if place.endswith(".1"):
             lines.append(blocks[place.removesuffix(".1")])
-        text = " | ".join(rows[place].cells) if place in rows else sentence.text
-        lines.append(f"{place}: {text}{_footing(sentence, numbers, basis=basis)}")
+        text, whole = _shown(sentence, rows.get(place), numbers)
+        lines.append(f"{place}: {text}{_about(sentence, whole, basis=basis)}")
     return "\n".join(lines).strip()
 
 
@@ -220,7 +223,7 @@ def length_of(draft: Draft) -> DraftLength:
         texts[f"section {number}"] = [section.heading, *(column for table in tables for column in table.columns)]
     rows = draft.rows()
     for place, sentence in draft.placed():
-        text = " ".join(rows[place].cells) if place in rows else sentence.text
+        text = " ".join(rows[place].texts()) if place in rows else sentence.text
         texts.setdefault(_part_of(place), []).append(text)
     parts = [_length(name, " ".join(of_part).split()) for name, of_part in texts.items()]
     return {
@@ -248,12 +251,25 @@ def _heading(draft: Draft, place: str) -> str:
     return f"Section {number}: {draft.sections[number - 1].heading}".rstrip(": ")
 
 
-def _footing(sentence: CitedSentence, numbers: Mapping[str, int | str], *, basis: bool) -> str:
-    cited = dict.fromkeys(numbers[each] for each in sentence.passages if each in numbers)
+def _shown(sentence: CitedSentence, row: TableRow | None, numbers: Mapping[str, int | str]) -> tuple[str, str]:
+    """A statement's text with its passages, and those of a row as a whole."""
+    if row is None:
+        return _cited(sentence.text, sentence.passages, numbers), ""
+    *by_cell, of_row = row.passages_by_cell()
+    cells = [_cited(text, passages, numbers) for text, passages in zip(row.texts(), by_cell, strict=True)]
+    return " | ".join(cells), _cited("row", of_row, numbers) if of_row else ""
+
+
+def _cited(text: str, passages: Sequence[str], numbers: Mapping[str, int | str]) -> str:
+    cited = dict.fromkeys(numbers[each] for each in passages if each in numbers)
     marks = "".join(f"[P{number}]" if isinstance(number, int) else f"[{number}]" for number in cited)
+    return f"{text} {marks}" if marks else text
+
+
+def _about(sentence: CitedSentence, whole: str, *, basis: bool) -> str:
     kind = sentence.kind if sentence.kind != "stated" else ""
-    about = ", ".join(part for part in (kind, sentence.basis if basis else "") if part)
-    return f"{f' {marks}' if marks else ''}{f' ({about})' if about else ''}"
+    about = ", ".join(part for part in (whole, kind, sentence.basis if basis else "") if part)
+    return f" ({about})" if about else ""
 
 
 def _sentences(
@@ -271,13 +287,13 @@ def _sentence(statement: StatementReply, ids: Sequence[str]) -> CitedSentence:
     )
 
 
-def _passages(statement: StatementReply | RowReply, ids: Sequence[str]) -> list[str]:
+def _passages(statement: StatementReply | RowReply | CellReply, ids: Sequence[str]) -> list[str]:
     return [ids[number - 1] for number in dict.fromkeys(statement.sources) if 1 <= number <= len(ids)]
 
 
 def _row(row: RowReply, ids: Sequence[str]) -> TableRow:
     return TableRow(
-        cells=[clean(cell, single_line=True) for cell in row.cells],
+        cells=[TableCell(text=clean(cell.text, single_line=True), passages=_passages(cell, ids)) for cell in row.cells],
         passages=_passages(row, ids),
         kind=row.kind,
         basis=clean(row.basis, single_line=True).strip(),
@@ -340,15 +356,17 @@ def _items(block: AnyBlock) -> Sequence[StatementReply | RowReply | KeptReply]:
 
 
 def _faults_of(statement: StatementReply | RowReply, offered: int, guard: PlantedFilter | None) -> Iterator[str]:
-    unknown = [number for number in statement.sources if not 1 <= number <= offered]
+    cells = statement.cells if isinstance(statement, RowReply) else []
+    sources = list(dict.fromkeys([*(number for cell in cells for number in cell.sources), *statement.sources]))
+    unknown = [number for number in sources if not 1 <= number <= offered]
     if unknown:
         yield f"there is no passage {', '.join(map(str, unknown))}; passages are numbered 1 (P1) to {offered}"
-    text = statement.text if isinstance(statement, StatementReply) else " | ".join(statement.cells)
+    text = statement.text if isinstance(statement, StatementReply) else " | ".join(cell.text for cell in cells)
     if mark := _MARK.search("".join(split_code(text)[::2])):
         yield f"{mark[0]} stands in the text: name passages in `sources` only"
-    if statement.kind in {"stated", "derived"} and not statement.sources:
+    if statement.kind in {"stated", "derived"} and not sources:
         yield f"it is {statement.kind} and names no passage: name those it rests on, or say judgement or open"
-    if guard and (fault := guard.fault(text, statement.sources)):
+    if guard and (fault := guard.fault(text, sources)):
         yield fault
 
 

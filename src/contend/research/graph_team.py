@@ -192,9 +192,11 @@ class GraphNodes:
         ids = await self.services.documents.put_many([each.text for each in pieces.values()])
         by_piece = dict(zip(pieces, ids, strict=True))
 
-        def nearest_to(sentence: CitedSentence) -> list[str]:
-            found = nearest.get((sentence.text, *sentence.passages), [])
-            return list(dict.fromkeys(by_piece[each.key, each.heading, each.text] for each in found))
+        def nearest_to(sentence: CitedSentence) -> dict[str, list[str]]:
+            by_document: dict[str, list[str]] = {}
+            for each in nearest.get((sentence.text, *sentence.passages), []):
+                by_document.setdefault(each.key, []).append(by_piece[each.key, each.heading, each.text])
+            return by_document
 
         evidence = {
             document: _evidence(document, each, cited.found[each.key].result)
