@@ -25,7 +25,8 @@ from contend.models.options import Depth, RunOptions
 from contend.models.replies import ReportReply
 from contend.models.research import Passage
 from contend.prompts import mark_of
-from contend.prompts.research import ReportPrompt, ResearchHead, SourceDocument
+from contend.prompts.passages import SourceDocument
+from contend.prompts.research import ReportPrompt, ResearchHead
 from contend.research.full import length_values
 from contend.resources import resource
 from contend.services import Services

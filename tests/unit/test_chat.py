@@ -35,7 +35,8 @@ from contend.models.replies import (
 )
 from contend.prompts import PromptLibrary, mark_of
 from contend.prompts.judging import MetricPrompt
-from contend.prompts.research import PlanPrompt, ShownPassage, WritePrompt
+from contend.prompts.passages import ShownPassage
+from contend.prompts.research import PlanPrompt, WritePrompt
 from contend.settings import ModelPrice
 from fakes.vendors import Vendors
 

@@ -22,7 +22,8 @@ from contend.models.replies import MergeReply
 from contend.models.research import Passage, SearchResult
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
-from contend.prompts.research import MergePrompt, ResearchHead, SourceDocument, TeamReport
+from contend.prompts.passages import SourceDocument
+from contend.prompts.research import MergePrompt, ResearchHead, TeamReport
 from contend.report import build_report
 from contend.research.drafts import draft_of, faults_of, length_of
 from contend.research.full import draft_text, length_values

@@ -2,7 +2,8 @@
 
 from typing import Annotated, ClassVar
 
-from contend.prompts.research import PartLength, ShownPassage, SourceDocument
+from contend.prompts.passages import ShownPassage, SourceDocument
+from contend.prompts.research import PartLength
 from contend.prompts.values import (
     Arithmetic,
     Instructions,

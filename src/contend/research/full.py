@@ -19,6 +19,7 @@ from contend.models.research import Draft, Passage, ResearchPlan, Section
 from contend.models.round import best_round
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
+from contend.prompts.passages import SourceDocument
 from contend.prompts.research import (
     ChoosePrompt,
     FixesPrompt,
@@ -30,7 +31,6 @@ from contend.prompts.research import (
     RevisePrompt,
     SearchMade,
     SectionPrompt,
-    SourceDocument,
     SummarizePrompt,
 )
 from contend.research.ask import agent, guard_of, profile, rejection_reason, scope, searched_sources, stance_of, team_of
