@@ -59,6 +59,32 @@ async def test_of_ten_further_questions_eight_are_answered_or_refused_rightly(
 
 
 @pytest.mark.parametrize(
+    ("question", "facts"),
+    [
+        ("How much is the key deposit, and how often is the network password changed?",
+         ["50 euros", "first Monday of each quarter"]),
+        ("電話ブースは何台で、日曜日は開いていますか？", ["台数: 6", "休館"]),
+    ],
+    ids=["en", "ja"],
+)  # fmt: skip
+async def test_a_sentence_that_asks_two_things_is_answered_clause_by_clause(
+    question: str, facts: list[str], tmp_path: Path
+) -> None:
+    answers = answers_of(question, await units_in(write_documents(tmp_path / "documents")))
+
+    quoted = ["\n".join(said_by(quote.unit) for quote in answer.quotes) for answer in answers]
+    assert [fact in shown for fact, shown in zip(facts, quoted, strict=True)] == [True, True]
+
+
+async def test_a_sentence_of_which_one_clause_has_no_answer_is_refused_whole(tmp_path: Path) -> None:
+    question = "When does the building close on Saturdays, and which vaccinations does the office dog need?"
+
+    (answer,) = answers_of(question, await units_in(write_documents(tmp_path / "documents")))
+
+    assert (answer.part, answer.quotes) == (question, [])
+
+
+@pytest.mark.parametrize(
     ("question", "parts"),
     [
         ("Why do bridges hum?", ["Why do bridges hum?"]),

@@ -57,9 +57,12 @@ class QuotedAnswer(NamedTuple):
 
 
 def answers_of(question: str, units: Sequence[Unit], *, threshold: float = CALIBRATION.threshold) -> list[QuotedAnswer]:
-    """For each part of the question its quotes, best first."""
+    """For each part of the question its quotes, best first.
+
+    Of a part that no passage answers as a whole the clauses stand for it where each of them is answered.
+    """
     corpus = _Corpus(units, default_embedder())
-    return [_answer(part, corpus, threshold) for part in parts_of(question)]
+    return [answer for part in parts_of(question) for answer in _answers(part, corpus, threshold)]
 
 
 def content_words(text: str) -> dict[str, str]:
@@ -188,6 +191,12 @@ class _PartWords:
         return Quote(self.corpus.units[place], self.coverage(shares), frozenset(words))
 
 
+def _answers(part: str, corpus: _Corpus, threshold: float) -> list[QuotedAnswer]:
+    whole = _answer(part, corpus, threshold)
+    of_clauses = [] if whole.quotes else [_answer(clause, corpus, threshold) for clause in _clauses_of(part)]
+    return of_clauses if of_clauses and all(each.quotes for each in of_clauses) else [whole]
+
+
 def _answer(part: str, corpus: _Corpus, threshold: float) -> QuotedAnswer:
     words = content_words(part)
     if not corpus.units or not words:
@@ -235,6 +244,22 @@ def _with_lists(part_words: _PartWords, places: Sequence[int]) -> list[int]:
         whole = unit.kind == "item" and not part_words.weights.keys().isdisjoint(terms(unit.lead))
         places_shown += part_words.corpus.list_of(place)[:MOST_OF_A_LIST] if whole else [place]
     return [*dict.fromkeys(places_shown)]
+
+
+_CLAUSE_END = re.compile(r"(?<=[,;、，；])(?!\d)\s*")
+_LEAST_OF_A_CLAUSE = 2
+"""A clause asks what of what: with one content word it belongs to the clause before or after it."""
+
+
+def _clauses_of(part: str) -> list[str]:
+    """What stands between a part's commas and semicolons, of two content words or more each."""
+    clauses: list[str] = []
+    for piece in _CLAUSE_END.split(part):
+        if clauses and min(len(content_words(each)) for each in (clauses[-1], piece)) < _LEAST_OF_A_CLAUSE:
+            clauses[-1] = f"{clauses[-1]} {piece}"
+        else:
+            clauses.append(piece)
+    return clauses
 
 
 _QUESTION_END = re.compile(r"(?<=[?？])(?![?？])[\s\u3000]*")
