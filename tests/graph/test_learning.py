@@ -21,14 +21,8 @@ from contend.learning.reflector import PlayedRound, ReflectorAgent
 from contend.learning.sections import SectionFile
 from contend.learning.selection import select_bullets
 from contend.llm.model import Answer, R, Scope
-from contend.models.learning_replies import CurationReply, LessonPairsReply, ReflectionReply
-from contend.models.playbook import (
-    Bullet,
-    DeltaContextItem,
-    Insight,
-    Playbook,
-    ReflectionResult,
-)
+from contend.models.learning_replies import CurationReply, Insight, LessonPairsReply, ReflectionReply
+from contend.models.playbook import Bullet, DeltaContextItem, Playbook, ReflectionResult
 from contend.models.task import CallUsage
 from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, Untrusted, UserPromptBuilder, mark_of
 from contend.retrieval import default_embedder

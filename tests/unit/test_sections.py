@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from contend.sources.local.documents import LocalDocuments
 from contend.sources.local.sections import LONGEST_TOKENS, sections_of
-from contend.sources.passages import placed_passages, split_passages
+from contend.sources.passages import split_passages
 from contend.sources.readers.files import read_document
 from contend.text import estimate_tokens
 from fakes.files import make_pdf
@@ -24,7 +24,7 @@ BLOCKS = st.lists(
 
 
 def texts(markdown: str) -> list[str]:
-    return [section.text for section in sections_of(placed_passages(markdown)).sections]
+    return [section.text for section in sections_of(split_passages(markdown)).sections]
 
 
 async def test_a_hit_brings_its_whole_section_and_two_hits_in_it_are_one(tmp_path: Path) -> None:
@@ -83,11 +83,11 @@ def test_a_long_section_is_parted_between_paragraphs_and_evenly() -> None:
 @given(BLOCKS)
 def test_each_passage_stands_in_one_section_and_nothing_is_lost(blocks: list[str]) -> None:
     markdown = "\n\n".join(blocks)
-    pieces = placed_passages(markdown)
+    pieces = split_passages(markdown)
 
     sections, places = sections_of(pieces)
 
-    assert len(places) == len(pieces) == len(split_passages(markdown))
+    assert len(places) == len(pieces)
     assert all(piece.text in sections[place].text for piece, place in zip(pieces, places, strict=True))
     assert all(sections[place].heading == piece.heading for piece, place in zip(pieces, places, strict=True))
     assert all(estimate_tokens(section.text) <= 2 * LONGEST_TOKENS for section in sections)

@@ -14,12 +14,11 @@ from contend.learning.nearness import Nearness
 from contend.learning.screening import Sources
 from contend.learning.sections import SectionFile
 from contend.llm.model import Model, Scope
-from contend.models.learning_replies import MOST_LESSON_PAIRS, CurationReply, LessonPairReply, LessonPairsReply
+from contend.models.learning_replies import MOST_LESSON_PAIRS, CurationReply, Insight, LessonPairReply, LessonPairsReply
 from contend.models.playbook import (
     Bullet,
     CurationResult,
     DeltaContextItem,
-    Insight,
     Likeness,
     Playbook,
     PlaybookSection,

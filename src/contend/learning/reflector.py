@@ -8,8 +8,8 @@ from typing import NamedTuple
 from pydantic import Field
 
 from contend.llm.model import Model, Scope
-from contend.models.learning_replies import ReflectionReply
-from contend.models.playbook import Bullet, BulletEvaluation, Insight, ReflectionResult
+from contend.models.learning_replies import BulletEvaluation, ReflectionReply
+from contend.models.playbook import Bullet, ReflectionResult
 from contend.models.record import Identifier, Language, Record, Score
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
@@ -157,11 +157,11 @@ def _cited(submission: Submission) -> list[str]:
 
 def reflection_of(reply: ReflectionReply, known: Collection[str]) -> ReflectionResult:
     """What a reply says, without tags of bullets whose ids are not `known`, and with one tag at most for each."""
-    insights = [Insight(**insight.model_dump()) for insight in reply.insights if insight.key_insight.strip()]
+    insights = [insight for insight in reply.insights if insight.key_insight.strip()]
     tags: dict[str, BulletEvaluation] = {}
     for evaluation in reply.bullet_evaluations:
         if evaluation.bullet_id in known:
-            tags.setdefault(evaluation.bullet_id, BulletEvaluation(**evaluation.model_dump()))
+            tags.setdefault(evaluation.bullet_id, evaluation)
         else:
             _log.info("dropped the tag of %s: no round used such a bullet", shorten(evaluation.bullet_id, 64))
     return ReflectionResult(insights=insights, bullet_evaluations=[*tags.values()])

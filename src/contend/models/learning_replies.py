@@ -33,35 +33,60 @@ def _meant(value: object, field: FieldInfo | None) -> object:
         return value
     text = value or ""
     if field.annotation is str:
-        limit = next((each.max_length for each in field.metadata if isinstance(each, MaxLen)), len(text))
-        return shorten(text, limit)
+        return shorten(text, _most(field) or len(text))
     choices = get_args(field.annotation)
     return next((choice for choice in choices if str(choice).casefold() == text.strip().casefold()), text)
 
 
-def _usable(part: type[TolerantReply], parts: object, most: int) -> tuple[object, list[str]]:
-    """The parts of a list that can be read, and why the others cannot; all of it where none can."""
+class ReplyInParts(Reply):
+    """Lists whose parts are read one by one, so that one which cannot be read costs no other."""
+
+    unreadable: SkipJsonSchema[list[str]] = Field(default_factory=list)
+    """Why parts are left out."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _parts_that_can_be_read(cls, reply: object) -> object:
+        if not isinstance(reply, dict):
+            return reply
+        faults: list[str] = []
+        lists = {
+            name: _usable(field, reply.get(name), faults)
+            for name, field in cls.model_fields.items()
+            if name != "unreadable"
+        }
+        return {**reply, **lists, "unreadable": faults}
+
+
+def _usable(field: FieldInfo, parts: object, faults: list[str]) -> object:
+    """The parts of a list that can be read; all of it where none can."""
     if parts is None:
-        return [], []
+        return []
     if not isinstance(parts, list):
-        return parts, []
-    read: list[TolerantReply] = []
-    faults: list[str] = []
-    for number, each in enumerate(parts, start=1):
+        return parts
+    (kind,), most = get_args(field.annotation), _most(field) or len(parts)
+    usable: list[TolerantReply] = []
+    for number, part in enumerate(parts, start=1):
         try:
-            usable = part.model_validate(each)
+            reply = kind.model_validate(part)
         except ValidationError as error:
             fault = error.errors(include_url=False, include_input=False)[0]
             faults.append(f"number {number} cannot be read: {'.'.join(map(str, fault['loc']))}: {fault['msg']}")
             continue
-        if len(read) == most:
+        if len(usable) == most:
             faults.append(f"number {number} is one more than {most}")
         else:
-            read.append(usable)
-    return (read if read or not parts else parts), faults
+            usable.append(reply)
+    return usable or parts
 
 
-class InsightReply(TolerantReply):
+def _most(field: FieldInfo) -> int | None:
+    return next((each.max_length for each in field.metadata if isinstance(each, MaxLen)), None)
+
+
+class Insight(TolerantReply):
+    """A lesson drawn from a run, before it becomes a bullet."""
+
     reasoning: str = Field(max_length=600)
     error_identification: str = Field(max_length=400)
     root_cause_analysis: str = Field(max_length=400)
@@ -69,28 +94,16 @@ class InsightReply(TolerantReply):
     key_insight: str = Field(min_length=8, max_length=400, description="when it applies, and what to do then")
 
 
-class BulletTagReply(TolerantReply):
+class BulletEvaluation(TolerantReply):
     bullet_id: str = Field(max_length=64)
     tag: Literal["helpful", "harmful", "neutral"]
 
 
-MOST_INSIGHTS, MOST_TAGS, MOST_OPERATIONS = 5, 16, 6
-
-
-class ReflectionReply(Reply):
+class ReflectionReply(ReplyInParts):
     """The reflector's lessons and its verdict on the bullets that were used."""
 
-    insights: list[InsightReply] = Field(max_length=MOST_INSIGHTS)
-    bullet_evaluations: list[BulletTagReply] = Field(max_length=MOST_TAGS)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _parts_that_can_be_read(cls, reply: object) -> object:
-        if not isinstance(reply, dict):
-            return reply
-        insights, _ = _usable(InsightReply, reply.get("insights"), MOST_INSIGHTS)
-        tags, _ = _usable(BulletTagReply, reply.get("bullet_evaluations"), MOST_TAGS)
-        return {**reply, "insights": insights, "bullet_evaluations": tags}
+    insights: list[Insight] = Field(max_length=5)
+    bullet_evaluations: list[BulletEvaluation] = Field(max_length=16)
 
 
 class DeltaReply(TolerantReply):
@@ -104,19 +117,10 @@ class DeltaReply(TolerantReply):
     searchable_text: str = Field(max_length=400)
 
 
-class CurationReply(Reply):
-    """The curator's operations, at most one for each insight. `unreadable`: why others are left out."""
+class CurationReply(ReplyInParts):
+    """The curator's operations, at most one for each insight."""
 
-    operations: list[DeltaReply] = Field(max_length=MOST_OPERATIONS)
-    unreadable: SkipJsonSchema[list[str]] = Field(default_factory=list)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _parts_that_can_be_read(cls, reply: object) -> object:
-        if not isinstance(reply, dict):
-            return reply
-        operations, faults = _usable(DeltaReply, reply.get("operations"), MOST_OPERATIONS)
-        return {**reply, "operations": operations, "unreadable": faults}
+    operations: list[DeltaReply] = Field(max_length=6)
 
 
 class AnswerReply(TolerantReply):

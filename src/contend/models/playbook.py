@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, computed_field, model_validator
 
+from contend.models.learning_replies import BulletEvaluation, Insight
 from contend.models.record import ComputingRecord, Identifier, Record, Text, UtcDatetime, utc_now
 
 
@@ -107,21 +108,6 @@ class Playbook(Record):
 class PlaybookSection(Record):
     name: SectionName
     description: str = ""
-
-
-class Insight(Record):
-    """A lesson drawn from a run, before it becomes a bullet."""
-
-    reasoning: str
-    error_identification: str
-    root_cause_analysis: str
-    correct_approach: str
-    key_insight: Text
-
-
-class BulletEvaluation(Record):
-    bullet_id: str
-    tag: Literal["helpful", "harmful", "neutral"]
 
 
 class Observation(Record):

@@ -5,7 +5,8 @@ from typing import Annotated, Self
 
 from pydantic import PlainValidator
 
-from contend.models.playbook import GENERAL, Bullet, Insight, PlaybookSection
+from contend.models.learning_replies import Insight
+from contend.models.playbook import GENERAL, Bullet, PlaybookSection
 from contend.prompts.values import (
     DraftText,
     Feedback,

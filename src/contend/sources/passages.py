@@ -21,19 +21,10 @@ class TextPiece(NamedTuple):
 
     heading: str
     text: str
-
-
-class PlacedPiece(NamedTuple):
-    """A passage with its place in its document.
-
-    `section`: the number of the text that stands under one heading; `gap`: the white space between the passage before
-    it and this one.
-    """
-
-    heading: str
-    text: str
-    section: int
-    gap: str
+    section: int = 0
+    """The number in its document of the text that stands under one heading."""
+    gap: str = ""
+    """The white space between the passage before it and this one."""
 
 
 def split_passages(markdown: str) -> list[TextPiece]:
@@ -42,15 +33,10 @@ def split_passages(markdown: str) -> list[TextPiece]:
     A sentence or block longer than that stays whole, up to four times the length. Nothing is lost but headings, which
     go to `heading`, rules and white space.
     """
-    return [TextPiece(piece.heading, piece.text) for piece in placed_passages(markdown)]
-
-
-def placed_passages(markdown: str) -> list[PlacedPiece]:
-    """The passages of `split_passages` with their places."""
     limit = _CHARACTERS[detect_language(markdown[:20_000])]
     sections = list(_sections(markdown)) or [("", [markdown.strip()])]
     return [
-        PlacedPiece(heading, text, number, gap)
+        TextPiece(heading, text, number, gap)
         for number, (heading, blocks) in enumerate(sections)
         for text, gap in _packed((part for block in blocks for part in _parts(block, limit)), limit)
     ]

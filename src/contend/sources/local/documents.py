@@ -115,7 +115,8 @@ class LocalDocuments:
         if not self._is_fresh():
             now = time.monotonic()
             files, left_out = list_files(self._paths)
-            self.left_out = left_out + self._library.update(files, wanted=lambda: self._waiting > 0, progress=progress)
+            left_out += self._library.update(files, is_awaited=lambda: self._waiting > 0, progress=progress)
+            self.left_out = left_out
             self._looked = now
 
 
@@ -123,10 +124,10 @@ def _stepwise(progress: Progress) -> Progress:
     """For the thread that reads: passes on to the caller's loop and context, where there is enough to tell."""
     loop, context = asyncio.get_running_loop(), copy_context()
 
-    def tell(read: int, files: int) -> None:
+    def tell(count: int, files: int) -> None:
         step = max(_LEAST_STEP, -(-files // _MOST_STEPS))
-        if files > MANY_FILES and (read % step == 0 or read == files):
-            loop.call_soon_threadsafe(progress, read, files, context=context)
+        if files > MANY_FILES and (count % step == 0 or count == files):
+            loop.call_soon_threadsafe(progress, count, files, context=context)
 
     return tell
 

@@ -26,7 +26,7 @@ class LeftOut(NamedTuple):
     reason: str
 
 
-class Listed(NamedTuple):
+class LocalFile(NamedTuple):
     """A file, with what tells that it changed."""
 
     path: Path
@@ -51,13 +51,13 @@ def validate_paths(paths: Sequence[Path]) -> None:
             raise InputError(f"documents: {path} is of no known kind: give a folder or a file in {_kinds()}")
 
 
-def list_files(paths: Sequence[Path], *, most: int = MOST_FILES) -> tuple[list[Listed], list[LeftOut]]:
+def list_files(paths: Sequence[Path], *, most: int = MOST_FILES) -> tuple[list[LocalFile], list[LeftOut]]:
     """Each readable file once, folders walked in order of name, and what was left out.
 
     Hidden files and folders are passed over silently, and so are reports of earlier runs. Links that lead out of the
     folder given are not followed.
     """
-    files: dict[Path, Listed] = {}
+    files: dict[Path, LocalFile] = {}
     left_out: list[LeftOut] = []
     for path, reason in _candidates(paths):
         file_or_reason = reason or _examined(path)
@@ -124,7 +124,7 @@ def _link_fault(path: Path, root: Path) -> str:
     return "" if within else "a link out of the folder"
 
 
-def _examined(path: Path) -> Listed | str:
+def _examined(path: Path) -> LocalFile | str:
     """The file, or why it is left out."""
     if path.suffix.lower() not in KINDS:
         return f"of no known kind: read are {_kinds()}"
@@ -137,7 +137,7 @@ def _examined(path: Path) -> Listed | str:
         return "no plain file"
     if status.st_size > MOST_BYTES:
         return f"{status.st_size / 1e6:.0f} MB, over {MOST_BYTES / 1e6:.0f} MB"
-    return Listed(real, status.st_mtime_ns, status.st_size)
+    return LocalFile(real, status.st_mtime_ns, status.st_size)
 
 
 def _kinds() -> str:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from contend.retrieval import Embedder, HybridIndex
-from contend.sources.local.folders import Listed
+from contend.sources.local.folders import LocalFile
 from contend.sources.local.sections import Sections, sections_of
-from contend.sources.passages import PlacedPiece, placed_passages
+from contend.sources.passages import TextPiece, split_passages
 from contend.sources.readers.document import without_page
 from contend.sources.readers.files import read_document
 from contend.text import estimate_tokens
@@ -37,7 +37,7 @@ class IndexedFile:
 
     path: Path
     title: str
-    pieces: list[PlacedPiece]
+    pieces: list[TextPiece]
     vectors: "Vectors"
     note: str = ""
     published: str | None = None
@@ -49,14 +49,14 @@ class IndexedFile:
         return sections_of(self.pieces)
 
 
-def searchable(title: str, pieces: Sequence[PlacedPiece]) -> list[str]:
+def searchable(title: str, pieces: Sequence[TextPiece]) -> list[str]:
     """Each passage under its title and headings, which are searched with it and not quoted."""
     headings = [without_page(piece.heading).removeprefix(title).removeprefix(" › ") for piece in pieces]
     tops = [f"{title} › {heading}" if heading else title for heading in headings]
     return [f"{top}\n{piece.text}" for top, piece in zip(tops, pieces, strict=True)]
 
 
-def index_file(file: Listed, embedder: Embedder) -> IndexedFile:
+def index_file(file: LocalFile, embedder: Embedder) -> IndexedFile:
     """The file's passages and vectors.
 
     Raises:
@@ -66,7 +66,7 @@ def index_file(file: Listed, embedder: Embedder) -> IndexedFile:
     import numpy as np  # noqa: PLC0415 - heavy, and not needed to start the command line
 
     document = read_document(file.path)
-    pieces = placed_passages(document.text)
+    pieces = split_passages(document.text)
     vectors = embedder.embed(searchable(document.title, pieces))
     return IndexedFile(
         file.path,
@@ -84,45 +84,45 @@ def index_file(file: Listed, embedder: Embedder) -> IndexedFile:
 class KeptIndex:
     """The files that could be read, and the index over their passages in turn."""
 
-    files: Mapping[Listed, IndexedFile]
+    files: Mapping[LocalFile, IndexedFile]
     index: HybridIndex
 
 
-def load_index(cache: Path, files: Iterable[Listed], embedder: Embedder) -> KeptIndex | None:
+def load_index(cache: Path, files: Iterable[LocalFile], embedder: Embedder) -> KeptIndex | None:
     """What was kept of exactly these files, or None: a missing or damaged one is made again."""
     place = _place(cache, files, embedder)
-    kept = _load(place, embedder)
-    if kept:
+    index = _load(place, embedder)
+    if index:
         with suppress(OSError):
             place.touch()  # those that nobody has used for longest are thrown away
-    return kept
+    return index
 
 
-def kept_files(cache: Path, embedder: Embedder) -> dict[Listed, IndexedFile]:
+def kept_files(cache: Path, embedder: Embedder) -> dict[LocalFile, IndexedFile]:
     """All files of all kept indexes: those that are unchanged need not be read for another one."""
-    files: dict[Listed, IndexedFile] = {}
+    files: dict[LocalFile, IndexedFile] = {}
     for place in cache.glob(_NAME.format(embedder=type(embedder).__qualname__, digest="*")):
         index = _load(place, embedder)
         files |= index.files if index else {}
     return files
 
 
-def save_index(cache: Path, listed: Iterable[Listed], kept: KeptIndex, embedder: Embedder) -> None:
+def save_index(cache: Path, files: Iterable[LocalFile], index: KeptIndex, embedder: Embedder) -> None:
     """Keep the index over what could be read of the files; where that fails, it is made again next time."""
     import numpy as np  # noqa: PLC0415 - see above
 
     rows = [
         [str(file.path), file.modified_ns, file.size, each.title, each.pieces, each.note, each.published, each.tokens]
-        for file, each in kept.files.items()
+        for file, each in index.files.items()
     ]
     words = np.frombuffer(json.dumps(rows).encode(), dtype=np.uint8)
-    arrays: dict[str, Any] = {"rows": words, **kept.index.kept()}
+    arrays: dict[str, Any] = {"rows": words, **index.index.kept()}
     temporary = cache / f".{uuid4().hex}.tmp"
     try:
         cache.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:
             np.savez(file, **arrays)
-        temporary.replace(_place(cache, listed, embedder))
+        temporary.replace(_place(cache, files, embedder))
         _forget_oldest(cache)
     except OSError:
         temporary.unlink(missing_ok=True)
@@ -137,12 +137,12 @@ def _load(place: Path, embedder: Embedder) -> KeptIndex | None:
             index = HybridIndex.of_kept(content, embedder)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
-    files: dict[Listed, IndexedFile] = {}
+    files: dict[LocalFile, IndexedFile] = {}
     bounds = pairwise([0, *accumulate(len(row[4]) for row in rows)])
     for (path, modified_ns, size, title, pieces, *others), (begin, end) in zip(rows, bounds, strict=True):
-        placed = [PlacedPiece(*piece) for piece in pieces]
-        indexed = IndexedFile(Path(path), title, placed, index.vectors[begin:end], *others)
-        files[Listed(indexed.path, modified_ns, size)] = indexed
+        key = LocalFile(Path(path), modified_ns, size)
+        own = [TextPiece(*piece) for piece in pieces]
+        files[key] = IndexedFile(key.path, title, own, index.vectors[begin:end], *others)
     return KeptIndex(files, index)
 
 
@@ -155,7 +155,7 @@ def _forget_oldest(cache: Path) -> None:
 _NAME = f"all-{FORMAT}-{{embedder}}-{{digest}}.npz"
 
 
-def _place(cache: Path, files: Iterable[Listed], embedder: Embedder) -> Path:
+def _place(cache: Path, files: Iterable[LocalFile], embedder: Embedder) -> Path:
     lines = "\0".join(f"{file.path}\0{file.modified_ns}\0{file.size}" for file in files)
     digest = sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()
     return cache / _NAME.format(embedder=type(embedder).__qualname__, digest=digest)

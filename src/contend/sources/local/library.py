@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from contend.retrieval import Embedder, HybridIndex, default_embedder
-from contend.sources.local.folders import LeftOut, Listed
+from contend.sources.local.folders import LeftOut, LocalFile
 from contend.sources.local.index import (
     IndexedFile,
     KeptIndex,
@@ -21,7 +21,7 @@ from contend.sources.local.index import (
     searchable,
 )
 from contend.sources.local.sections import DocumentSection
-from contend.sources.passages import PlacedPiece
+from contend.sources.passages import TextPiece
 from contend.sources.readers.document import Unreadable, without_page
 from contend.text import detect_language, terms
 
@@ -44,7 +44,7 @@ class PieceHit(NamedTuple):
     """A passage that was found, the section that it stands in, and how well it fits, 0.0 to 1.0."""
 
     file: IndexedFile
-    piece: PlacedPiece
+    piece: TextPiece
     section: DocumentSection
     score: float
 
@@ -72,7 +72,7 @@ class Library:
     def __init__(self, cache: Path | None = None, embedder: Embedder | None = None) -> None:
         self._cache = cache
         self._given_embedder = embedder
-        self._files: dict[Listed, IndexedFile | LeftOut] = {}
+        self._files: dict[LocalFile, IndexedFile | LeftOut] = {}
         self._search: Callable[[str, int], list[PieceHit]] | None = None
 
     @cached_property
@@ -80,51 +80,55 @@ class Library:
         return self._given_embedder or default_embedder()
 
     def update(
-        self, files: list[Listed], *, wanted: Callable[[], bool] = lambda: True, progress: Progress = lambda *_: None
+        self,
+        files: list[LocalFile],
+        *,
+        is_awaited: Callable[[], bool] = lambda: True,
+        progress: Progress = lambda *_: None,
     ) -> list[LeftOut]:
         """Reads what is new or changed, forgets what is gone; returns what of them could not be read.
 
         `progress` is told after each file how many of how many were read.
 
         Raises:
-            Unwanted: `wanted` said between two files that nobody waits any more; what was read until then is kept.
+            Unwanted: between two files nobody waited any more; what was read until then is kept.
         """
         if set(files) != set(self._files):
-            kept = load_index(self._cache, files, self._embedder) if self._cache and not self._files else None
-            read = self._unchanged(files, kept)
-            new = [file for file in files if file not in read]
+            before = load_index(self._cache, files, self._embedder) if self._cache and not self._files else None
+            documents = self._unchanged(files, before)
+            new = [file for file in files if file not in documents]
             for count, file in enumerate(new, start=1):
-                if not wanted():
-                    self._index(files, read)
+                if not is_awaited():
+                    self._index(files, documents)
                     raise Unwanted
-                read[file] = _read(file, self._embedder)
+                documents[file] = _read(file, self._embedder)
                 progress(count, len(new))
-            self._files = {file: read[file] for file in files}
+            self._files = {file: documents[file] for file in files}
             # A file that cannot be read is tried at each start, and stands in no index.
-            unchanged = kept is not None and [*kept.files] == [*_readable(self._files)]
-            index = kept.index if kept and unchanged else self._index(files, self._files)
+            is_same = before is not None and [*before.files] == [*_readable(self._files)]
+            index = before.index if before and is_same else self._index(files, self._files)
             # All teams ask for the theme in each round, and what they plan to ask is often alike.
             shelf = _Shelf([*_readable(self._files).values()], self._embedder, index)
             self._search = lru_cache(maxsize=_KEPT_SEARCHES)(shelf.search)
-        return [left for each in self._files.values() if (left := _unread(each))]
+        return [reason for each in self._files.values() if (reason := _unread(each))]
 
-    def _unchanged(self, files: list[Listed], kept: KeptIndex | None) -> dict[Listed, IndexedFile | LeftOut]:
+    def _unchanged(self, files: list[LocalFile], index: KeptIndex | None) -> dict[LocalFile, IndexedFile | LeftOut]:
         """The files that were read before, by this process or by another one."""
-        before: Mapping[Listed, IndexedFile | LeftOut] = kept.files if kept else self._files
+        before: Mapping[LocalFile, IndexedFile | LeftOut] = index.files if index else self._files
         if not before and self._cache:
             before = kept_files(self._cache, self._embedder)
         return {file: before[file] for file in files if file in before}
 
-    def _index(self, files: list[Listed], read: Mapping[Listed, IndexedFile | LeftOut]) -> HybridIndex:
+    def _index(self, files: list[LocalFile], documents: Mapping[LocalFile, IndexedFile | LeftOut]) -> HybridIndex:
         """An index over what was read, which is kept."""
         import numpy as np  # noqa: PLC0415 - heavy, and not needed to start the command line
 
-        indexed = _readable(read)
-        texts = [text for file in indexed.values() for text in searchable(file.title, file.pieces)]
-        vectors = [self._embedder.embed([]), *(file.vectors for file in indexed.values())]
+        readable = _readable(documents)
+        texts = [text for file in readable.values() for text in searchable(file.title, file.pieces)]
+        vectors = [self._embedder.embed([]), *(file.vectors for file in readable.values())]
         index = HybridIndex(texts, self._embedder, vectors=np.concatenate(vectors))
         if self._cache:
-            save_index(self._cache, files, KeptIndex(indexed, index), self._embedder)
+            save_index(self._cache, files, KeptIndex(readable, index), self._embedder)
         return index
 
     def sections(self) -> list[PieceHit]:
@@ -167,16 +171,16 @@ class TitleMentions:
 
     def in_text(self, text: str) -> list[int]:
         """The places of the titles that the text mentions as whole words, in order of mention."""
-        folded = text.casefold()
-        positions = [(_position(name, folded), place) for name, place in self._titles.items() if name in folded]
+        lower = text.casefold()
+        positions = [(_position(name, lower), place) for name, place in self._titles.items() if name in lower]
         return [place for position, place in sorted(positions) if position >= 0]
 
 
-def _readable(read: Mapping[Listed, IndexedFile | LeftOut]) -> dict[Listed, IndexedFile]:
-    return {file: each for file, each in read.items() if isinstance(each, IndexedFile)}
+def _readable(documents: Mapping[LocalFile, IndexedFile | LeftOut]) -> dict[LocalFile, IndexedFile]:
+    return {file: each for file, each in documents.items() if isinstance(each, IndexedFile)}
 
 
-def _read(file: Listed, embedder: Embedder) -> IndexedFile | LeftOut:
+def _read(file: LocalFile, embedder: Embedder) -> IndexedFile | LeftOut:
     try:
         return index_file(file, embedder)
     except Unreadable as error:
@@ -266,9 +270,9 @@ def _telling(name: str) -> bool:
     return len(name) >= _SHORTEST[detect_language(name)]
 
 
-def _position(name: str, folded: str) -> int:
+def _position(name: str, text: str) -> int:
     """Where the name stands as a word of its own; Japanese has no gaps between words, so that it stands anywhere."""
     if detect_language(name) == "ja":
-        return folded.find(name)
-    match = re.search(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", folded)
+        return text.find(name)
+    match = re.search(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", text)
     return match.start() if match else -1

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby, takewhile
 from typing import NamedTuple
 
-from contend.sources.passages import PlacedPiece
+from contend.sources.passages import TextPiece
 from contend.text import estimate_tokens
 
 SECTION_TOKENS = 700
@@ -34,61 +34,55 @@ class Sections(NamedTuple):
     places: list[int]
 
 
-class _Part(NamedTuple):
-    """Passages that stand together: `begin` to `end` of the document's."""
-
-    begin: int
-    end: int
-
-
-def sections_of(pieces: Sequence[PlacedPiece]) -> Sections:
+def sections_of(pieces: Sequence[TextPiece]) -> Sections:
     """The sections that a document's passages make; each passage stands in exactly one."""
     sizes = [estimate_tokens(piece.text) for piece in pieces]
     parts = [
         part
         for _, numbers in groupby(range(len(pieces)), key=lambda number: pieces[number].section)
-        for part in _parted(pieces, sizes, list(numbers))
+        for part in _parts(pieces, sizes, list(numbers))
     ]
-    places = [place for place, part in enumerate(parts) for _ in range(part.begin, part.end)]
+    places = [place for place, part in enumerate(parts) for _ in part]
     return Sections([_section(pieces, part) for part in parts], places)
 
 
-def _parted(pieces: Sequence[PlacedPiece], sizes: Sequence[int], numbers: Sequence[int]) -> Iterator[_Part]:
-    """A section in parts of about equal size, cut where a paragraph, an item or a row begins."""
+def _parts(pieces: Sequence[TextPiece], sizes: Sequence[int], numbers: Sequence[int]) -> Iterator[range]:
+    """The passages of a section in parts of about equal size, cut where a paragraph, an item or a row begins."""
     total = sum(sizes[number] for number in numbers)
     most = LONGEST_TOKENS if any(_has_rows(pieces[number]) for number in numbers) else SECTION_TOKENS
-    even = total if total <= most else total / -(-total // SECTION_TOKENS)
+    share = total if total <= most else total / -(-total // SECTION_TOKENS)
     begin, tokens = numbers[0], 0
     for number in numbers:
         size = sizes[number]
-        full = tokens + size / 2 > even and _may_begin(pieces[number])
+        full = tokens + size / 2 > share and _may_begin(pieces[number])
         if tokens and (full or tokens + size > LONGEST_TOKENS):
-            yield _Part(begin, number)
+            yield range(begin, number)
             begin, tokens = number, 0
         tokens += size
-    yield _Part(begin, numbers[-1] + 1)
+    yield range(begin, numbers[-1] + 1)
 
 
-def _has_rows(piece: PlacedPiece) -> bool:
+def _has_rows(piece: TextPiece) -> bool:
     return piece.text.startswith(_ROW) or f"\n{_ROW}" in piece.text
 
 
-def _may_begin(piece: PlacedPiece) -> bool:
+def _may_begin(piece: TextPiece) -> bool:
     is_item = piece.text.startswith(_ROW) or _ITEM.match(piece.text)
     return piece.gap == "\n\n" or (piece.gap == "\n" and bool(is_item))
 
 
-def _section(pieces: Sequence[PlacedPiece], part: _Part) -> DocumentSection:
-    first, *others = pieces[part.begin : part.end]
-    text = _lead(pieces, part.begin) + first.text + "".join(piece.gap + piece.text for piece in others)
+def _section(pieces: Sequence[TextPiece], part: range) -> DocumentSection:
+    first, *others = pieces[part.start : part.stop]
+    text = _lead(pieces, part.start) + first.text + "".join(piece.gap + piece.text for piece in others)
     return DocumentSection(first.heading, text, estimate_tokens(text))
 
 
-def _lead(pieces: Sequence[PlacedPiece], begin: int) -> str:
+def _lead(pieces: Sequence[TextPiece], begin: int) -> str:
     """What a table or list that was cut is read with: the table's names of columns, the line before the list."""
     if not begin or pieces[begin].gap != "\n" or pieces[begin].section != pieces[begin - 1].section:
         return ""
-    lines = [line for piece in _before(pieces, begin) for line in piece.text.split("\n")]
+    before = [piece for piece in pieces[:begin] if piece.section == pieces[begin].section]
+    lines = [line for piece in before for line in piece.text.split("\n")]
     if pieces[begin].text.startswith(_ROW):
         rows = _last_run(lines, lambda line: line.startswith(_ROW))
         return "".join(f"{row}\n" for row in rows[:2])
@@ -99,11 +93,5 @@ def _lead(pieces: Sequence[PlacedPiece], begin: int) -> str:
     return ""
 
 
-def _before(pieces: Sequence[PlacedPiece], begin: int) -> Sequence[PlacedPiece]:
-    """The passages of the same section up to there."""
-    return [piece for piece in pieces[:begin] if piece.section == pieces[begin].section]
-
-
 def _last_run(lines: Sequence[str], belongs: Callable[[str], bool]) -> Sequence[str]:
-    run = list(takewhile(belongs, reversed(lines)))
-    return run[::-1]
+    return list(takewhile(belongs, reversed(lines)))[::-1]
