@@ -1,3 +1,4 @@
+import re
 from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -154,7 +155,8 @@ def test_a_canary_in_outside_text_never_leaves_its_delimiters(prompt: str, langu
     system, user = PromptLibrary(None).call(poisoned, language=language, mark=MARK)
 
     assert CANARY not in system
-    assert user.count(CANARY) == user.count(f"{CANARY}</") > 0
+    assert CANARY in user
+    assert CANARY not in re.sub(rf"<([a-z]+)-{MARK}>.*?</\1-{MARK}>", "", user, flags=re.DOTALL)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
