@@ -176,11 +176,9 @@ class ServedGraph(AsyncGraph):
         if isinstance(request, Command) and (request.update or request.goto):
             raise InputError("command: only `resume` may be given, as an answer; ask a new question as input")
         keys = self.get_input_jsonschema()["properties"].keys()
-        if isinstance(request, Mapping) and (hidden := sorted(self.channels.keys() & request.keys() - keys)):
-            allowed = ", ".join(sorted(keys))
-            raise InputError(
-                f"input: {', '.join(hidden)} may not be given: give {allowed}; options go into the context"
-            )
+        if isinstance(request, Mapping) and (state := self.channels.keys() & request.keys() - keys):
+            names, own = ", ".join(sorted(state)), ", ".join(sorted(keys))
+            raise InputError(f"input: {names} may not be given: give {own}; options go into the context")
 
     async def abulk_update_state(
         self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]

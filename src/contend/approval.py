@@ -34,11 +34,7 @@ ID_SHOWN = 8
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
-ACTIONS: Mapping[Approval, str] = {
-    "plan": "approve_plan",
-    "report": "approve_report",
-    "playbook": "approve_delta",
-}
+ACTIONS: Mapping[Approval, str] = {"plan": "approve_plan", "report": "approve_report", "playbook": "approve_delta"}
 
 
 class Question(Record):
@@ -81,9 +77,9 @@ class Rejected(NamedTuple):
 
 
 def apply_answer(
-    answer: object, asked: T, *, editable: Collection[str], edit: Callable[[dict[str, Any]], T]
+    answer: object, proposal: T, *, editable: Collection[str], edit: Callable[[dict[str, Any]], T]
 ) -> Approved[T] | Rejected | Unusable:
-    """What an answer makes of what was asked. `edit` puts edited values in, held to the same limits as ever.
+    """What an answer makes of a proposal. `edit` puts edited values in, held to the same limits as ever.
 
     `edit` refuses by a ValidationError or an InputError.
     """
@@ -92,19 +88,15 @@ def apply_answer(
         if decision.type == "reject":
             return Rejected(decision)
         if decision.type == "approve":
-            return Approved(asked, decision)
-        _refuse_unknown(decision, editable)
+            return Approved(proposal, decision)
+        if unknown := sorted(decision.args.keys() - set(editable)):
+            return Unusable(f"{', '.join(unknown)} cannot be edited; edit {', '.join(editable)}")
         return Approved(edit(decision.args), decision)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         return Unusable(f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}")
     except InputError as error:
         return Unusable(str(error))
-
-
-def _refuse_unknown(decision: Decision, editable: Collection[str]) -> None:
-    if unknown := sorted(decision.args.keys() - set(editable)):
-        raise InputError(f"{', '.join(unknown)} cannot be edited; edit {', '.join(editable)}")
 
 
 def question(
@@ -280,15 +272,15 @@ def waiting_line(questions: Sequence[Question]) -> str:
 
 def _question_id(questions: Sequence[Question], name: str) -> str:
     """The id of an open question by its id, the beginning of it, or the one team that asks."""
-    meant = [question.id for question in questions if question.id == name] or [
+    matches = [question.id for question in questions if question.id == name] or [
         question.id
         for question in questions
         if question.team_id == name or (len(name) >= _SHORTEST_NAME and question.id.startswith(name))
     ]
-    if len(meant) == 1:
-        return meant[0]
+    if len(matches) == 1:
+        return matches[0]
     open_ids = ", ".join(question.id for question in questions) or "none"
-    if meant:
+    if matches:
         raise InputError(f"question {name!r} could be one of several; give an id (open: {open_ids})")
     raise InputError(f"question {name!r} is not open: answered before or never asked (open: {open_ids})")
 
@@ -312,8 +304,8 @@ def _in_turn(questions: Sequence[Question], decisions: Sequence[object]) -> dict
 
 
 def _check_fits_all(questions: Sequence[Question], decision: object) -> None:
-    decided = decision_of(decision)
-    if decided.type == "edit" or decided.reason:
+    answer = decision_of(decision)
+    if answer.type == "edit" or answer.reason:
         names = [name_of(question, questions) for question in questions]
         example = {names[0]: "approve", names[1]: {"type": "reject", "reason": "…"}}
         raise SeveralQuestions(

@@ -24,17 +24,17 @@ class _Counter:
     """Seconds that an earlier clock counted, those of this one, and since when it counts."""
 
     before: float = 0.0
-    counted: float = 0.0
+    own: float = 0.0
     since: float | None = None
 
     def start(self, now: float) -> None:
         self.since = now if self.since is None else self.since
 
     def stop(self, now: float) -> None:
-        self.counted, self.since = self.counted + self._running(now), None
+        self.own, self.since = self.own + self._running(now), None
 
     def seconds(self, now: float) -> float:
-        return self.before + self.counted + self._running(now)
+        return self.before + self.own + self._running(now)
 
     def _running(self, now: float) -> float:
         return 0.0 if self.since is None else now - self.since
@@ -116,8 +116,8 @@ class RunClock:
     def _set_timer(self, team_id: str) -> None:
         limit = self._limits.get(team_id)
         if limit is not None and not limit.timeout.expired():
-            left = max(0.0, limit.seconds - self.team_seconds(team_id))
-            limit.timeout.reschedule(asyncio.get_running_loop().time() + left)
+            rest = max(0.0, limit.seconds - self.team_seconds(team_id))
+            limit.timeout.reschedule(asyncio.get_running_loop().time() + rest)
 
     def _team(self, team_id: str) -> _Counter:
         return self._teams.setdefault(team_id, _Counter())

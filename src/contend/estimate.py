@@ -158,29 +158,29 @@ class _Plan:
             yield _Step(model("supervisor"), replies.PlanReply, rounds, _PLAN, brief)
             yield _Step(writer, replies.DraftReply, rounds * Span(1, loops), Span(200, 1200), at_work + brief)
         else:
-            planned = Span(1, 1) if self._read_whole(writer) else rounds
-            yield _Step(model("supervisor"), replies.ResearchPlanReply, planned, _PLAN, self._catalogue)
+            plans = Span(1, 1) if self._read_whole(writer) else rounds
+            yield _Step(model("supervisor"), replies.ResearchPlanReply, plans, _PLAN, self._catalogue)
             yield from self._choosing(writer, reviewer)
             yield from self._writing(writer, loops)
         reviews = rounds * Span(min(1, loops - 1), loops - 1)
         review = replies.ReviewReply if compact else replies.FixesReply
         yield _Step(reviewer, review, reviews, _REVIEW, at_work + self._draft)
         yield from self._scoring(rounds)
-        judged = Span(0, rounds.most)
-        yield _Step(self._options.models["judge"], JudgmentReply, judged, _JUDGMENT, brief + self._draft)
+        decisions = Span(0, rounds.most)
+        yield _Step(self._options.models["judge"], JudgmentReply, decisions, _JUDGMENT, brief + self._draft)
 
     def _choosing(self, writer: str, reviewer: str) -> Iterator[_Step]:
         """One look at what may speak to AI systems; a choice among passages, where they are more than calls hold."""
         profile = profile_of(writer, self._options)
-        asked = 1 / len(self._opening.teams) if self._likely else 1
-        yield _Step(reviewer, replies.InjectionReply, Span(0, asked), _SCREENED, _EXCERPTS)
+        share = 1 / len(self._opening.teams) if self._likely else 1
+        yield _Step(reviewer, replies.InjectionReply, Span(0, share), _SCREENED, _EXCERPTS)
         if self._corpus is None:
-            gathered = Span(profile.chosen_tokens, profile.offered_tokens)
-            yield _Step(writer, replies.ChoiceReply, Span(0, 2 * self._rounds.most), _CHOICE, gathered)
+            passages = Span(profile.chosen_tokens, profile.offered_tokens)
+            yield _Step(writer, replies.ChoiceReply, Span(0, 2 * self._rounds.most), _CHOICE, passages)
         elif self._corpus > profile.chosen_tokens and not self._written_from_all(writer):
-            offered = min(self._corpus, profile.offered_tokens)
+            tokens = min(self._corpus, profile.offered_tokens)
             calls = Span(1, 1 if self._read_whole(writer) else 2 * self._rounds.most)
-            yield _Step(writer, replies.ChoiceReply, calls, _CHOICE, Span(0.9, 1.1) * _both(offered))
+            yield _Step(writer, replies.ChoiceReply, calls, _CHOICE, Span(0.9, 1.1) * _both(tokens))
 
     def _writing(self, writer: str, loops: int) -> Iterator[_Step]:
         at_work, rounds = self._at_work(writer), self._rounds
@@ -197,27 +197,27 @@ class _Plan:
     def _scoring(self, times: Span) -> Iterator[_Step]:
         """One call where a judge reads whole reports; else one for each metric by model, and one on citations."""
         options = self._options
-        judge, times_asked = options.models["evaluator"], times * _both(options.evaluator.samples)
+        judge, calls = options.models["evaluator"], times * _both(options.evaluator.samples)
         at_work = self._at_work(judge)
         by_model = [metric for metric in options.evaluator.metrics if metric.kind == "model"]
-        shared = [each for each in by_model if each.model is None and self._judged_together]
-        if shared:
-            repaired = times_asked * Span(1, 1.2)
-            yield _Step(judge, VerdictsReply, repaired, _VERDICTS, at_work + self._draft + _RUBRICS)
+        together = [each for each in by_model if each.model is None and self._judged_together]
+        if together:
+            with_repairs = calls * Span(1, 1.2)
+            yield _Step(judge, VerdictsReply, with_repairs, _VERDICTS, at_work + self._draft + _RUBRICS)
         for metric in by_model:
-            if metric not in shared:
-                yield _Step(metric.model or judge, MetricReply, times_asked, _METRIC, self._draft + Span(0, 500))
-        if not shared:
+            if metric not in together:
+                yield _Step(metric.model or judge, MetricReply, calls, _METRIC, self._draft + Span(0, 500))
+        if not together:
             yield _Step(judge, CitationReply, Span(0, times.most), _METRIC, at_work)
 
     def _editing(self, reports: int) -> Iterator[_Step]:
         """The merged report: written, judged as any other, and set beside the best one in both orders."""
         writer = self._options.models["writer"]
         holds = self._at_work(writer) + self._draft * _both(min(reports, 26))
-        merged = Span(float(self._likely), 1)
-        yield _Step(writer, replies.MergeReply, merged, self._written, holds)
-        yield from self._scoring(merged)
-        yield self._pair(merged * _both(2))
+        merger = Span(float(self._likely), 1)
+        yield _Step(writer, replies.MergeReply, merger, self._written, holds)
+        yield from self._scoring(merger)
+        yield self._pair(merger * _both(2))
 
     def _pair(self, calls: Span) -> _Step:
         judge = self._options.models["evaluator"]
@@ -227,10 +227,10 @@ class _Plan:
 
     def _at_work(self, model: str) -> Span:
         """Passages of a call: all there are, where they fit."""
-        chosen = profile_of(model, self._options).chosen_tokens
+        most = profile_of(model, self._options).chosen_tokens
         if self._corpus is None:
-            return Span(chosen / 8, chosen)
-        return Span(0.9, 1.2) * _both(self._corpus) if self._corpus <= chosen else Span(chosen / 2, chosen)
+            return Span(most / 8, most)
+        return Span(0.9, 1.2) * _both(self._corpus) if self._corpus <= most else Span(most / 2, most)
 
     @property
     def _catalogue(self) -> Span:

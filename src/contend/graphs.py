@@ -29,7 +29,7 @@ BUILDERS: Mapping[GraphName, Build] = {
 class AsyncGraph(CompiledStateGraph[Any, Any, Any, Any]):
     """A compiled graph whose nodes are all asynchronous. Its synchronous methods say what to call instead."""
 
-    def invoke(self, *_given: object, **_how: object) -> NoReturn:
+    def invoke(self, *_arguments: object, **_how: object) -> NoReturn:
         """Refuse.
 
         Raises:
@@ -37,7 +37,7 @@ class AsyncGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """
         raise InputError(f"{self.name}: invoke is synchronous: await graph.ainvoke(…), or asyncio.run(contend.run(…))")
 
-    def stream(self, *_given: object, **_how: object) -> NoReturn:
+    def stream(self, *_arguments: object, **_how: object) -> NoReturn:
         """Refuse.
 
         Raises:

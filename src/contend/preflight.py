@@ -32,14 +32,14 @@ QUOTES_NEED = "sources: without a language model contend quotes from documents o
 
 
 class Opening(NamedTuple):
-    """A run that may begin. `given` is what the caller set; `sources_off` gives each absent source's reason.
+    """A run that may begin. `request` is what the caller set; `sources_off` gives each absent source's reason.
 
     `left_out` are lines on documents that will not be searched, as far as a listing tells; `unsure` on what the
     endpoint does not tell.
     """
 
     theme: str
-    given: RunOptions
+    request: RunOptions
     options: ResolvedOptions
     teams: list[TeamConfig]
     sources: list[str]
@@ -96,11 +96,11 @@ async def open_asked(services: Services, state: Mapping[str, Any], context: Reco
         InputError: as `check_run`.
         StoreError: as `check_run`.
     """
-    theme, messages, given = _new_theme(state), state.get("messages", []), run_options(context)
-    checked = _CHECKED.get()
-    if checked and (checked.theme, checked.given) == (settled_theme(theme, messages), given):
-        return checked
-    return await check_run(services, theme, messages, given)
+    theme, messages, options = _new_theme(state), state.get("messages", []), run_options(context)
+    opening = _CHECKED.get()
+    if opening and (opening.theme, opening.request) == (settled_theme(theme, messages), options):
+        return opening
+    return await check_run(services, theme, messages, options)
 
 
 @contextmanager
@@ -116,8 +116,8 @@ def checked_run(opening: Opening) -> Iterator[None]:
 def _new_theme(state: Mapping[str, Any]) -> str | None:
     """The theme, unless a message is newer."""
     before, now = state.get("asked", {}), asked_of(state)
-    answered = before.get("theme") == now["theme"] and before.get("message") != now["message"]
-    return None if answered else state.get("theme")
+    is_old = before.get("theme") == now["theme"] and before.get("message") != now["message"]
+    return None if is_old else state.get("theme")
 
 
 async def check_run(
@@ -129,19 +129,19 @@ async def check_run(
         InputError: names the field, the value and the remedy; NotReady: folder or endpoint can't be used.
         StoreError: checkpoints couldn't be kept.
     """
-    given = context or RunOptions()
+    request = context or RunOptions()
     question = settled_theme(theme, messages)
-    resolved = _settle_kind(services.resolve(given, theme=question))
+    resolved = _settle_kind(services.resolve(request, theme=question))
     documents = [str(services.settings.located(path)) for path in resolved.options.documents]
-    settled = {"documents": documents, **_recording_options(services, given, resolved.options)}
-    resolved = resolved._replace(options=resolved.options.model_copy(update=settled))
+    here = {"documents": documents, **_recording_options(services, request, resolved.options)}
+    resolved = resolved._replace(options=resolved.options.model_copy(update=here))
     await asyncio.to_thread(_check_files, services, resolved)
     store_warnings = await check_checkpointer(services.settings)
     on, off = await _check_sources(services, resolved)
-    teams = _teams_with_sources(resolved.teams, on, named=given.teams is not None)
+    teams = _teams_with_sources(resolved.teams, on, by_caller=request.teams is not None)
     if not resolved.teams_named:
         teams = _entering(teams, on, resolved.options)
-    uncounted = await checked_graphs(services, teams)
+    graph_warnings = await checked_graphs(services, teams)
     contexts = await services.models.contexts(models_used(resolved.options, teams))
     options = resolved.options.model_copy(
         update={
@@ -153,14 +153,14 @@ async def check_run(
     unsure = await check_ready(services, options, teams)
     return Opening(
         theme=question,
-        given=given,
+        request=request,
         options=options,
         teams=teams,
         sources=on,
         sources_off=off,
         warnings=[
             *filter(None, [None if options.recorded else judges_warning(options, teams)]),
-            *uncounted,
+            *graph_warnings,
             *store_warnings,
         ],
         fingerprint=config_fingerprint(services, options),
@@ -169,14 +169,14 @@ async def check_run(
     )
 
 
-def _recording_options(services: Services, given: RunOptions, options: ResolvedOptions) -> dict[str, object]:
+def _recording_options(services: Services, request: RunOptions, options: ResolvedOptions) -> dict[str, object]:
     """What follows for the options from the recording that is played, if one is: its models play all roles."""
     if services.models.recording is None:
         return {}
-    if given.model or given.models:
+    if request.model or request.models:
         raise InputError(
-            f"model {given.model or given.models}: the replies of {services.models.recording.file} are played, and no "
-            "model is asked: leave --model or the replay out"
+            f"model {request.model or request.models}: the replies of {services.models.recording.file} are played, and "
+            "no model is asked: leave --model or the replay out"
         )
     summary = services.models.recording.summary
     return {
@@ -207,17 +207,12 @@ def config_fingerprint(services: Services, options: ResolvedOptions) -> dict[str
 
 
 def _check_files(services: Services, resolved: Resolved) -> None:
-    services.sources.get("local", resolved.options.documents)
-    services.library.check(resolved.options.language)
-    _check_metrics(services, resolved.options.evaluator)
-    _check_prices(services, resolved)
-
-
-def _check_prices(services: Services, resolved: Resolved) -> None:
     options = resolved.options
-    if options.max_usd is None or options.recorded:
-        return
-    require_price(models_used(options, resolved.teams), services.config.models.prices)
+    services.sources.get("local", options.documents)
+    services.library.check(options.language)
+    _check_metrics(services, options.evaluator)
+    if options.max_usd is not None and not options.recorded:
+        require_price(models_used(options, resolved.teams), services.config.models.prices)
 
 
 def _check_metrics(services: Services, evaluator: EvaluatorConfig) -> None:
@@ -239,12 +234,12 @@ def _settle_kind(resolved: Resolved) -> Resolved:
     """
     quoting = [team for team in resolved.teams if not team_kind(team.kind).may_win]
     others = [team for team in resolved.teams if team_kind(team.kind).may_win]
-    named = resolved.teams_named
-    if resolved.options.models and not (named and quoting):
+    by_name = resolved.teams_named
+    if resolved.options.models and not (by_name and quoting):
         return resolved._replace(teams=others)
-    if named and others and quoting:
+    if by_name and others and quoting:
         raise InputError(f"teams: {quoting[0].team_id} gives quotes and competes with nobody: name it alone")
-    if named and others:
+    if by_name and others:
         lack = f"no OPENAI_API_KEY or OPENAI_BASE_URL is set, and team {others[0].team_id} needs a language model"
         raise NotReady(lack, "set one, or name no team for quotes from your documents")
     once = {"models": {}, "min_rounds": 1, "max_rounds": 1, "learn": False, "synthesis": False}
@@ -260,11 +255,11 @@ def _source_names(services: Services, resolved: Resolved) -> list[str]:
 
 
 async def _check_sources(services: Services, resolved: Resolved) -> tuple[list[str], dict[str, str]]:
-    wanted = _source_names(services, resolved)
-    sources = [services.sources.get(name, resolved.options.documents) for name in wanted]
-    reasons = dict(zip(wanted, await asyncio.gather(*(source.check() for source in sources)), strict=True))
+    names = _source_names(services, resolved)
+    sources = [services.sources.get(name, resolved.options.documents) for name in names]
+    reasons = dict(zip(names, await asyncio.gather(*(source.check() for source in sources)), strict=True))
     off = {name: reason for name, reason in reasons.items() if reason is not None}
-    on = [name for name in wanted if name not in off]
+    on = [name for name in names if name not in off]
     field = "`documents`" if services.served else "`documents` (--docs)"
     if not on and not resolved.options.models:
         why = off.get("local", "it is not among the run's sources")
@@ -275,12 +270,12 @@ async def _check_sources(services: Services, resolved: Resolved) -> tuple[list[s
     return on, off
 
 
-def _teams_with_sources(teams: Sequence[TeamConfig], on: Sequence[str], *, named: bool) -> list[TeamConfig]:
+def _teams_with_sources(teams: Sequence[TeamConfig], on: Sequence[str], *, by_caller: bool) -> list[TeamConfig]:
     """Teams that can work; one that the caller named may use whatever is on."""
-    able = [team for team in teams if _has_source(team, on, named=named)]
+    able = [team for team in teams if _has_source(team, on, by_caller=by_caller)]
     if not able:
         raise InputError(f"teams: none of {', '.join(team.team_id for team in teams)} has a source that is on")
-    if named and len(able) < len(teams):
+    if by_caller and len(able) < len(teams):
         missing = ", ".join(team.team_id for team in teams if team not in able)
         raise InputError(f"teams: {missing} has no source that is on; leave it out or turn its source on")
     return able
@@ -299,11 +294,11 @@ def _entering(teams: Sequence[TeamConfig], on: Sequence[str], options: ResolvedO
     return sorted(teams, key=fit)[:most]
 
 
-def _has_source(team: TeamConfig, on: Sequence[str], *, named: bool) -> bool:
+def _has_source(team: TeamConfig, on: Sequence[str], *, by_caller: bool) -> bool:
     if not team.sources:  # a graph that searches by itself
         return True
-    needed = team.sources if named or not team.needs else team.needs
-    return any(name in on for name in needed)
+    names = team.sources if by_caller or not team.needs else team.needs
+    return any(name in on for name in names)
 
 
 async def checked_graphs(services: Services, teams: Sequence[TeamConfig]) -> list[str]:
@@ -328,14 +323,14 @@ def judges_warning(options: ResolvedOptions, teams: Sequence[TeamConfig]) -> str
     if not options.models:
         return None
     writers = {team.models.get("writer", options.models["writer"]) for team in teams if team.kind != "graph"}
-    judged = [metric for metric in options.evaluator.metrics if metric.kind == "model"]
-    judges = {metric.model or options.models["evaluator"] for metric in judged}
+    by_model = [metric for metric in options.evaluator.metrics if metric.kind == "model"]
+    judges = {metric.model or options.models["evaluator"] for metric in by_model}
     if len(teams) > 1:
         judges.add(options.models["evaluator"])  # compares them in a near tie
-    shared = judges & writers
-    if not shared:
+    both = judges & writers
+    if not both:
         return None
     return (
-        f"the judges use the writer's model ({', '.join(sorted(shared))}): a model of their own is fairer "
+        f"the judges use the writer's model ({', '.join(sorted(both))}): a model of their own is fairer "
         "(config/models.toml, [roles] evaluator and judge)"
     )

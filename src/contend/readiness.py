@@ -54,8 +54,8 @@ def _check_recording(services: Services, options: ResolvedOptions) -> None:
     if file is not None and services.settings.located(str(file)).is_dir():
         raise NotReady(f"CONTEND_RECORD {file} is a folder", "name a file")
     if options.recorded and services.models.recording is None:
-        recorded = f"{options.recorded.recorded_on} (model {options.recorded.model})"
-        raise NotReady(f"the run plays replies recorded on {recorded}", "set CONTEND_REPLAY to that recording")
+        recording = f"{options.recorded.recorded_on} (model {options.recorded.model})"
+        raise NotReady(f"the run plays replies recorded on {recording}", "set CONTEND_REPLAY to that recording")
     if services.models.recording and not options.recorded:
         raise NotReady("the run began with a model's own replies", "leave CONTEND_REPLAY out")
 

@@ -108,14 +108,14 @@ class RunContext:
         self.sources_off.setdefault(source, reason)
         return first
 
-    async def keep_round(self, played: Round) -> dict[str, Any]:
+    async def keep_round(self, team_round: Round) -> dict[str, Any]:
         """Keep a round's record; gives its id, beside what one wants to see of it in a state.
 
         Raises:
             StoreError: it cannot be written.
         """
-        document = await self.rounds.put(played)
-        return {"document": document, "round_number": played.round_number, "score": played.score}
+        document = await self.rounds.put(team_round)
+        return {"document": document, "round_number": team_round.round_number, "score": team_round.score}
 
     async def rounds_of(self, references: Sequence[Mapping[str, Any]]) -> list[Round]:
         """The rounds that a state names, as `keep_round` gave them.

@@ -84,10 +84,10 @@ async def _check_kept(services: Services, thread_id: str) -> None:
 def _check_unchanged(services: Services, thread_id: str, state: Mapping[str, Any]) -> None:
     began = state["fingerprint"]
     now = config_fingerprint(services, ResolvedOptions.model_validate(state["options"]))
-    changed = sorted(name for name in began.keys() | now.keys() if began.get(name) != now.get(name))
-    if changed:
+    names = sorted(name for name in began.keys() | now.keys() if began.get(name) != now.get(name))
+    if names:
         raise RunChanged(
-            f"thread {thread_id!r}: changed since the run began: {', '.join(changed)}; put them back, "
+            f"thread {thread_id!r}: changed since the run began: {', '.join(names)}; put them back, "
             f"or go on with what stands now by `contend resume {thread_id} --force`"
         )
 

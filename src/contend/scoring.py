@@ -36,29 +36,29 @@ async def evaluate(
         InputError: theme or text is not usable.
     """
     question = checked_theme(theme)
-    resolved = services.resolve(options or RunOptions(), theme=question).options
-    if not resolved.models:
+    settled = services.resolve(options or RunOptions(), theme=question).options
+    if not settled.models:
         raise InputError("no OPENAI_API_KEY or OPENAI_BASE_URL is set: a language model gives the scores; set one")
-    contexts = await services.models.contexts(models_used(resolved, []))
-    resolved = resolved.model_copy(update={"contexts": {name: known.tokens for name, known in contexts.items()}})
+    contexts = await services.models.contexts(models_used(settled, []))
+    settled = settled.model_copy(update={"contexts": {name: tokens for name, (tokens, _) in contexts.items()}})
     submission = submission_of(text, question)
     document = await services.submissions.put(submission)
-    run = services.open_run(str(uuid4()), resolved)
+    run = services.open_run(str(uuid4()), settled)
     tasks = metric_tasks(
         services,
-        resolved,
+        settled,
         submission=document,
         theme=question,
         execution_id=run.execution_id,
         team_id="",
         round_number=1,
     )
-    measurements = await asyncio.gather(*(_measure(services, task) for task in tasks))
-    measured = [each for of_task in measurements for each in of_task]
+    by_task = await asyncio.gather(*(_measure(services, task) for task in tasks))
+    measurements = [each for of_task in by_task for each in of_task]
     await services.documents.delete([document])
     services.close_run(run.execution_id)
-    calls = [usage for _, usage in measured if usage is not None]
-    result = evaluation_of([score for score, _ in measured], language=resolved.language)
+    calls = [usage for _, usage in measurements if usage is not None]
+    result = evaluation_of([score for score, _ in measurements], language=settled.language)
     return result, RunUsage.of(calls)
 
 
@@ -75,23 +75,23 @@ def submission_of(text: str, theme: str) -> Submission:
         draft = read_draft(content).draft
     except DraftError as error:
         raise InputError("the text is empty, or says nothing: give a file with the text to score") from error
-    referenced = read_references(content)
-    sources = _sources(referenced)
+    references = read_references(content)
+    sources = _sources(references)
     first = draft.summary[0].text
     report = ResearchReport(
         theme=title_of(theme),
         executive_summary=first,
         key_findings=[first],
-        detailed_analysis=referenced.body,
+        detailed_analysis=references.body,
         sources=[sources.get(number) or _source(number, _NOWHERE) for number in range(1, max(sources, default=0) + 1)],
     )
     return Submission(
-        content=referenced.text.strip(), report=report, draft=draft, results=_results(referenced, sources)
+        content=references.text.strip(), report=report, draft=draft, results=_results(references, sources)
     )
 
 
-def _sources(referenced: ReferencedText) -> dict[int, SearchResult]:
-    return {number: _source(number, reference) for number, reference in referenced.entries.items() if number}
+def _sources(references: ReferencedText) -> dict[int, SearchResult]:
+    return {number: _source(number, reference) for number, reference in references.entries.items() if number}
 
 
 def _source(number: int, reference: Reference) -> SearchResult:
@@ -105,12 +105,12 @@ def _source(number: int, reference: Reference) -> SearchResult:
     raise InputError(f"reference [{number}] cannot be read: {title}")
 
 
-def _results(referenced: ReferencedText, sources: Mapping[int, SearchResult]) -> list[SearchResult]:
+def _results(references: ReferencedText, sources: Mapping[int, SearchResult]) -> list[SearchResult]:
     """What counts as retrieved: the references; in a text without any, the pages that it links to itself."""
     if sources:
         return list(sources.values())
-    linked = {without_tail(match[0]) for match in ADDRESS.finditer(referenced.body)}
-    return [_source(0, Reference(url, url)) for url in sorted(linked) if url]
+    addresses = {without_tail(match[0]) for match in ADDRESS.finditer(references.body)}
+    return [_source(0, Reference(url, url)) for url in sorted(addresses) if url]
 
 
 async def _measure(services: Services, task: MetricTask) -> list[Measured]:

@@ -100,8 +100,8 @@ def _share(one: LeaderboardEntry, other: LeaderboardEntry) -> float | None:
     """
     if one.best_score is None or other.best_score is None:
         handed_in = one.latest_round > 0, other.latest_round > 0
-        scored = one.best_score is not None, other.best_score is not None
-        return {((True, False), (True, False)): 1.0, ((False, True), (False, True)): 0.0}.get((handed_in, scored))
+        has_score = one.best_score is not None, other.best_score is not None
+        return {((True, False), (True, False)): 1.0, ((False, True), (False, True)): 0.0}.get((handed_in, has_score))
     if one.pairwise_key is not None and other.pairwise_key is not None:
         ahead = one.pairwise_key - other.pairwise_key
     else:
@@ -125,8 +125,8 @@ def _fit(runs: Sequence[Sequence[_Pair]], places: Mapping[str, int]) -> tuple[ND
         strengths = strengths + step
         if np.abs(step).max() < 1e-9:  # noqa: PLR2004 - far below a point of the scale
             break
-    centred = np.eye(count) - 1.0 / count
-    return strengths, centred @ np.linalg.inv(curvature) @ centred
+    centring = np.eye(count) - 1.0 / count
+    return strengths, centring @ np.linalg.inv(curvature) @ centring
 
 
 def _matrix(
@@ -149,9 +149,9 @@ def _is_clear(strengths: NDArray[np.float64], covariance: NDArray[np.float64], f
 def _standing(
     team: str, names: Mapping[str, str], runs: Sequence[Sequence[_Pair]], *, strength: float, deviation: float
 ) -> Standing:
-    played = [[share if one == team else 1 - share for one, other, share in pairs if team in (one, other)]
+    by_run = [[share if one == team else 1 - share for one, other, share in pairs if team in (one, other)]
               for pairs in runs]  # fmt: skip
-    shares = [share for of_run in played for share in of_run]
+    shares = [share for of_run in by_run for share in of_run]
     rating = _MEAN + _POINTS * float(strength)
     half = _SURE * _POINTS * float(deviation)
     return Standing(
@@ -160,7 +160,7 @@ def _standing(
         rating=round(rating, 1),
         low=round(rating - half, 1),
         high=round(rating + half, 1),
-        runs=sum(map(bool, played)),
+        runs=sum(map(bool, by_run)),
         wins=shares.count(1.0),
         ties=shares.count(0.5),
         losses=shares.count(0.0),

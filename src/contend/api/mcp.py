@@ -59,8 +59,8 @@ def mcp_app() -> tuple[MCPServer, Starlette]:
     server = MCPServer("contend", version=version("contend"), instructions=_INSTRUCTIONS)
     for tool in (contest, research):
         server.add_tool(tool, structured_output=False)
-    trusted = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    return server, server.streamable_http_app(stateless_http=True, transport_security=trusted)
+    security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    return server, server.streamable_http_app(stateless_http=True, transport_security=security)
 
 
 async def contest(

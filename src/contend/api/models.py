@@ -53,12 +53,13 @@ class ResearchRequest(Record):
     def run_options(self) -> RunOptions:
         """The request as options of a run: a person's word on the plan, where intervention is wanted."""
         options = self.options or RunOptions()
-        approvals = ["plan", *(options.approve or [])] if self.enable_human_intervention else options.approve
-        approve = None if approvals is None else list(dict.fromkeys(approvals))
+        values = options.model_dump(exclude_none=True)
+        if self.enable_human_intervention:
+            values["approve"] = list(dict.fromkeys(["plan", *(options.approve or [])]))
         # What is not said follows from the depth; the default is what readers of the format know.
-        loops = options.max_iterations or (self.max_iterations if "max_iterations" in self.model_fields_set else None)
-        settled = {"max_iterations": loops, "approve": approve}
-        return RunOptions.model_validate({**options.model_dump(exclude_none=True), **settled})
+        if "max_iterations" in self.model_fields_set:
+            values.setdefault("max_iterations", self.max_iterations)
+        return RunOptions.model_validate(values)
 
 
 class ResearchResponse(Record):

@@ -36,8 +36,8 @@ def _follow(team: TeamProgress, event: AnyEvent) -> None:
             team.max_rounds = max(team.max_rounds, event.round_number)
         case events.StepDone():
             team.status, team.current_iteration = "running", max(1, event.iteration)
-            accepted = event.step == "review" and not event.feedback
-            team.current_node = "submit" if accepted else _AFTER_STEP[event.step]
+            is_accepted = event.step == "review" and not event.feedback
+            team.current_node = "submit" if is_accepted else _AFTER_STEP[event.step]
         case events.RoundSubmitted():
             team.current_node = "score_metric"
         case events.RoundScored():
@@ -54,7 +54,7 @@ def _follow(team: TeamProgress, event: AnyEvent) -> None:
 class _RunProgress:
     """A fold over events."""
 
-    started: events.RunStarted | None = None
+    start: events.RunStarted | None = None
     node: ShownNode = "open_run"
     done: bool = False
     teams: dict[str, TeamProgress] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class _RunProgress:
         self.spent, self.last_at = event.spent or self.spent, event.at
         if isinstance(event, events.RunStarted):
             # A further question on the thread is a run of its own.
-            self.__init__(started=event, node="set_criteria", last_at=event.at)  # type: ignore[misc]  # begins anew
+            self.__init__(start=event, node="set_criteria", last_at=event.at)  # type: ignore[misc]  # begins anew
             self.teams = {team_id: _unbegun(team_id, event.options.get("max_rounds", 1)) for team_id in event.teams}
         self.node = _node_after(event) or self.node
         self.done = self.done or isinstance(event, events.RunDone)
@@ -123,16 +123,16 @@ def progress_of(history: Iterable[AnyEvent], *, is_going: bool = True) -> Progre
         run.follow(event)
     if not is_going:
         run.stop_teams()
-    options = run.started.options if run.started else {}
+    options = run.start.options if run.start else {}
     team = run.teams.get(run.last_team)
     playing = run.node == "team" and team is not None
-    completed, remaining = _around(run, team if playing else None, options)
+    done, to_come = _around(run, team if playing else None, options)
     return ProgressInfo(
         current_iteration=team.current_iteration if team else 0,
         max_iterations=options.get("max_iterations", 1),
         current_node=team.current_node if playing and team else run.node,
-        nodes_completed=completed,
-        nodes_remaining=remaining,
+        nodes_completed=done,
+        nodes_remaining=to_come,
         teams=[*run.teams.values()],
         spent=run.spent,
         estimated_completion_time=_end(run) if is_going else None,
@@ -168,10 +168,8 @@ def _around(
 
 def _end(run: _RunProgress) -> datetime | None:
     """When the run may end: the calls to come at the pace of those made; None before the first."""
-    if run.done or run.started is None or run.last_at is None or not run.spent.requests:
+    if run.done or run.start is None or run.last_at is None or not run.spent.requests:
         return None
-    expected = sum(run.started.calls) / 2
-    expected = expected if run.spent.requests < expected else run.started.calls[1]
-    worked = run.last_at - run.started.at - run.idle
-    left = max(0.0, expected - run.spent.requests) / run.spent.requests * worked
-    return utc_now() + left
+    done, likely = run.spent.requests, sum(run.start.calls) / 2
+    to_come = (likely if done < likely else run.start.calls[1]) - done
+    return utc_now() + max(0.0, to_come) / done * (run.last_at - run.start.at - run.idle)

@@ -54,9 +54,9 @@ class RequestGuard:
         if scope["type"] == "lifespan" or scope.get("root_path") == _OWN_CLIENT:
             await self._app(scope, receive, send)
         elif refusal := self._refusal(scope):
-            closed = WebSocketClose(1008, refusal.detail)
+            is_socket = scope["type"] == "websocket"
             answer = JSONResponse({"detail": refusal.detail}, refusal.status)
-            await (closed if scope["type"] == "websocket" else answer)(scope, receive, send)
+            await (WebSocketClose(1008, refusal.detail) if is_socket else answer)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 

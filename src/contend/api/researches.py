@@ -114,16 +114,16 @@ class Researches:
             UnknownThread: there is none.
         """
         thread = checked_thread(research_id)
-        row = await self.services.record.latest_execution(thread)
         at_server = await self.queue.find(thread)
-        if row is None:
+        try:
+            run = await read_run(self.services.record, self.services.settings, thread)
+        except UnknownThread:
             return _of_server(thread, at_server)
-        run = await read_run(self.services.record, self.services.settings, thread)
-        item = await self._with_progress(_item(row, run.status, at_server))
+        item = await self._with_progress(_item(run.execution, run.status, at_server))
         return ResearchDetails(
             **item.model_dump(),
-            execution_id=row.execution_id,
-            models=row.models,
+            execution_id=run.execution.execution_id,
+            models=run.execution.models,
             **run.model_dump(include={"teams", "leaderboard", "exit_reasons", "usage"}),
             questions=await self._questions(thread) if item.waiting else [],
             has_report=run.status in {"completed", "partial"},
@@ -134,14 +134,13 @@ class Researches:
         rows, total = await self.services.record.history(search=search, limit=limit, offset=offset)
         on_record = {*await self.services.record.threads()}
         at_server = await self.queue.newest(on_record)
+        statuses = [await status_of(self.services.settings, row) for row in rows]
         items = [
-            await self._with_progress(
-                _item(row, await status_of(self.services.settings, row), at_server.get(row.thread_id))
-            )
-            for row in rows
+            await self._with_progress(_item(row, status, at_server.get(row.thread_id)))
+            for row, status in zip(rows, statuses, strict=True)
         ]
-        unopened = [_of_server(thread, at_server[thread]) for thread in at_server if thread not in on_record]
-        matches = [_as(ResearchItem, each) for each in unopened if search.casefold() in each.theme.casefold()]
+        to_begin = [_of_server(thread, at_server[thread]) for thread in at_server if thread not in on_record]
+        matches = [_as(ResearchItem, each) for each in to_begin if search.casefold() in each.theme.casefold()]
         return ResearchPage(total=total + len(matches), items=items if offset else [*matches, *items])
 
     async def progress(self, research_id: str) -> ProgressInfo:
@@ -303,7 +302,7 @@ def _item(row: ExecutionRow, status: RunStatus, at_server: ServerThread | None) 
     run = at_server.run if at_server else {}
     # The server ends a run a moment after its last node wrote the end into the record.
     is_newer = row.finished_at is None or not run or datetime.fromisoformat(str(run["created_at"])) > row.finished_at
-    queued = at_server.run_status if at_server and is_newer else ""
+    run_status = at_server.run_status if at_server and is_newer else ""
     values = row.model_dump(include={"theme", "finished_at", "winner_team_id", "best_score", "dataset", "created_at"})
     item = ResearchItem.model_validate(
         {
@@ -315,9 +314,9 @@ def _item(row: ExecutionRow, status: RunStatus, at_server: ServerThread | None) 
             "waiting": is_waiting(row),
         }
     )
-    if queued == "pending":
+    if run_status == "pending":
         return item.model_copy(update={"status": "started", "message": _QUEUED, "waiting": False})
-    if queued == "running" and status != "running":
+    if run_status == "running" and status != "running":
         return item.model_copy(update={"status": "processing", "message": _AT_WORK, "waiting": False})
     return item
 
@@ -326,10 +325,10 @@ def _of_server(thread: str, at_server: ServerThread | None) -> ResearchDetails:
     """A research that has not begun, was stopped before, or was refused when it was to begin."""
     if at_server is None:
         raise UnknownThread(f"research {thread!r}: there is none; see GET /research")
-    queued = at_server.run_status
+    run_status = at_server.run_status
     refusal = (at_server.thread.get("values") or {}).get("message")
-    refused = refusal or f"its run ended before it began ({queued or 'never asked'})"
-    status, message = _BEFORE_BEGIN.get(queued, ("failed", refused))
+    end = refusal or f"its run ended before it began ({run_status or 'never asked'})"
+    status, message = _BEFORE_BEGIN.get(run_status, ("failed", end))
     return ResearchDetails(
         research_id=thread,
         status=status,

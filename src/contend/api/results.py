@@ -22,10 +22,10 @@ async def report(researches: Researches, research_id: str) -> ResearchReport:
     details = await researches.details(research_id)
     row = await researches.services.record.latest_execution(details.research_id)
     settings = researches.services.settings
-    stored = await asyncio.to_thread(report_of, settings, details.research_id, row) if details.has_report else None
-    if stored is None:
+    newest = await asyncio.to_thread(report_of, settings, details.research_id, row) if details.has_report else None
+    if newest is None:
         raise UnknownThread(f"research {research_id!r} has no report: it is {details.outcome or details.status}")
-    return stored
+    return newest
 
 
 async def report_as(researches: Researches, research_id: str, kind: ReportFormat) -> bytes:
@@ -38,8 +38,8 @@ async def report_as(researches: Researches, research_id: str, kind: ReportFormat
     settings = researches.services.settings
     if kind == "csv":
         return scores_csv(await read_run(researches.services.record, settings, checked_thread(research_id)))
-    stored = await report(researches, research_id)
-    return await asyncio.to_thread(report_file, settings, research_id, stored, kind)
+    newest = await report(researches, research_id)
+    return await asyncio.to_thread(report_file, settings, research_id, newest, kind)
 
 
 async def evidence(researches: Researches, research_id: str) -> ReportEvidence:
@@ -127,11 +127,11 @@ async def compare(researches: Researches, first: str, second: str) -> ResearchCo
 
 async def _side(researches: Researches, research_id: str) -> Side:
     details = await researches.details(research_id)
-    written = await report(researches, details.research_id) if details.has_report else None
+    newest = await report(researches, details.research_id) if details.has_report else None
     return Side(
         research=details,
         statistics=await statistics(researches, research_id),
-        sources=written.cited_sources() if written else [],
-        executive_summary=written.executive_summary if written else "",
-        key_findings=written.key_findings if written else [],
+        sources=newest.cited_sources() if newest else [],
+        executive_summary=newest.executive_summary if newest else "",
+        key_findings=newest.key_findings if newest else [],
     )

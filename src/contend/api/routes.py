@@ -56,8 +56,8 @@ async def start_research(request: models.ResearchRequest, live: Live) -> models.
 @router.post("/research/dry-run", tags=["research"], responses=WITH_BODY)
 async def estimate_research(request: models.ResearchRequest, live: Live) -> models.Estimate:
     """Check a research, and estimate what it might cost. Nothing is started or spent."""
-    planned = await live.dry_run(request)
-    return models.Estimate(models=planned.opening.options.models_told, **planned.summary())
+    dry_run = await live.dry_run(request)
+    return models.Estimate(models=dry_run.opening.options.models_told, **dry_run.summary())
 
 
 @router.post("/research/demo", status_code=202, tags=["research"])
@@ -142,8 +142,8 @@ async def follow_research(
     """What the research tells, from its beginning or from where the client was, until its end."""
     start = int(last_event_id) if last_event_id else after
     current = await live.response(research_id)
-    has_ended = current.status in {"completed", "failed"}
-    if start and has_ended and not await live.services.record.events(research_id, after=start, limit=1):
+    is_over = current.status in {"completed", "failed"}
+    if start and is_over and not await live.services.record.events(research_id, after=start, limit=1):
         return Response(status_code=204)
     stream = event_stream(live, research_id, after=start)
     return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})

@@ -47,7 +47,7 @@ class BatchQuestion:
         return plain(self.id or self.theme)
 
 
-def read_questions(file: Path, shared: RunOptions) -> list[BatchQuestion]:
+def read_questions(file: Path, common: RunOptions) -> list[BatchQuestion]:
     """The questions of a JSONL file, in order.
 
     Raises:
@@ -55,7 +55,7 @@ def read_questions(file: Path, shared: RunOptions) -> list[BatchQuestion]:
     """
     lines = file_text(file).split("\n")
     questions = [
-        _question(line, f"{file}:{number}", shared) for number, line in enumerate(lines, start=1) if line.strip()
+        _question(line, f"{file}:{number}", common) for number, line in enumerate(lines, start=1) if line.strip()
     ]
     if not questions:
         raise input_error("{file}: holds no question: give one on each line", file=file)
@@ -63,7 +63,7 @@ def read_questions(file: Path, shared: RunOptions) -> list[BatchQuestion]:
     return questions
 
 
-def _question(text: str, where: str, shared: RunOptions) -> BatchQuestion:
+def _question(text: str, where: str, common: RunOptions) -> BatchQuestion:
     try:
         line = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -77,7 +77,7 @@ def _question(text: str, where: str, shared: RunOptions) -> BatchQuestion:
         if "instructions" in own:
             raise input_error("{where}: instructions stand there twice: leave out options.instructions", where=where)
         own["instructions"] = line.instructions
-    options = checked(RunOptions, {**shared.model_dump(exclude_none=True), **own}, where)
+    options = checked(RunOptions, {**common.model_dump(exclude_none=True), **own}, where)
     try:
         return BatchQuestion(where, line.id, checked_theme(line.theme), options)
     except InputError as error:

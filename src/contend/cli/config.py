@@ -212,7 +212,7 @@ def _shipped_files(target: Path) -> dict[Path, str]:
     """What is written where."""
     files = {target / _EXAMPLE: resource(_EXAMPLE).read_text("utf-8")}
     for name in _SHIPPED:
-        shipped = resource(name)
-        paths = (path for path in sorted(shipped.rglob("*")) if path.is_file())
-        files |= {target / name / path.relative_to(shipped): path.read_text("utf-8") for path in paths}
+        source = resource(name)
+        paths = (path for path in sorted(source.rglob("*")) if path.is_file())
+        files |= {target / name / path.relative_to(source): path.read_text("utf-8") for path in paths}
     return files

@@ -117,28 +117,28 @@ def _prompts_check(services: Services) -> Finding:
     )
 
 
-async def _model_check(services: Services, wanted: Sequence[str], servers: Sequence[Server]) -> Finding:
+async def _model_check(services: Services, models: Sequence[str], servers: Sequence[Server]) -> Finding:
     """Whether the endpoint answers and has the models; without one, what else there is."""
     if not services.models.providers.are_set():
         lines = tr("no OPENAI_API_KEY or OPENAI_BASE_URL: contend quotes from your documents, without a language model")
         return Finding("model", "off", lines, _offer(servers))
     if services.models.recording:
-        recorded = services.models.recording.summary
+        recording = services.models.recording.summary
         lines = tr(
             "replies recorded on {day} (model {model}) are played; no model is asked",
-            day=recorded.recorded_on,
-            model=recorded.model,
+            day=recording.recorded_on,
+            model=recording.model,
         )
         return Finding("model", "ok", lines)
     try:
-        warnings = await check_models(services, wanted)
+        warnings = await check_models(services, models)
     except NotReady as error:
         return Finding("model", "fault", error.lack, error.remedy)
     except InputError as error:
         return Finding("model", "fault", str(error))
     if warnings:
         return Finding("model", "warning", "; ".join(warnings))
-    places = services.models.providers.by_endpoint(wanted)
+    places = services.models.providers.by_endpoint(models)
     lines = "; ".join(
         tr("{endpoint} has {models}", endpoint=endpoint.address, models=", ".join(names.values()))
         for endpoint, names in places
@@ -241,8 +241,7 @@ async def _checkpointer_of_kind(settings: Settings) -> Finding:
 
 def _extra_checks(servers: Sequence[Server]) -> Iterator[Finding]:
     """What is not needed for the main job."""
-    served = find_spec("langgraph_cli") is not None and find_spec("langgraph_api") is not None
-    if served:
+    if find_spec("langgraph_cli") is not None and find_spec("langgraph_api") is not None:
         yield Finding("serve", "ok", tr("`contend serve` opens the graphs in Studio"))
     else:
         yield Finding("serve", "off", tr("the extra `serve` is not installed"), "pip install 'contend[serve]'")

@@ -74,9 +74,9 @@ async def _compare(
     pairs = {"first": first, "second": second, "control": control}
     if print_json({name: each._asdict() for name, each in pairs.items()} | {"format": form, "tokens": practice.tokens}):
         return
-    for number, answered in enumerate(rounds):
-        right = sum(each.check.right for each in answered)
-        say(f"version {versions[number % 2]}: {right} of {len(answered)} right ({right / len(answered):.1%}, {form})")
+    for number, answers in enumerate(rounds):
+        right = sum(each.check.right for each in answers)
+        say(f"version {versions[number % 2]}: {right} of {len(answers)} right ({right / len(answers):.1%}, {form})")
     say(f"first pair: {_mcnemar(first)}")
     say(f"second pair: {_mcnemar(second)}")
     say(f"control, version {versions[0]} twice: {_mcnemar(control)}")
@@ -120,12 +120,12 @@ async def _practice(dataset: str, form: AnswerForm) -> AsyncIterator[Practice]:
 
 
 def _show(learnt: LearningResult, dataset: str, form: AnswerForm) -> None:
-    compared = learnt.comparison
-    if print_json({**learnt._asdict(), "comparison": compared._asdict(), "format": form}):
+    test = learnt.comparison
+    if print_json({**learnt._asdict(), "comparison": test._asdict(), "format": form}):
         return
-    before, after = compared.before / compared.questions, compared.after / compared.questions
-    say(f"Before: {before:.1%} of {compared.questions} right, after: {after:.1%} ({form}).")
-    say(f"{_mcnemar(compared)}; {learnt.tokens:,} tokens, {learnt.minutes:.1f} minutes.")
+    before, after = test.before / test.questions, test.after / test.questions
+    say(f"Before: {before:.1%} of {test.questions} right, after: {after:.1%} ({form}).")
+    say(f"{_mcnemar(test)}; {learnt.tokens:,} tokens, {learnt.minutes:.1f} minutes.")
     say(f"Playbook {dataset}: version {learnt.versions[0]} before, {learnt.versions[1]} now.")
     advise(
         f"contend playbook show {dataset}",
@@ -133,5 +133,5 @@ def _show(learnt: LearningResult, dataset: str, form: AnswerForm) -> None:
     )
 
 
-def _mcnemar(compared: PairedTest) -> str:
-    return f"{compared.gained} gained, {compared.lost} lost, p = {compared.p:.3f} (McNemar, exact)"
+def _mcnemar(test: PairedTest) -> str:
+    return f"{test.gained} gained, {test.lost} lost, p = {test.p:.3f} (McNemar, exact)"

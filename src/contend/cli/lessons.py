@@ -243,8 +243,8 @@ def _change(dataset: str, by_hand: HandChange, *, old: Bullet | None = None) -> 
     result = asyncio.run(apply_by_hand(store, dataset, by_hand))
     for item in result.delta_items:
         say(f"{item.operation} {item.bullet_id}  {plain(item.content or '')}")
-    for skipped in result.skipped:
-        say("skipped {id}: {why}", id=skipped.bullet_id, why=tr(skipped.reason))
+    for lesson in result.skipped:
+        say("skipped {id}: {why}", id=lesson.bullet_id, why=tr(lesson.reason))
     if old and (old.helpful or old.harmful):
         now = _bullet_by_id(dataset, old.id, asyncio.run(store.load(dataset)).bullets)
         has_votes = now.helpful or now.harmful
@@ -310,9 +310,9 @@ def _table(bullets: Iterable[Bullet]) -> Table:
     for bullet in bullets:
         trial = bullet.trial
         difference = "" if trial.difference is None else f"{trial.difference * 100:+.1f}"
-        shown = tr("{shown}, withheld {withheld}", shown=trial.shown, withheld=trial.withheld) if trial.shown else ""
+        trials = tr("{shown}, withheld {withheld}", shown=trial.shown, withheld=trial.withheld) if trial.shown else ""
         votes = f"+{bullet.helpful} −{bullet.harmful}"
-        table.add_row(bullet.id, f"{bullet.confidence * 100:.0f}%", votes, shown, difference, _lesson(bullet))
+        table.add_row(bullet.id, f"{bullet.confidence * 100:.0f}%", votes, trials, difference, _lesson(bullet))
     return table
 
 

@@ -71,9 +71,9 @@ class ResearchServer:
                     raise
             await asyncio.sleep(_SECONDS_BETWEEN_LOOKS if remaining else 0)
 
-    async def _ask(self, method: str, path: str, question: BatchQuestion, **sent: Any) -> Any:  # noqa: ANN401 - any JSON
+    async def _ask(self, method: str, path: str, question: BatchQuestion, **body: Any) -> Any:  # noqa: ANN401 - any JSON
         try:
-            answer = await self._http.request(method, path, **sent)
+            answer = await self._http.request(method, path, **body)
         except httpx.HTTPError as error:
             message = tr("--server {url}: it does not answer ({why}); the same command goes on when it does",
                          url=self._url, why=error or type(error).__name__)  # fmt: skip

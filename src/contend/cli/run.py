@@ -144,14 +144,14 @@ async def until_stopped(work: Awaitable[_T], *, on_stop: Callable[[], None], at_
     """
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(work)
-    stopped = False
+    is_stopping = False
 
     def stop(*_: int | FrameType | None) -> None:
-        nonlocal stopped
-        if stopped:
+        nonlocal is_stopping
+        if is_stopping:
             at_once()
             os._exit(STOPPED)
-        stopped = True
+        is_stopping = True
         # The write to the loop's own pipe wakes it: a signal handler alone would wait for the next event.
         loop.call_soon_threadsafe(on_stop)
         loop.call_soon_threadsafe(task.cancel)
@@ -160,7 +160,7 @@ async def until_stopped(work: Awaitable[_T], *, on_stop: Callable[[], None], at_
     try:
         return await task
     except asyncio.CancelledError:
-        if not stopped:
+        if not is_stopping:
             raise
         return None
     finally:
@@ -176,17 +176,17 @@ def dry_run_theme(theme: str, options: RunOptions, *, replay: Path | None, out: 
     """
     settings = COMMAND.settings(replay=replay)
     check_out(out)
-    planned = asyncio.run(app.dry_run(theme, options=options, settings=settings))
-    if print_json({"theme": planned.opening.theme, "options": planned.opening.options, **planned.summary()}):
+    dry_run = asyncio.run(app.dry_run(theme, options=options, settings=settings))
+    if print_json({"theme": dry_run.opening.theme, "options": dry_run.opening.options, **dry_run.summary()}):
         return
-    title = Text(plain(planned.opening.theme), style="bold")
+    title = Text(plain(dry_run.opening.theme), style="bold")
     done = Text(tr("Dry run: nothing was spent or written."), style="cyan")
-    show(Group(title, done, "", facts_table(_facts(planned)), ""))
+    show(Group(title, done, "", facts_table(_facts(dry_run)), ""))
     advise(tr("the same command without --dry-run"))
 
 
-def _facts(planned: app.DryRun) -> Iterator[tuple[str, str]]:
-    opening, options = planned.opening, planned.opening.options
+def _facts(dry_run: app.DryRun) -> Iterator[tuple[str, str]]:
+    opening, options = dry_run.opening, dry_run.opening.options
     yield tr("Depth"), tr("{depth}, length {length}", depth=options.depth, length=options.length)
     yield tr("Teams"), ", ".join(team.name for team in opening.teams)
     yield tr("Rounds"), tr("{least} to {most}", least=options.min_rounds, most=options.max_rounds)
@@ -198,7 +198,7 @@ def _facts(planned: app.DryRun) -> Iterator[tuple[str, str]]:
     yield tr("Model"), models_text(options.models_told)
     yield tr("Playbook"), options.dataset if options.learn else tr("{dataset} (read only)", dataset=options.dataset)
     if options.recorded is None:
-        yield from _costs(planned.estimate)
+        yield from _costs(dry_run.estimate)
     else:
         yield tr("Cost"), tr("nothing: no model is asked")
     if limits := limits_of(options):

@@ -61,11 +61,11 @@ def show_runs(limit: int) -> None:
     table = plain_table("Thread", "Started", "Status", "Best", "Theme", right={"Best"})
     table.columns[-1].ratio, table.expand = 1, True  # the question has one line, in what the others leave
     for row in current:
-        started = f"{row.created_at.astimezone():%Y-%m-%d %H:%M}"
+        start = f"{row.created_at.astimezone():%Y-%m-%d %H:%M}"
         status = Text(_status_text(row, row.status), style=STYLE[row.status])
         best = "–" if row.winner_team_id is None else score_text(row.best_score)
         table.add_row(
-            _short_id(row.thread_id, threads), started, status, best, Text(plain(shorten(row.theme, _THEME_SHOWN)))
+            _short_id(row.thread_id, threads), start, status, best, Text(plain(shorten(row.theme, _THEME_SHOWN)))
         )
     show(table)
     say()
@@ -91,25 +91,25 @@ def show_standings(dataset: str) -> None:
     from contend.standings import standings
 
     settings = COMMAND.settings()
-    rated = from_record(settings, lambda record: standings(record, dataset))
-    if dataset not in rated.datasets:
-        datasets = ", ".join(rated.datasets) or "–"
+    ratings = from_record(settings, lambda record: standings(record, dataset))
+    if dataset not in ratings.datasets:
+        datasets = ", ".join(ratings.datasets) or "–"
         raise input_error("dataset {dataset}: no run of it in {folder}; there are {datasets}",
                           dataset=repr(dataset), folder=settings.folder, datasets=datasets)  # fmt: skip
-    if print_json(rated):
+    if print_json(ratings):
         return
-    if not rated.teams:
+    if not ratings.teams:
         say("No finished run of {dataset} has two teams to compare yet.", dataset=dataset)
         advise("contend runs")
         return
     figures = ("Rating", "95 %", "Runs", "Won", "Tied", "Lost")
     table = plain_table("#", "Team", *figures, right={"#", *figures})
-    for rank, team in enumerate(rated.teams, start=1):
+    for rank, team in enumerate(ratings.teams, start=1):
         table.add_row(str(rank), Text(plain(team.team_name)), *_figures(team))
     show(table)
     say()
-    runs, first = counted(rated.runs, "run"), plain(rated.teams[0].team_name)
-    if rated.is_clear:
+    runs, first = counted(ratings.runs, "run"), plain(ratings.teams[0].team_name)
+    if ratings.is_clear:
         say("{runs}: {team} is ahead of the others by more than chance.", runs=runs, team=first)
     else:
         say("{runs}: too few to tell the first from the second.", runs=runs)
@@ -147,12 +147,12 @@ def delete_thread(thread: str) -> None:
         async with open_services(COMMAND.settings()) as services:
             return await delete(await named_thread(services.record, thread), services=services)
 
-    deleted = asyncio.run(work())
-    if print_json(deleted._asdict()):
+    deletion = asyncio.run(work())
+    if print_json(deletion._asdict()):
         return
-    runs, texts = counted(deleted.executions, "run"), counted(deleted.documents, "text")
+    runs, texts = counted(deletion.executions, "run"), counted(deletion.documents, "text")
     what = tr("{runs}, {texts}, its checkpoints and its report", runs=runs, texts=texts)
-    say("Deleted thread {thread}: {what}.", thread=deleted.thread_id, what=what)
+    say("Deleted thread {thread}: {what}.", thread=deletion.thread_id, what=what)
     say("Copies of the report in other folders and lessons in the playbook are left.")
 
 

@@ -82,7 +82,7 @@ class OpeningNode:
             "messages": question,
             "asked": {**asked_of(state, question), "theme": opening.theme},
             "earlier": _earlier(state),
-            "given": opening.given.model_dump(mode="json", exclude_none=True),
+            "given": opening.request.model_dump(mode="json", exclude_none=True),
             "options": opening.options.model_dump(mode="json"),
             "task": self._task(opening, execution_id),
             "execution_id": execution_id,

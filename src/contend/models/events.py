@@ -30,8 +30,8 @@ class Event(Record):
     @property
     def key(self) -> str:
         """The same for the same event told twice: what happened to whom, without what is a record of its own."""
-        told = self.model_dump(mode="json", exclude={"document", "at"} if self.by_node else None)
-        plain = {name: value for name, value in told.items() if not isinstance(value, dict | list)}
+        values = self.model_dump(mode="json", exclude={"document", "at"} if self.by_node else None)
+        plain = {name: value for name, value in values.items() if not isinstance(value, dict | list)}
         return sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:32]
 
 

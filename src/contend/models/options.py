@@ -106,10 +106,10 @@ class RunOptions(Record):
     lesson_tokens: int | None = Field(None, ge=0, le=8000, description="Tokens of lessons that a run starts with.")
 
 
-def _options_without(name: str, about: str, unused: frozenset[str]) -> type[Record]:
+def _options_without(name: str, about: str, others: frozenset[str]) -> type[Record]:
     """`RunOptions` without some of its fields; the others are its own."""
     fields: dict[str, Any] = {
-        key: (field.annotation, field) for key, field in RunOptions.model_fields.items() if key not in unused
+        key: (field.annotation, field) for key, field in RunOptions.model_fields.items() if key not in others
     }
     only_plans = Field(None, description="What a person approves first: plan. Left out: nothing.")
     fields["approve"] = (list[Literal["plan"]] | None, only_plans)
@@ -129,11 +129,7 @@ def run_options(values: object) -> RunOptions:
 
     In somebody else's graph the context is its parent's, and another one is no concern of ours.
     """
-    if isinstance(values, RunOptions):
-        return values
-    return (
-        RunOptions.model_validate(values.model_dump(exclude_unset=True)) if isinstance(values, Record) else RunOptions()
-    )
+    return RunOptions.model_validate(values.model_dump(exclude_unset=True) if isinstance(values, Record) else {})
 
 
 class JudgmentConfig(Record):
@@ -208,8 +204,8 @@ class EvaluatorConfig(Record):
     @property
     def measured(self) -> list[MetricConfig]:
         """The metrics listed, then those by code that are not: they are measured all the same, and weigh nothing."""
-        listed = {metric.name for metric in self.metrics}
-        others = [name for name in CODE_METRIC_NAMES if name not in listed]
+        names = {metric.name for metric in self.metrics}
+        others = [name for name in CODE_METRIC_NAMES if name not in names]
         return [*self.metrics, *(MetricConfig(name=name, kind="code") for name in others)]
 
     def without(self, name: str) -> "EvaluatorConfig":
@@ -218,14 +214,14 @@ class EvaluatorConfig(Record):
         total = sum(self.weights()[metric.name] for metric in rest)
         if not total or len(rest) == len(self.metrics):
             return self
-        shared = [each.model_copy(update={"weight": each.weight and each.weight / total}) for each in rest]
-        return self.model_copy(update={"metrics": shared})
+        metrics = [each.model_copy(update={"weight": each.weight and each.weight / total}) for each in rest]
+        return self.model_copy(update={"metrics": metrics})
 
     def weights(self) -> dict[str, float]:
         """The weight of each metric measured; equal among those listed where none is given."""
         share = 1 / len(self.metrics)
-        listed = {metric.name: share if metric.weight is None else metric.weight for metric in self.metrics}
-        return dict.fromkeys(CODE_METRIC_NAMES, 0.0) | listed
+        weights = {metric.name: share if metric.weight is None else metric.weight for metric in self.metrics}
+        return dict.fromkeys(CODE_METRIC_NAMES, 0.0) | weights
 
 
 class TeamConfig(Record):
@@ -251,10 +247,10 @@ class TeamConfig(Record):
 
     @model_validator(mode="after")
     def _fits_its_kind(self) -> "TeamConfig":
-        named = [name for name in ("graph", "url", "assistant", "api_key_env") if getattr(self, name)]
+        keys = [name for name in ("graph", "url", "assistant", "api_key_env") if getattr(self, name)]
         if self.kind != "graph":
-            if named:
-                raise ValueError(f'{named[0]}: belongs to kind = "graph"')
+            if keys:
+                raise ValueError(f'{keys[0]}: belongs to kind = "graph"')
             if not self.sources:
                 raise ValueError("sources: name one at least")
         elif bool(self.graph) == bool(self.url) or bool(self.url) != bool(self.assistant):
@@ -301,8 +297,8 @@ class ResolvedOptions(Record):
 
     def model_of(self, role: Role, *, team: TeamConfig | None = None, name: str | None = None) -> str:
         """The name of the model that plays a role: the team's own, else `name`, else the run's."""
-        wanted = name or self.models[role]
-        return wanted if team is None else team.models.get(role, wanted)
+        default = name or self.models[role]
+        return default if team is None else team.models.get(role, default)
 
     @model_validator(mode="after")
     def _rounds_in_order(self) -> "ResolvedOptions":
@@ -313,7 +309,7 @@ class ResolvedOptions(Record):
     @property
     def models_told(self) -> dict[str, str]:
         """The models by role; under `replies` when and by which model they were recorded, where they were."""
-        told: dict[str, str] = {str(role): name for role, name in self.models.items()}
+        names: dict[str, str] = {str(role): name for role, name in self.models.items()}
         if self.recorded:
-            told["replies"] = f"recorded on {self.recorded.recorded_on} (model {self.recorded.model})"
-        return told
+            names["replies"] = f"recorded on {self.recorded.recorded_on} (model {self.recorded.model})"
+        return names

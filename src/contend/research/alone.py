@@ -30,7 +30,7 @@ class ResearchAlone:
         opened = await open_asked(self.services, state, runtime.context)
         if not opened.sources:
             raise InputError("sources: none is on; give documents, or see `contend doctor`")
-        loops = _loops(opened.given, opened.options)
+        loops = _loops(opened.request, opened.options)
         team = TeamConfig(team_id="research", name="Research", sources=opened.sources, max_iterations=loops)
         if not team_kind(opened.teams[0].kind).may_win:
             team = opened.teams[0]

@@ -228,11 +228,11 @@ def load_config(folder: Path) -> Config:
     )
 
 
-def _check_workspace(folder: Path, path: Path, named: Path | None) -> None:
+def _check_workspace(folder: Path, path: Path, setting: Path | None) -> None:
     """A workspace may say where it lies, and is found elsewhere where it was moved or copied."""
-    if named is not None and (folder / named.expanduser()).resolve() != folder.resolve():
+    if setting is not None and (folder / setting.expanduser()).resolve() != folder.resolve():
         raise InputError(
-            f"{path}: orchestrator.workspace_path = {str(named)!r} is not the workspace in effect, {folder}: "
+            f"{path}: orchestrator.workspace_path = {str(setting)!r} is not the workspace in effect, {folder}: "
             "remove the key, or name that folder with --workspace or CONTEND_WORKSPACE"
         )
 

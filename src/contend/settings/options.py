@@ -43,7 +43,7 @@ def environment_options(environment: Mapping[str, str | None] | None = None) -> 
 
 
 def resolve_options(
-    config: Config, given: RunOptions, *, theme: str, has_language_model: bool, environment: RunOptions | None = None
+    config: Config, request: RunOptions, *, theme: str, has_language_model: bool, environment: RunOptions | None = None
 ) -> Resolved:
     """Settle every option: caller, environment, workspace TOML, default.
 
@@ -51,7 +51,7 @@ def resolve_options(
         InputError: an unknown team, unusable rounds or weights.
     """
     layers = (
-        ("caller", given),
+        ("caller", request),
         ("environment", environment_options() if environment is None else environment),
         ("config/orchestrator.toml [options]", config.options),
     )
@@ -61,9 +61,9 @@ def resolve_options(
         for name in layer.model_fields_set:
             if (value := getattr(layer, name)) is not None:
                 values[name], origins[name] = value, origin
-    settled = _settle(config, values, theme=theme, has_language_model=has_language_model)
-    _name_origins(config, origins, settled.depth)
-    return Resolved(settled, _choose_teams(config, values.get("teams")), origins, teams_named="teams" in values)
+    options = _settle(config, values, theme=theme, has_language_model=has_language_model)
+    _name_origins(config, origins, options.depth)
+    return Resolved(options, _choose_teams(config, values.get("teams")), origins, teams_named="teams" in values)
 
 
 _BY_ITSELF = (
@@ -87,8 +87,8 @@ def shown_defaults(config: Config) -> dict[str, Any]:
     Raises:
         InputError: as `resolve_options`.
     """
-    settled = resolve_options(config, RunOptions(), theme="?", has_language_model=True).options
-    values = settled.model_dump(mode="json", include={*_BY_ITSELF})
+    options = resolve_options(config, RunOptions(), theme="?", has_language_model=True).options
+    values = options.model_dump(mode="json", include={*_BY_ITSELF})
     return {**values, "language": environment_options().language or config.options.language or "auto"}
 
 
@@ -154,13 +154,13 @@ def _name_origins(config: Config, origins: dict[str, str], depth: Depth) -> None
         origins.setdefault(name, f"depth {depth}" if name in DepthDefaults._fields else "default")
 
 
-def _choose_teams(config: Config, wanted: list[str] | None) -> list[TeamConfig]:
-    if wanted is None:
+def _choose_teams(config: Config, names: list[str] | None) -> list[TeamConfig]:
+    if names is None:
         return list(config.teams.values())
-    for team_id in wanted:
+    for team_id in names:
         if team_id not in config.teams:
             raise InputError(f"teams: no team {team_id!r}; choose from {', '.join(sorted(config.teams))}")
-    return [config.teams[team_id] for team_id in dict.fromkeys(wanted)]
+    return [config.teams[team_id] for team_id in dict.fromkeys(names)]
 
 
 def _from_text(text: str, annotation: object) -> object:

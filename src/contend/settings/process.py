@@ -187,14 +187,14 @@ def _split_redis(url: str) -> tuple[str, str, int, str] | None:
     return (parts.scheme, parts.hostname or "", port, parts.path) if usable else None
 
 
-def load_settings(**given: object) -> Settings:
-    """Settings of this process; `given` values win.
+def load_settings(**values: object) -> Settings:
+    """Settings of this process; `values` win.
 
     Raises:
         InputError: a value is not usable; names the variable. Or the workspace is a file.
     """
     try:
-        settings = Settings(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]  # checked by pydantic
+        settings = Settings(**{name: value for name, value in values.items() if value is not None})  # type: ignore[arg-type]  # checked by pydantic
     except ValidationError as error:
         raise InputError(f"environment: {first_fault(error)}") from error
     _check_no_file(settings.folder)
