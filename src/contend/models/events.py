@@ -84,10 +84,15 @@ class TeamStarted(Event):
     team_name: str
 
 
-class RoundStarted(Event):
-    type: Literal["round_started"] = "round_started"
+class _OfRound(Event):
+    """In a round of a team."""
+
     team_id: str
     round_number: int
+
+
+class RoundStarted(_OfRound):
+    type: Literal["round_started"] = "round_started"
 
 
 class Hit(Record):
@@ -110,7 +115,7 @@ class SearchDone(Detail):
     hits: list[Hit] = Field(default_factory=list, max_length=MOST_HITS)
 
 
-class StepDone(Event):
+class StepDone(_OfRound):
     """A step of the research in a round: planned, searched, chose passages, wrote, reviewed; or one of a graph's own.
 
     `iteration` counts the round's loops from 1. `plan` is what was planned; `document` the id of the draft's text that
@@ -118,8 +123,6 @@ class StepDone(Event):
     """
 
     type: Literal["step_done"] = "step_done"
-    team_id: str
-    round_number: int
     step: Literal["plan", "search", "choose", "write", "review", "graph"]
     detail: str = ""
     iteration: int = 0
@@ -143,22 +146,18 @@ class DocumentsRead(Event):
     files: int
 
 
-class RoundSubmitted(Event):
+class RoundSubmitted(_OfRound):
     """`document` is the id of the submission."""
 
     type: Literal["round_submitted"] = "round_submitted"
-    team_id: str
-    round_number: int
     characters: int
     document: str = ""
 
 
-class RoundScored(Event):
+class RoundScored(_OfRound):
     """`usage` is what the round cost; `feedback` the judges' words to the team."""
 
     type: Literal["round_scored"] = "round_scored"
-    team_id: str
-    round_number: int
     score: Score | None
     metrics: list[MetricScore]
     usage: RunUsage
@@ -166,12 +165,10 @@ class RoundScored(Event):
     feedback: str = ""
 
 
-class RoundJudged(Event):
+class RoundJudged(_OfRound):
     """The decision after a round; `exit_reason` None: another round follows."""
 
     type: Literal["round_judged"] = "round_judged"
-    team_id: str
-    round_number: int
     exit_reason: ExitReason | None
     reasoning: str
     asked_judge: bool

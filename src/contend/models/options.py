@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field, StringConstraints, create_model, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, create_model, model_validator
 
 from contend.models.evaluation import CODE_METRIC_NAMES
 from contend.models.record import FunctionName, Identifier, Language, Record, Score
@@ -54,56 +54,57 @@ class RecordedReplies(Record):
 class RunOptions(Record):
     """Options of one run. What is left out comes from the environment, the workspace's TOML, then the defaults."""
 
-    instructions: Instructions | None = Field(None, description="Further instructions, at most 20,000 characters.")
-    depth: Depth | None = Field(
-        None,
-        description="quick: one team, one round; standard: three teams, two rounds; deep: all teams, three rounds. "
-        "Left out: standard.",
-    )
-    length: Length | None = Field(
-        None,
-        description="Length of the report: brief (about 500 words), standard (1,500), long (3,500). "
-        "Left out: long for deep, else standard.",
-    )
-    teams: list[Identifier] | None = Field(None, description="Team ids to enter; left out: as many as `depth` says.")
-    min_rounds: Rounds | None = Field(None, description="Rounds each team plays at least (1-10). Left out: 1.")
-    max_rounds: Rounds | None = Field(
-        None, description="Rounds each team plays at most (1-10). Left out: as `depth` says."
-    )
-    max_iterations: Rounds | None = Field(
-        None, description="Research loops within a round at most (1-10). Left out: 2 for quick, else 5."
-    )
-    read_top: ReadTop | None = Field(
-        None, description="Pages and papers read in full in a search at most (0-20). Left out: 5."
-    )
-    sources: list[str] | None = Field(None, description="Sources to use: local, arxiv, tavily; left out: all.")
-    documents: list[str] | None = Field(None, description="Files or folders of your own documents.")
-    dataset: Identifier | None = Field(
-        None, description="The playbook to start from and to learn into. Left out: default."
-    )
-    language: Literal["auto", "en", "ja"] | None = Field(
-        None, description="Language of prompts and report. Left out: auto, the question's."
-    )
-    model: str | None = Field(None, description="Model for every role. Left out: the server's configuration.")
-    models: dict[Role, str] | None = Field(None, description="Models for single roles.")
-    max_tokens: int | None = Field(None, ge=1, description="Tokens the whole run may use. Left out: no limit.")
-    max_usd: float | None = Field(
-        None, gt=0, description="Money the whole run may cost; needs known prices. Left out: no limit."
-    )
-    max_minutes: float | None = Field(
-        None, gt=0, description="Active minutes the whole run may take. Left out: no limit."
-    )
-    max_calls: int | None = Field(None, ge=1, description="Model calls the whole run may make. Left out: no limit.")
-    target_score: Score | None = Field(None, description="A team stops when it reaches this score (0-1).")
-    approve: list[Approval] | None = Field(
-        None, description="What a person approves first: plan, report, playbook. Left out: nothing."
-    )
-    synthesis: bool | None = Field(
-        None, description="An editor merges the teams' best parts into one report. Left out: as `depth` says."
-    )
-    learn: bool | None = Field(None, description="Write lessons into the playbook at the end. Left out: yes.")
-    playbook: bool | None = Field(None, description="Start from the lessons of the playbook.")
-    lesson_tokens: int | None = Field(None, ge=0, le=8000, description="Tokens of lessons that a run starts with.")
+    model_config = ConfigDict(use_attribute_docstrings=True)
+    """What stands below a field describes it in Studio and in the API."""
+
+    instructions: Instructions | None = None
+    """Further instructions, at most 20,000 characters."""
+    depth: Depth | None = None
+    """quick: one team, one round; standard (left out): three teams, two rounds; deep: all teams, three rounds."""
+    length: Length | None = None
+    """Words of the report: brief (about 500), standard (1,500), long (3,500). Left out: standard, long for deep."""
+    teams: list[Identifier] | None = None
+    """Team ids to enter; left out: as many as `depth` says."""
+    min_rounds: Rounds | None = None
+    """Rounds each team plays at least (1-10). Left out: 1."""
+    max_rounds: Rounds | None = None
+    """Rounds each team plays at most (1-10). Left out: as `depth` says."""
+    max_iterations: Rounds | None = None
+    """Research loops within a round at most (1-10). Left out: 2 for quick, else 5."""
+    read_top: ReadTop | None = None
+    """Pages and papers read in full in a search at most (0-20). Left out: 5."""
+    sources: list[str] | None = None
+    """Sources to use: local, arxiv, tavily; left out: all."""
+    documents: list[str] | None = None
+    """Files or folders of your own documents."""
+    dataset: Identifier | None = None
+    """The playbook to start from and to learn into. Left out: default."""
+    language: Literal["auto", "en", "ja"] | None = None
+    """Language of prompts and report. Left out: auto, the question's."""
+    model: str | None = None
+    """Model for every role. Left out: the server's configuration."""
+    models: dict[Role, str] | None = None
+    """Models for single roles."""
+    max_tokens: int | None = Field(None, ge=1)
+    """Tokens the whole run may use. Left out: no limit."""
+    max_usd: float | None = Field(None, gt=0)
+    """Money the whole run may cost; needs known prices. Left out: no limit."""
+    max_minutes: float | None = Field(None, gt=0)
+    """Active minutes the whole run may take. Left out: no limit."""
+    max_calls: int | None = Field(None, ge=1)
+    """Model calls the whole run may make. Left out: no limit."""
+    target_score: Score | None = None
+    """A team stops when it reaches this score (0-1)."""
+    approve: list[Approval] | None = None
+    """What a person approves first: plan, report, playbook. Left out: nothing."""
+    synthesis: bool | None = None
+    """An editor merges the teams' best parts into one report. Left out: as `depth` says."""
+    learn: bool | None = None
+    """Write lessons into the playbook at the end. Left out: yes."""
+    playbook: bool | None = None
+    """Start from the lessons of the playbook."""
+    lesson_tokens: int | None = Field(None, ge=0, le=8000)
+    """Tokens of lessons that a run starts with."""
 
 
 def _options_without(name: str, about: str, others: frozenset[str]) -> type[Record]:
