@@ -10,6 +10,7 @@ from contend.errors import UnknownThread
 from contend.models.submission import Submission
 from contend.services import Services
 from contend.stores.checkpoints import has_checkpoints, open_checkpointer
+from contend.stores.documents import text_id
 from contend.stores.leases import checked_thread, lease
 
 
@@ -49,10 +50,10 @@ async def delete(thread_id: str, *, services: Services) -> Deleted:
 
 
 async def _texts(services: Services, submissions: Iterable[str]) -> set[str]:
-    """The ids of submissions and of the passages that they were written from."""
+    """The ids of submissions and of the texts of passages that they were written from."""
     texts = {document: await services.documents.get(document) for document in set(submissions)}
     passages = [Submission.model_validate_json(text).passages for text in texts.values()]
-    return texts.keys() | {passage.id for of_text in passages for passage in of_text}
+    return texts.keys() | {text_id(passage.id) for of_text in passages for passage in of_text}
 
 
 def _remove(folder: Path) -> None:

@@ -346,3 +346,22 @@ async def test_a_section_that_cannot_be_written_is_named_to_the_reviewer_and_the
     (asked,) = prompts_of(vendors, "research/review")
     assert "- section 2: " in asked
     assert "### Part 1" in state["report"]["detailed_analysis"]
+
+
+async def test_a_statement_on_a_section_that_two_documents_share_names_the_one_it_cites(
+    contest: Contest, services: Services, vendors: Vendors
+) -> None:
+    shared = "The fee for ending the contract is 9,000 pounds from the first of March on."
+    for year in (2024, 2025):
+        text = f"# Contract of {year}\n\nSigned in {year}.\n\n## Fees\n\n{shared}\n"
+        (contest.documents / f"0-contract-{year}.md").write_text(text, "utf-8")
+    one = {"text": shared, "sources": [4], "kind": "stated", "basis": ""}
+    body = [{"heading": "Fees", "blocks": [{"type": "paragraph", "sentences": [one]}]}]
+    reply = {"summary": [one], "findings": [one], "sections": body, "limits": [], "lessons": []}
+    vendors.reply(json.dumps(reply), prompt="research/write")
+
+    state = await researched(services, contest, max_iterations=1)
+
+    (written,) = prompts_of(vendors, "research/write")
+    assert re.findall(r"<P(\d)-\w+> Fees\n", written) == ["2", "4"]
+    assert state["report"]["sources"][0]["url"].endswith("/0-contract-2025.md")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from contend.errors import StoreError
-from contend.stores.documents import DocumentStore
+from contend.stores.documents import DocumentStore, passage_id
 
 
 @pytest.fixture
@@ -110,3 +110,14 @@ async def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> 
     clear = r"/documents/\w{2}/\w{64}\.txt cannot be written: Not a directory; free space or mend its rights"
     with pytest.raises(StoreError, match=clear):
         await DocumentStore(tmp_path / "documents").put("one")
+
+
+async def test_passages_of_two_documents_share_a_text_and_each_is_got_by_its_own_id(folder: Path) -> None:
+    store = DocumentStore(folder)
+    text = await store.put("The fee is 9,000 pounds.")
+    one, other = passage_id(text, "file:///docs/2024.md"), passage_id(text, "file:///docs/2025.md")
+
+    assert one != other
+    for asked in (store, DocumentStore(folder)):
+        assert await asked.get_many([other, text, one]) == dict.fromkeys([other, text, one], "The fee is 9,000 pounds.")
+    assert len(files(folder)) == 1

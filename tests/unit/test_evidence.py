@@ -1,11 +1,15 @@
 """The pool of evidence: it only grows, each query has its seats, and what is pinned stays."""
 
+from typing import Any, cast
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from contend.models.replies import ChoiceReply
-from contend.research.evidence import Evidence, grown, offered
-from contend.research.gathering import chosen_ids
+from contend.research.evidence import EMPTY, Evidence, EvidencePool, grown, offered
+from contend.research.gathering import chosen_ids, grown_pool
+from contend.research.state import ResearchState
+from contend.stores.documents import text_id
 
 
 def passage(name: str, tokens: int = 100, **queries: int) -> Evidence:
@@ -23,6 +27,32 @@ def passage(name: str, tokens: int = 100, **queries: int) -> Evidence:
 
 def ids(found: list[Evidence]) -> list[str]:
     return [each["id"] for each in found]
+
+
+def hit(document: str) -> dict[str, Any]:
+    """A section that every document holds, as a search of the query `fee` finds it."""
+    result = {"title": document, "source": "local", "url": f"file:///docs/{document}"}
+    return {"query": "fee", "place": 1, "text": "7" * 64, "heading": "Fees", "tokens": 9, "result": result}
+
+
+def test_a_text_of_two_documents_is_two_passages() -> None:
+    state = cast("ResearchState", {"found": [hit("2024.md"), hit("2025.md"), hit("2024.md")]})
+
+    found = grown_pool(EMPTY, state, ["fee"])["passages"]
+
+    assert [each["title"] for each in found] == ["2024.md", "2025.md"]
+    assert {text_id(each["id"]) for each in found} == {"7" * 64}
+
+
+def test_a_passage_found_by_an_earlier_release_keeps_the_id_that_drafts_name() -> None:
+    state = cast("ResearchState", {"found": [hit("2024.md"), hit("2025.md")]})
+    before = {**passage("7" * 64), "url": "file:///docs/2024.md", "title": "2024.md"}
+    pool: EvidencePool = {**EMPTY, "passages": [cast("Evidence", before)]}
+
+    found = grown_pool(pool, state, ["fee"])["passages"]
+
+    assert [each["title"] for each in found] == ["2024.md", "2025.md"]
+    assert found[0]["id"] == "7" * 64
 
 
 def test_each_query_has_its_best_three_before_what_many_queries_found() -> None:

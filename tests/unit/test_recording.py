@@ -16,6 +16,7 @@ from contend.prompts import PromptValues
 from contend.prompts.judging import JudgePrompt
 from contend.services import Services
 from contend.settings import load_settings
+from contend.stores.documents import passage_id
 
 COUNTED_IN_A_REPLY = {"points"}
 """Numbers of what another reply of the same run lists."""
@@ -123,6 +124,24 @@ async def test_numbers_name_the_same_passages_in_a_replay(
     again = await replayed(tmp_path, given, Scope("run", "writer", "en", passages=("p1", "p2")), passages=offered)
 
     assert again.model_dump()["sentences"] == meant
+
+
+async def test_a_passage_is_known_in_a_replay_by_its_text_where_its_document_moved_or_an_older_release_recorded_it(
+    tmp_path: Path,
+) -> None:
+    class Sources(replies.Reply):
+        sources: list[int]
+
+    one, two = "1" * 64, "2" * 64
+    moved = tuple(passage_id(text, "file:///now") for text in (two, one))
+
+    for place, recorded in enumerate([(one, two), tuple(passage_id(text, "file:///then") for text in (one, two))]):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        again = await replayed(
+            folder, Sources(sources=[1, 2]), Scope("run", "writer", "en", passages=recorded), passages=moved
+        )
+        assert again.sources == [2, 1]
 
 
 async def test_verdicts_stay_with_their_sentences_in_a_replay(tmp_path: Path) -> None:

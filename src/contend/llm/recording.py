@@ -17,6 +17,7 @@ from contend.models.options import RecordedReplies, Role
 from contend.models.record import Record, UtcDatetime, utc_now
 from contend.models.task import CallUsage
 from contend.prompts import PromptValues
+from contend.stores.documents import text_id
 from contend.stores.files import writing
 from contend.text import shorten
 
@@ -203,8 +204,13 @@ def _ids(scope: Scope) -> dict[str, dict[Any, Any]]:
 
 
 def _numbers(scope: Scope) -> dict[str, dict[Any, Any]]:
-    """Numbers by id, for each field that names some."""
-    return {name: {each: number for number, each in ids.items()} for name, ids in _ids(scope).items()}
+    """Numbers by id, for each field that names some.
+
+    A passage by its text, too: documents may have moved since, and earlier releases named passages by it alone.
+    """
+    ids_of = _ids(scope)
+    texts = {name: {text_id(each): number for number, each in reversed(ids.items())} for name, ids in ids_of.items()}
+    return {name: texts[name] | {each: number for number, each in ids.items()} for name, ids in ids_of.items()}
 
 
 def _looked_up(value: Any, tables: Mapping[str, Mapping[Any, Any]]) -> Any:  # noqa: ANN401 - JSON
@@ -228,7 +234,7 @@ def _named(each: Any, table: Mapping[Any, Any]) -> Any:  # noqa: ANN401 - JSON
     if isinstance(each, dict):
         number = _named(each.get("number"), table)
         return None if number is None else {**each, "number": number}
-    return table.get(each) if table or isinstance(each, str) else each
+    return table.get(each, table.get(text_id(str(each)))) if table or isinstance(each, str) else each
 
 
 def _nothing_spent(reply: RecordedReply) -> CallUsage:

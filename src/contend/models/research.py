@@ -69,7 +69,10 @@ class Found(NamedTuple):
 
 
 class Passage(Record):
-    """A piece of a retrieved document. `id` is the content hash under which the document store holds `text`.
+    """A piece of a retrieved document.
+
+    `id`: the hash under which the document store holds `text`, and one of the document's address, which earlier
+    releases left out.
 
     `heading`: where it stands in the document, such as `p. 3` or `Limits › Tokens`; "" where nothing tells;
     `published`: the document's day as YYYY-MM-DD, if known. `speaks_to_ai`: its document holds text addressed to AI

@@ -13,6 +13,7 @@ from contend.research.reading import source_weights, titled
 from contend.research.state import ResearchState
 from contend.services import Services
 from contend.sources.address import canonical_url
+from contend.stores.documents import passage_id, text_id
 from contend.text import clean, shorten
 
 SUMMARY_CHARACTERS = 300
@@ -60,14 +61,21 @@ def grown_pool(
         if hit["query"]:
             searches[hit["query"]] = searches.get(hit["query"], 0) + 1
     weights = source_weights(state)
+    known = {(text_id(each["id"]), each["url"]): each["id"] for each in pool["passages"]}
     return {
-        "passages": grown(pool["passages"], (_evidence(hit, results, weights) for hit in hits)),
+        "passages": grown(pool["passages"], (_evidence(hit, results, weights, known) for hit in hits)),
         "results": list(results.values()),
         "summarized_by": summarized_by,
         "searches": searches,
         "shown": pool["shown"],
         "whole": pool.get("whole", False) or bool(whole),
     }
+
+
+def whole_ids(pool: EvidencePool, whole: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The ids of sections of documents that are read whole, in order."""
+    texts = {hit["text"] for hit in whole}
+    return [each["id"] for each in pool["passages"] if text_id(each["id"]) in texts]
 
 
 def cited_ids(draft: Draft | None) -> list[str]:
@@ -154,11 +162,19 @@ def with_summaries(
     return whole
 
 
-def _evidence(hit: Mapping[str, Any], results: Mapping[str, Any], weights: Mapping[str, float]) -> Evidence:
+def _evidence(
+    hit: Mapping[str, Any],
+    results: Mapping[str, Any],
+    weights: Mapping[str, float],
+    known: Mapping[tuple[str, str], str],
+) -> Evidence:
+    """`known`: the ids of passages by text and address; a run of an earlier release has them without the address."""
     result = hit["result"]
+    address = canonical_url(result["url"])
+    url = results[address]["url"]
     return {
-        "id": hit["text"],
-        "url": results[canonical_url(result["url"])]["url"],
+        "id": known.get((hit["text"], url)) or passage_id(hit["text"], address),
+        "url": url,
         "title": result["title"],
         "heading": hit["heading"],
         "published": result.get("published_date"),

@@ -28,6 +28,8 @@ from contend.research.screening import screened
 from contend.research.state import ResearchInput, ResearchOutput, ResearchState, SearchTask
 from contend.research.writing import speaking_of
 from contend.services import Services
+from contend.sources.address import canonical_url
+from contend.stores.documents import passage_id
 from contend.text import clean, estimate_tokens, file_name
 
 MOST_CHARACTERS = 100_000
@@ -189,7 +191,9 @@ class GraphNodes:
         """The draft by passages: of each document that a sentence cites those nearest to it."""
         nearest = await asyncio.to_thread(_nearest, draft, cited)
         pieces = {(each.key, each.heading, each.text): each for found in nearest.values() for each in found}
-        ids = await self.services.documents.put_many([each.text for each in pieces.values()])
+        texts = await self.services.documents.put_many([each.text for each in pieces.values()])
+        urls = (cited.found[each.key].result.url for each in pieces.values())
+        ids = [passage_id(text, canonical_url(url)) for text, url in zip(texts, urls, strict=True)]
         by_piece = dict(zip(pieces, ids, strict=True))
 
         def nearest_to(sentence: CitedSentence) -> dict[str, list[str]]:

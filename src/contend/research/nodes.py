@@ -44,6 +44,7 @@ from contend.research.gathering import (
     results_of,
     room_for,
     seated_ids,
+    whole_ids,
     within,
     working_ids,
 )
@@ -131,7 +132,7 @@ class ResearchNodes:
         pool, usage = await screened(self.services, state, pool)
         if whole and not full.writes_by_section(state):
             pool = {**pool, "shown": [each["id"] for each in pool["passages"]]}
-        chosen = self._working(state, pool, best, first=[hit["text"] for hit in whole])
+        chosen = self._working(state, pool, best, first=whole_ids(pool, whole))
         if state.get("found") or whole:
             tell_step(self.services, state, "search", _told_found(state, len(pool["results"])))
         return {

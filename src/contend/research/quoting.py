@@ -34,6 +34,7 @@ from contend.research.alone import message
 from contend.research.ask import tell_step
 from contend.research.state import BEGUN, ResearchInput, ResearchOutput, ResearchState, ResearchUpdate
 from contend.services import Services
+from contend.stores.documents import passage_id
 from contend.text import WORDS, shorten
 
 WHOLE_TOKENS = 200_000
@@ -115,7 +116,8 @@ async def _submission(
     language = state["options"]["language"]
     report = quoted_report(state["theme"], answers, language)
     units = list(dict.fromkeys(quote.unit for answer in answers for quote in (*answer.quotes, *answer.nearest)))
-    ids = dict(zip(units, await services.documents.put_many([said_by(unit) for unit in units]), strict=True))
+    texts = await services.documents.put_many([said_by(unit) for unit in units])
+    ids = {unit: passage_id(text, unit.source.url) for unit, text in zip(units, texts, strict=True)}
     nothing = not any(answer.quotes for answer in answers)
     return Submission(
         content=report.to_markdown(language, folders=services.sources.paths(state["options"]["documents"])),

@@ -17,6 +17,7 @@ from contend.research.evidence import Evidence, EvidencePool, as_passage
 from contend.research.state import ResearchState
 from contend.run_context import ScreeningCall
 from contend.services import Services
+from contend.stores.documents import text_id
 
 MOST_ASKED = 60
 """So many excerpts are asked about at once; what comes after them, code alone decides on."""
@@ -88,7 +89,7 @@ def _scope(state: ResearchState, passages: Sequence[Evidence]) -> Scope:
 
     A team with a reviewer of its own asks that one.
     """
-    step = sha256("\n".join(each["id"] for each in passages).encode()).hexdigest()[:16]
+    step = sha256("\n".join(text_id(each["id"]) for each in passages).encode()).hexdigest()[:16]
     own = scope(state, "reviewer", step=step, passages=[as_passage(each) for each in passages])
     return own if "reviewer" in team_of(state).models else replace(own, team_id="", round_number=0, lessons=())
 

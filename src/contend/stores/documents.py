@@ -14,11 +14,25 @@ from pydantic import BaseModel
 from contend.errors import StoreError
 from contend.stores.files import write_file
 
-_ID = re.compile(r"[0-9a-f]{64}")
+_ID = re.compile(r"([0-9a-f]{64})(?:-[0-9a-f]{16})?")
 _CHARACTERS_IN_MEMORY = 8_000_000
 _RECORDS_IN_MEMORY = 256
 T = TypeVar("T", bound=BaseModel)
 V = TypeVar("V")
+
+
+def passage_id(text: str, address: str) -> str:
+    """The id of a text as a passage of one document: what another says in the same words is another passage.
+
+    `text`: the id that the store gave; the store takes both.
+    """
+    return f"{text}-{sha256(address.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+
+
+def text_id(document_id: str) -> str:
+    """The id of a passage's text; any other id as it is."""
+    match = _ID.fullmatch(document_id)
+    return match[1] if match else document_id
 
 
 class DocumentStore:
@@ -57,17 +71,19 @@ class DocumentStore:
         return (await self.get_many([document_id]))[document_id]
 
     async def get_many(self, document_ids: Iterable[str]) -> dict[str, str]:
-        """The texts by id.
+        """The texts by id, in the order of ids; passages may share a text.
 
         Raises:
             StoreError: as `get`, for the first that fails.
         """
-        texts = {document_id: self._recent.get(document_id) for document_id in document_ids}
+        ids = {document_id: text_id(document_id) for document_id in document_ids}
+        texts = {each: self._recent.get(each) for each in ids.values()}
         missing = {document_id: self._path(document_id) for document_id, text in texts.items() if text is None}
         new = await asyncio.to_thread(_read_all, missing) if missing else {}
         for document_id, text in new.items():
             self._recent.put(document_id, text, size=len(text))
-        return {document_id: new[document_id] if text is None else text for document_id, text in texts.items()}
+        whole = {each: new[each] if text is None else text for each, text in texts.items()}
+        return {document_id: whole[each] for document_id, each in ids.items()}
 
     async def delete(self, document_ids: Iterable[str]) -> None:
         """Removes the texts; ids that are not there are passed over.
@@ -75,7 +91,7 @@ class DocumentStore:
         Raises:
             StoreError: a file cannot be removed.
         """
-        paths = {document_id: self._path(document_id) for document_id in document_ids}
+        paths = {each: self._path(each) for each in map(text_id, document_ids)}
         for document_id in paths:
             self._recent.drop(document_id)
         await asyncio.to_thread(lambda: [*map(_remove, paths.values())])
