@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contend.learning.merging import MergeRules, merged, voted
+from contend.learning.merging import MergeRules, merged, with_vote
 from contend.learning.screening import Sources
 from contend.models.learning_replies import BulletEvaluation
 from contend.models.playbook import Bullet, DeltaContextItem, Observation, Playbook, PlaybookSection, ReflectionResult
@@ -145,11 +145,11 @@ def test_a_vote_for_an_unknown_bullet_is_skipped_and_logged(caplog: pytest.LogCa
 
 
 def test_a_bullet_leaves_quarantine_when_helpful_in_two_different_runs() -> None:
-    once = voted(_bullet("b-1", _PRIMARY), "helpful", "run-1")
-    again = voted(once, "helpful", "run-1")
+    once = with_vote(_bullet("b-1", _PRIMARY), "helpful", "run-1")
+    again = with_vote(once, "helpful", "run-1")
 
     assert (once.status, again.status, again.helpful) == ("quarantined", "quarantined", 2)
-    assert voted(again, "helpful", "run-2").status == "active"
+    assert with_vote(again, "helpful", "run-2").status == "active"
 
 
 def test_a_bullet_that_harms_more_than_it_helps_is_deleted_at_the_third_vote() -> None:

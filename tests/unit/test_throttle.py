@@ -75,7 +75,7 @@ async def test_a_newcomer_does_not_join_a_call_that_was_given_up() -> None:
 
 
 async def test_calls_in_a_line_keep_the_interval_from_ones_end_to_the_next_ones_start() -> None:
-    line = Queue("test")
+    line = Queue("test", interval_seconds=0.1, deadline_seconds=60)
     times: list[float] = []
 
     def attempt(_: float) -> None:
@@ -83,20 +83,20 @@ async def test_calls_in_a_line_keep_the_interval_from_ones_end_to_the_next_ones_
         time.sleep(0.05)
         times.append(time.monotonic())
 
-    await asyncio.gather(*(line.call(attempt, interval_seconds=0.1, deadline_seconds=60) for _ in range(3)))
+    await asyncio.gather(*(line.call(attempt) for _ in range(3)))
 
     assert times[2] - times[1] >= 0.1
     assert times[4] - times[3] >= 0.1
 
 
 async def test_time_in_the_line_does_not_count_against_the_deadline() -> None:
-    line = Queue("test")
+    line = Queue("test", interval_seconds=0, deadline_seconds=2)
 
     def attempt(left: float) -> float:
         time.sleep(0.3)
         return left
 
-    left = await asyncio.gather(*(line.call(attempt, interval_seconds=0, deadline_seconds=2) for _ in range(8)))
+    left = await asyncio.gather(*(line.call(attempt) for _ in range(8)))
 
     assert min(left) > 0.3
 

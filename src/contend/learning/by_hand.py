@@ -64,7 +64,7 @@ def edit(bullet_id: str, changes: Mapping[str, object]) -> HandChange:
             votes = {"helpful": 0, "harmful": 0, "helpful_runs": [], "trial": {}}
             new = Bullet.model_validate({**new.model_dump(), **votes, "searchable_text": new.content})
         by_id = {bullet.id: bullet for bullet in playbook.bullets} | {old.id: new}
-        return _curated(by_id, [_item("UPDATE", new)], [], "1 edited")
+        return Curated([*by_id.values()], [_item("UPDATE", new)], [], {}, "1 edited")
 
     return HandChange(change, "edited by hand")
 
@@ -74,8 +74,8 @@ def remove(bullet_ids: Sequence[str]) -> HandChange:
 
     def change(playbook: Playbook) -> Curated:
         outgoing = [_bullet_of(playbook, bullet_id) for bullet_id in bullet_ids]
-        by_id = {bullet.id: bullet for bullet in playbook.bullets if bullet not in outgoing}
-        return _curated(by_id, [_item("DELETE", bullet) for bullet in outgoing], [], f"{len(outgoing)} removed")
+        bullets = [bullet for bullet in playbook.bullets if bullet not in outgoing]
+        return Curated(bullets, [_item("DELETE", bullet) for bullet in outgoing], [], {}, f"{len(outgoing)} removed")
 
     return HandChange(change, "removed by hand")
 
@@ -120,7 +120,7 @@ def _addition(bullets: Sequence[Bullet]) -> Change:
             by_id[new.id] = new
             ids[new.content] = new.id
             items.append(_item("ADD", new))
-        return _curated(by_id, items, skipped, f"{len(items)} added")
+        return Curated([*by_id.values()], items, skipped, {}, f"{len(items)} added")
 
     return change
 
@@ -154,7 +154,3 @@ def _item(operation: str, bullet: Bullet) -> DeltaContextItem:
     return DeltaContextItem.model_validate(
         {"operation": operation, "bullet_id": bullet.id, "section": bullet.section, "content": bullet.content}
     )
-
-
-def _curated(by_id: dict[str, Bullet], items: list[DeltaContextItem], skipped: list[Skipped], summary: str) -> Curated:
-    return Curated([*by_id.values()], items, skipped, {}, summary)

@@ -112,15 +112,19 @@ class CuratorAgent:
         playbook = await self.playbook_store.load(dataset)
         sections = await asyncio.to_thread(self.sections.of, dataset)
         scope = Scope(execution_id, "curator", language)
-        items, refused, usage = await self._ask(reflection.insights, playbook, sections, scope)
+        items, faults, usage = await self._ask(reflection.insights, playbook, sections, scope)
         nearness = await asyncio.to_thread(Nearness, playbook.bullets, self.embedder)
-        items, calls, unread = await self._compared(items, nearness, scope)
-        forbidden = await asyncio.to_thread(Sources, sources, marks_of=[theme])
-        rules = MergeRules(execution_id, self.embedder, sections, forbidden, approved=approved)
-        curated = await asyncio.to_thread(merged, playbook, items, reflection, rules)
-        skipped = [*refused, *unread, *curated.skipped]
-        delta = [_proposed(item) for item in curated.delta_items]
-        return Proposal(delta, skipped, [*usage, *calls], curated.bullets)
+        items, more_faults, calls = await self._compared(items, nearness, scope)
+        texts = await asyncio.to_thread(Sources, sources, marks_of=[theme])
+        rules = MergeRules(execution_id, self.embedder, sections, texts, approved=approved)
+        outcome = await asyncio.to_thread(merged, playbook, items, reflection, rules)
+        refusals = [Skipped(bullet_id=None, reason=why) for why in [*faults, *more_faults]]
+        # An ADD gets its id when it is carried out.
+        delta = [
+            item.model_copy(update={"bullet_id": None}) if item.operation == "ADD" else item
+            for item in outcome.delta_items
+        ]
+        return Proposal(delta, [*refusals, *outcome.skipped], [*usage, *calls], outcome.bullets)
 
     async def apply(
         self,
@@ -146,16 +150,17 @@ class CuratorAgent:
         await asyncio.to_thread(Nearness, (await self.playbook_store.load(dataset)).bullets, self.embedder)
 
         def change(newest: Playbook) -> Curated:
-            curated = merged(newest, delta_items, reflection, rules)
-            every = [*skipped, *(found for found in curated.skipped if found not in skipped)]
-            skipped_too = f", {len(every)} skipped" if every else ""
-            return curated._replace(skipped=every, summary=f"{curated.summary}{skipped_too}")
+            outcome = merged(newest, delta_items, reflection, rules)
+            every = [*skipped, *(each for each in outcome.skipped if each not in skipped)]
+            count = f", {len(every)} skipped" if every else ""
+            return outcome._replace(skipped=every, summary=f"{outcome.summary}{count}")
 
         return await self.playbook_store.apply(dataset, execution_id, change, reason="learned from a run")
 
     async def _ask(
         self, insights: Sequence[Insight], playbook: Playbook, sections: Sequence[PlaybookSection], scope: Scope
-    ) -> tuple[list[DeltaContextItem], list[Skipped], list[CallUsage]]:
+    ) -> tuple[list[DeltaContextItem], list[str], list[CallUsage]]:
+        """Operations, why there are no others, and the call."""
         if not insights:
             return [], [], []
         without = self.prompt_builder.build_curator_prompt(playbook.dataset, insights, [], sections)
@@ -164,13 +169,13 @@ class CuratorAgent:
         try:
             answer = await self.llm.structured(prompt, CurationReply, scope=scope)
         except ModelError as error:
-            return [], [Skipped(bullet_id=None, reason=f"the curator gave no operations: {error}")], []
+            return [], [f"the curator gave no operations: {error}"], []
         items = [DeltaContextItem(**operation.model_dump()) for operation in answer.value.operations]
-        return items, [Skipped(bullet_id=None, reason=why) for why in answer.value.unreadable], [answer.usage]
+        return items, answer.value.unreadable, [answer.usage]
 
     async def _compared(
         self, items: list[DeltaContextItem], nearness: Nearness, scope: Scope
-    ) -> tuple[list[DeltaContextItem], list[CallUsage], list[Skipped]]:
+    ) -> tuple[list[DeltaContextItem], list[str], list[CallUsage]]:
         """The items with what a model says of each beside the bullets near to it, in both directions."""
         pairs = await asyncio.to_thread(_pairs_to_ask, items, nearness)
         if not pairs:
@@ -185,14 +190,14 @@ class CuratorAgent:
             answer = await self.llm.structured(prompt, LessonPairsReply, scope=scope)
         except ModelError as error:
             why = f"nobody said which lessons are the same ({error}): those that code is not sure of are kept apart"
-            return items, [], [Skipped(bullet_id=None, reason=shorten(why, 400))]
-        said = {reply.number: _reading(reply) for reply in answer.value.pairs}
+            return items, [shorten(why, 400)], []
         readings: list[dict[str, Likeness]] = [{} for _ in items]
-        for number, (place, bullet) in enumerate(pairs, start=1):
-            if number in said:
-                readings[place][bullet.id] = said[number]
-        read = [item.model_copy(update={"readings": each}) for item, each in zip(items, readings, strict=True)]
-        return read, [answer.usage], []
+        for reply in answer.value.pairs:
+            if reply.number <= len(pairs):
+                place, bullet = pairs[reply.number - 1]
+                readings[place][bullet.id] = _reading(reply)
+        items = [item.model_copy(update={"readings": each}) for item, each in zip(items, readings, strict=True)]
+        return items, [], [answer.usage]
 
 
 def _pairs_to_ask(items: Sequence[DeltaContextItem], nearness: Nearness) -> list[tuple[int, Bullet]]:
@@ -206,14 +211,14 @@ def _pairs_to_ask(items: Sequence[DeltaContextItem], nearness: Nearness) -> list
         if any(each.bullet.content == content for each in near):
             continue
         # The curator has read all bullets: it names the nearest one, also in another language.
-        named = [item.bullet_id or "", *_IDS.findall(item.reasoning)]
-        near += [each for name in named if (each := nearness.of(content, name))]
-        asked = {
+        names = [item.bullet_id or "", *_IDS.findall(item.reasoning)]
+        near += [each for name in names if (each := nearness.of(content, name))]
+        candidates = {
             each.bullet.id: (each.likeness, place, each.bullet)
             for each in near
             if not contradicts(content, each.bullet.content)
         }
-        pairs += asked.values()
+        pairs += candidates.values()
     best = sorted(pairs, key=lambda pair: (-pair[0], pair[1], pair[2].id))[:MOST_LESSON_PAIRS]
     return [(place, bullet) for _, place, bullet in best]
 
@@ -223,8 +228,3 @@ def _reading(reply: LessonPairReply) -> Likeness:
         return "opposite"
     is_one = reply.polarity == "same" and reply.first_says_second and reply.second_says_first
     return "same" if is_one and not reply.difference.strip(" .-—–") else "different"
-
-
-def _proposed(item: DeltaContextItem) -> DeltaContextItem:
-    """An ADD gets its id when it is carried out."""
-    return item.model_copy(update={"bullet_id": None}) if item.operation == "ADD" else item

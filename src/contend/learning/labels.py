@@ -64,13 +64,12 @@ def read_questions(file: Path) -> list[LabelledQuestion]:
 
 def _question(line: str, where: str) -> LabelledQuestion:
     try:
-        given = json.loads(line)
-        asked = given.get("question", given.get("context"))
-        label = given.get("answer", given.get("target", given.get("label")))
+        values = json.loads(line)
+        label = values.get("answer", values.get("target", values.get("label")))
         if label is None:
             raise ValueError("it has no answer")  # noqa: TRY301 - one place says what a line is
         text = label if isinstance(label, str) else json.dumps(label, ensure_ascii=False)
-        return LabelledQuestion(question=asked, answer=text)
+        return LabelledQuestion(question=values.get("question", values.get("context")), answer=text)
     except (ValueError, AttributeError, ValidationError) as error:
         why = error.errors(include_url=False)[0]["msg"] if isinstance(error, ValidationError) else error
         raise InputError(f"{where}: {why}: give an object with `question` and `answer`") from error
@@ -83,24 +82,24 @@ def check(answer: str, label: str, form: AnswerForm) -> Check:
             return _check_number(answer, label, form)
         case "json":
             return _check_json(answer, label)
-    own, wanted = _folded(answer), _folded(label)
-    if own == wanted or (form == "choice" and own.rstrip(".):") == wanted.rstrip(".):")):
+    own, right = _folded(answer), _folded(label)
+    if own == right or (form == "choice" and own.rstrip(".):") == right.rstrip(".):")):
         return Check(right=True)
-    return Check(right=False, kind="order" if sorted(own.split()) == sorted(wanted.split()) else "other")
+    return Check(right=False, kind="order" if sorted(own.split()) == sorted(right.split()) else "other")
 
 
 def _check_number(answer: str, label: str, form: AnswerForm) -> Check:
-    wanted = _number(label)
-    if wanted is None:
+    right = _number(label)
+    if right is None:
         raise InputError(f"label {label[:80]!r} is no number: choose another --format")
     value = _computed(answer) if form == "expression" else _number(answer)
     if value is None:
         return Check(right=False, kind="unreadable")
-    exponent = wanted.as_tuple().exponent
+    exponent = right.as_tuple().exponent
     decimals = max(_DECIMALS, -exponent if isinstance(exponent, int) else 0)
-    if abs(value - wanted) <= Decimal("0.5").scaleb(-decimals) * Decimal("1.01"):
+    if abs(value - right) <= Decimal("0.5").scaleb(-decimals) * Decimal("1.01"):
         return Check(right=True)
-    return Check(right=False, kind=_kind(value, wanted), value=value if form == "expression" else None)
+    return Check(right=False, kind=_kind(value, right), value=value if form == "expression" else None)
 
 
 def _computed(answer: str) -> Decimal | None:
@@ -111,35 +110,35 @@ def _computed(answer: str) -> Decimal | None:
     return None
 
 
-def _kind(value: Decimal, wanted: Decimal) -> ErrorKind:
-    if not value or not wanted:
+def _kind(value: Decimal, right: Decimal) -> ErrorKind:
+    if not value or not right:
         return "other"
-    if _is_near(-value, wanted):
+    if _is_near(-value, right):
         return "sign"
-    if any(_is_near(abs(value).scaleb(power), abs(wanted)) for power in (-9, -6, -3, -2, -1, 1, 2, 3, 6, 9)):
+    if any(_is_near(abs(value).scaleb(power), abs(right)) for power in (-9, -6, -3, -2, -1, 1, 2, 3, 6, 9)):
         return "unit"
-    if _is_near(1 / value, wanted) or _is_near(value - 1, wanted) or _is_near(value + 1, wanted):
+    if _is_near(1 / value, right) or _is_near(value - 1, right) or _is_near(value + 1, right):
         return "ratio"
     return "other"
 
 
-def _is_near(value: Decimal, wanted: Decimal) -> bool:
-    return abs(value - wanted) <= _NEAR * abs(wanted)
+def _is_near(value: Decimal, right: Decimal) -> bool:
+    return abs(value - right) <= _NEAR * abs(right)
 
 
 def _check_json(answer: str, label: str) -> Check:
     try:
-        wanted = json.loads(label)
+        right = json.loads(label)
     except ValueError as error:
         raise InputError(f"label {label[:80]!r} is no JSON: choose another --format") from error
     try:
         own = json.loads(answer)
     except ValueError:
         return Check(right=False, kind="unreadable")
-    if own == wanted:
+    if own == right:
         return Check(right=True)
-    shuffled = isinstance(own, list) and isinstance(wanted, list) and sorted(map(str, own)) == sorted(map(str, wanted))
-    return Check(right=False, kind="order" if shuffled else "other")
+    is_order = isinstance(own, list) and isinstance(right, list) and sorted(map(str, own)) == sorted(map(str, right))
+    return Check(right=False, kind="order" if is_order else "other")
 
 
 def _number(text: str) -> Decimal | None:

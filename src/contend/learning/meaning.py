@@ -115,13 +115,13 @@ def _same_roles(own: list[Word], others: list[Word]) -> bool:
 def _phrases(words: list[Word]) -> list[tuple[str, str]]:
     """The words up to each particle that tells a role, with the role; 「の」 only joins."""
     phrases: list[tuple[str, str]] = []
-    joined = ""
+    phrase = ""
     for word in words:
-        joined += word.stem + ("の" if word.role == "の" else "")
+        phrase += word.stem + ("の" if word.role == "の" else "")
         if word.role not in {"", "の"}:
-            phrases.append(("を" if word.role in ja.ROLES_OF_ONE_THING else word.role, joined))
-            joined = ""
-    return [*phrases, ("", joined)]
+            phrases.append(("を" if word.role in ja.ROLES_OF_ONE_THING else word.role, phrase))
+            phrase = ""
+    return [*phrases, ("", phrase)]
 
 
 @lru_cache(maxsize=4096)
@@ -131,15 +131,15 @@ def _read(text: str) -> tuple[Word, ...]:
 
 
 def _read_en(text: str) -> Iterator[Word]:
-    for found in _EN_WORD.finditer(text):
-        word = found[0].replace("’", "'")
+    for match in _EN_WORD.finditer(text):
+        word = match[0].replace("’", "'")
         small = word.casefold()
         if is_negator(word):
             yield Word(DENIAL, DENIAL, exact=True)
         elif small in _RELATIONS:
             yield Word(small, small, exact=True)
         elif small not in _LIGHT and (stems := terms(word)):
-            is_name = word[0].isupper() and not _begins_sentence(text, found.start())
+            is_name = word[0].isupper() and not _begins_sentence(text, match.start())
             yield Word(small, stems[0], exact=is_name or _is_exact(small))
         elif len(word) == 1 and word.isupper() and word not in "AI":
             yield Word(small, small, exact=True)
@@ -155,18 +155,21 @@ def _begins_sentence(text: str, place: int) -> bool:
 
 
 def _read_ja(text: str) -> Iterator[Word]:
-    marked = [(found.start(), Word(DENIAL, DENIAL, exact=True)) for found in _JA_DENIAL.finditer(text)]
-    marked += [(found.start(), Word("→", "→", exact=True)) for found in _JA_ORDER.finditer(text)]
-    yield from (word for _, word in sorted([*marked, *_ja_chunks(text)], key=lambda each: each[0]))
+    signs = [
+        (match.start(), Word(sign, sign, exact=True))
+        for pattern, sign in ((_JA_DENIAL, DENIAL), (_JA_ORDER, "→"))
+        for match in pattern.finditer(text)
+    ]
+    yield from (word for _, word in sorted([*signs, *_ja_chunks(text)], key=lambda each: each[0]))
 
 
 def _ja_chunks(text: str) -> Iterator[tuple[int, Word]]:
-    for found in _JA_CHUNK.finditer(text):
-        if found[0] not in ja.EMPTY_NOUNS:
-            role = _JA_ROLE.match(text, found.end())
-            form = normalized(found[0]).casefold()
+    for match in _JA_CHUNK.finditer(text):
+        if match[0] not in ja.EMPTY_NOUNS:
+            role = _JA_ROLE.match(text, match.end())
+            form = normalized(match[0]).casefold()
             exact = not re.match(r"[\u3400-\u9fff]", form)
-            yield found.start(), Word(form, form, exact=exact, role=role[1] if role else "")
+            yield match.start(), Word(form, form, exact=exact, role=role[1] if role else "")
 
 
 @lru_cache(maxsize=4096)

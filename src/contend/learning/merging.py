@@ -100,7 +100,7 @@ class _Merge:
             return
         self._votes[evaluation.tag] += 1
         if evaluation.tag != "neutral":
-            self._bullets[bullet.id] = voted(bullet, evaluation.tag, self._rules.execution_id)
+            self._bullets[bullet.id] = with_vote(bullet, evaluation.tag, self._rules.execution_id)
 
     def retire(self) -> None:
         """Bullets that did harm, and newcomers that had their chances and never helped; the most harmful first."""
@@ -116,16 +116,20 @@ class _Merge:
             case "ADD":
                 self._write(item)
             case "UPDATE":
-                if bullet := self._known(item):
+                if bullet := self._bullet_of(item):
                     self._write(item, bullet)
             case "DELETE":
                 self._delete(item)
 
     def curated(self) -> Curated:
-        counts = Counter(item.operation for item in self._done)
-        changes = {"added": counts["ADD"], "updated": counts["UPDATE"], "retired": counts["DELETE"]}
-        counted = {**changes, "votes counted": self._votes.total()}
-        summary = ", ".join(f"{number} {what}" for what, number in counted.items() if number) or "nothing changed"
+        done = Counter(item.operation for item in self._done)
+        numbers = {
+            "added": done["ADD"],
+            "updated": done["UPDATE"],
+            "retired": done["DELETE"],
+            "votes counted": self._votes.total(),
+        }
+        summary = ", ".join(f"{number} {what}" for what, number in numbers.items() if number) or "nothing changed"
         return Curated([*self._bullets.values()], self._done, self._skipped, dict(self._votes), summary)
 
     def _write(self, item: DeltaContextItem, bullet: Bullet | None = None) -> None:
@@ -135,13 +139,13 @@ class _Merge:
         own = self._nearness.of(content, bullet.id) if bullet else None
         near = [*([own] if own else []), *self._nearness.near(content)]
         if same := next((each for each in near if self._is_same(item, content, each)), None):
-            self._say_again(item, content, same)
+            self._reword(item, content, same)
         elif (section := self._section(item, bullet)) is None:
             self._skip(None, f"section {item.section!r} is not defined for this dataset")
         else:
             self._insert(item, section, content, near[0] if near else None, bullet)
 
-    def _say_again(self, item: DeltaContextItem, content: str, near: Nearest) -> None:
+    def _reword(self, item: DeltaContextItem, content: str, near: Nearest) -> None:
         bullet = near.bullet
         if bullet.id in self._added:
             self._skip(bullet.id, "this delta already adds a bullet that says the same")
@@ -153,13 +157,13 @@ class _Merge:
             self._replace(item, bullet, content, near)
 
     def _delete(self, item: DeltaContextItem) -> None:
-        bullet = None if item.bullet_id in self._retired else self._known(item)
+        bullet = None if item.bullet_id in self._retired else self._bullet_of(item)
         if bullet is None:
             return
         if bullet.status == "quarantined" or self._rules.approved:
             self._drop(bullet, item.reasoning)
             return
-        reason = _said(item.reasoning) or "a run found it wrong"
+        reason = _without_note(item.reasoning) or "a run found it wrong"
         self._bullets[bullet.id] = bullet.model_copy(update={"removal_reason": shorten(reason, 200)})
         self._skip(bullet.id, "an active bullet is removed by a person only: `contend playbook rm` does it")
 
@@ -184,7 +188,7 @@ class _Merge:
             return differs_from.id
         if item.conflicts_with in self._bullets:
             return item.conflicts_with
-        opposite = [key for key, said in item.readings.items() if said == "opposite" and key in self._bullets]
+        opposite = [key for key, each in item.readings.items() if each == "opposite" and key in self._bullets]
         if opposite:
             return opposite[0]
         return near.bullet.id if near and near.likeness >= CLOSE else None
@@ -207,8 +211,8 @@ class _Merge:
         del self._bullets[bullet.id]
         self._nearness.drop(bullet.id)
         self._gone.add(bullet.id)
-        noted = _with_note(reasoning, near)
-        self._done.append(DeltaContextItem(operation="DELETE", bullet_id=bullet.id, reasoning=noted))
+        note = _with_note(reasoning, near)
+        self._done.append(DeltaContextItem(operation="DELETE", bullet_id=bullet.id, reasoning=note))
 
     def _put(
         self, operation: Literal["ADD", "UPDATE"], bullet: Bullet, item: DeltaContextItem, near: Nearest | None
@@ -223,12 +227,12 @@ class _Merge:
     def _is_same(self, item: DeltaContextItem, content: str, near: Nearest) -> bool:
         """A model's word counts where polarity and figures agree; without one, code has to be sure."""
         other = near.bullet.content
-        said = item.readings.get(near.bullet.id)
-        if said is None or content == other:
+        reading = item.readings.get(near.bullet.id)
+        if reading is None or content == other:
             return self._nearness.same(content, other)
-        return said == "same" and not contradicts(content, other)
+        return reading == "same" and not contradicts(content, other)
 
-    def _known(self, item: DeltaContextItem) -> Bullet | None:
+    def _bullet_of(self, item: DeltaContextItem) -> Bullet | None:
         bullet = self._bullets.get(item.bullet_id or "")
         if bullet is None:
             self._skip(item.bullet_id, f"no bullet has this id: nothing to {item.operation}")
@@ -238,10 +242,10 @@ class _Merge:
         content = _tidy(item.content)
         text = f"{content}\n{_tidy(item.example)}\n{_search_text(item, content)}"
         lesson = f"{content} {_tidy(item.example)}"
-        refused = refusal(text, self._rules.sources, lesson=lesson) if content else "has no content"
-        if refused:
-            self._skip(item.bullet_id, f"{item.operation} {refused}")
-        return None if refused else content
+        reason = refusal(text, self._rules.sources, lesson=lesson) if content else "has no content"
+        if reason:
+            self._skip(item.bullet_id, f"{item.operation} {reason}")
+        return None if reason else content
 
     def _section(self, item: DeltaContextItem, differs_from: Bullet | None) -> str | None:
         if not self._rules.sections:
@@ -251,9 +255,9 @@ class _Merge:
 
     def _new_id(self, content: str) -> str:
         """From the execution and the content, so that a repeated step finds the same id and no other run does."""
-        tried = f"{self._rules.execution_id}\n{content}"
-        while (new := f"b-{sha256(tried.encode()).hexdigest()[:12]}") in self._bullets:
-            tried += "\n"
+        key = f"{self._rules.execution_id}\n{content}"
+        while (new := f"b-{sha256(key.encode()).hexdigest()[:12]}") in self._bullets:
+            key += "\n"
         return new
 
     def _skip(self, bullet_id: str | None, reason: str) -> None:
@@ -261,7 +265,7 @@ class _Merge:
         self._skipped.append(Skipped(bullet_id=bullet_id, reason=reason))
 
 
-def voted(bullet: Bullet, tag: Literal["helpful", "harmful"], execution_id: str) -> Bullet:
+def with_vote(bullet: Bullet, tag: Literal["helpful", "harmful"], execution_id: str) -> Bullet:
     """The bullet with one more vote; helpful in two different runs takes it out of quarantine."""
     if tag == "harmful":
         return bullet.model_copy(update={"harmful": bullet.harmful + 1, "updated_at": utc_now()})
@@ -276,16 +280,16 @@ def had_its_chances(bullet: Bullet) -> bool:
     return bullet.status == "quarantined" and not bullet.helpful and bullet.trial.shown >= CHANCES
 
 
-def _said(reasoning: str) -> str:
+def _without_note(reasoning: str) -> str:
     """The reasoning without the note on the nearest bullet."""
-    before, noted, after = reasoning.rpartition(_NOTE)
-    return before.rstrip() if noted and _NOTE_END.match(after) else reasoning
+    before, note, after = reasoning.rpartition(_NOTE)
+    return before.rstrip() if note and _NOTE_END.match(after) else reasoning
 
 
 def _with_note(reasoning: str, near: Nearest | None) -> str:
     """The reasoning with the nearest bullet and how near it is; an older note is replaced."""
     note = f"[nearest: {near.bullet.id}, likeness {near.likeness:.2f}]" if near else "[nearest: none]"
-    return f"{_said(reasoning)} {note}".strip()
+    return f"{_without_note(reasoning)} {note}".strip()
 
 
 def _search_text(item: DeltaContextItem, content: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from contend.checks.claims import Calibration
@@ -77,10 +77,9 @@ class Nearness:
             return []
         cosines = self._vectors @ self._vector(content)
         few = np.argpartition(-cosines, min(most, len(cosines) - 1))[: most + 1]
-        found = [Nearest(self._bullets[place], min(1.0, float(cosines[place]))) for place in few]
-        return sorted(
-            (near for near in found if near.bullet.id != but), key=lambda near: (-near.likeness, near.bullet.id)
-        )[:most]
+        nearest = [Nearest(self._bullets[place], min(1.0, float(cosines[place]))) for place in few]
+        others = [each for each in nearest if each.bullet.id != but]
+        return sorted(others, key=lambda each: (-each.likeness, each.bullet.id))[:most]
 
     def of(self, content: str, bullet_id: str) -> Nearest | None:
         """How near the bullet of an id is; None where there is none."""
@@ -90,7 +89,7 @@ class Nearness:
 
     def same(self, content: str, other: str) -> bool:
         """Whether code is sure that the two are one lesson."""
-        return says_the_same(content, other, near=self._near_words, least=self._likeness)
+        return says_the_same(content, other, near=partial(_near_words, self._embedder), least=self._likeness)
 
     def _place(self, bullet_id: str) -> int | None:
         return next((place for place, bullet in enumerate(self._bullets) if bullet.id == bullet_id), None)
@@ -98,9 +97,6 @@ class Nearness:
     def _vector(self, content: str) -> Vectors:
         row: Vectors = self._embedder.embed([content])[0]
         return row
-
-    def _near_words(self, word: str, other: str) -> float:
-        return _near_words(self._embedder, word, other)
 
 
 @lru_cache(maxsize=4096)

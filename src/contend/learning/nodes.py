@@ -63,10 +63,8 @@ class LearnNodes:
 
     async def reflect(self, state: LearningState) -> LearnUpdate:
         """Lessons and tags; none, and no call, where this execution was learned from before."""
-        given: Mapping[str, Any] = state
-        request = checked(
-            _LearnRequest, {name: given[name] for name in _LearnRequest.model_fields if name in given}, "input"
-        )
+        values = {name: value for name, value in state.items() if name in _LearnRequest.model_fields}
+        request = checked(_LearnRequest, values, "input")
         execution_id, dataset = state.get("execution_id") or str(uuid4()), _dataset(state)
         theme = checked_theme(request.theme) if request.theme else ""
         if await self.playbooks.applied(dataset, execution_id):
@@ -90,7 +88,7 @@ class LearnNodes:
         }
 
     async def _submissions(self, rounds: Sequence[PlayedRound]) -> dict[str, Submission]:
-        texts = await self.documents.get_many([played.submission for played in rounds if played.submission])
+        texts = await self.documents.get_many([each.submission for each in rounds if each.submission])
         return {document: Submission.model_validate_json(text) for document, text in texts.items()}
 
     async def curate(self, state: LearningState) -> LearnUpdate:
@@ -107,7 +105,7 @@ class LearnNodes:
         )
         return {
             "delta": [_plain(item) for item in proposal.delta_items],
-            "skipped": [_plain(skipped) for skipped in proposal.skipped],
+            "skipped": [_plain(each) for each in proposal.skipped],
             "usage": [*state.get("usage", []), *(_plain(call) for call in proposal.usage)],
         }
 
@@ -125,8 +123,8 @@ class LearnNodes:
             case Rejected(decision):
                 return _rejected(state, decision.reason)
             case Approved(delta):
-                kept = [_plain(item) for item in delta]
-                return {"delta": kept, "approve": False, "approved": True, "problem": ""}
+                operations = [_plain(item) for item in delta]
+                return {"delta": operations, "approve": False, "approved": True, "problem": ""}
 
     async def apply_delta(self, state: LearningState) -> LearnUpdate:
         """The votes and operations carried out on the newest playbook."""
@@ -135,7 +133,7 @@ class LearnNodes:
             ReflectionResult.model_validate(state["reflection"]),
             _dataset(state),
             execution_id=state["execution_id"],
-            skipped=[Skipped.model_validate(skipped) for skipped in state.get("skipped", [])],
+            skipped=[Skipped.model_validate(each) for each in state.get("skipped", [])],
             approved=state.get("approved", False),
         )
         self.forget(state["execution_id"])
@@ -155,10 +153,10 @@ def _delta_question(state: LearningState) -> dict[str, Any]:
 
 def _rejected(state: LearningState, reason: str) -> LearnUpdate:
     """Nothing of this run enters the playbook, votes included."""
-    refused = Skipped(bullet_id=None, reason=f"a person rejected the changes: {reason or 'no reason given'}")
+    rejection = Skipped(bullet_id=None, reason=f"a person rejected the changes: {reason or 'no reason given'}")
     return {
         "delta": [],
-        "skipped": [*state.get("skipped", []), _plain(refused)],
+        "skipped": [*state.get("skipped", []), _plain(rejection)],
         "reflection": _plain(ReflectionResult()),
         "approve": False,
         "problem": "",
@@ -168,9 +166,9 @@ def _rejected(state: LearningState, reason: str) -> LearnUpdate:
 def _scores(rounds: Sequence[PlayedRound]) -> dict[str, float | None]:
     """Each team's best."""
     best: dict[str, float | None] = {}
-    for played in rounds:
-        before = best.get(played.team_id)
-        best[played.team_id] = before if played.score is None else max(before or 0.0, played.score)
+    for each in rounds:
+        before = best.get(each.team_id)
+        best[each.team_id] = before if each.score is None else max(before or 0.0, each.score)
     return best
 
 
@@ -204,8 +202,8 @@ def credited(
         for bullet in bullets
         if (vote := _vote(bullet, difference if bullet.id in without else None, opinions.get(bullet.id, "")))
     ]
-    known = {bullet.id for bullet in bullets}
-    votes += [evaluation for evaluation in reflection.bullet_evaluations if evaluation.bullet_id not in known]
+    ids = {bullet.id for bullet in bullets}
+    votes += [evaluation for evaluation in reflection.bullet_evaluations if evaluation.bullet_id not in ids]
     return reflection.model_copy(update={"observations": observations, "bullet_evaluations": votes})
 
 
@@ -221,6 +219,6 @@ def _vote(bullet: Bullet, difference: float | None, opinion: str) -> str:
     """The vote; "" for none."""
     if difference is not None and abs(difference) >= NEAR_TIE:
         return "helpful" if difference > 0 else "harmful"
-    shown = bullet.trial.difference or 0.0
-    contrary = {"helpful": shown <= -NEAR_TIE, "harmful": shown >= NEAR_TIE}
+    earlier = bullet.trial.difference or 0.0
+    contrary = {"helpful": earlier <= -NEAR_TIE, "harmful": earlier >= NEAR_TIE}
     return "neutral" if contrary.get(opinion) else opinion

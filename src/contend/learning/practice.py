@@ -26,6 +26,7 @@ from contend.models.playbook import Bullet, Playbook, ReflectionResult
 from contend.models.record import Language
 from contend.models.task import CallUsage
 from contend.prompts.learning import AnswerPrompt, ErrorsPrompt, ShownBullet, WrongAnswer
+from contend.stores.files import write_file
 
 BATCH = 25
 """Training questions from whose errors lessons are drawn at once."""
@@ -58,9 +59,9 @@ class PairedTest(NamedTuple):
     @classmethod
     def of(cls, first: Sequence[AnsweredQuestion], second: Sequence[AnsweredQuestion]) -> "PairedTest":
         pairs = [(one.check.right, other.check.right) for one, other in zip(first, second, strict=True)]
-        gained, lost = (sum(pair == wanted for pair in pairs) for wanted in ((False, True), (True, False)))
+        only_first, only_second = pairs.count((True, False)), pairs.count((False, True))
         before, after = (sum(pair[place] for pair in pairs) for place in (0, 1))
-        return cls(len(pairs), before, after, gained, lost, mcnemar(gained, lost))
+        return cls(len(pairs), before, after, only_second, only_first, mcnemar(only_second, only_first))
 
 
 class LearningResult(NamedTuple):
@@ -109,7 +110,7 @@ class Practice:
             if number > len(batches):
                 best, line = await self._batch(train[begin : begin + BATCH], validation, best)
                 batches.append(line)
-                await asyncio.to_thread(self._keep_progress, progress)
+                await asyncio.to_thread(write_file, self._progress_file, json.dumps(progress))
             self.on_line(f"batch {number}: {batches[number - 1]}")
         end = (await store.load(self.dataset)).version
         await asyncio.to_thread(self._progress_file.unlink, missing_ok=True)
@@ -138,24 +139,24 @@ class Practice:
         Raises:
             ModelError: an answer failed. What was asked by then was waited for and is kept; the rest is not asked.
         """
-        chosen = await asyncio.to_thread(self._chosen, questions, playbook)
-        unasked = deque(enumerate(zip(questions, chosen, strict=True)))
+        lessons = await asyncio.to_thread(self._lessons, questions, playbook)
+        queue = deque(enumerate(zip(questions, lessons, strict=True)))
         answers: dict[int, AnsweredQuestion] = {}
 
         async def answer_in_turn() -> None:
             try:
-                while unasked:
-                    place, (question, bullets) = unasked.popleft()
+                while queue:
+                    place, (question, bullets) = queue.popleft()
                     answers[place] = await self._answer(question, bullets, turn)
             finally:
-                unasked.clear()  # after a failure, the others finish what they have asked, and ask no more
+                queue.clear()  # after a failure, the others finish what they have asked, and ask no more
 
         ends = await asyncio.gather(*(answer_in_turn() for _ in range(self.at_once)), return_exceptions=True)
         if failures := [end for end in ends if end]:
             raise failures[0]
         return [answers[place] for place in range(len(questions))]
 
-    def _chosen(self, questions: Sequence[LabelledQuestion], playbook: Playbook) -> list[list[Bullet]]:
+    def _lessons(self, questions: Sequence[LabelledQuestion], playbook: Playbook) -> list[list[Bullet]]:
         index = lesson_index(playbook.bullets)
         tokens = self.lesson_tokens
         return [select_bullets(playbook, question.question, tokens=tokens, index=index) for question in questions]
@@ -181,9 +182,9 @@ class Practice:
 
     async def _reply(self, prompt: AnswerPrompt, scope: Scope) -> dict[str, str]:
         if self.form == "expression":
-            computed = await self.writer.structured(prompt, ExpressionReply, scope=scope)
-            self._count(computed.usage)
-            return {"answer": computed.value.expression, "reasoning": ""}
+            expression = await self.writer.structured(prompt, ExpressionReply, scope=scope)
+            self._count(expression.usage)
+            return {"answer": expression.value.expression, "reasoning": ""}
         answer = await self.writer.structured(prompt, AnswerReply, scope=scope)
         self._count(answer.usage)
         return answer.value.model_dump()
@@ -201,7 +202,7 @@ class Practice:
         errors = [each for each in answers if not each.check.right]
         if not errors:
             return best, f"{_right(answers)}, nothing to learn"
-        reflection = await self._reflected(errors, answers, playbook)
+        reflection = await self._reflect(errors, answers, playbook)
         batch = "\0".join(question.key for question in train)
         execution = str(uuid5(NAMESPACE_URL, f"{self.dataset}/{playbook.version}/{batch}"))
         proposal = await self.curator.propose(reflection, self.dataset, execution_id=execution, language=self.language)
@@ -210,15 +211,15 @@ class Practice:
         delta = proposal.delta_items
         candidate = playbook.model_copy(update={"bullets": proposal.bullets})
         now = await self.answered(validation, candidate)
-        compared = PairedTest.of(best, now)
-        line = f"{_right(answers)}; {len(delta)} operations: {compared.before} → {compared.after}"
-        if compared.after < compared.before:
+        test = PairedTest.of(best, now)
+        line = f"{_right(answers)}; {len(delta)} operations: {test.before} → {test.after}"
+        if test.after < test.before:
             return best, f"{line}, not kept"
         await self.curator.apply(delta, reflection, self.dataset, execution_id=execution, skipped=proposal.skipped)
         return now, f"{line}, kept"
 
-    async def _reflected(
-        self, errors: Sequence[AnsweredQuestion], tried: Sequence[AnsweredQuestion], playbook: Playbook
+    async def _reflect(
+        self, errors: Sequence[AnsweredQuestion], answers: Sequence[AnsweredQuestion], playbook: Playbook
     ) -> ReflectionResult:
         """Lessons from the errors; a lesson that stood before right answers too is not harmful."""
         by_id = {bullet.id: bullet for bullet in playbook.bullets}
@@ -231,8 +232,8 @@ class Practice:
         answer = await self.reflector.structured(prompt, ReflectionReply, scope=scope)
         self._count(answer.usage)
         result = reflection_of(answer.value, by_id)
-        helped = {key for each in tried if each.check.right for key in each.bullets}
-        tags = [tag for tag in result.bullet_evaluations if tag.tag != "harmful" or tag.bullet_id not in helped]
+        helpful = {key for each in answers if each.check.right for key in each.bullets}
+        tags = [tag for tag in result.bullet_evaluations if tag.tag != "harmful" or tag.bullet_id not in helpful]
         return result.model_copy(update={"bullet_evaluations": tags})
 
     @cached_property
@@ -263,11 +264,6 @@ class Practice:
         same = isinstance(progress, dict) and progress.get("asked") == questions_hash
         return progress if same else {"asked": questions_hash}
 
-    def _keep_progress(self, progress: dict[str, Any]) -> None:
-        temporary = self._progress_file.with_suffix(".tmp")
-        temporary.write_text(json.dumps(progress), "utf-8")
-        temporary.replace(self._progress_file)
-
     @property
     def _progress_file(self) -> Path:
         return self.folder / f"{self.dataset}.progress.json"
@@ -279,24 +275,24 @@ class Practice:
 
 def set_aside(questions: Sequence[LabelledQuestion]) -> tuple[list[LabelledQuestion], list[LabelledQuestion]]:
     """Questions to learn from, and one in five to test on, by what they say: a file that grows keeps its parts."""
-    held = [question for question in questions if int(question.key, 16) % _HELD_OUT == 0]
-    return [question for question in questions if question not in held], held
+    test = [question for question in questions if int(question.key, 16) % _HELD_OUT == 0]
+    return [question for question in questions if question not in test], test
 
 
-def _error(answered: AnsweredQuestion) -> WrongAnswer:
-    value = answered.check.value
+def _error(answer: AnsweredQuestion) -> WrongAnswer:
+    value = answer.check.value
     return WrongAnswer(
-        question=answered.question.question,
+        question=answer.question.question,
         # Beside what was expected, the result tells most: a missing "million", a percentage for a ratio.
-        answer=answered.answer if value is None else f"{answered.answer} = {value:.6g}",
-        expected=answered.question.answer,
-        kind=answered.check.kind or "other",
-        reasoning=answered.reasoning,
+        answer=answer.answer if value is None else f"{answer.answer} = {value:.6g}",
+        expected=answer.question.answer,
+        kind=answer.check.kind or "other",
+        reasoning=answer.reasoning,
     )
 
 
-def _right(answered: Sequence[AnsweredQuestion]) -> str:
-    return f"{sum(each.check.right for each in answered)} of {len(answered)} right"
+def _right(answers: Sequence[AnsweredQuestion]) -> str:
+    return f"{sum(each.check.right for each in answers)} of {len(answers)} right"
 
 
 def _reply_in(line: str) -> dict[str, str] | None:

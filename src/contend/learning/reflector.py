@@ -91,40 +91,38 @@ class ReflectorAgent:
         """
         if not rounds:
             return Reflection(ReflectionResult(), [])
-        used = {bullet_id for played in rounds for bullet_id in played.used}
-        tagged = [bullet for bullet in bullets if bullet.id in used]
+        ids = {bullet_id for each in rounds for bullet_id in each.used}
+        own = [bullet for bullet in bullets if bullet.id in ids]
         limits = _COMPACT if compact else _WHOLE
-        shown = [_shortened(played, limits).model_dump(exclude={"submission"}) for played in _telling(rounds)]
         prompt = ReflectorPrompt(
             dataset=dataset,
             theme=theme,
-            rounds=[RoundReflectedOn(**played) for played in shown],
-            bullets=[ShownBullet.of(bullet) for bullet in tagged],
+            rounds=[_shortened(each, limits) for each in _telling(rounds)],
+            bullets=[ShownBullet.of(bullet) for bullet in own],
         )
         scope = Scope(execution_id=execution_id, role="reflector", language=language)
         answer = await self.llm.structured(prompt, ReflectionReply, scope=scope)
-        return Reflection(reflection_of(answer.value, {bullet.id for bullet in tagged}), [answer.usage])
+        return Reflection(reflection_of(answer.value, {bullet.id for bullet in own}), [answer.usage])
 
 
 def _telling(rounds: Sequence[PlayedRound]) -> list[PlayedRound]:
     """The best and the worst rounds, in the order played: lessons come from the contrast."""
     if len(rounds) <= _MOST_ROUNDS:
         return [*rounds]
-    scored = sorted((played for played in rounds if played.score is not None), key=lambda played: played.score or 0.0)
+    by_score = sorted((each for each in rounds if each.score is not None), key=lambda each: each.score or 0.0)
     half = _MOST_ROUNDS // 2
-    chosen = {id(played) for played in (*scored[:half], *scored[-half:])}
-    return [played for played in rounds if id(played) in chosen] or [*rounds[:_MOST_ROUNDS]]
+    extremes = {id(each) for each in (*by_score[:half], *by_score[-half:])}
+    return [each for each in rounds if id(each) in extremes] or [*rounds[:_MOST_ROUNDS]]
 
 
-def _shortened(played: PlayedRound, limits: _Limits) -> PlayedRound:
-    return played.model_copy(
-        update={
-            "feedback": shorten(played.feedback, limits.feedback),
-            "draft": shorten(played.draft, limits.draft),
-            "queries": _lines(played.queries, _MOST_QUERIES),
-            "judged": _lines(played.judged, _MOST_JUDGED, limits.judged),
-            "cited": _lines(played.cited, _MOST_CITED),
-        }
+def _shortened(whole: PlayedRound, limits: _Limits) -> RoundReflectedOn:
+    return RoundReflectedOn(
+        **whole.model_dump(exclude={"submission", "feedback", "draft", "queries", "judged", "cited"}),
+        feedback=shorten(whole.feedback, limits.feedback),
+        draft=shorten(whole.draft, limits.draft),
+        queries=_lines(whole.queries, _MOST_QUERIES),
+        judged=_lines(whole.judged, _MOST_JUDGED, limits.judged),
+        cited=_lines(whole.cited, _MOST_CITED),
     )
 
 
@@ -137,30 +135,30 @@ def with_drafts(rounds: Sequence[PlayedRound], submissions: Mapping[str, Submiss
     by_score = sorted((each for each in rounds if each.submission in submissions), key=lambda each: each.score or 0.0)
     telling = {each.submission for each in (*by_score[:1], *by_score[-1:])}
 
-    def read(played: PlayedRound) -> PlayedRound:
-        if (submission := submissions.get(played.submission or "")) is None:
-            return played
-        draft = submission.content if played.submission in telling else played.draft
-        return played.model_copy(update={"cited": _cited(submission), "draft": draft})
+    def with_draft(each: PlayedRound) -> PlayedRound:
+        if (submission := submissions.get(each.submission or "")) is None:
+            return each
+        draft = submission.content if each.submission in telling else each.draft
+        return each.model_copy(update={"cited": _citations(submission), "draft": draft})
 
-    return [*map(read, rounds)]
+    return [*map(with_draft, rounds)]
 
 
-def _cited(submission: Submission) -> list[str]:
+def _citations(submission: Submission) -> list[str]:
     """Each document cited, with the search that found it."""
-    cited = {passage for placed in submission.draft.placed() for passage in placed.sentence.passages}
-    found = {
-        passage.title: submission.found_by.get(passage.id, "") for passage in submission.passages if passage.id in cited
+    ids = {passage for each in submission.draft.placed() for passage in each.sentence.passages}
+    queries = {
+        passage.title: submission.found_by.get(passage.id, "") for passage in submission.passages if passage.id in ids
     }
-    return [f"{title} ← {query}" if query else title for title, query in found.items()]
+    return [f"{title} ← {query}" if query else title for title, query in queries.items()]
 
 
-def reflection_of(reply: ReflectionReply, known: Collection[str]) -> ReflectionResult:
-    """What a reply says, without tags of bullets whose ids are not `known`, and with one tag at most for each."""
+def reflection_of(reply: ReflectionReply, ids: Collection[str]) -> ReflectionResult:
+    """What a reply says, without tags of bullets other than these, and with one tag at most for each."""
     insights = [insight for insight in reply.insights if insight.key_insight.strip()]
     tags: dict[str, BulletEvaluation] = {}
     for evaluation in reply.bullet_evaluations:
-        if evaluation.bullet_id in known:
+        if evaluation.bullet_id in ids:
             tags.setdefault(evaluation.bullet_id, evaluation)
         else:
             _log.info("dropped the tag of %s: no round used such a bullet", shorten(evaluation.bullet_id, 64))

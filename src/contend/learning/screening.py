@@ -72,7 +72,8 @@ class Sources:
     def copied(self, text: str) -> bool:
         """Whether a whole sentence, or a run of 8 words (16 Japanese characters), stands in a source."""
         language = detect_language(text)
-        runs = [" ".join(run) for run in _runs(_units(text), _LONGEST_RUN[language])]
+        length, all_units = _LONGEST_RUN[language], _units(text)
+        runs = [" ".join(all_units[start : start + length]) for start in range(len(all_units) - length + 1)]
         sentences = [_units(sentence) for sentence in split_sentences(text)]
         whole = [" ".join(units) for units in sentences if len(units) >= _SHORTEST_SENTENCE[language]]
         return any(f" {part} " in source for part in (*runs, *whole) for source in self._texts)
@@ -95,18 +96,19 @@ class Bar(NamedTuple):
 
 _TUNED = "tests/data/lessons/screening.tsv, odd lines; false alarms: of the 40 honest even ones"
 _CHOSEN = "2026-11-22"
+_NO_FALSE_ALARM = Calibration(1, _TUNED, _CHOSEN, 0.0)
 BARS = (
-    Bar("holds a link", _LINK.search, True, Calibration(1, _TUNED, _CHOSEN, 0.0)),
-    Bar("holds what looks like a secret", _SECRET.search, True, Calibration(1, _TUNED, _CHOSEN, 0.0)),
-    Bar("holds personal data", _PERSONAL.search, True, Calibration(1, _TUNED, _CHOSEN, 0.0)),
+    Bar("holds a link", _LINK.search, True, _NO_FALSE_ALARM),
+    Bar("holds what looks like a secret", _SECRET.search, True, _NO_FALSE_ALARM),
+    Bar("holds personal data", _PERSONAL.search, True, _NO_FALSE_ALARM),
     Bar(
         "gives orders to the model",
         lambda text: _ORDER.search(text) or speaks_to_ai(text),
         True,
         Calibration(1, _TUNED, _CHOSEN, 0.025),
     ),
-    Bar("holds code", _CODE.search, False, Calibration(1, _TUNED, _CHOSEN, 0.0)),
-    Bar("speaks of metrics or scores", _METRIC.search, False, Calibration(1, _TUNED, _CHOSEN, 0.0)),
+    Bar("holds code", _CODE.search, False, _NO_FALSE_ALARM),
+    Bar("speaks of metrics or scores", _METRIC.search, False, _NO_FALSE_ALARM),
 )
 
 
@@ -115,13 +117,13 @@ def refusal(text: str, sources: Sources, *, lesson: str = "", by_person: bool = 
 
     `lesson` is the part whose length counts. What a person writes may hold code, name metrics and be of any length.
     """
-    folded = normalized(clean(text, single_line=True))
-    barred = next((bar.reason for bar in BARS if (bar.for_people or not by_person) and bar.finds(folded)), None)
-    if barred or by_person:
-        return barred
-    if sources.copied(folded):
+    line = normalized(clean(text, single_line=True))
+    reason = next((bar.reason for bar in BARS if (bar.for_people or not by_person) and bar.finds(line)), None)
+    if reason or by_person:
+        return reason
+    if sources.copied(line):
         return "is copied from a source"
-    if sources.marked(folded):
+    if sources.marked(line):
         return "carries a mark found in a source"
     return f"is longer than {LONGEST_LESSON} words" if _length(lesson) > LONGEST_LESSON else None
 
@@ -139,7 +141,3 @@ def _length(text: str) -> float:
 def _units(text: str) -> list[str]:
     """Words, and single Japanese characters, folded."""
     return _UNITS.findall(normalized(clean(text)).casefold())
-
-
-def _runs(units: list[str], length: int) -> list[list[str]]:
-    return [units[start : start + length] for start in range(len(units) - length + 1)]

@@ -67,15 +67,15 @@ def select_bullets(
     candidates = [match.bullet for match in matches]
     vectors = {match.bullet.id: match.vector for match in matches}
     newcomers = [(bullet, tokens * _SHARE_OF_NEWCOMERS) for bullet in candidates if _is_newcomer(bullet)]
-    chosen: dict[str, Bullet] = {}
-    used = 0
+    choice: dict[str, Bullet] = {}
+    total = 0
     for bullet, limit in [*newcomers, *((bullet, tokens) for bullet in candidates)]:
         cost = estimate_tokens(bullet.lesson)
-        fits = used + cost <= limit and len(chosen) < MOST_LESSONS
-        if fits and not _is_said(bullet, chosen.values(), vectors):
-            chosen[bullet.id] = bullet
-            used += cost
-    return [bullet for bullet in candidates if bullet.id in chosen]
+        fits = total + cost <= limit and len(choice) < MOST_LESSONS
+        if fits and not _is_said(bullet, choice.values(), vectors):
+            choice[bullet.id] = bullet
+            total += cost
+    return [bullet for bullet in candidates if bullet.id in choice]
 
 
 def withheld(bullets: Sequence[Bullet], team_ids: Sequence[str], *, seed: str) -> Withheld | None:
@@ -103,9 +103,12 @@ def _fitting(bullets: Sequence[Bullet], index: HybridIndex, theme: str) -> list[
     hits = {hit.index: hit.score for hit in index.search(theme, _CANDIDATES) if hit.score >= _WEAKEST_MATCH}
     general = {place: _FIT_OF_GENERAL for place, bullet in enumerate(bullets) if bullet.always}
     scores = {place: max(hits.get(place, 0.0), general.get(place, 0.0)) for place in hits | general}
-    found = [_Match(bullets[place], score, index.vectors[place]) for place, score in scores.items()]
-    fitting = [match for match in found if not match.bullet.is_harmful]
-    return sorted(fitting, key=lambda match: (-match.score * _trust(match.bullet), match.bullet.id))
+    matches = [
+        _Match(bullets[place], score, index.vectors[place])
+        for place, score in scores.items()
+        if not bullets[place].is_harmful
+    ]
+    return sorted(matches, key=lambda match: (-match.score * _trust(match.bullet), match.bullet.id))
 
 
 def _is_said(bullet: Bullet, others: Iterable[Bullet], vectors: Mapping[str, "Vectors"]) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, TypeVar
 
 from contend.models.research import Found
@@ -20,7 +20,11 @@ _PAPER = re.compile(
     r"https?://(?:www\.|export\.)?arxiv\.org/(?:abs|pdf)/((?:[a-z.-]+/)?\d[\w.]*?)(?:\.pdf)?/?(?:[?#].*)?\Z"
 )
 T = TypeVar("T")
-_queues: dict[str, Queue] = {}
+
+
+@cache
+def _queue(base_url: str, interval_seconds: float, deadline_seconds: float) -> Queue:  # noqa: ARG001 - one for each address
+    return Queue("arxiv", interval_seconds=interval_seconds, deadline_seconds=deadline_seconds)
 
 
 class ArxivSource(AskedSource):
@@ -38,9 +42,8 @@ class ArxivSource(AskedSource):
     ) -> None:
         super().__init__()
         self._base_url = service_address(base_url or ARXIV_URL, "CONTEND_ARXIV_BASE_URL", example=ARXIV_URL)
-        self._deadline = deadline_seconds
         self._interval = interval_seconds
-        self._queue = _queues.setdefault(self._base_url, Queue("arxiv"))
+        self._queue = _queue(self._base_url, interval_seconds, deadline_seconds)
 
     async def check(self) -> str | None:
         """None if a connection to arXiv opens, else why not; within 3 seconds."""
@@ -51,9 +54,7 @@ class ArxivSource(AskedSource):
 
     async def in_turn(self, attempt: Callable[[], T]) -> T:
         """What another call to arXiv gives, made on a thread when it is its turn; its errors pass through."""
-        return await self._queue.call(
-            lambda _: attempt(), interval_seconds=self._interval, deadline_seconds=self._deadline
-        )
+        return await self._queue.call(lambda _: attempt())
 
     def pdf_of(self, url: str) -> str | None:
         """Where a paper lies as PDF, at the address that arXiv keeps for programs; None of what is no paper's page."""
@@ -61,9 +62,7 @@ class ArxivSource(AskedSource):
         return f"{self._base_url}/pdf/{paper[1]}" if paper else None
 
     async def _ask(self, terms: str, limit: int) -> list[Found]:
-        papers = await self._queue.call(
-            partial(self._papers, terms, limit), interval_seconds=self._interval, deadline_seconds=self._deadline
-        )
+        papers = await self._queue.call(partial(self._papers, terms, limit))
         return self._usable([_as_found(paper, 1 - place / limit) for place, paper in enumerate(papers)])
 
     def _papers(self, terms: str, limit: int, seconds: float) -> "list[arxiv.Result]":

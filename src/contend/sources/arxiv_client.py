@@ -103,29 +103,24 @@ def _reason(body: bytes) -> str:
     return shorten(clean(text, single_line=True), 200) or "no reason given"
 
 
-_ENTRY, _END = b"<entry", b"</entry>"
+_END = b"</entry>"
 # The two that the client reads of an entry, and for one of which it would give up the page.
 _DATE = re.compile(rb"(<(?:updated|published)>)([^<]*)")
-_WRITTEN_NO_DATE = NO_DATE.isoformat().encode()
+_NO_DATE = NO_DATE.isoformat().encode()
+_NO_DATES = b"<updated>%b</updated><published>%b</published>" % (_NO_DATE, _NO_DATE)
 
 
 def with_readable_dates(feed: bytes) -> bytes:
     """The feed with `NO_DATE` where an entry's date is missing or cannot be read, so that none is lost for it."""
-    readable = _DATE.sub(lambda date: date[0] if _is_date(date[2]) else date[1] + _WRITTEN_NO_DATE, feed)
-    *entries, rest = readable.split(_END)
-    return b"".join([*(entry + _missing_dates(entry) + _END for entry in entries), rest])
+    readable = _DATE.sub(lambda date: date[0] if _is_date(date[2]) else date[1] + _NO_DATE, feed)
+    # The client takes the first of each that stands in an entry.
+    return readable.replace(_END, _NO_DATES + _END)
 
 
-def _missing_dates(before_end: bytes) -> bytes:
-    _, begin, entry = before_end.rpartition(_ENTRY)
-    missing = (name for name in (b"updated", b"published") if begin and b"<%b>" % name not in entry)
-    return b"".join(b"<%b>%b</%b>" % (name, _WRITTEN_NO_DATE, name) for name in missing)
-
-
-def _is_date(written: bytes) -> bool:
+def _is_date(date: bytes) -> bool:
     """Whether the client can read it; it takes dates to UTC."""
     try:
-        datetime.fromisoformat(written.decode().strip()).astimezone(UTC)
+        datetime.fromisoformat(date.decode().strip()).astimezone(UTC)
     except (ValueError, OverflowError):
         return False
     return True

@@ -24,16 +24,14 @@ class FunctionSource(AskedSource):
         self.summarizes = entry.read_pages
         self._entry = entry
         self._function = function
-        self._queue = Queue(name)
+        self._queue = Queue(name, interval_seconds=entry.interval_seconds, deadline_seconds=entry.deadline_seconds)
 
     async def check(self) -> str | None:
         """None: the function was found, and only a search tells more."""
         return None
 
     async def _ask(self, query: str, limit: int) -> list[Found]:
-        interval, deadline = self._entry.interval_seconds, self._entry.deadline_seconds
-        attempt = partial(self._call, query, limit)
-        items = await self._queue.call(attempt, interval_seconds=interval, deadline_seconds=deadline)
+        items = await self._queue.call(partial(self._call, query, limit))
         if not isinstance(items, list):
             excerpt = shorten(repr(items), 80)
             raise SourceError(f"the function of source {self.name} gave {excerpt}: return a list of results")

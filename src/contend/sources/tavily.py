@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +22,6 @@ if TYPE_CHECKING:
 TAVILY_URL = "https://api.tavily.com"
 _QUERY_CHARACTERS = 400
 _OK = 200
-_BAD_REQUEST = 400
-_BAD_KEY = 401
-_FORBIDDEN = 403
-_PLAN_LIMITS = {432, 433}
 
 
 class TavilySource(AskedSource):
@@ -99,14 +96,15 @@ async def _search(base_url: str, api_key: str, query: str, *, limit: int, second
     from tavily import AsyncTavilyClient  # noqa: PLC0415 - the same
     from tavily.errors import TimeoutError as TavilyTimeoutError  # noqa: PLC0415 - the same
 
-    gate = _Gate(api_key, query)
     try:
         with passing_failures(host_of(base_url)):
             async with (
                 asyncio.timeout(seconds),
                 # Connections live as long as the call: none is bound to an event loop or left for someone to close.
                 httpx.AsyncClient(
-                    base_url=base_url, verify=certificates(), event_hooks={"response": [gate.pass_answers]}
+                    base_url=base_url,
+                    verify=certificates(),
+                    event_hooks={"response": [partial(_pass_results, api_key, query)]},
                 ) as http,
             ):
                 client = AsyncTavilyClient(api_key, api_base_url=base_url, client=http)
@@ -116,47 +114,35 @@ async def _search(base_url: str, api_key: str, query: str, *, limit: int, second
     return list(answer["results"])
 
 
-class _Gate:
-    """Lets answers with results through; the client's own errors have no common base and lose `Retry-After`."""
-
-    def __init__(self, api_key: str, query: str) -> None:
-        self._key = api_key
-        self._query = query
-
-    async def pass_answers(self, response: "httpx.Response") -> None:
-        await response.aread()
-        refuse_if_busy("Tavily", response)
-        status = response.status_code
-        if status != _OK:
-            raise self._refusal(status, response)
-        answer = _json(response)
-        if not isinstance(answer, dict) or not isinstance(answer.get("results"), list):
-            raise SourceError("Tavily answered with something else than results: check CONTEND_TAVILY_BASE_URL")
-
-    def _refusal(self, status: int, response: "httpx.Response") -> SourceError:
-        message = self._reason(response)
-        if status == _BAD_KEY:
-            return SourceError("Tavily refused the key (HTTP 401): set TAVILY_API_KEY to a valid one")
-        if status in _PLAN_LIMITS:
-            return SourceError(
-                f"Tavily's plan is used up (HTTP {status}: {message}): raise its limit or use another key"
-            )
-        if status == _FORBIDDEN:
-            return SourceError(f"Tavily does not allow this with the key's plan (HTTP 403: {message}): use another key")
-        if status == _BAD_REQUEST:
-            return SourceError(f"Tavily refused the query {shorten(self._query, 100)!r}: {message}")
-        return SourceError(f"Tavily refused (HTTP {status}: {message}): check CONTEND_TAVILY_BASE_URL")
-
-    def _reason(self, response: "httpx.Response") -> str:
-        answer = _json(response)
-        detail = answer.get("detail") if isinstance(answer, dict) else None
-        message = detail.get("error") if isinstance(detail, dict) else detail
-        text = clean(message, single_line=True) if isinstance(message, str) else ""
-        return shorten(text.replace(self._key, "…"), 200) or "no reason given"
-
-
-def _json(response: "httpx.Response") -> object:
+async def _pass_results(api_key: str, query: str, response: "httpx.Response") -> None:
+    """Let answers with results through; the client's own errors have no common base and lose `Retry-After`."""
+    await response.aread()
+    refuse_if_busy("Tavily", response)
     try:
-        return response.json()
+        answer = response.json()
     except (ValueError, RecursionError):
-        return None
+        answer = None
+    values = answer if isinstance(answer, dict) else {}
+    if response.status_code != _OK:
+        reason = _reason(values.get("detail")).replace(api_key, "…")
+        raise SourceError(f"Tavily {_refusal(response.status_code, shorten(reason, 200), query)}")
+    if not isinstance(values.get("results"), list):
+        raise SourceError("Tavily answered with something else than results: check CONTEND_TAVILY_BASE_URL")
+
+
+def _refusal(status: int, reason: str, query: str) -> str:
+    match status:
+        case 400:
+            return f"refused the query {shorten(query, 100)!r}: {reason}"
+        case 401:
+            return "refused the key (HTTP 401): set TAVILY_API_KEY to a valid one"
+        case 403:
+            return f"does not allow this with the key's plan (HTTP 403: {reason}): use another key"
+        case 432 | 433:
+            return f"says that the plan is used up (HTTP {status}: {reason}): raise its limit or use another key"
+    return f"refused (HTTP {status}: {reason}): check CONTEND_TAVILY_BASE_URL"
+
+
+def _reason(detail: object) -> str:
+    message = detail.get("error") if isinstance(detail, dict) else detail
+    return (clean(message, single_line=True) if isinstance(message, str) else "") or "no reason given"

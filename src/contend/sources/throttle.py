@@ -104,16 +104,19 @@ class Queue:
     Those who waited while a call failed for good share its failure, instead of each finding out in turn.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, interval_seconds: float, deadline_seconds: float) -> None:
+        """`interval_seconds` pass between the end of one attempt and the next one's start, whoever makes it.
+
+        `deadline_seconds` holds for all attempts of a call together, from the moment it is its turn.
+        """
+        self._interval = interval_seconds
+        self._deadline = deadline_seconds
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"contend-{name}")
         self._free_at = 0.0
         self._failure = _Failure(0.0, "")
 
-    async def call(self, attempt: Callable[[float], T], *, interval_seconds: float, deadline_seconds: float) -> T:
+    async def call(self, attempt: Callable[[float], T]) -> T:
         """What `attempt` returns; it is given the seconds it has left, and again after a TransientError.
-
-        `interval_seconds` pass between the end of one attempt and the next one's start, whoever makes it;
-        `deadline_seconds` holds for all attempts together, from the moment it is this call's turn.
 
         Raises:
             SourceError: as `attempt` raised it last.
@@ -128,10 +131,10 @@ class Queue:
             if self._failure.at > since:
                 raise TransientError(self._failure.message)
             sleep(self._free_at - time.monotonic())
-            ends_at = time.monotonic() + deadline_seconds
-            retrying = Retrying(sleep=sleep, **retry_rules(deadline_seconds, first_wait_seconds=interval_seconds))
+            ends_at = time.monotonic() + self._deadline
+            retrying = Retrying(sleep=sleep, **retry_rules(self._deadline, first_wait_seconds=self._interval))
             try:
-                result: T = retrying(self._attempt, attempt, ends_at, interval_seconds)
+                result: T = retrying(self._attempt, attempt, ends_at)
             except TransientError as error:
                 self._failure = _Failure(time.monotonic(), str(error))
                 raise
@@ -142,11 +145,11 @@ class Queue:
         finally:
             given_up.set()
 
-    def _attempt(self, attempt: Callable[[float], T], ends_at: float, interval_seconds: float) -> T:
+    def _attempt(self, attempt: Callable[[float], T], ends_at: float) -> T:
         try:
             return attempt(ends_at - time.monotonic())
         finally:
-            self._free_at = time.monotonic() + interval_seconds
+            self._free_at = time.monotonic() + self._interval
 
 
 @dataclass
