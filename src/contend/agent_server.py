@@ -42,19 +42,7 @@ from contend.stores.checkpoints import RollsBack, keep_latest_run, run_of
 from contend.stores.leases import Lease, checked_thread, lease
 
 _LOG = logging.getLogger(__name__)
-_OF_SERVER = frozenset(
-    [
-        "assistant_id",
-        "checkpoint_id",
-        "checkpoint_map",
-        "checkpoint_ns",
-        "cron_id",
-        "graph_id",
-        "run_id",
-        "thread_id",
-        "user_id",
-    ]
-)
+_IDS_OF_SERVER = {"assistant_id", "cron_id", "graph_id", "run_id", "thread_id", "user_id"}
 
 
 class ServedGraph(AsyncGraph):
@@ -240,7 +228,7 @@ class ServedGraph(AsyncGraph):
 
 def _is_servers(name: str) -> bool:
     """Whether a key of a run's context is the server's, or that of a graph elsewhere which runs this one."""
-    return name in _OF_SERVER or name.startswith(("__", "langgraph_", "x-"))
+    return name in _IDS_OF_SERVER or name.startswith(("__", "checkpoint_", "langgraph_", "x-"))
 
 
 def _theme_of(request: Mapping[str, Any]) -> str | None:

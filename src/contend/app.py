@@ -101,7 +101,7 @@ async def run(
         StoreError: a store can't be used.
     """
     thread = checked_thread(str(uuid4()) if thread_id is None else thread_id)
-    async with _services(services, settings) as live:
+    async with open_services(settings, services=services) as live:
         opening = await check_run(live, theme, [], options)
         async with _open_thread(live, thread, on_event) as going, lease(live.settings, thread) as thread_lease:
             before = await going.snapshot()
@@ -167,7 +167,7 @@ async def resume(
         StoreError: the checkpoints can't be read, or are gone.
     """
     thread = checked_thread(thread_id)
-    async with _services(services, settings) as live:
+    async with open_services(settings, services=services) as live:
         if not has_checkpoints(live.settings):
             raise UnknownThread(f"thread {thread!r} has no run to go on with: see `contend runs`")
         async with _open_thread(live, thread, on_event) as going:
@@ -192,7 +192,7 @@ async def status(thread_id: str, *, services: Services | None = None, settings: 
         UnknownThread: no run is known under this thread.
     """
     thread = checked_thread(thread_id)
-    async with _services(services, settings) as live:
+    async with open_services(settings, services=services) as live:
         return await _where_it_stands(live, thread, await _snapshot(live, thread))
 
 
@@ -242,7 +242,7 @@ async def learn_from(
         ModelError: the reflector's model failed.
     """
     thread = checked_thread(thread_id)
-    async with _services(services, settings) as live:
+    async with open_services(settings, services=services) as live:
         snapshot = await _snapshot(live, thread)
         _check_has_run(thread, snapshot)
         if not snapshot.values.get("outcomes"):
@@ -275,7 +275,7 @@ async def dry_run(
     Raises:
         InputError: as `run`.
     """
-    async with _services(services, settings) as live:
+    async with open_services(settings, services=services) as live:
         opening = await check_run(live, theme, [], options)
         opening = opening._replace(warnings=[*opening.warnings, *opening.unsure])
         corpus = await live.sources.corpus_tokens(opening.options.documents) if "local" in opening.sources else 0
@@ -287,15 +287,6 @@ async def _check_ready_again(services: Services, snapshot: StateSnapshot) -> Non
     if options := snapshot.values.get("options"):
         teams = [TeamConfig.model_validate(team) for team in snapshot.values["teams"]]
         await check_ready(services, ResolvedOptions.model_validate(options), teams)
-
-
-@asynccontextmanager
-async def _services(services: Services | None, settings: Settings | None) -> AsyncIterator[Services]:
-    if services is not None:
-        yield services
-        return
-    async with open_services(settings) as live:
-        yield live
 
 
 @dataclass(frozen=True)

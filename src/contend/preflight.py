@@ -20,7 +20,7 @@ from contend.models.record import QUESTION_CHARACTERS, Record
 from contend.models.task import checked_theme
 from contend.readiness import NotReady, check_ready, models_used
 from contend.services import Services
-from contend.settings import Resolved
+from contend.settings import RunSetup
 from contend.stores.checkpoints import check_checkpointer
 from contend.team_kinds import team_kind
 from contend.text import clean, shorten
@@ -131,19 +131,19 @@ async def check_run(
     """
     request = context or RunOptions()
     question = settled_theme(theme, messages)
-    resolved = _settle_kind(services.resolve(request, theme=question))
-    documents = [str(services.settings.located(path)) for path in resolved.options.documents]
-    here = {"documents": documents, **_recording_options(services, request, resolved.options)}
-    resolved = resolved._replace(options=resolved.options.model_copy(update=here))
-    await asyncio.to_thread(_check_files, services, resolved)
+    setup = _settle_kind(services.resolve(request, theme=question))
+    documents = [str(services.settings.located(path)) for path in setup.options.documents]
+    here = {"documents": documents, **_recording_options(services, request, setup.options)}
+    setup = setup._replace(options=setup.options.model_copy(update=here))
+    await asyncio.to_thread(_check_files, services, setup)
     store_warnings = await check_checkpointer(services.settings)
-    on, off = await _check_sources(services, resolved)
-    teams = _teams_with_sources(resolved.teams, on, by_caller=request.teams is not None)
-    if not resolved.teams_named:
-        teams = _entering(teams, on, resolved.options)
+    on, off = await _check_sources(services, setup)
+    teams = _teams_with_sources(setup.teams, on, by_caller=request.teams is not None)
+    if not setup.teams_named:
+        teams = _entering(teams, on, setup.options)
     graph_warnings = await checked_graphs(services, teams)
-    contexts = await services.models.contexts(models_used(resolved.options, teams))
-    options = resolved.options.model_copy(
+    contexts = await services.models.contexts(models_used(setup.options, teams))
+    options = setup.options.model_copy(
         update={
             "sources": on,
             "round_prompt": services.templates.round_prompt,
@@ -206,13 +206,13 @@ def config_fingerprint(services: Services, options: ResolvedOptions) -> dict[str
     return {**services.config.fingerprint, "prompts": services.library.fingerprint(options.language)}
 
 
-def _check_files(services: Services, resolved: Resolved) -> None:
-    options = resolved.options
+def _check_files(services: Services, setup: RunSetup) -> None:
+    options = setup.options
     services.sources.get("local", options.documents)
     services.library.check(options.language)
     _check_metrics(services, options.evaluator)
     if options.max_usd is not None and not options.recorded:
-        require_price(models_used(options, resolved.teams), services.config.models.prices)
+        require_price(models_used(options, setup.teams), services.config.models.prices)
 
 
 def _check_metrics(services: Services, evaluator: EvaluatorConfig) -> None:
@@ -226,45 +226,45 @@ def _check_metrics(services: Services, evaluator: EvaluatorConfig) -> None:
             services.function(metric.function)
 
 
-def _settle_kind(resolved: Resolved) -> Resolved:
+def _settle_kind(setup: RunSetup) -> RunSetup:
     """A contest of teams with a language model, or a run that gives quotes: the one team of that kind, one round.
 
     Raises:
         InputError: teams of both kinds are named, or teams that need a language model where there is none.
     """
-    quoting = [team for team in resolved.teams if not team_kind(team.kind).may_win]
-    others = [team for team in resolved.teams if team_kind(team.kind).may_win]
-    by_name = resolved.teams_named
-    if resolved.options.models and not (by_name and quoting):
-        return resolved._replace(teams=others)
+    quoting = [team for team in setup.teams if not team_kind(team.kind).may_win]
+    others = [team for team in setup.teams if team_kind(team.kind).may_win]
+    by_name = setup.teams_named
+    if setup.options.models and not (by_name and quoting):
+        return setup._replace(teams=others)
     if by_name and others and quoting:
         raise InputError(f"teams: {quoting[0].team_id} gives quotes and competes with nobody: name it alone")
     if by_name and others:
         lack = f"no OPENAI_API_KEY or OPENAI_BASE_URL is set, and team {others[0].team_id} needs a language model"
         raise NotReady(lack, "set one, or name no team for quotes from your documents")
     once = {"models": {}, "min_rounds": 1, "max_rounds": 1, "learn": False, "synthesis": False}
-    options = resolved.options.model_copy(update=once)
-    return resolved._replace(options=options, teams=quoting[:1] or [QUOTES], teams_named=True)
+    options = setup.options.model_copy(update=once)
+    return setup._replace(options=options, teams=quoting[:1] or [QUOTES], teams_named=True)
 
 
-def _source_names(services: Services, resolved: Resolved) -> list[str]:
+def _source_names(services: Services, setup: RunSetup) -> list[str]:
     """Those of the run that a team searches; one that there is not is among them, to be refused."""
-    names = resolved.options.sources or list(services.sources.factories)
-    searchable = {name for team in resolved.teams for name in team.sources}
+    names = setup.options.sources or list(services.sources.factories)
+    searchable = {name for team in setup.teams for name in team.sources}
     return [name for name in names if name in searchable or name not in services.sources.factories]
 
 
-async def _check_sources(services: Services, resolved: Resolved) -> tuple[list[str], dict[str, str]]:
-    names = _source_names(services, resolved)
-    sources = [services.sources.get(name, resolved.options.documents) for name in names]
+async def _check_sources(services: Services, setup: RunSetup) -> tuple[list[str], dict[str, str]]:
+    names = _source_names(services, setup)
+    sources = [services.sources.get(name, setup.options.documents) for name in names]
     reasons = dict(zip(names, await asyncio.gather(*(source.check() for source in sources)), strict=True))
     off = {name: reason for name, reason in reasons.items() if reason is not None}
     on = [name for name in names if name not in off]
     field = "`documents`" if services.served else "`documents` (--docs)"
-    if not on and not resolved.options.models:
+    if not on and not setup.options.models:
         why = off.get("local", "it is not among the run's sources")
         raise InputError(f"{QUOTES_NEED} ({why}): give some as {field}, or set OPENAI_API_KEY or OPENAI_BASE_URL")
-    if not on and all(team.sources for team in resolved.teams):
+    if not on and all(team.sources for team in setup.teams):
         why = "; ".join(f"{name}: {reason}" for name, reason in off.items()) or "no team uses one of them"
         raise InputError(f"sources: none is on ({why}); give {field}, or see `contend doctor`")
     return on, off

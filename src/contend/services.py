@@ -28,7 +28,7 @@ from contend.models.submission import Submission
 from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, local_now
 from contend.registry import Function, load_function
 from contend.run_context import RunContext, options_file
-from contend.settings import Config, Resolved, Settings, load_config, load_settings, resolve_options
+from contend.settings import Config, RunSetup, Settings, load_config, load_settings, resolve_options
 from contend.sources.source_set import SourceSet
 from contend.stores.documents import DocumentStore, RecordDocuments
 from contend.stores.playbooks import PlaybookStore
@@ -123,7 +123,7 @@ class Services:
         except OSError as error:
             raise StoreError(f"the run's options {file} cannot be read: {error.strerror or error}") from error
 
-    def resolve(self, options: RunOptions, *, theme: str = "") -> Resolved:
+    def resolve(self, options: RunOptions, *, theme: str = "") -> RunSetup:
         """Every option of a run here, settled; without a theme those of any.
 
         Raises:
@@ -242,12 +242,17 @@ class Services:
 
 
 @asynccontextmanager
-async def open_services(settings: Settings | None = None) -> AsyncIterator[Services]:
-    """A container for a while; without settings by those of environment and `.env`.
+async def open_services(
+    settings: Settings | None = None, *, services: Services | None = None
+) -> AsyncIterator[Services]:
+    """A container for a while, without settings by those of environment and `.env`; or the caller's, which stays open.
 
     Raises:
         InputError: as `Services`, or a setting is not usable.
     """
+    if services is not None:
+        yield services
+        return
     services = await asyncio.to_thread(lambda: Services(settings or load_settings()))
     try:
         yield services

@@ -33,7 +33,8 @@ async def read_run(record: RecordStore, settings: Settings, thread: str) -> Stor
     """
     execution = await record.latest_execution(thread)
     if execution is None:
-        raise unknown_thread(thread, settings)
+        where = f"in {settings.folder}: see `contend runs`, or give another --workspace"
+        raise UnknownThread(f"thread {thread!r} has no run {where}")
     status = await status_of(settings, execution)
     return StoredRun(
         execution=execution,
@@ -78,8 +79,3 @@ def report_of(settings: Settings, thread: str, execution: ExecutionRow | None) -
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read: it was changed or damaged") from error
     return None if execution is not None and report.generated_at < execution.created_at else report
-
-
-def unknown_thread(thread: str, settings: Settings) -> UnknownThread:
-    where = f"in {settings.folder}: see `contend runs`, or give another --workspace"
-    return UnknownThread(f"thread {thread!r} has no run {where}")

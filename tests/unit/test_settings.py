@@ -8,7 +8,7 @@ from contend.models.options import EvaluatorConfig, JudgmentConfig, MetricConfig
 from contend.settings import (
     Config,
     OrchestratorSettings,
-    Resolved,
+    RunSetup,
     TeamReference,
     environment_options,
     load_config,
@@ -24,7 +24,7 @@ def config(workspace: Path) -> Config:
     return load_config(workspace)
 
 
-def _resolved(config: Config, given: RunOptions, environment: RunOptions, *, model: bool = False) -> Resolved:
+def _resolved(config: Config, given: RunOptions, environment: RunOptions, *, model: bool = False) -> RunSetup:
     return resolve_options(config, given, theme="What is a team?", has_language_model=model, environment=environment)
 
 

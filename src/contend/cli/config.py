@@ -19,7 +19,7 @@ from contend.prompts import PromptBuilderSettings, PromptLibrary
 from contend.readiness import models_used
 from contend.resources import resource
 from contend.services import Services
-from contend.settings import Config, Resolved, Settings
+from contend.settings import Config, RunSetup, Settings
 from contend.stores.files import write_file
 
 _FROM_THEME = "auto"
@@ -105,15 +105,15 @@ def _variable(name: str) -> str:
 
 
 def _options(services: Services) -> Iterator[Value]:
-    resolved, templates = services.resolve(RunOptions()), services.templates
-    values = resolved.options.model_dump(mode="json")
-    origins = _option_origins(resolved)
-    if resolved.origins["language"] == "default":
+    setup, templates = services.resolve(RunOptions()), services.templates
+    values = setup.options.model_dump(mode="json")
+    origins = _option_origins(setup)
+    if setup.origins["language"] == "default":
         values["language"] = _FROM_THEME
-    values["teams"] = [team.team_id for team in resolved.teams]
-    most = DEPTHS[resolved.options.depth].teams
-    if not resolved.teams_named and most is not None:
-        origins["teams"] += f"; depth {resolved.options.depth} enters {most} of them at most"
+    values["teams"] = [team.team_id for team in setup.teams]
+    most = DEPTHS[setup.options.depth].teams
+    if not setup.teams_named and most is not None:
+        origins["teams"] += f"; depth {setup.options.depth} enters {most} of them at most"
     for name, value in values.items():
         if name not in {"round_prompt", "contexts"}:
             yield from _flat(f"run.{name}", value, origins[name])
@@ -121,15 +121,15 @@ def _options(services: Services) -> Iterator[Value]:
         is_set = name in templates.round_prompt.model_fields_set
         yield Value(f"run.round_prompt.{name}", value, _origin(f"ROUND_PROMPT__{name}", _TEMPLATES, is_set=is_set))
     # How many tokens each model reads: the endpoint is asked for those that config leaves out.
-    contexts = asyncio.run(services.models.contexts(models_used(resolved.options, resolved.teams)))
+    contexts = asyncio.run(services.models.contexts(models_used(setup.options, setup.teams)))
     yield from (Value(f"run.contexts.{name}", tokens, origin) for name, (tokens, origin) in contexts.items())
 
 
-def _option_origins(resolved: Resolved) -> dict[str, str]:
-    origins = {"teams": "config/orchestrator.toml", **resolved.origins}
+def _option_origins(setup: RunSetup) -> dict[str, str]:
+    origins = {"teams": "config/orchestrator.toml", **setup.origins}
     if "model" in origins and origins["models"] == "config/models.toml":
         origins["models"] = origins["model"]
-    elif not resolved.options.models and origins["models"] == "config/models.toml":
+    elif not setup.options.models and origins["models"] == "config/models.toml":
         origins["models"] = "no OPENAI_API_KEY or OPENAI_BASE_URL"
     if origins["language"] == "default":
         origins["language"] = "default: the theme's own"

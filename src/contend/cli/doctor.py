@@ -22,7 +22,7 @@ from contend.preflight import judges_warning
 from contend.prompts.library import LANGUAGES
 from contend.readiness import NotReady, check_folder, check_models, models_used
 from contend.services import Services
-from contend.settings import Resolved, Settings
+from contend.settings import RunSetup, Settings
 from contend.stores.checkpoints import check_checkpointer, has_checkpoints, open_checkpointer
 
 State = Literal["ok", "off", "warning", "fault"]
@@ -70,15 +70,15 @@ async def _checks(settings: Settings) -> list[Finding]:
         services = await asyncio.to_thread(Services, settings)
     except InputError as error:
         return [*checks, Finding("config", "fault", str(error), tr("see `contend config show` once it is mended"))]
-    servers, resolved = await _local_servers(), services.resolve(RunOptions())
-    models = models_used(resolved.options, resolved.teams)
+    servers, setup = await _local_servers(), services.resolve(RunOptions())
+    models = models_used(setup.options, setup.teams)
     checks += [
         Finding("config", "ok", f"{counted(len(services.config.teams), 'team')}: {', '.join(services.config.teams)}"),
         await asyncio.to_thread(_prompts_check, services),
         await _model_check(services, models, servers),
-        *([await _context_check(services, models), _judges_check(resolved)] if models else []),
+        *([await _context_check(services, models), _judges_check(setup)] if models else []),
         *await asyncio.gather(
-            *(_source(services, name, resolved.options.documents) for name in services.sources.factories)
+            *(_source(services, name, setup.options.documents) for name in services.sources.factories)
         ),
         *await asyncio.gather(
             *(_graph(services, team) for team in services.config.teams.values() if team.kind == "graph")
@@ -159,12 +159,12 @@ async def _context_check(services: Services, models: Sequence[str]) -> Finding:
     return Finding("context", "ok", lines)
 
 
-def _judges_check(resolved: Resolved) -> Finding:
+def _judges_check(setup: RunSetup) -> Finding:
     """Whether anybody judges what the same model wrote."""
-    warning = judges_warning(resolved.options, resolved.teams)
+    warning = judges_warning(setup.options, setup.teams)
     if warning:
         return Finding("judges", "warning", warning)
-    judge = resolved.options.models["evaluator"]
+    judge = setup.options.models["evaluator"]
     return Finding("judges", "ok", tr("{model}, not the writer's model", model=judge))
 
 

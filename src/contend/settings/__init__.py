@@ -16,7 +16,7 @@ from contend.settings.files import (
     config_file,
     load_config,
 )
-from contend.settings.options import ROLES, Resolved, environment_options, resolve_options, shown_defaults
+from contend.settings.options import ROLES, RunSetup, environment_options, resolve_options, shown_defaults
 from contend.settings.process import Settings, is_loopback, load_settings, service_address
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
     "ModelsConfig",
     "OrchestratorSettings",
     "ProviderConfig",
-    "Resolved",
+    "RunSetup",
     "Settings",
     "SourceConfig",
     "TeamReference",

@@ -15,7 +15,7 @@ from contend.text import detect_language
 ROLES: tuple[Role, ...] = ("supervisor", "writer", "reviewer", "evaluator", "judge", "reflector", "curator")
 
 
-class Resolved(NamedTuple):
+class RunSetup(NamedTuple):
     """A run's options with every value settled, its teams, and where each value came from.
 
     `teams_named`: an option names the teams; else as many of them enter as the depth says.
@@ -44,7 +44,7 @@ def environment_options(environment: Mapping[str, str | None] | None = None) -> 
 
 def resolve_options(
     config: Config, request: RunOptions, *, theme: str, has_language_model: bool, environment: RunOptions | None = None
-) -> Resolved:
+) -> RunSetup:
     """Settle every option: caller, environment, workspace TOML, default.
 
     Raises:
@@ -63,7 +63,7 @@ def resolve_options(
                 values[name], origins[name] = value, origin
     options = _settle(config, values, theme=theme, has_language_model=has_language_model)
     _name_origins(config, origins, options.depth)
-    return Resolved(options, _choose_teams(config, values.get("teams")), origins, teams_named="teams" in values)
+    return RunSetup(options, _choose_teams(config, values.get("teams")), origins, teams_named="teams" in values)
 
 
 _BY_ITSELF = (
