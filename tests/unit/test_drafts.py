@@ -100,6 +100,16 @@ def test_a_draft_names_passages_by_id_and_used_lessons() -> None:
     assert draft().bullets_used == ["b-2"]
 
 
+def test_a_finding_on_what_speaks_for_and_against_may_rest_on_many_passages() -> None:
+    numbers = range(1, 17)
+    passages = [Passage(id=f"p{number}", url=f"https://a.org/{number}", title="A") for number in numbers]
+    reply = ReportReply.model_validate({**REPLY, "findings": [said("West: it is quiet, and costly.", *numbers)]})
+
+    (finding,) = draft_of(reply, passages, BULLETS, "Humming bridges").findings
+
+    assert finding.passages == [passage.id for passage in passages]
+
+
 def test_a_draft_is_shown_with_places_passages_kinds_and_what_they_rest_on() -> None:
     assert shown_draft(draft(), {"p1": 1, "p2": 5, "p3": 7}) == (
         "Title: Humming bridges\n\n## Summary\nsummary 1: Bridges hum in the wind. [P1]\n\n## Findings\n"
