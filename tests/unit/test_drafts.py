@@ -138,6 +138,7 @@ def test_a_cell_is_shown_with_its_passages_and_its_row_with_those_that_no_cell_n
 
     assert "1.1.1: West | 0.2 [P1] | 240 [?][P5]\n" in shown
     assert shown.endswith("1.1.2: East | 0.9 [?] |  (row [P1], derived, 3 * 0.3)")
+    assert shown_draft(with_cells(), {}, basis=False).splitlines()[-4] == "1.1.2: East | 0.9 |  (derived)"
 
 
 def test_cells_that_are_their_text_alone_read_as_cells_without_passages_in_replies_and_in_stored_drafts() -> None:

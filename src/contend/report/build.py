@@ -89,7 +89,7 @@ class _Citations:
 
     def row(self, table: Table, row: TableRow) -> str:
         """Each cell with its marks; those of the row as a whole stand in a column of their own."""
-        gap = "" if detect_language(table.statement(row).text) == "ja" else " "
+        gap = "" if detect_language("\n".join(each.text for each in table.statements())) == "ja" else " "
         *by_cell, of_row = map(self.marks, row.passages_by_cell())
         texts = map(self.cell, row.texts())
         cells = [gap.join(filter(None, cell)) for cell in zip(texts, by_cell, strict=True)]

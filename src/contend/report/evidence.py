@@ -25,7 +25,7 @@ class CitedPassage(Record):
 
 
 class CitationMark(Record):
-    """One `[n]` of a report. `doubt`: why its sentence is marked, "" where it is not."""
+    """One `[n]` of a report, and its sentence or row. `doubt`: why that is marked, "" where it is not."""
 
     number: int = Field(ge=1)
     sentence: str
@@ -65,7 +65,7 @@ class ReportEvidence(Record):
         """`doubts`: why sentences are marked, by what is shown of them."""
         numbers = citation_numbers(report)
         behind = PassagesBehind(lines, numbers=numbers)
-        sentences = [(line.shown, doubts.get(line.shown, "")) for line in lines for _ in line.marks]
+        sentences = [(line.shown.strip("| "), doubts.get(line.shown, "")) for line in lines for _ in line.marks]
         in_turn = sentences if len(sentences) == len(numbers) else [("", "")] * len(numbers)
         return cls(
             language=language,

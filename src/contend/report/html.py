@@ -117,7 +117,8 @@ class _CitationLinks:
         if len(numbers) == 1:
             return self._link_to(numbers, f"[{numbers[0]}]")
         first, *between, last = numbers
-        return [*self._link_to([first], f"[{first}"), *self._link_to(between, "–"), *self._link_to([last], f"{last}]")]
+        links = [*self._link_to([first], f"[{first}"), *self._link_to(between, "–"), *self._link_to([last], f"{last}]")]
+        return [Token("span_open", "span", 1, attrs={"class": "range"}), *links, Token("span_close", "span", -1)]
 
     def _link_to(self, numbers: Sequence[int], label: str) -> list[Token]:
         titles = []

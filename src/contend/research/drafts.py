@@ -254,16 +254,17 @@ def _heading(draft: Draft, place: str) -> str:
 def _shown(sentence: CitedSentence, row: TableRow | None, numbers: Mapping[str, int | str]) -> tuple[str, str]:
     """A statement's text with its passages, and those of a row as a whole."""
     if row is None:
-        return _cited(sentence.text, sentence.passages, numbers), ""
-    *by_cell, of_row = row.passages_by_cell()
-    cells = [_cited(text, passages, numbers) for text, passages in zip(row.texts(), by_cell, strict=True)]
-    return " | ".join(cells), _cited("row", of_row, numbers) if of_row else ""
+        return sentence.text + _marks(sentence.passages, numbers), ""
+    *by_cell, of_row = (_marks(passages, numbers) for passages in row.passages_by_cell())
+    cells = (text + marks for text, marks in zip(row.texts(), by_cell, strict=True))
+    return " | ".join(cells), f"row{of_row}" if of_row else ""
 
 
-def _cited(text: str, passages: Sequence[str], numbers: Mapping[str, int | str]) -> str:
+def _marks(passages: Sequence[str], numbers: Mapping[str, int | str]) -> str:
+    """Behind a space; "" for passages without a number."""
     cited = dict.fromkeys(numbers[each] for each in passages if each in numbers)
     marks = "".join(f"[P{number}]" if isinstance(number, int) else f"[{number}]" for number in cited)
-    return f"{text} {marks}" if marks else text
+    return f" {marks}" if marks else ""
 
 
 def _about(sentence: CitedSentence, whole: str, *, basis: bool) -> str:
