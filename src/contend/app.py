@@ -258,9 +258,9 @@ class DryRun(NamedTuple):
 
     def summary(self) -> dict[str, Any]:
         """As programs are told: teams and sources by name, `calls`, `tokens` and `usd` at least and at most."""
-        names = ("sources", "sources_off", "left_out", "warnings")
-        values = {name: getattr(self.opening, name) for name in names} | self.estimate._asdict()
-        return {"teams": [team.team_id for team in self.opening.teams], **values}
+        opening, names = self.opening, ("sources_off", "left_out", "warnings")
+        values = {name: getattr(opening, name) for name in names} | self.estimate._asdict()
+        return {"teams": [team.team_id for team in opening.teams], "sources": opening.options.sources, **values}
 
 
 async def dry_run(
@@ -278,7 +278,8 @@ async def dry_run(
     async with open_services(settings, services=services) as live:
         opening = await check_run(live, theme, [], options)
         opening = opening._replace(warnings=[*opening.warnings, *opening.unsure])
-        corpus = await live.sources.corpus_tokens(opening.options.documents) if "local" in opening.sources else 0
+        on, documents = opening.options.sources, opening.options.documents
+        corpus = await live.sources.corpus_tokens(documents) if "local" in on else 0
         return DryRun(opening, estimated(opening, live.config.models, corpus=corpus))
 
 

@@ -115,7 +115,7 @@ class _Plan:
         self._likely = likely
         self._opening = opening
         self._options = options = opening.options
-        self._corpus = corpus if opening.sources == ["local"] else None
+        self._corpus = corpus if options.sources == ["local"] else None
         words = LENGTH_WORDS[options.length]
         self._draft = Span(1.4 * words, 2.2 * words)
         """A draft as it is shown."""

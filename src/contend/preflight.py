@@ -42,7 +42,6 @@ class Opening(NamedTuple):
     request: RunOptions
     options: ResolvedOptions
     teams: list[TeamConfig]
-    sources: list[str]
     sources_off: dict[str, str]
     warnings: list[str]
     fingerprint: dict[str, str]
@@ -156,7 +155,6 @@ async def check_run(
         request=request,
         options=options,
         teams=teams,
-        sources=on,
         sources_off=off,
         warnings=[
             *filter(None, [None if options.recorded else judges_warning(options, teams)]),

@@ -24,7 +24,7 @@ from contend.cli.screen import note, plain_table, say, say_line, screen
 from contend.cli.text import STATUS, plain, score_text, system_fault
 from contend.cli.words import input_error, tr
 from contend.errors import ContendError, InputError, UnknownThread
-from contend.models.events import AnyEvent, Detail
+from contend.models.events import AnyEvent
 from contend.models.options import RunOptions
 from contend.preflight import check_run
 from contend.readiness import NotReady, check_folder
@@ -183,20 +183,19 @@ class Batch:
                 continue
             finally:
                 del self.boards[question]
-            self._end(question, _result(question, outcome))
+            self._end(question, _result(outcome))
 
     def _show(self, question: BatchQuestion, event: AnyEvent) -> None:
-        if not isinstance(event, Detail):
-            self.boards[question].apply(event)
+        self.boards[question].apply(event)
         if COMMAND.as_json:
             say_line(event)
 
     def _end(self, question: BatchQuestion, result: Mapping[str, Any]) -> None:
         status = self.statuses[question.thread] = result["status"]
         if status in TERMINAL:
-            self.results.add(result)
+            self.results.add({**question.identity, **result})
         if COMMAND.as_json:
-            say_line({"type": "result", "id": question.id, "thread": question.thread, **result})
+            say_line({"type": "result", **question.identity, **result})
             return
         end = tr(STATUS.get(status, "Failed"))
         best = "" if result.get("best_score") is None else f" {score_text(result['best_score'])}"
@@ -265,11 +264,8 @@ async def _outcome(services: Services, question: BatchQuestion, on_event: app.On
         )
 
 
-def _result(question: BatchQuestion, outcome: app.RunOutcome) -> dict[str, Any]:
+def _result(outcome: app.RunOutcome) -> dict[str, Any]:
     return {
-        "id": question.id,
-        "thread": question.thread,
-        "theme": question.theme,
         "status": "waiting" if outcome.questions else outcome.status,
         "message": outcome.message,
         "best_score": outcome.summary.best_score if outcome.summary else None,

@@ -43,6 +43,11 @@ class BatchQuestion:
         return str(UUID(bytes=sha256(json.dumps(identity, sort_keys=True).encode()).digest()[:16], version=4))
 
     @property
+    def identity(self) -> dict[str, str | None]:
+        """How each result line begins."""
+        return {"id": self.id, "thread": self.thread, "theme": self.theme}
+
+    @property
     def name(self) -> str:
         return plain(self.id or self.theme)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from contend.cli.text import WHY_STOPPED, counted
 from contend.cli.words import tr
 from contend.models import events
-from contend.models.events import ShownEvent, TeamEvent
+from contend.models.events import AnyEvent, TeamEvent
 from contend.models.round import LeaderboardEntry
 from contend.models.task import RunUsage, TeamStage
 
@@ -53,7 +53,7 @@ class Board:
     def team(self, team_id: str) -> TeamRow:
         return self.teams.setdefault(team_id, TeamRow(team_id, team_id))
 
-    def apply(self, event: ShownEvent) -> None:
+    def apply(self, event: AnyEvent) -> None:  # noqa: C901 - a line for each event
         self.began = True
         match event:
             case events.RunStarted():
@@ -78,7 +78,7 @@ class Board:
                 self.stage = tr("Waiting for a person")
                 if event.team_id:
                     self.team(event.team_id).doing = tr("asks a person: {what}", what=tr(event.asked))
-            case _:
+            case events.TeamStarted() | events.TeamDone() | events.OfRound():
                 self._follow(event)
 
     def _start(self, event: events.RunStarted) -> None:

@@ -58,8 +58,7 @@ class Lines:
         self._reasons: dict[str, str] = {}
 
     def show(self, event: AnyEvent) -> None:
-        if not isinstance(event, Detail):
-            self._board.apply(event)
+        self._board.apply(event)
         if COMMAND.as_json:
             say_line(event)
         elif not isinstance(event, Detail):
@@ -95,8 +94,7 @@ class LiveView:
         self.live.stop()
 
     def show(self, event: AnyEvent) -> None:
-        if not isinstance(event, Detail):
-            self._board.apply(event)
+        self._board.apply(event)
 
     def stopping(self) -> None:
         self._board.stage = tr("Stopping; Ctrl-C again ends at once")

@@ -93,9 +93,6 @@ class ResearchServer:
         outcome = details["outcome"] if details["status"] != "interrupted" else None
         status = "waiting" if details["waiting"] else outcome if has_run and outcome else "not run"
         return {
-            "id": question.id,
-            "thread": question.thread,
-            "theme": question.theme,
             "status": status,
             "message": details["message"],
             "best_score": details["best_score"],

@@ -190,7 +190,7 @@ def _facts(dry_run: app.DryRun) -> Iterator[tuple[str, str]]:
     yield tr("Depth"), tr("{depth}, length {length}", depth=options.depth, length=options.length)
     yield tr("Teams"), ", ".join(team.name for team in opening.teams)
     yield tr("Rounds"), tr("{least} to {most}", least=options.min_rounds, most=options.max_rounds)
-    yield tr("Sources"), ", ".join(opening.sources)
+    yield tr("Sources"), ", ".join(options.sources)
     for name, reason in opening.sources_off.items():
         yield tr("Off"), f"{name}: {reason}"
     for line in opening.left_out:

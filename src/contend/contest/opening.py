@@ -138,7 +138,7 @@ class OpeningNode:
                 thread_id=thread_id,
                 theme=opening.theme,
                 teams=[team.team_id for team in teams],
-                sources=opening.sources,
+                sources=opening.options.sources,
                 sources_off=opening.sources_off,
                 models=opening.options.models_told,
                 warnings=opening.warnings,

@@ -84,14 +84,14 @@ class TeamStarted(Event):
     team_name: str
 
 
-class _OfRound(Event):
+class OfRound(Event):
     """In a round of a team."""
 
     team_id: str
     round_number: int
 
 
-class RoundStarted(_OfRound):
+class RoundStarted(OfRound):
     type: Literal["round_started"] = "round_started"
 
 
@@ -115,7 +115,7 @@ class SearchDone(Detail):
     hits: list[Hit] = Field(default_factory=list, max_length=MOST_HITS)
 
 
-class StepDone(_OfRound):
+class StepDone(OfRound):
     """A step of the research in a round: planned, searched, chose passages, wrote, reviewed; or one of a graph's own.
 
     `iteration` counts the round's loops from 1. `plan` is what was planned; `document` the id of the draft's text that
@@ -146,7 +146,7 @@ class DocumentsRead(Event):
     files: int
 
 
-class RoundSubmitted(_OfRound):
+class RoundSubmitted(OfRound):
     """`document` is the id of the submission."""
 
     type: Literal["round_submitted"] = "round_submitted"
@@ -154,7 +154,7 @@ class RoundSubmitted(_OfRound):
     document: str = ""
 
 
-class RoundScored(_OfRound):
+class RoundScored(OfRound):
     """`usage` is what the round cost; `feedback` the judges' words to the team."""
 
     type: Literal["round_scored"] = "round_scored"
@@ -165,7 +165,7 @@ class RoundScored(_OfRound):
     feedback: str = ""
 
 
-class RoundJudged(_OfRound):
+class RoundJudged(OfRound):
     """The decision after a round; `exit_reason` None: another round follows."""
 
     type: Literal["round_judged"] = "round_judged"

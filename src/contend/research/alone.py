@@ -28,10 +28,10 @@ class ResearchAlone:
     async def open_run(self, state: ResearchState, runtime: Runtime[Record]) -> ResearchUpdate:
         """Theme, options and a plain team."""
         opened = await open_asked(self.services, state, runtime.context)
-        if not opened.sources:
+        if not opened.options.sources:
             raise InputError("sources: none is on; give documents, or see `contend doctor`")
         loops = _loops(opened.request, opened.options)
-        team = TeamConfig(team_id="research", name="Research", sources=opened.sources, max_iterations=loops)
+        team = TeamConfig(team_id="research", name="Research", sources=opened.options.sources, max_iterations=loops)
         if not team_kind(opened.teams[0].kind).may_win:
             team = opened.teams[0]
         question, execution_id = question_in_chat(state), str(uuid4())
