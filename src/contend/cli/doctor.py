@@ -1,7 +1,7 @@
 """What `contend doctor` looks at. Each check says how it is, and what to do where something is amiss."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from typing import Literal, NamedTuple
@@ -65,26 +65,26 @@ def show_checkup() -> int:
 
 
 async def _checks(settings: Settings) -> list[Finding]:
-    checks = [_workspace_check(settings)]
+    checks = [await _finding("workspace", _workspace_check(settings))]
     try:
         services = await asyncio.to_thread(Services, settings)
     except InputError as error:
         return [*checks, Finding("config", "fault", str(error), tr("see `contend config show` once it is mended"))]
     servers, setup = await _local_servers(), services.resolve(RunOptions())
     models = models_used(setup.options, setup.teams)
+    prompt_remedy = tr("mend the file, or delete it to have the shipped prompt back")
+    graph_teams = [team for team in services.config.teams.values() if team.kind == "graph"]
     checks += [
         Finding("config", "ok", f"{counted(len(services.config.teams), 'team')}: {', '.join(services.config.teams)}"),
-        await asyncio.to_thread(_prompts_check, services),
-        await _model_check(services, models, servers),
+        await _finding("prompts", _prompts_check(services), prompt_remedy),
+        await _finding("model", _model_check(services, models, servers)),
         *([await _context_check(services, models), _judges_check(setup)] if models else []),
         *await asyncio.gather(
             *(_source(services, name, setup.options.documents) for name in services.sources.factories)
         ),
-        *await asyncio.gather(
-            *(_graph(services, team) for team in services.config.teams.values() if team.kind == "graph")
-        ),
-        await _record(services),
-        await _checkpointer(settings),
+        *await asyncio.gather(*(_graph(services, team) for team in graph_teams)),
+        await _finding("record", _record_check(services)),
+        await _finding("checkpointer", _checkpointer_check(settings)),
         *_extra_checks(servers),
     ]
     with suppress(StoreError):
@@ -92,29 +92,30 @@ async def _checks(settings: Settings) -> list[Finding]:
     return checks
 
 
-def _workspace_check(settings: Settings) -> Finding:
-    """Whether the workspace, or the folder it would be made in, can be written; leaves nothing there."""
+async def _finding(name: str, check: Awaitable[Finding], remedy: str = "") -> Finding:
+    """What a check found, or the fault that it met; `remedy`: of a fault that names none."""
     try:
-        check_folder(settings.folder, "workspace")
+        return await check
     except NotReady as error:
-        return Finding("workspace", "fault", error.lack, error.remedy)
+        return Finding(name, "fault", error.lack, error.remedy)
+    except ContendError as error:
+        return Finding(name, "fault", str(error).removeprefix(f"{name}: "), remedy)
+
+
+async def _workspace_check(settings: Settings) -> Finding:
+    """Whether the workspace, or the folder it would be made in, can be written; leaves nothing there."""
     folder = settings.folder
+    await asyncio.to_thread(check_folder, folder, "workspace")
     place = str(folder) if folder.exists() else tr("{folder} (made by the first run)", folder=folder)
     return Finding("workspace", "ok", place)
 
 
-def _prompts_check(services: Services) -> Finding:
-    try:
-        for language in LANGUAGES:
-            services.library.check(language)
-    except InputError as error:
-        return Finding(
-            "prompts", "fault", str(error), tr("mend the file, or delete it to have the shipped prompt back")
-        )
+async def _prompts_check(services: Services) -> Finding:
+    for language in LANGUAGES:
+        await asyncio.to_thread(services.library.check, language)
     count = counted(len(services.library.names()), "prompt")
-    return Finding(
-        "prompts", "ok", tr("{prompts} render in {languages}", prompts=count, languages=", ".join(LANGUAGES))
-    )
+    words = tr("{prompts} render in {languages}", prompts=count, languages=", ".join(LANGUAGES))
+    return Finding("prompts", "ok", words)
 
 
 async def _model_check(services: Services, models: Sequence[str], servers: Sequence[Server]) -> Finding:
@@ -130,13 +131,7 @@ async def _model_check(services: Services, models: Sequence[str], servers: Seque
             model=recording.model,
         )
         return Finding("model", "ok", lines)
-    try:
-        warnings = await check_models(services, models)
-    except NotReady as error:
-        return Finding("model", "fault", error.lack, error.remedy)
-    except InputError as error:
-        return Finding("model", "fault", str(error))
-    if warnings:
+    if warnings := await check_models(services, models):
         return Finding("model", "warning", "; ".join(warnings))
     places = services.models.providers.by_endpoint(models)
     lines = "; ".join(
@@ -187,42 +182,36 @@ def _offer(servers: Sequence[Server]) -> str:
 
 
 async def _source(services: Services, name: str, documents: Sequence[str]) -> Finding:
-    try:
+    title = f"source {name}"
+
+    async def check() -> Finding:
         reason = await services.sources.get(name, documents).check()
-    except InputError as error:
-        where = "`documents` in config/orchestrator.toml [options]" if name == "local" else "config/sources.toml"
-        return Finding(f"source {name}", "fault", str(error), tr("mend {file}", file=where))
-    if reason is None:
-        return Finding(f"source {name}", "ok", tr("on"))
-    remedies = {"local": "give --docs PATH to a run", "tavily": "set TAVILY_API_KEY to search the web"}
-    return Finding(f"source {name}", "off", reason, tr(remedies.get(name, "runs go on without it")))
+        if reason is None:
+            return Finding(title, "ok", tr("on"))
+        remedies = {"local": "give --docs PATH to a run", "tavily": "set TAVILY_API_KEY to search the web"}
+        return Finding(title, "off", reason, tr(remedies.get(name, "runs go on without it")))
+
+    where = "`documents` in config/orchestrator.toml [options]" if name == "local" else "config/sources.toml"
+    return await _finding(title, check(), tr("mend {file}", file=where))
 
 
 async def _graph(services: Services, team: TeamConfig) -> Finding:
-    name = f"team {team.team_id}"
-    try:
+    title = f"team {team.team_id}"
+
+    async def check() -> Finding:
         await services.graphs.get(team)
-    except InputError as error:
-        return Finding(name, "fault", str(error).removeprefix(f"{name}: "), tr("mend {file}", file="config/teams"))
-    return Finding(name, "ok", tr("{graph} can play", graph=team.graph or f"{team.assistant} ({team.url})"))
+        graph = team.graph or f"{team.assistant} ({team.url})"
+        return Finding(title, "ok", tr("{graph} can play", graph=graph))
+
+    return await _finding(title, check(), tr("mend {file}", file="config/teams"))
 
 
-async def _record(services: Services) -> Finding:
-    try:
-        count = len(await services.record.executions(limit=1000))
-    except ContendError as error:
-        return Finding("record", "fault", str(error))
+async def _record_check(services: Services) -> Finding:
+    count = len(await services.record.executions(limit=1000))
     return Finding("record", "ok", counted(count, "run") if count else tr("no runs yet"))
 
 
-async def _checkpointer(settings: Settings) -> Finding:
-    try:
-        return await _checkpointer_of_kind(settings)
-    except StoreError as error:
-        return Finding("checkpointer", "fault", str(error))
-
-
-async def _checkpointer_of_kind(settings: Settings) -> Finding:
+async def _checkpointer_check(settings: Settings) -> Finding:
     if settings.checkpointer == "memory":
         remedy = tr("unset CONTEND_CHECKPOINTER to keep them in SQLite")
         return Finding("checkpointer", "warning", tr("memory: a run that is stopped cannot go on"), remedy)
