@@ -261,15 +261,23 @@ class TeamConfig(Record):
         return self
 
 
-class ResolvedOptions(Record):
+class ContestLimits(Record):
+    """Limits of a contest. `max_rounds` and `timeout_per_team_seconds` follow a run's depth where nobody sets them."""
+
+    min_rounds: Rounds = 1
+    max_rounds: Rounds = 3
+    timeout_per_team_seconds: int = Field(default=600, gt=0)
+    max_retries_per_team: int = Field(default=0, ge=0)
+    max_concurrent_teams: int = Field(default=8, ge=1)
+
+
+class ResolvedOptions(ContestLimits):
     """The options of a run with every value settled; kept in the run's state, which every node reads."""
 
     instructions: str = ""
     depth: Depth = "standard"
     length: Length = "standard"
     synthesis: bool = True
-    min_rounds: Rounds = 1
-    max_rounds: Rounds = 3
     max_iterations: Rounds = 5
     read_top: ReadTop = 5
     sources: list[str] = Field(default_factory=list)
@@ -289,9 +297,6 @@ class ResolvedOptions(Record):
     learn: bool = True
     playbook: bool = True
     lesson_tokens: int = Field(default=600, ge=0, le=8000)
-    timeout_per_team_seconds: int = Field(default=600, gt=0)
-    max_retries_per_team: int = Field(default=0, ge=0)
-    max_concurrent_teams: int = Field(default=8, ge=1)
     judgment: JudgmentConfig = Field(default_factory=JudgmentConfig)
     evaluator: EvaluatorConfig
     round_prompt: RoundPromptConfig = Field(default_factory=RoundPromptConfig)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from contend.errors import InputError
-from contend.models.options import EvaluatorConfig, JudgmentConfig, Role, Rounds, RunOptions, TeamConfig
+from contend.models.options import ContestLimits, EvaluatorConfig, JudgmentConfig, Role, RunOptions, TeamConfig
 from contend.models.record import FunctionName, Identifier, Record
 from contend.models.research import SourceName
 from contend.resources import resource
@@ -58,18 +58,10 @@ class TeamReference(Record):
     config: Path
 
 
-class OrchestratorSettings(Record):
-    """`[orchestrator]`: limits of the contest and the teams that may enter.
-
-    A run takes `max_rounds` and `timeout_per_team_seconds` from its depth where the file leaves them out.
-    """
+class OrchestratorSettings(ContestLimits):
+    """`[orchestrator]`: limits of the contest and the teams that may enter."""
 
     workspace_path: Path | None = None
-    timeout_per_team_seconds: int = Field(default=600, gt=0)
-    max_retries_per_team: int = Field(default=0, ge=0)
-    min_rounds: Rounds = 1
-    max_rounds: Rounds = 3
-    max_concurrent_teams: int = Field(default=8, ge=1)
     teams: list[TeamReference] = Field(min_length=1)
 
 

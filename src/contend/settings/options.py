@@ -93,35 +93,27 @@ def shown_defaults(config: Config) -> dict[str, Any]:
 
 
 def _settle(config: Config, values: dict[str, Any], *, theme: str, has_language_model: bool) -> ResolvedOptions:
-    orchestrator = config.orchestrator
-    depth: Depth = values.get("depth", "standard")
-    limits = _limits(depth, orchestrator)
-    least = 1 if "max_rounds" in orchestrator.model_fields_set else orchestrator.min_rounds
-    own = {name: value for name, value in values.items() if name in ResolvedOptions.model_fields}
-    language = values.get("language", "auto")
-    judgment = config.judgment
+    orchestrator, depth = config.orchestrator, values.get("depth", "standard")
+    by_file = orchestrator.model_dump(exclude_unset=True)
+    limits = {**DEPTHS[depth]._asdict(), **by_file}
+    least = 1 if "max_rounds" in by_file else orchestrator.min_rounds
+    rounds = {
+        "min_rounds": min(orchestrator.min_rounds, values.get("max_rounds", orchestrator.min_rounds)),
+        "max_rounds": max(limits["max_rounds"], values.get("min_rounds", least)),
+    }
+    language, judgment = values.get("language", "auto"), config.judgment
     if "target_score" in values:
         judgment = judgment.model_copy(update={"target_score": values["target_score"]})
-    return checked(
-        ResolvedOptions,
-        {
-            "depth": depth,
-            "length": limits.length,
-            "synthesis": limits.synthesis,
-            "min_rounds": min(orchestrator.min_rounds, values.get("max_rounds", orchestrator.min_rounds)),
-            "max_rounds": max(limits.max_rounds, values.get("min_rounds", least)),
-            "max_iterations": limits.max_iterations,
-            "timeout_per_team_seconds": limits.timeout_per_team_seconds,
-            "max_retries_per_team": orchestrator.max_retries_per_team,
-            "max_concurrent_teams": orchestrator.max_concurrent_teams,
-            **own,
-            "models": _models(config, values, has_language_model=has_language_model),
-            "language": detect_language(theme) if language == "auto" else language,
-            "judgment": judgment,
-            "evaluator": config.evaluator if values.get("instructions") else config.evaluator.without("instructions"),
-        },
-        "options",
-    )
+    layers = {**limits, **rounds, **values}
+    own = {
+        **{name: value for name, value in layers.items() if name in ResolvedOptions.model_fields},
+        "depth": depth,
+        "models": _models(config, values, has_language_model=has_language_model),
+        "language": detect_language(theme) if language == "auto" else language,
+        "judgment": judgment,
+        "evaluator": config.evaluator if values.get("instructions") else config.evaluator.without("instructions"),
+    }
+    return checked(ResolvedOptions, own, "options")
 
 
 def _models(config: Config, values: dict[str, Any], *, has_language_model: bool) -> dict[Role, str]:
@@ -134,12 +126,6 @@ def _models(config: Config, values: dict[str, Any], *, has_language_model: bool)
         models = dict.fromkeys(ROLES, values["model"])
     models |= values.get("models", {})
     return models
-
-
-def _limits(depth: Depth, orchestrator: OrchestratorSettings) -> DepthDefaults:
-    """What a depth stands for, but for what `config/orchestrator.toml` sets."""
-    own = orchestrator.model_fields_set & {"max_rounds", "timeout_per_team_seconds"}
-    return DEPTHS[depth]._replace(**orchestrator.model_dump(include=own))
 
 
 def _name_origins(config: Config, origins: dict[str, str], depth: Depth) -> None:
