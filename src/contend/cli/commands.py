@@ -32,9 +32,7 @@ def run(
     theme: Annotated[str, typer.Argument(metavar="THEME", help="The question, 1 to 8,000 characters.")],
     *,
     options: "RunOptions",
-    thread: Annotated[
-        str | None, typer.Option("--thread", metavar="ID", help="The run's thread. Default: a new one.")
-    ] = None,
+    thread: Annotated[str | None, typer.Option(metavar="ID", help="The run's thread. Default: a new one.")] = None,
     replay: REPLAY = None,
     out: OUT = None,
     dry_run: Annotated[
@@ -67,15 +65,13 @@ def batch(
         Path | None,
         typer.Option("--out", metavar="FILE", help="Where result lines go. Default: FILE.results.jsonl beside FILE."),
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", min=1, max=64, metavar="N", help="Runs at the same time.")] = 2,
+    jobs: Annotated[int, typer.Option(min=1, max=64, metavar="N", help="Runs at the same time.")] = 2,
     server: Annotated[
         str | None,
-        typer.Option(
-            "--server", metavar="URL", help="Queue the runs on a `contend serve` elsewhere; --jobs is its own."
-        ),
+        typer.Option(metavar="URL", help="Queue the runs on a `contend serve` elsewhere; --jobs is its own."),
     ] = None,
     token: Annotated[
-        str | None, typer.Option("--token", metavar="TOKEN", help="That server's token (env CONTEND_SERVER_TOKEN).")
+        str | None, typer.Option(metavar="TOKEN", help="That server's token (env CONTEND_SERVER_TOKEN).")
     ] = None,
     replay: REPLAY = None,
 ) -> None:
@@ -96,14 +92,12 @@ def resume(
     *,
     approve: Annotated[bool, typer.Option("--approve", help="Approve the open question, or all of them.")] = False,
     edit: Annotated[
-        Path | None,
-        typer.Option("--edit", metavar="FILE", help="Answer it with edited values: a JSON or TOML file."),
+        Path | None, typer.Option(metavar="FILE", help="Answer it with edited values: a JSON or TOML file.")
     ] = None,
-    reject: Annotated[str | None, typer.Option("--reject", metavar="WHY", help="Reject it with a reason.")] = None,
+    reject: Annotated[str | None, typer.Option(metavar="WHY", help="Reject it with a reason.")] = None,
     answer: Annotated[
         list[str] | None,
         typer.Option(
-            "--answer",
             metavar="QUESTION=…",
             help="Where several wait: TEAM or ID=approve, =reject:WHY or =edit:FILE; may be repeated.",
         ),
@@ -132,7 +126,7 @@ def status(thread: THREAD) -> None:
 @with_json
 def runs(
     *,
-    limit: Annotated[int, typer.Option("--limit", min=1, metavar="N", help="At most so many, the newest first.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="At most so many, the newest first.")] = 20,
 ) -> None:
     """List the runs of this workspace."""
     from contend.cli.runs import show_runs
@@ -180,7 +174,7 @@ def report(
         typer.Option("--format", help="What to write; `csv` holds the scores."),
     ] = "md",
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write it there instead of to standard output.")
+        Path | None, typer.Option(metavar="FILE", help="Write it there instead of to standard output.")
     ] = None,
 ) -> None:
     """Print the report of THREAD's run."""
@@ -212,8 +206,8 @@ def delete(thread: THREAD) -> None:
 def evaluate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A text, such as a report in Markdown.")],
     *,
-    theme: Annotated[str, typer.Option("--theme", metavar="THEME", help="The question that it answers.")],
-    model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="The judges' model.")] = None,
+    theme: Annotated[str, typer.Option(metavar="THEME", help="The question that it answers.")],
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="The judges' model.")] = None,
 ) -> None:
     """Score any text as a submission would be scored. Exit code 1 if a metric could not be scored."""
     from contend.cli.evaluate import evaluate_file
@@ -231,8 +225,7 @@ def learn(
     ],
     kind: FORM = "text",
     validation: Annotated[
-        Path | None,
-        typer.Option("--validation", metavar="FILE", help="Questions to test on; left out: one in five of FILE."),
+        Path | None, typer.Option(metavar="FILE", help="Questions to test on; left out: one in five of FILE.")
     ] = None,
     limit: LIMIT = None,
 ) -> None:
@@ -272,8 +265,8 @@ def config(
 @in_workspace
 def serve(
     *,
-    port: Annotated[int, typer.Option("--port", min=1, max=65_535, metavar="N", help="The port to listen on.")] = 2024,
-    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65_535, metavar="N", help="The port to listen on.")] = 2024,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1",
     expose: Annotated[
         bool, typer.Option("--expose", help="Listen beyond this machine; needs CONTEND_SERVER_TOKEN.")
     ] = False,
@@ -290,7 +283,7 @@ def open_page(
         str | None, typer.Argument(metavar="[THREAD]", help=THREAD_HELP, autocompletion=known_threads)
     ] = None,
     *,
-    port: Annotated[int, typer.Option("--port", min=1, max=65_535, metavar="N", help="The server's port.")] = 2024,
+    port: Annotated[int, typer.Option(min=1, max=65_535, metavar="N", help="The server's port.")] = 2024,
 ) -> None:
     """Open the live page of a running `contend serve`, at THREAD's run where one is named."""
     from contend.cli.serve import open_live_page

@@ -90,7 +90,7 @@ FORM = Annotated[
     Literal["number", "expression", "choice", "json", "text"],
     typer.Option("--format", help="What an answer is; an expression is computed by code."),
 ]
-LIMIT = Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="At most so many questions.")]
+LIMIT = Annotated[int | None, typer.Option(min=1, metavar="N", help="At most so many questions.")]
 DATASET = Annotated[str, typer.Argument(metavar="DATASET", help="The playbook's dataset.")]
 _LIMITS = {"rich_help_panel": "Limits"}
 _MODELS = {"rich_help_panel": "Models and learning"}
@@ -114,11 +114,7 @@ def _off(is_given: bool) -> bool | None:
 _TEXT, _TEXTS, _WHOLE, _SWITCH = str | None, list[str] | None, int | None, bool | None
 _RUN_OPTIONS = [
     option(
-        "documents",
-        list[Path] | None,
-        "--docs",
-        "A file or folder of your own documents; may be repeated.",
-        "PATH",
+        "documents", list[Path] | None, "--docs", "A file or folder of your own documents; may be repeated.", "PATH"
     ),
     option("instructions", Path | None, "--instructions", "A text file with further instructions.", "FILE"),
     option("teams", _TEXTS, "--team", "A team to enter; may be repeated. Default: as --depth says.", "NAME"),

@@ -27,7 +27,7 @@ def search(
     dataset: DATASET,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What the lessons should be about.")],
     *,
-    limit: Annotated[int, typer.Option("--limit", min=1, metavar="N", help="At most so many, the best first.")] = 8,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="At most so many, the best first.")] = 8,
 ) -> None:
     """Find the lessons of DATASET that a run on QUERY would start with."""
     from contend.cli.lessons import search_playbook
@@ -59,8 +59,8 @@ def rollback(
 
 
 BULLET = Annotated[str, typer.Argument(metavar="ID", help="A lesson's id, or its beginning.")]
-SECTION = Annotated[str | None, typer.Option("--section", metavar="NAME", help="The section it stands in.")]
-EXAMPLE = Annotated[str | None, typer.Option("--example", metavar="TEXT", help="One short example of it.")]
+SECTION = Annotated[str | None, typer.Option(metavar="NAME", help="The section it stands in.")]
+EXAMPLE = Annotated[str | None, typer.Option(metavar="TEXT", help="One short example of it.")]
 ALWAYS = Annotated[bool | None, typer.Option("--always/--where-it-fits", help="Whether it applies to every question.")]
 
 
@@ -152,7 +152,7 @@ def export(
     dataset: DATASET,
     *,
     kind: Annotated[Literal["json", "ace", "markdown"], typer.Option("--format", help="What to write.")] = "json",
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Left out: the terminal.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Left out: the terminal.")] = None,
 ) -> None:
     """Write DATASET's playbook for another machine or tool."""
     from contend.cli.lessons import export_lessons
@@ -165,8 +165,8 @@ def export(
 def ab(
     dataset: DATASET,
     *,
-    labels: Annotated[Path, typer.Option("--labels", metavar="FILE", help="Labelled questions, one JSON a line.")],
-    versions: Annotated[str, typer.Option("--versions", metavar="A,B", help="Two versions; 0 is no lessons.")],
+    labels: Annotated[Path, typer.Option(metavar="FILE", help="Labelled questions, one JSON a line.")],
+    versions: Annotated[str, typer.Option(metavar="A,B", help="Two versions; 0 is no lessons.")],
     kind: FORM = "text",
     limit: LIMIT = None,
 ) -> None:
