@@ -8,8 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from contend.errors import StoreError
-from contend.models.evaluation import EvaluationResult, MetricScore
-from contend.models.rows import EvaluationRow, SubmissionRow
+from contend.models.rows import SubmissionRow
 from contend.models.task import RunUsage, TeamStatus
 from contend.stores.record import RecordStore
 from fakes.record_rows import NAN, RUN, call, decision, evaluation, execution, rows_in, submission
@@ -154,16 +153,6 @@ async def test_a_teams_rounds_come_by_number_with_their_evaluations(store: Recor
         (1, 0.1 + 0.2, "Say why."),
         (2, None, "Say why."),
     ]
-
-
-def test_an_evaluation_row_keeps_score_feedback_and_metrics_of_a_result() -> None:
-    metric = MetricScore(name="coverage", score=0.5, weight=1.0, evidence=["hum"])
-    result = EvaluationResult(overall=0.5, metrics=[metric], feedback="Say why.")
-
-    row = EvaluationRow.of(result, execution_id=RUN, team_id="a", team_name="A", round_number=2)
-
-    assert (row.score, row.feedback, row.round_number) == (0.5, "Say why.", 2)
-    assert [MetricScore.model_validate(item) for item in row.details["metrics"]] == [metric]
 
 
 async def test_a_submission_written_again_stands_once_with_the_later_text(store: RecordStore) -> None:

@@ -1,10 +1,10 @@
 """Rows of the record. Scores are 0.0 to 1.0 or None (unscored), times are UTC, seconds are active seconds."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from contend.models.evaluation import EvaluationResult, MetricScore
+from contend.models.evaluation import MetricScore
 from contend.models.events import AnyEvent
 from contend.models.record import Identifier, Record, Score, Text, UtcDatetime, utc_now
 from contend.models.round import ExitReason
@@ -56,20 +56,6 @@ class EvaluationRow(Record):
     feedback: str = ""
     details: dict[str, Any] = Field(default_factory=dict)
     evaluated_at: UtcDatetime = Field(default_factory=utc_now)
-
-    @classmethod
-    def of(
-        cls, result: EvaluationResult, *, execution_id: str, team_id: str, team_name: str, round_number: int
-    ) -> Self:
-        return cls(
-            execution_id=execution_id,
-            team_id=team_id,
-            team_name=team_name,
-            round_number=round_number,
-            score=result.overall,
-            feedback=result.feedback,
-            details={"metrics": [metric.model_dump(mode="json") for metric in result.metrics]},
-        )
 
 
 class RoundStatusRow(Record):

@@ -58,7 +58,9 @@ class McpSource(FunctionSource):
             return None
         except SourceError as error:
             return str(error)
-        return None if self._entry.tool in tools else f"{self._who} has no tool {self._entry.tool!r}: {_it_has(tools)}"
+        if self._entry.tool in tools:
+            return None
+        return f"{self._who} has no tool {self._entry.tool!r}: it has {', '.join(tools[:10]) or 'none'}"
 
     def _call(self, query: str, limit: int, seconds: float) -> object:
         # A loop of its own, which has ended the server's process when it ends.
@@ -71,7 +73,10 @@ class McpSource(FunctionSource):
             result = await client.call_tool(str(entry.tool), arguments)
         if result.is_error:
             raise SourceError(f"{self._who} refused {query!r}: {_one_line(' '.join(_texts(result)))}")
-        return [self._mapped(item) for item in self._items(result)]
+        names = entry.fields.items()
+        return [
+            {**item, **{ours: item[theirs] for ours, theirs in names if theirs in item}} for item in self._items(result)
+        ]
 
     @asynccontextmanager
     async def _client(self, seconds: float) -> "AsyncIterator[Client]":
@@ -133,9 +138,6 @@ class McpSource(FunctionSource):
             reply = lists[0] if lists else None
         return [item for item in reply if isinstance(item, Mapping)] if isinstance(reply, list) else None
 
-    def _mapped(self, item: Item) -> Item:
-        return {**item, **{ours: item[theirs] for ours, theirs in self._entry.fields.items() if theirs in item}}
-
 
 def _texts(result: "CallToolResult") -> list[str]:
     return [text for block in result.content if isinstance(text := getattr(block, "text", None), str)]
@@ -163,10 +165,6 @@ def _resource(block: object) -> Item | None:
 
 def _first(error: Exception) -> Exception:
     return _first(error.exceptions[0]) if isinstance(error, ExceptionGroup) else error
-
-
-def _it_has(names: Sequence[str]) -> str:
-    return f"it has {', '.join(names[:10])}" if names else "it has none"
 
 
 def _one_line(text: str) -> str:

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,11 @@ class PlaybookFiles:
                 return line
         return None
 
+    def at(self, version: int) -> Playbook:
+        """A version. The newest is the playbook file's, whatever the history holds."""
+        newest = self.newest()
+        return newest if newest.version == version else self.rebuilt(version)
+
     def rebuilt(self, version: int) -> Playbook:
         """A version made from the history alone.
 
@@ -232,13 +238,11 @@ class PlaybookFiles:
         return raw[-1].endswith(b'"digest":"%b"}' % digest.encode())
 
     def _lines_after(self, version: int) -> list[VersionLine]:
-        later: list[VersionLine] = []
         raw = self._raw_lines()
-        for number in range(len(raw), 0, -1):
-            if (_version_of(raw[number - 1]) or version + 1) <= version:
-                break
-            later.append(self._parsed(raw[number - 1], number))
-        return later[::-1]
+        later = takewhile(
+            lambda number: (_version_of(raw[number - 1]) or version + 1) > version, range(len(raw), 0, -1)
+        )
+        return [self._parsed(raw[number - 1], number) for number in reversed([*later])]
 
     def _raw_lines(self) -> list[bytes]:
         """Lines that were written to their end; a kill's unfinished last one never counted."""

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,7 +54,7 @@ class PlaybookStore:
             UnknownLesson: there is no such version.
         """
         files = self._files(dataset)
-        return await asyncio.to_thread(files.newest if version is None else lambda: _at(files, version))
+        return await asyncio.to_thread(files.newest if version is None else partial(files.at, version))
 
     async def apply(
         self, dataset: str, execution_id: str, change: Change, *, reason: str = "", base_version: int | None = None
@@ -177,11 +178,6 @@ def _retired(files: PlaybookFiles) -> dict[str, Bullet]:
         last |= {bullet.id: bullet for bullet in line.changed}
     present = {bullet.id for bullet in files.newest().bullets}
     return {key: bullet for key, bullet in last.items() if key not in present}
-
-
-def _at(files: PlaybookFiles, version: int) -> Playbook:
-    newest = files.newest()
-    return newest if newest.version == version else files.rebuilt(version)
 
 
 def _diff(old: Playbook, new: Playbook) -> PlaybookDiff:

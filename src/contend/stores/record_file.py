@@ -50,7 +50,8 @@ class RecordFile:
         self._engine: duckdb.DuckDBPyConnection | None = None
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._opened_at = 0.0
-        self._prepared: int | None = None
+        self._inode: int | None = None
+        """Of the file that has all tables."""
 
     @property
     def idle_seconds(self) -> float:
@@ -136,8 +137,12 @@ class RecordFile:
         except (duckdb.Error, OSError) as error:
             if _is_held(error):
                 raise self._locked(error) from error
-            made, opened = "made; mend the folder's rights", "opened; free disk, mend its rights or move it away"
-            raise self.failure(f"cannot be {made if isinstance(error, OSError) else opened}", error) from error
+            remedy = (
+                "made; mend the folder's rights"
+                if isinstance(error, OSError)
+                else "opened; free disk, mend its rights or move it away"
+            )
+            raise self.failure(f"cannot be {remedy}", error) from error
 
     def _attached(self) -> duckdb.DuckDBPyConnection:
         self._turn.acquire()
@@ -159,14 +164,10 @@ class RecordFile:
         # Looked at first: what fails once the file is attached would leave it held.
         inode = self._path.stat().st_ino
         self._engine.execute(_ATTACH.format(file=_quoted(self._path)))
-        self._prepare(self._engine, inode)
+        if inode != self._inode:
+            self._engine.execute(SCHEMA)
+            self._inode = inode
         return self._engine
-
-    def _prepare(self, engine: duckdb.DuckDBPyConnection, inode: int) -> None:
-        """Makes the tables that are not there, unless this very file was looked through before."""
-        if inode != self._prepared:
-            engine.execute(SCHEMA)
-            self._prepared = inode
 
     def _stop(self) -> None:
         engine, self._engine = self._engine, None

@@ -163,12 +163,9 @@ async def _server_answers(client: Redis) -> tuple[list[Any], list[Any]]:
 def _refuse(answer: object) -> None:
     # That an index is not there is the right answer.
     fatal = (ReadOnlyError, OutOfMemoryError, NoPermissionError, ConnectionError)
-    if isinstance(answer, fatal) or (isinstance(answer, RedisError) and _is_refusal(str(answer))):
+    says_no = "unknown command" in str(answer) or str(answer).startswith("MISCONF")
+    if isinstance(answer, fatal) or (isinstance(answer, RedisError) and says_no):
         raise answer
-
-
-def _is_refusal(message: str) -> bool:
-    return "unknown command" in message or message.startswith("MISCONF")
 
 
 def _warnings(address: str, answers: list[Any]) -> list[str]:

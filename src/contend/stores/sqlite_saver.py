@@ -34,18 +34,14 @@ _ROLL_BACK = (
     f"DELETE FROM checkpoints WHERE {_KEY} IN ({_OF_RUN})",  # noqa: S608 - constants
 )
 _LATEST = "SELECT checkpoint_ns, max(checkpoint_id) FROM checkpoints WHERE thread_id = :thread GROUP BY checkpoint_ns"
-_KEEP_LATEST = tuple(
-    f"DELETE FROM {table} WHERE thread_id = :thread AND (checkpoint_ns, checkpoint_id) NOT IN ({_LATEST})"  # noqa: S608 - constants
-    for table in ("writes", "checkpoints")
-)
 # Ids of checkpoints grow with time, and a run begins with its input in the namespace of the whole graph.
 _BEGINNING = """
 SELECT max(checkpoint_id) FROM checkpoints
 WHERE thread_id = :thread AND checkpoint_ns = '' AND CAST(metadata AS TEXT) ->> '$.source' = 'input'
 """
-_KEEP_LATEST_RUN = tuple(
-    f"DELETE FROM {table} WHERE thread_id = :thread AND checkpoint_id < ({_BEGINNING})"  # noqa: S608 - constants
-    for table in ("writes", "checkpoints")
+_KEEP_LATEST, _KEEP_LATEST_RUN = (
+    [f"DELETE FROM {table} WHERE thread_id = :thread AND {which}" for table in ("writes", "checkpoints")]  # noqa: S608 - constants
+    for which in (f"(checkpoint_ns, checkpoint_id) NOT IN ({_LATEST})", f"checkpoint_id < ({_BEGINNING})")
 )
 _COPY = (
     """

@@ -57,12 +57,14 @@ async def record_evaluation(services: Services, view: TeamView, result: Evaluati
     # First, because it waits for nobody: it is committed with the evaluation.
     await services.record.save_usage(view.execution_id, view.team.team_id, view.round_number, done.calls)
     await services.record.save_evaluation(
-        EvaluationRow.of(
-            result,
+        EvaluationRow(
             execution_id=view.execution_id,
             team_id=view.team.team_id,
             team_name=view.team.name,
             round_number=view.round_number,
+            score=result.overall,
+            feedback=result.feedback,
+            details={"metrics": [metric.model_dump(mode="json") for metric in result.metrics]},
         )
     )
     view.run.board.scored(view.execution_id, view.team.team_id, view.round_number, result.overall)

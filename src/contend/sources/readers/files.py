@@ -40,16 +40,16 @@ def read_document(path: Path) -> Document:
 
 def _day(document: Document, kind: str, path: Path) -> str | None:
     """What the text's author wrote stands before the name, and the name before what a program noted when it saved."""
-    saved, written = (document.published, None) if kind in _READ_APART else (None, document.published)
     in_head = None if kind in _TABLES else day_in_head(document.text)
-    return written or in_head or day_in_name(path.stem) or saved
+    in_name = in_head or day_in_name(path.stem)
+    return in_name or document.published if kind in _READ_APART else document.published or in_name
 
 
 def _read_markdown(content: bytes, path: Path) -> Document:
     text = clean(decode(content))
     front = _FRONT_MATTER.match(text)
     body = text[front.end() :] if front else text
-    values = {name: _unquoted(value.strip()) for name, value in _FRONT_VALUE.findall(front[0])} if front else {}
+    values = dict(_FRONT_VALUE.findall(front[0])) if front else {}
     title = _first_heading(body) or values.get("title") or path.stem
     return Document(title, body, published=day_of(values.get("date", "")))
 
@@ -86,12 +86,7 @@ _FRONT_MATTER = re.compile(
 )
 """Of YAML or TOML."""
 
-_FRONT_VALUE = re.compile(r"^(title|date)[ \t]*[:=][ \t]*(\S.*)$", re.MULTILINE)
-
-
-def _unquoted(title: str) -> str:
-    begun = title[1:] if len(title) > 1 and title[0] in "\"'" else title
-    return begun[:-1] if len(begun) > 1 and begun[-1] in "\"'" else begun
+_FRONT_VALUE = re.compile(r"^(title|date)[ \t]*[:=][ \t]*[\"']?(\S.*?)[\"']?[ \t]*$", re.MULTILINE)
 
 
 def _first_heading(markdown: str) -> str:

@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from queue import LifoQueue
 from typing import Any
 
 from contend.sources.readers.document import Document, Unreadable
@@ -30,8 +31,10 @@ KEPT_VARIABLES = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG",
 """No key reaches a process that reads what anybody wrote."""
 
 _MOST_PROCESSES = 2
-_room = threading.Semaphore(_MOST_PROCESSES)
-_idle: "list[_Child]" = []
+# The one that was used last is the first to be used again: another starts only where two documents are read at once.
+_places: "LifoQueue[_Child | None]" = LifoQueue()
+for _ in range(_MOST_PROCESSES):
+    _places.put(None)
 
 
 def read_apart(
@@ -58,7 +61,7 @@ def read_apart(
         "most_pages": most_pages,
         "charset": charset,
     }
-    with _room, _child() as child:
+    with _child() as child:
         answer = child.answer(request, content, most_seconds)
     if "unreadable" in answer:
         raise Unreadable(answer["unreadable"])
@@ -67,20 +70,14 @@ def read_apart(
 
 @contextmanager
 def _child() -> "Iterator[_Child]":
-    """An idle process or a new one; kept for the next document if it still runs."""
-    child = next((each for each in iter(_idle_child, None) if each.runs), None) or _Child()
+    """An idle process or a new one, kept for the next document."""
+    child = _places.get()
     try:
+        if child is None or not child.runs:
+            child = _Child()
         yield child
     finally:
-        if child.runs:
-            _idle.append(child)
-
-
-def _idle_child() -> "_Child | None":
-    try:
-        return _idle.pop()
-    except IndexError:
-        return None
+        _places.put(child)
 
 
 class _Child:
