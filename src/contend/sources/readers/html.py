@@ -191,7 +191,7 @@ class _PageReader:
         if self._in_code:
             self.blocks.append(f"```\n{text.strip()}\n```")
         else:
-            self.blocks.append(self._mark + " ".join(text.split()).removeprefix("| ").removesuffix(" |"))
+            self.blocks.append(self._mark + " ".join(text.split()).removeprefix("| "))
         self._mark = ""
 
 
