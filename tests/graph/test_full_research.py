@@ -246,7 +246,8 @@ async def test_documents_that_one_writer_can_read_are_all_offered_in_order_and_w
     contest: Contest, services: Services, vendors: Vendors
 ) -> None:
     for number in range(30):
-        text = f"# Note {number:02}\n\n" + f"Kiln {number:02} was fired at noon and stood open until the evening. " * 40
+        sentence = f"Kiln {number:02} was fired at noon and stood open until the evening. "
+        text = f"# Note {number:02}\n\n" + sentence * 110
         (contest.documents / f"note-{number:02}.md").write_text(text, "utf-8")
 
     state = await researched(services, contest, max_iterations=2)

@@ -342,6 +342,19 @@ def test_a_japanese_table_in_shift_jis_with_its_title_above() -> None:
     ]
 
 
+def test_remarks_above_a_table_with_commas_in_them_are_no_names_of_columns() -> None:
+    document = csv(
+        "# Survey, June 2025. Sent out, 168 came back.\n# Minutes.\nform,role,now,new\n1,driver,32,45\n2,,8,9\n"
+    )
+
+    assert document.title == "# Survey, June 2025. Sent out, 168 came back."
+    assert document.text.split("\n\n")[-3:] == [
+        "form; role; now; new",
+        "- form: 1; role: driver; now: 32; new: 45.",
+        "- form: 2; now: 8; new: 9.",
+    ]
+
+
 def test_a_table_of_numbers_alone_has_no_names() -> None:
     assert csv("1,2\n3,4\n").text == "- 1; 2.\n\n- 3; 4."
 

@@ -10,7 +10,7 @@ from contend.models.record import Language
 from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, Untrusted, samples_of
 from contend.prompts.judging import MetricPrompt
 from contend.prompts.library import LANGUAGES, SETTINGS
-from contend.prompts.research import WritePrompt
+from contend.prompts.research import ReportPrompt, WritePrompt
 from contend.prompts.values import PromptPart
 from contend.resources import resource
 
@@ -268,6 +268,13 @@ def test_a_templates_fault_names_the_file_and_the_line(tmp_path: Path, template:
     assert message.startswith(f"Jinja2 template error: {tmp_path / 'prompts/rubrics/r.md.j2'}")
     assert fault in message
     assert "\n" not in message
+
+
+def test_passages_may_be_longer_than_a_template_writes_itself() -> None:
+    head = "word " * 60_000
+    prompt = ReportPrompt(head=head, words=500, characters=2_000)
+
+    assert head.strip() in PromptLibrary(None).call(prompt, language="en", mark="00000000").user
 
 
 @pytest.mark.parametrize("name", ["settings", "config", "environ", "services", "workspace", "openai_api_key", "store"])

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from contend.models.research import Passage
 from contend.prompts import PromptLibrary
-from contend.prompts.passages import SourceDocument, names_once
+from contend.prompts.passages import SourceDocument
 from contend.prompts.research import ResearchHead
 from contend.sources.readers.csv_table import read_csv, said_row
+from contend.text import names_once
 
 BRIDGES = "Bridge,Opened,Note\nTacoma Narrows,1940,fell; rebuilt\nDeer Isle,1939,\n"
 LIBRARY = PromptLibrary(None)

@@ -1,4 +1,4 @@
-"""Jinja2 in a sandbox: plain values in, at most 200,000 characters out, loops that end."""
+"""Jinja2 in a sandbox: plain values in, at most 200,000 characters out beside passages, loops that end."""
 
 import traceback
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ from contend.prompts.wrapping import Sealed
 from contend.text import shown_score
 
 MAX_CHARACTERS = 200_000
-"""What one render may hold."""
+"""What one render may hold beside the passages that a model reads: how much that is, its context says."""
 MAX_STEPS = 100_000
 """Passes through loops and macros in one render."""
 
@@ -55,28 +55,28 @@ class PromptTemplate:
             raise _error(shown, error.lineno, str(error.message)) from error
         self._template = Template.from_code(environment, code, environment.make_globals(None))
 
-    def render(self, values: Mapping[str, object]) -> str:
-        """The text, without white space at its ends. `values` are plain or sealed.
+    def render(self, values: Mapping[str, object], *, passage_characters: int = 0) -> str:
+        """The text, without white space at its ends. `values` are plain or sealed, so much of them passages.
 
         Raises:
             PromptError: an undefined variable, a forbidden attribute, too long, or any other fault of the template.
         """
         before = _steps.set([0])
         try:
-            return self._joined(values).strip()
+            return self._joined(values, MAX_CHARACTERS + passage_characters).strip()
         except _FAULTS as error:
             raise _error(self._shown, self._line_of(error), str(error) or type(error).__name__) from error
         finally:
             _steps.reset(before)
 
-    def _joined(self, values: Mapping[str, object]) -> str:
+    def _joined(self, values: Mapping[str, object], most: int) -> str:
         parts: list[str] = []
         length = 0
         for part in self._template.generate(values):
             parts.append(part)
             length += len(part)
-            if length > MAX_CHARACTERS:
-                raise SecurityError(f"renders to more than {MAX_CHARACTERS:,} characters; show less")
+            if length > most:
+                raise SecurityError(f"renders to more than {most:,} characters; show less")
         return "".join(parts)
 
     def _line_of(self, error: BaseException) -> int | None:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from itertools import accumulate
 from typing import Any
 
 from contend.models.replies import ChoiceReply
@@ -17,9 +16,6 @@ from contend.stores.documents import passage_id, text_id
 from contend.text import clean, shorten
 
 SUMMARY_CHARACTERS = 300
-MOST_CHARACTERS = 160_000
-"""Of passages in one call: a prompt may have 200,000, whatever its model reads."""
-
 MOST_RESULTS = 20
 """So many documents are listed beside those whose passages are at work."""
 
@@ -128,12 +124,6 @@ def within(pool: EvidencePool, ids: Sequence[str], *, tokens: int) -> list[str]:
             ids_within.append(each)
             tokens -= sizes[each]
     return ids_within
-
-
-def leading(passages: Sequence[Passage]) -> list[Passage]:
-    """As many of the first passages as one prompt may show."""
-    ends = accumulate(len(passage.text) for passage in passages)
-    return [passage for passage, end in zip(passages, ends, strict=True) if end <= MOST_CHARACTERS]
 
 
 def passages_of(pool: EvidencePool, ids: Sequence[str]) -> list[Passage]:

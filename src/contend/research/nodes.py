@@ -32,13 +32,11 @@ from contend.research.ask import (
 )
 from contend.research.evidence import EvidencePool
 from contend.research.gathering import (
-    MOST_CHARACTERS,
     chosen_ids,
     cited_ids,
     grown_pool,
     keep_pool,
     known_ids,
-    leading,
     passages_of,
     pool_of,
     results_of,
@@ -53,7 +51,7 @@ from contend.research.screening import screened
 from contend.research.state import BEGUN, EMPTIED, PageTask, ResearchState, ResearchUpdate, SearchTask
 from contend.research.writing import submission_of
 from contend.services import Services
-from contend.text import estimate_tokens
+from contend.text import estimate_tokens, names_once
 
 EDITABLE = ("investigation_points", "search_queries", "plan_text")
 """What a person may edit of a plan."""
@@ -152,8 +150,7 @@ class ResearchNodes:
         shown = [known[each] for each in state["to_choose"]]
         limits, pinned = profile(state), cited_ids(draft_to_mend(state, best))
         room = room_for(pool, pinned, limits.chosen_tokens)
-        texts = leading(await with_texts(self.services, passages_of(pool, [each["id"] for each in shown])))
-        shown = shown[: len(texts)]
+        texts = await with_texts(self.services, passages_of(pool, [each["id"] for each in shown]))
         reply, usage = await full.choose(self.services, state, shown, texts, budget=limits.chosen_tokens)
         held = sum(each["tokens"] for each in pool["passages"] if each["id"] in pinned)
         chosen = chosen_ids(reply, shown, tokens=room - held)
@@ -196,7 +193,7 @@ class ResearchNodes:
                 "place": place,
                 "text": document,
                 "heading": hit.heading,
-                "tokens": estimate_tokens(hit.text),
+                "tokens": estimate_tokens(names_once(hit.text)),
                 "summarized": summarized,
                 "result": hit.result.model_dump(mode="json", exclude_none=True, exclude={"summary"}),
             }
@@ -213,8 +210,7 @@ class ResearchNodes:
             return []
         documents, execution_id = state["options"]["documents"], state["execution_id"]
         sections = await self.services.sources.whole(documents, execution_id, limits.offered_tokens)
-        fits = sum(len(section.text) for section in sections) <= MOST_CHARACTERS
-        return await self._stored(sections, "", summarized=False) if fits else []
+        return await self._stored(sections, "", summarized=False)
 
     def _working(
         self, state: ResearchState, pool: EvidencePool, best: Submission | None, first: Sequence[str]

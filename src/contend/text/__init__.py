@@ -24,6 +24,7 @@ from contend.text.sentences import (
     without_marks,
     without_sentences,
 )
+from contend.text.tables import names_once
 from contend.text.terms import detect_language, estimate_tokens, shared_content, terms
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "estimate_tokens",
     "file_name",
     "is_pair",
+    "names_once",
     "normalized",
     "shared_content",
     "shorten",

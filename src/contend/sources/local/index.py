@@ -18,12 +18,11 @@ from contend.sources.local.sections import Sections, sections_of
 from contend.sources.passages import TextPiece, split_passages
 from contend.sources.readers.document import without_page
 from contend.sources.readers.files import read_document
-from contend.text import estimate_tokens
 
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
 
-FORMAT = "7"
+FORMAT = "8"
 _MOST_KEPT = 8
 """Indexes over different folders, or over the same one at different times."""
 
@@ -32,7 +31,7 @@ _MOST_KEPT = 8
 class IndexedFile:
     """A document's passages, with one vector for each. `note` says what of it was not read.
 
-    `published`: its day as YYYY-MM-DD, if known; `tokens`: about as many as its text has.
+    `published`: its day as YYYY-MM-DD, if known; `tokens`: about as many as its sections take in a prompt.
     """
 
     path: Path
@@ -76,7 +75,7 @@ def index_file(file: LocalFile, embedder: Embedder) -> IndexedFile:
         vectors.astype(np.float16).astype(np.float32),
         document.note,
         document.published,
-        estimate_tokens(document.text),
+        sum(section.tokens for section in sections_of(pieces).sections),
     )
 
 

@@ -52,7 +52,8 @@ class PieceHit(NamedTuple):
 class CatalogueEntry(NamedTuple):
     """A document as a planner sees it.
 
-    `headings`: those of its top two levels; `tokens`: about as many as its text has; `published`: YYYY-MM-DD, if known.
+    `headings`: those of its top two levels; `tokens`: about as many as its sections take in a prompt; `published`:
+    YYYY-MM-DD, if known.
     """
 
     title: str

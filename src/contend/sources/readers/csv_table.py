@@ -58,15 +58,23 @@ def _bounded(reader: Iterator[list[str]], most: int) -> tuple[list[list[str]], s
 
 
 def _parted(rows: list[list[str]]) -> tuple[list[str], list[str], list[list[str]]]:
-    """What stands above the table, the names of its columns, its rows. A first row of numbers holds no names."""
+    """What stands above the table, the names of its columns, its rows. A first row of numbers holds no names.
+
+    A remark may hold a comma, and so have several cells: the table begins where a row is as wide as most are.
+    """
     lines = [[one_line(cell) for cell in row] for row in rows if any(cell.strip() for cell in row)]
-    wide = any(sum(map(bool, row)) > 1 for row in lines)
-    start = next((place for place, row in enumerate(lines) if not wide or sum(map(bool, row)) > 1), 0)
-    above = ["".join(row) for row in lines[:start]]
+    width = Counter(map(len, lines)).most_common(1)[0][0] if lines else 0
+    start = next((place for place, row in enumerate(lines) if len(row) >= width and _is_row(row)), 0)
+    above = [", ".join(filter(None, row)) for row in lines[:start]]
     table = lines[start:]
     if table and any(character.isalpha() for cell in table[0] for character in cell):
         return above, table[0], table[1:]
     return above, [], table
+
+
+def _is_row(cells: Sequence[str]) -> bool:
+    """Not a remark alone in a wide row, as spreadsheets save one."""
+    return len(cells) == 1 or sum(map(bool, cells)) > 1
 
 
 def said_row(names: Sequence[str], values: Iterable[str]) -> str:
