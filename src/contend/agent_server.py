@@ -17,7 +17,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import InvalidUpdateError
 from langgraph.types import Command, StateSnapshot, StateUpdate
 
-from contend.approval import addressed, decision_or_answers, open_questions
+from contend.approval import answers_by_question, decision_or_answers, open_questions
 from contend.combined_question import with_one_question, with_question_last
 from contend.contest.state import input_options
 from contend.demo import demo_settings
@@ -27,7 +27,7 @@ from contend.langgraph_compat import EveryKey, as_subclass
 from contend.learning.nodes import whole_input
 from contend.models.options import run_options
 from contend.models.record import Record
-from contend.preflight import settled_theme
+from contend.preflight import question_of
 from contend.run_guard import (
     check_resumable,
     is_finished,
@@ -203,7 +203,8 @@ class ServedGraph(AsyncGraph):
             raise UnknownThread(f"thread {thread_id!r} has no run to go on with")
         if isinstance(request, Command) and request.resume is not None:
             questions = open_questions(snapshot.interrupts)
-            request = replace(request, resume=addressed(questions, *decision_or_answers(questions, request.resume)))
+            answers = decision_or_answers(questions, request.resume)
+            request = replace(request, resume=answers_by_question(questions, *answers))
         if goes_on:
             resume = request.resume if isinstance(request, Command) else None
             await note_going_on(self.services, snapshot, resume if isinstance(resume, dict) else None)
@@ -234,7 +235,7 @@ def _is_servers(name: str) -> bool:
 def _theme_of(request: Mapping[str, Any]) -> str | None:
     messages = cast("list[AnyMessage]", convert_to_messages(request.get("messages", [])))
     with suppress(InputError):
-        return settled_theme(request.get("theme"), messages)
+        return question_of(request.get("theme"), messages)
     return None
 
 

@@ -19,7 +19,7 @@ from contend.contest.learning import learned_from
 from contend.contest.outcomes import whole_summary
 from contend.contest.state import ContestState, input_options
 from contend.errors import InputError, StoreError, UnknownThread
-from contend.estimate import RunEstimate, estimated
+from contend.estimate import RunEstimate, estimate_run
 from contend.models.events import ANY_EVENT, AnyEvent
 from contend.models.options import ResolvedOptions, RunOptions, TeamConfig
 from contend.models.playbook import CurationResult
@@ -280,7 +280,7 @@ async def dry_run(
         opening = opening._replace(warnings=[*opening.warnings, *opening.unsure])
         on, documents = opening.options.sources, opening.options.documents
         corpus = await live.sources.corpus_tokens(documents) if "local" in on else 0
-        return DryRun(opening, estimated(opening, live.config.models, corpus=corpus))
+        return DryRun(opening, estimate_run(opening, live.config.models, corpus=corpus))
 
 
 async def _check_ready_again(services: Services, snapshot: StateSnapshot) -> None:

@@ -208,15 +208,15 @@ def chosen_answers(
     """Decisions by question id, fit to resume with; empty where nothing is answered.
 
     Raises:
-        InputError: as `addressed`, or an answer is not usable.
+        InputError: as `answers_by_question`, or an answer is not usable.
     """
-    by_question = addressed(questions, decision, answers)
+    by_question = answers_by_question(questions, decision, answers)
     return {
         question_id: _usable(question_id, answer).model_dump(mode="json") for question_id, answer in by_question.items()
     }
 
 
-def addressed(
+def answers_by_question(
     questions: Sequence[Question], decision: object, answers: Mapping[str, object] | None
 ) -> dict[str, object]:
     """Answers as they were given, by question id.

@@ -16,7 +16,7 @@ from contend.approval import combined_id, in_order
 _INTERRUPT = "__interrupt__"
 
 
-def combined(interrupts: Sequence[Interrupt]) -> Interrupt:
+def as_one_question(interrupts: Sequence[Interrupt]) -> Interrupt:
     """What one or several open questions are shown as. A request's `question_id` and `team_id` say whose it is."""
     if len(interrupts) == 1:
         return interrupts[0]
@@ -42,7 +42,7 @@ def with_one_question(snapshot: StateSnapshot) -> StateSnapshot:
     task_ids = [task.id for task in snapshot.tasks if task.interrupts]
     if not snapshot.interrupts or not task_ids:
         return snapshot
-    question = (combined(snapshot.interrupts),)
+    question = (as_one_question(snapshot.interrupts),)
     tasks = tuple(
         task._replace(interrupts=question if task.id == task_ids[-1] else ()) if task.interrupts else task
         for task in snapshot.tasks
@@ -63,7 +63,7 @@ async def with_question_last(parts: AsyncIterator[Any]) -> AsyncIterator[Any]:
             task_results.append(part)
         else:
             yield part
-    question = [combined([*interrupts.values()])] if interrupts else []
+    question = [as_one_question([*interrupts.values()])] if interrupts else []
     for part in task_results:
         # By these the server keeps what its thread waits for.
         is_last = part is task_results[-1]

@@ -82,7 +82,7 @@ _PARTS = Span(2, 7)
 """The sections of a long report."""
 
 
-def estimated(opening: Opening, models: ModelsConfig, *, corpus: int | None = None) -> RunEstimate:
+def estimate_run(opening: Opening, models: ModelsConfig, *, corpus: int | None = None) -> RunEstimate:
     """The range of a run; `models` tells prices, `corpus` how many tokens its own documents have, where it is known."""
     if not opening.options.models:
         return RunEstimate((0, 0), (0, 0), (0.0, 0.0))

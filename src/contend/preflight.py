@@ -71,7 +71,7 @@ def question_in_chat(state: Mapping[str, Any]) -> list[AnyMessage]:
     return [HumanMessage(theme, id=str(uuid4()))]
 
 
-def refused(state: Mapping[str, Any], error: NodeError, fresh: Mapping[str, Any]) -> Command[Literal["__end__"]]:
+def refuse(state: Mapping[str, Any], error: NodeError, fresh: Mapping[str, Any]) -> Command[Literal["__end__"]]:
     """Bad input ends a graph that is opened on its own with one line, and with `fresh` for what its keys held."""
     why = cause(error)
     if not isinstance(why, InputError):
@@ -86,7 +86,7 @@ def is_alone(state: Mapping[str, Any]) -> bool:
     return "options" not in state or "asked" in state
 
 
-async def open_asked(services: Services, state: Mapping[str, Any], context: Record | None) -> Opening:
+async def open_question(services: Services, state: Mapping[str, Any], context: Record | None) -> Opening:
     """`check_run` with what is new in a graph's state, unless an entry point has checked it.
 
     On a thread that goes on, the theme in the state may be the last run's.
@@ -97,7 +97,7 @@ async def open_asked(services: Services, state: Mapping[str, Any], context: Reco
     """
     theme, messages, options = _new_theme(state), state.get("messages", []), run_options(context)
     opening = _CHECKED.get()
-    if opening and (opening.theme, opening.request) == (settled_theme(theme, messages), options):
+    if opening and (opening.theme, opening.request) == (question_of(theme, messages), options):
         return opening
     return await check_run(services, theme, messages, options)
 
@@ -129,7 +129,7 @@ async def check_run(
         StoreError: checkpoints couldn't be kept.
     """
     request = context or RunOptions()
-    question = settled_theme(theme, messages)
+    question = question_of(theme, messages)
     setup = _settle_kind(services.resolve(request, theme=question))
     documents = [str(services.settings.located(path)) for path in setup.options.documents]
     here = {"documents": documents, **_recording_options(services, request, setup.options)}
@@ -140,7 +140,7 @@ async def check_run(
     teams = _teams_with_sources(setup.teams, on, by_caller=request.teams is not None)
     if not setup.teams_named:
         teams = _entering(teams, on, setup.options)
-    graph_warnings = await checked_graphs(services, teams)
+    graph_warnings = await check_graphs(services, teams)
     contexts = await services.models.contexts(models_used(setup.options, teams))
     options = setup.options.model_copy(
         update={
@@ -183,7 +183,7 @@ def _recording_options(services: Services, request: RunOptions, options: Resolve
     }
 
 
-def settled_theme(theme: str | None, messages: Sequence[AnyMessage] = ()) -> str:
+def question_of(theme: str | None, messages: Sequence[AnyMessage] = ()) -> str:
     """The question: the theme, else a chat's last human message.
 
     Raises:
@@ -299,7 +299,7 @@ def _has_source(team: TeamConfig, on: Sequence[str], *, by_caller: bool) -> bool
     return any(name in on for name in names)
 
 
-async def checked_graphs(services: Services, teams: Sequence[TeamConfig]) -> list[str]:
+async def check_graphs(services: Services, teams: Sequence[TeamConfig]) -> list[str]:
     """Whether the graphs that teams bring can be loaded or asked; a line for each whose cost nobody is told.
 
     Raises:

@@ -54,10 +54,10 @@ class Standings(Record):
 async def standings(record: RecordStore, dataset: str) -> Standings:
     """The teams' standing over the finished runs that learned from, or into, a dataset."""
     boards = await record.rankings(dataset)
-    return rated(dataset, list(boards.values()), datasets=await record.datasets())
+    return ratings(dataset, list(boards.values()), datasets=await record.datasets())
 
 
-def rated(dataset: str, boards: Sequence[Sequence[LeaderboardEntry]], *, datasets: Sequence[str] = ()) -> Standings:
+def ratings(dataset: str, boards: Sequence[Sequence[LeaderboardEntry]], *, datasets: Sequence[str] = ()) -> Standings:
     """Ratings from the leaderboards of runs, by the model of Bradley and Terry.
 
     R. A. Bradley, M. E. Terry: Rank Analysis of Incomplete Block Designs: I. The Method of Paired Comparisons,

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from contend.errors import InputError
-from contend.preflight import settled_theme
+from contend.preflight import question_of
 from contend.text import clean, normalized
 from fakes.patterns import MOST_GROWTH, Use, cost, ended_in_time, uses_in
 
@@ -44,9 +44,9 @@ def test_a_question_far_too_long_is_refused_by_the_length_it_was_sent_with() -> 
     sent = "a\u200b" * 120_000
 
     with pytest.raises(InputError, match="theme has 240,000 characters"):
-        settled_theme(sent)
+        question_of(sent)
     with pytest.raises(InputError, match="theme has 240,000 characters"):
-        settled_theme(None, [HumanMessage(sent)])
+        question_of(None, [HumanMessage(sent)])
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from contend.api.researches import Researches, server_researches
 from contend.errors import ContendError
 from contend.models.options import Depth, Length, RunOptions
 from contend.models.record import QUESTION_CHARACTERS
-from contend.preflight import settled_theme
+from contend.preflight import question_of
 from contend.settings import checked
 
 _LOOK_SECONDS = 1.0
@@ -90,7 +90,7 @@ async def research(
 async def _answer(question: str, context: Context, **options: object) -> str:
     researches = await server_researches()
     try:
-        request = ResearchRequest(theme=settled_theme(question), options=checked(RunOptions, options, "options"))
+        request = ResearchRequest(theme=question_of(question), options=checked(RunOptions, options, "options"))
         details = await _wait_for_end(researches, (await researches.start(request)).research_id, context)
         if details.has_report:
             return (await results.report_as(researches, details.research_id, "md")).decode()

@@ -13,7 +13,7 @@ from langgraph.types import Command, Send
 
 from contend.contest.state import ContestState, ContestUpdate
 from contend.errors import InputError
-from contend.estimate import estimated
+from contend.estimate import estimate_run
 from contend.langgraph_compat import cause
 from contend.learning.selection import select_bullets, withheld
 from contend.models.evaluation import Criterion
@@ -21,7 +21,7 @@ from contend.models.events import CriteriaSet, RunStarted
 from contend.models.options import RunOptions
 from contend.models.research import ResearchReport
 from contend.models.task import OrchestratorTask
-from contend.preflight import Opening, asked_of, open_asked, question_in_chat
+from contend.preflight import Opening, asked_of, open_question, question_in_chat
 from contend.research.state import EMPTIED
 from contend.run_context import identity
 from contend.services import Services
@@ -72,7 +72,7 @@ class OpeningNode:
     services: Services
 
     async def open_run(self, state: ContestState, runtime: Runtime[RunOptions]) -> ContestUpdate:
-        opening = await open_asked(self.services, state, _given(state, runtime))
+        opening = await open_question(self.services, state, _given(state, runtime))
         question = question_in_chat(state)
         execution_id, thread_id = identity(runtime)
         await self._enter(opening, execution_id, thread_id)
@@ -143,7 +143,7 @@ class OpeningNode:
                 models=opening.options.models_told,
                 warnings=opening.warnings,
                 options=opening.options.model_dump(mode="json", include=_TOLD),
-                calls=estimated(opening, self.services.config.models).calls,
+                calls=estimate_run(opening, self.services.config.models).calls,
             )
         )
 

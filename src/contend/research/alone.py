@@ -13,7 +13,7 @@ from contend.errors import ContendError, InputError, StoreError
 from contend.langgraph_compat import cause
 from contend.models.options import DEPTHS, ResolvedOptions, RunOptions, TeamConfig
 from contend.models.record import Record
-from contend.preflight import asked_of, is_alone, open_asked, question_in_chat, refused
+from contend.preflight import asked_of, is_alone, open_question, question_in_chat, refuse
 from contend.research.state import FRESH, ResearchState, ResearchUpdate
 from contend.services import Services
 from contend.team_kinds import team_kind
@@ -27,7 +27,7 @@ class ResearchAlone:
 
     async def open_run(self, state: ResearchState, runtime: Runtime[Record]) -> ResearchUpdate:
         """Theme, options and a plain team."""
-        opened = await open_asked(self.services, state, runtime.context)
+        opened = await open_question(self.services, state, runtime.context)
         if not opened.options.sources:
             raise InputError("sources: none is on; give documents, or see `contend doctor`")
         loops = _loops(opened.request, opened.options)
@@ -54,7 +54,7 @@ class ResearchAlone:
         }
 
     async def refuse(self, state: ResearchState, error: NodeError) -> Command[Literal["__end__"]]:
-        return refused(state, error, FRESH)
+        return refuse(state, error, FRESH)
 
     async def fail(self, state: ResearchState, error: NodeError) -> Command[Literal["__end__"]]:
         """A failure is told in the chat. A team hears the error itself.

@@ -4,7 +4,6 @@ A value comes from the caller, else the environment, else the workspace's TOML, 
 """
 
 from contend.settings.files import (
-    CONFIG_FILES,
     Config,
     ModelPrice,
     ModelsConfig,
@@ -13,14 +12,12 @@ from contend.settings.files import (
     SourceConfig,
     TeamReference,
     checked,
-    config_file,
     load_config,
 )
 from contend.settings.options import ROLES, RunSetup, environment_options, resolve_options, shown_defaults
 from contend.settings.process import Settings, is_loopback, load_settings, service_address
 
 __all__ = [
-    "CONFIG_FILES",
     "ROLES",
     "Config",
     "ModelPrice",
@@ -32,7 +29,6 @@ __all__ = [
     "SourceConfig",
     "TeamReference",
     "checked",
-    "config_file",
     "environment_options",
     "is_loopback",
     "load_config",

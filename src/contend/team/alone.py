@@ -12,7 +12,7 @@ from contend.errors import ContendError, StoreError
 from contend.langgraph_compat import cause
 from contend.models.record import Record
 from contend.models.round import best_round
-from contend.preflight import asked_of, is_alone, open_asked, question_in_chat, refused
+from contend.preflight import asked_of, is_alone, open_question, question_in_chat, refuse
 from contend.run_context import identity
 from contend.services import Services
 from contend.team.criteria import made_criteria
@@ -45,7 +45,7 @@ class TeamAlone:
 
     async def open_run(self, state: TeamState, runtime: Runtime[Record]) -> TeamUpdate:
         """Theme, options and the first team that may enter."""
-        opened = await open_asked(self.services, state, runtime.context)
+        opened = await open_question(self.services, state, runtime.context)
         question, team = question_in_chat(state), opened.teams[0]
         execution_id, thread_id = identity(runtime)
         run = self.services.open_run(execution_id, opened.options)
@@ -69,7 +69,7 @@ class TeamAlone:
         return {"criteria": made.criteria}
 
     async def refuse(self, state: TeamState, error: NodeError) -> Command[Literal["__end__"]]:
-        return refused(state, error, FRESH)
+        return refuse(state, error, FRESH)
 
     async def fail(self, state: TeamState, error: NodeError) -> Command[Literal["finish_run"]]:
         """A failure ends the run with what its rounds gave until then. In a contest, the team forfeits.
