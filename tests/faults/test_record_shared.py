@@ -153,7 +153,8 @@ async def test_a_record_that_another_process_made_meanwhile_is_not_begun_anew(pa
     await store.start_execution(execution())
     await store.close()
 
-    make_record(path)
+    with duckdb.connect() as engine:
+        make_record(path, engine)
 
     assert await store.execution("mine") is not None
     await store.close()

@@ -24,7 +24,7 @@ from contend.llm.endpoint import (
     completion_of,
     without_keys,
 )
-from contend.llm.listing import OPENAI_HOST, EndpointSizes, endpoint_models, parted_login, read_sizes
+from contend.llm.listing import OPENAI_HOST, EndpointSizes, certificates, endpoint_models, parted_login, read_sizes
 from contend.retry_after import is_passing, wanted_wait
 from contend.settings import service_address
 from contend.text import clean
@@ -174,6 +174,7 @@ class OpenAIEndpoint(Endpoint):
             clients.http = httpx2.AsyncClient(
                 auth=self._login,
                 timeout=timeout,
+                verify=certificates(),
                 limits=httpx2.Limits(max_connections=slots, max_keepalive_connections=slots),
                 event_hooks={"response": [_refuse_hopeless_wait]},
                 follow_redirects=True,

@@ -156,11 +156,11 @@ class RecordFile:
             raise
 
     def _attach(self) -> duckdb.DuckDBPyConnection:
-        if not self._path.exists():
-            make_record(self._path)
         if self._engine is None:
             self._engine = duckdb.connect(":memory:", config=_CONFIG)
             self._engine.execute(_CONFINED.format(folder=_quoted(self._path.parent)))
+        if not self._path.exists():
+            make_record(self._path, self._engine)
         # Looked at first: what fails once the file is attached would leave it held.
         inode = self._path.stat().st_ino
         self._engine.execute(_ATTACH.format(file=_quoted(self._path)))
@@ -184,7 +184,7 @@ class RecordFile:
         )
 
 
-def make_record(path: Path) -> None:
+def make_record(path: Path, engine: duckdb.DuckDBPyConnection) -> None:
     """Makes the file, with its tables and whole; one that another process made meanwhile stays.
 
     DuckDB begins a file anew that was not there when it looked, also where another process has written to it by then.
@@ -195,8 +195,9 @@ def make_record(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as folder:
         draft = Path(folder) / path.name
-        with duckdb.connect(draft, config=_CONFIG) as connection:
-            connection.execute(SCHEMA)
+        engine.execute(_ATTACH.format(file=_quoted(draft)))
+        engine.execute(SCHEMA)
+        engine.execute(_DETACH)
         with suppress(OSError):  # another process was first, or the disk knows no links and DuckDB makes it
             os.link(draft, path)
 
