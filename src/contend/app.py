@@ -13,10 +13,10 @@ from langgraph.types import Command, StateSnapshot
 from pydantic import Field
 
 from contend.approval import Question, chosen_answers, open_questions, question_event, waiting_line
-from contend.contest.closing import usage_of
 from contend.contest.graph import build_contest_graph
 from contend.contest.learning import learned_from
 from contend.contest.outcomes import whole_summary
+from contend.contest.publishing import usage_of
 from contend.contest.state import ContestState, input_options
 from contend.errors import InputError, StoreError, UnknownThread
 from contend.estimate import RunEstimate, estimate_run

@@ -77,8 +77,13 @@ def refuse(state: Mapping[str, Any], error: NodeError, fresh: Mapping[str, Any])
     if not isinstance(why, InputError):
         raise why
     question = question_in_chat(state)
-    answer = {"asked": asked_of(state, question), "messages": [*question, AIMessage(str(why))]}
-    return Command(update={**fresh, **answer}, goto="__end__")
+    update = {**fresh, "asked": asked_of(state, question), "messages": [*question, AIMessage(str(why))]}
+    return Command(update=update, goto="__end__")
+
+
+def answer(state: Mapping[str, Any], text: str) -> AIMessage:
+    """A run's one message in its chat. Told again, it takes its own place."""
+    return AIMessage(text, id=f"answer-{state['execution_id']}")
 
 
 def is_alone(state: Mapping[str, Any]) -> bool:

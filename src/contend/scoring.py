@@ -17,7 +17,7 @@ from contend.report import Reference, ReferencedText, read_draft, read_reference
 from contend.report.plain import plain_title
 from contend.services import Services
 from contend.team.evaluation import evaluation_of
-from contend.team.metrics import Measured, measure, metric_tasks, unscored
+from contend.team.metrics import MetricResult, measure, metric_tasks, unscored
 from contend.team.state import MetricTask
 from contend.text import ADDRESS, clean, without_tail
 
@@ -54,11 +54,11 @@ async def evaluate(
         round_number=1,
     )
     by_task = await asyncio.gather(*(_measure(services, task) for task in tasks))
-    measurements = [each for of_task in by_task for each in of_task]
+    results = [each for of_task in by_task for each in of_task]
     await services.documents.delete([document])
     services.close_run(run.execution_id)
-    calls = [usage for _, usage in measurements if usage is not None]
-    result = evaluation_of([score for score, _ in measurements], language=settled.language)
+    calls = [each.usage for each in results if each.usage is not None]
+    result = evaluation_of([each.score for each in results], language=settled.language)
     return result, RunUsage.of(calls)
 
 
@@ -113,8 +113,8 @@ def _results(references: ReferencedText, sources: Mapping[int, SearchResult]) ->
     return [_source(0, Reference(url, url)) for url in sorted(addresses) if url]
 
 
-async def _measure(services: Services, task: MetricTask) -> list[Measured]:
+async def _measure(services: Services, task: MetricTask) -> list[MetricResult]:
     try:
         return await measure(services, task)
     except (ModelError, MetricError) as error:
-        return [(score, None) for score in await unscored(services, task, error)]
+        return await unscored(services, task, error)

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from langchain_core.messages import AIMessage
 from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
 from langgraph.types import Command, Send, interrupt
@@ -13,28 +12,26 @@ from contend.approval import Approved, Rejected, Unusable, apply_answer, questio
 from contend.checks import check_validity
 from contend.contest.comparing import comparisons_of, pairwise_keys, route_to_pairs
 from contend.contest.editing import editing_of, wants_editor
-from contend.contest.outcomes import BUDGETS, TeamOutcome, outcomes_of, standings, status_of, summary_of, winner_of
+from contend.contest.outcomes import TeamOutcome, outcomes_of, partial_notes, standings, summary_of, winner_of
 from contend.contest.publishing import (
     DoubtfulLine,
-    dropped_quotes,
+    ended_budgets,
     failure_notes,
     head_of,
-    marked,
-    named_sources,
-    places_of,
     publish,
-    speaking_sources,
+    usage_of,
+    with_signs,
 )
 from contend.contest.state import ContestState, ContestUpdate
 from contend.errors import InputError
 from contend.langgraph_compat import cause
 from contend.models.evaluation import MetricScore
 from contend.models.events import ReportPublished, RunDone, WinnerPicked
-from contend.models.options import ResolvedOptions, RunOptions
+from contend.models.options import RunOptions
 from contend.models.research import ResearchReport
-from contend.models.round import ExitReason
 from contend.models.submission import Submission
-from contend.models.task import CallUsage, RunStatus, RunUsage
+from contend.models.task import RunStatus
+from contend.preflight import answer
 from contend.report import PublishedLine, planted_in
 from contend.report.plain import plain_sentence
 from contend.run_context import thread_of
@@ -57,34 +54,31 @@ class ClosingNodes:
 
     async def pick_winner(self, state: ContestState) -> ContestUpdate:
         """The first in the one ranking; none if no team delivered. Its report is published, or the editor's."""
-        keys = await self._kept_keys(state)
-        outcomes = outcomes_of({**state, "pairwise": keys})
+        keys = await self._pairwise_keys(state)
+        outcomes, editing = outcomes_of({**state, "pairwise": keys}), editing_of(state)
         winner = winner_of(outcomes)
-        status, notes = status_of(outcomes, winner, ended_budgets(state))
+        notes = partial_notes(outcomes, winner, ended_budgets(state))
         texts = {
-            outcome.team.team_id: (
-                await self.services.require_submission(outcome.best.submission)
-            ).report.executive_summary
+            outcome.team.team_id: (await self.services.require_submission(document)).report.executive_summary
             for outcome in outcomes
-            if outcome.best is not None
+            if (document := outcome.document)
         }
-        best, editing = winner.best if winner else None, editing_of(state)
         if any(outcome.may_win for outcome in outcomes):
             self.services.tell(
                 WinnerPicked(
                     execution_id=state["execution_id"],
                     team_id=winner.team.team_id if winner else None,
-                    score=best.score if best else None,
+                    score=winner.score if winner else None,
                     leaderboard=standings(outcomes),
                 )
             )
         return {
             "pairwise": keys,
             "winner": winner.team.team_id if winner else None,
-            "submission": editing.document if editing.published else best.submission if best else None,
+            "submission": editing.document if editing.published else winner.document if winner else None,
             "notes": notes,
             "message": "; ".join(notes),
-            "status": "running" if winner else status,
+            "status": "running" if winner else "failed",
             "summary": summary_of(state["task"], outcomes, winner, texts).model_dump(mode="json"),
         }
 
@@ -93,16 +87,16 @@ class ClosingNodes:
         submission = await self.services.require_submission(state["submission"])
         clock = (await self.services.run(state)).clock
         clock.wait()
-        answer = interrupt(_report_question(state, submission))
+        decision = interrupt(_report_question(state, submission))
         clock.go()
         result = apply_answer(
-            answer, submission.report, editable=EDITABLE, edit=lambda values: edited_report(submission, values)
+            decision, submission.report, editable=EDITABLE, edit=lambda values: edited_report(submission, values)
         )
         match result:
             case Unusable(why):
                 return {"problem": why}
-            case Rejected(decision):
-                note = f"a person rejected the report: {decision.reason or 'no reason given'}"
+            case Rejected(rejection):
+                note = f"a person rejected the report: {rejection.reason or 'no reason given'}"
                 return {"submission": None, "problem": "", "notes": [*state["notes"], note]}
             case Approved(report) if report is submission.report:
                 return {"problem": ""}
@@ -111,39 +105,20 @@ class ClosingNodes:
 
     async def publish(self, state: ContestState, runtime: Runtime[RunOptions]) -> ContestUpdate:
         """Check the winner's citations and write its report; from here on the report is done."""
-        outcomes, options = outcomes_of(state), (await self.services.run(state)).options
-        winner = next(outcome for outcome in outcomes if outcome.team.team_id == state["winner"])
+        options = (await self.services.run(state)).options
+        winner = next(outcome for outcome in outcomes_of(state) if outcome.team.team_id == state["winner"])
         submission = await self.services.require_submission(state["submission"])
-        status, notes = status_of(outcomes, winner, ended_budgets(state))
-        off = state["sources_off"] | {name: why for outcome in outcomes for name, why in outcome.sources_off.items()}
-        editing = editing_of(state)
         lines = await lines_of(self.services, submission)
-        judged = judged_metrics(state, winner)
         # Quotes are their passages.
-        doubtful = await self._doubtful(judged, submission, lines) if winner.may_win else []
-        head = head_of(
-            outcomes,
-            winner,
-            options,
-            status=status,
-            notes=[*notes, *_remarks(state), *dropped_quotes(outcomes)],
-            editing=editing,
-            warnings=state["warnings"],
-            sources_off=off,
-            left_out=await self._left_out(options),
-            unread=submission.unread,
-            missing=submission.missing,
-            doubtful=doubtful,
-            places=places_of(lines),
-            speaking=speaking_sources(submission, options.language),
-            withheld=named_sources(submission.report, submission.draft.withheld, options.language),
-            usage=usage_of(state),
-            lessons=[bullet["content"] for bullet in state["bullets"] if bullet["id"] in submission.draft.bullets_used],
+        doubtful = await self._doubtful(metrics_of(state, winner), submission, lines) if winner.may_win else []
+        left_out = (
+            await self.services.sources.left_out(options.documents, read=True) if "local" in options.sources else []
         )
+        head = head_of(state, winner, submission, options, lines=lines, doubtful=doubtful, left_out=left_out)
         folder = self.services.folder / "results" / (thread_of(runtime) or state["execution_id"])
         documents = self.services.sources.paths(options.documents)
         published = await publish(
-            marked(submission.report, doubtful),
+            with_signs(submission.report, doubtful),
             head,
             options,
             folder,
@@ -163,7 +138,7 @@ class ClosingNodes:
         return {
             "report": submission.report.model_dump(mode="json"),
             "files": files,
-            "messages": [_answer(state, published.markdown)],
+            "messages": [answer(state, published.markdown)],
         }
 
     async def learning_failed(self, state: ContestState, error: NodeError) -> Command[Literal["finish_run"]]:
@@ -173,24 +148,21 @@ class ClosingNodes:
 
     async def finish_run(self, state: ContestState) -> ContestUpdate:
         """The terminal status, in state and record."""
-        outcomes = outcomes_of(state)
         status: RunStatus = "failed" if state["submission"] is None else "partial" if state["notes"] else "completed"
-        remarks = _remarks(state)
-        message = "; ".join([*(state["notes"] or [ALL_DELIVERED]), *remarks])
-        winner = next((outcome for outcome in outcomes if outcome.team.team_id == state["winner"]), None)
+        message = "; ".join([*(state["notes"] or [ALL_DELIVERED]), *failure_notes(state)])
+        scores = {outcome.team.team_id: outcome.score for outcome in outcomes_of(state)}
         await self.services.record.set_execution_status(
             state["execution_id"],
             status,
             message,
             winner_team_id=state["winner"],
-            best_score=winner.best.score if winner and winner.best else None,
+            best_score=scores.get(state["winner"] or ""),
         )
         usage = usage_of(state)
         self.services.tell(RunDone(execution_id=state["execution_id"], status=status, message=message, usage=usage))
         self.services.close_run(state["execution_id"])
-        if state["report"]:
-            return {"status": status, "message": message}
-        return {"status": status, "message": message, "messages": [_answer(state, message)]}
+        done: ContestUpdate = {"status": status, "message": message}
+        return done if state["report"] else {**done, "messages": [answer(state, message)]}
 
     async def route_after_near_ties(self, state: ContestState) -> list[Send] | Literal["synthesize", "pick_winner"]:
         """To the editor first: where its report is published, nothing that is read hangs on a near tie."""
@@ -203,7 +175,7 @@ class ClosingNodes:
         edited = submission.model_copy(update={"report": report, "content": content})
         return await self.services.submissions.put(edited)
 
-    async def _kept_keys(self, state: ContestState) -> dict[str, float]:
+    async def _pairwise_keys(self, state: ContestState) -> dict[str, float]:
         """The outcome of the comparisons, on record and on the live board, so that all see one ranking."""
         execution_id, comparisons = state["execution_id"], comparisons_of(state)
         if not comparisons:
@@ -216,32 +188,24 @@ class ClosingNodes:
         await self.services.record.flush()
         return keys
 
-    async def _left_out(self, options: ResolvedOptions) -> list[str]:
-        return await self.services.sources.left_out(options.documents, read=True) if "local" in options.sources else []
-
     async def _doubtful(
-        self, judged: Sequence[MetricScore], submission: Submission, lines: Sequence[PublishedLine]
+        self, metrics: Sequence[MetricScore], submission: Submission, lines: Sequence[PublishedLine]
     ) -> list[DoubtfulLine]:
         """The published sentences that their passages were not seen to support, as judged; by code where nobody did."""
-        doubts = await doubts_of(self.services, submission)
-        support = next((each for each in judged if each.name == "citation_support" and each.score is not None), None)
-        written = support.evidence if support else [text for text, doubt in doubts.items() if doubt.refused]
-        shown = {line.written: line.shown for line in reversed(lines)}
-        planted = planted_in(lines)
-        found = [
-            DoubtfulLine(
-                shown[text],
-                doubts.get(text, Doubt()).reason(shown[text]),
-                without_sentences(doubts.get(text, Doubt()).excerpt, planted.in_sentence),
-            )
-            for text in written
-            if text in shown and shown[text] in submission.content
-        ]
-        return found + [
-            DoubtfulLine(shown[text], plain_sentence(without_sentences(lacking, planted.in_sentence)), "", partly=True)
-            for text, lacking in (support.partly if support else {}).items()
-            if text in shown and shown[text] in submission.content
-        ]
+        doubts, planted = await doubts_of(self.services, submission), planted_in(lines)
+        support = next((each for each in metrics if each.name == "citation_support" and each.score is not None), None)
+        statements = support.evidence if support else [text for text, doubt in doubts.items() if doubt.refused]
+        printed = {line.written: line.shown for line in reversed(lines) if line.shown in submission.content}
+        doubtful = []
+        for text in filter(printed.get, statements):
+            line, doubt = printed[text], doubts.get(text, Doubt())
+            excerpt = without_sentences(doubt.excerpt, planted.in_sentence)
+            doubtful.append(DoubtfulLine(line, doubt.reason(line), excerpt))
+        for text, lacking in (support.partly if support else {}).items():
+            if text in printed:
+                rest = plain_sentence(without_sentences(lacking, planted.in_sentence))
+                doubtful.append(DoubtfulLine(printed[text], rest, "", partly=True))
+        return doubtful
 
 
 def _report_question(state: ContestState, submission: Submission) -> dict[str, Any]:
@@ -272,22 +236,12 @@ def edited_report(submission: Submission, values: Mapping[str, Any]) -> Research
     return report
 
 
-def judged_metrics(state: ContestState, winner: TeamOutcome) -> list[MetricScore]:
+def metrics_of(state: ContestState, winner: TeamOutcome) -> list[MetricScore]:
     """What judges found of the submission that is published; [] if a person edited it."""
-    best, editing = winner.best, editing_of(state)
-    if editing.document is not None and state["submission"] == editing.document:
+    best, document = winner.best, editing_of(state).document
+    if document is not None and state["submission"] == document:
         return [MetricScore.model_validate(item["score"]) for item in state.get("merged_scores", [])]
     return best.metrics if best and best.submission == state["submission"] else []
-
-
-def _remarks(state: ContestState) -> list[str]:
-    failure = state.get("criteria_failure", "")
-    return failure_notes(outcomes_of(state), comparisons_of(state), editing_of(state), criteria_failure=failure)
-
-
-def _answer(state: ContestState, text: str) -> AIMessage:
-    """The run's one message. Said again, it takes its own place."""
-    return AIMessage(text, id=f"answer-{state['execution_id']}")
 
 
 async def route_after_choice(state: ContestState) -> list[Send] | Literal["pick_winner"]:
@@ -310,19 +264,3 @@ async def route_after_approval(state: ContestState) -> Literal["approve_report",
 async def route_after_publish(state: ContestState) -> Literal["learn", "finish_run"]:
     """Learning costs calls too: not after a budget has ended."""
     return "learn" if state["options"]["learn"] and not ended_budgets(state) else "finish_run"
-
-
-def ended_budgets(state: ContestState) -> set[ExitReason]:
-    """The hard budgets that ended a team or refused a comparison."""
-    reasons = [outcome.exit_reason for outcome in outcomes_of(state)]
-    reasons += [each.limit for each in comparisons_of(state)]
-    return {reason for reason in reasons if reason in BUDGETS}
-
-
-def usage_of(state: ContestState) -> RunUsage:
-    """What the run's model calls cost: the teams' rounds, the comparisons at the top, and the learning."""
-    calls = [CallUsage.model_validate(call) for call in (state.get("lessons") or {}).get("usage", [])]
-    calls += [CallUsage.model_validate(call)] if (call := state.get("criteria_call")) else []
-    calls += [each.usage for each in comparisons_of(state) if each.usage is not None]
-    calls += editing_of(state).calls
-    return sum((outcome.usage for outcome in outcomes_of(state)), start=RunUsage.of(calls))

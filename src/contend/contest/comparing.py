@@ -1,8 +1,9 @@
 """A near tie for the win: the team with the best score is compared with each one near it, in both orders."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from statistics import mean
 from typing import Any, Literal
 
 from langgraph.errors import NodeError
@@ -68,19 +69,15 @@ class ComparingNodes:
 
     async def compare_pair(self, task: CompareTask) -> ContestUpdate:
         """Ask which of two submissions is better."""
-        return _compared(await comparison_of(self.services, task))
+        return {"comparisons": [await comparison_of(self.services, task)]}
 
     async def not_compared(self, task: CompareTask, error: NodeError) -> Command[Literal["pick_winner"]]:
-        """A comparison that fails decides nothing."""
-        why = cause(error)
-        limit = why.limit if isinstance(why, BudgetExhausted) else None
-        failed = Comparison(first=task["first"], second=task["second"], choice="tie", failure=str(why), limit=limit)
         # A failed node's edges are not followed: without this, comparisons that all fail would end the graph silently.
-        return Command(update=dict(_compared(failed)), goto="pick_winner")
+        return Command(update={"comparisons": [failed_comparison(task, error)]}, goto="pick_winner")
 
 
-async def comparison_of(services: Services, task: CompareTask) -> Comparison:
-    """Which of two submissions a judge prefers, shown in this order.
+async def comparison_of(services: Services, task: CompareTask) -> dict[str, Any]:
+    """Which of two submissions a judge prefers, shown in this order: a Comparison, as states hold it.
 
     Raises:
         ModelError: the judge's model failed.
@@ -89,10 +86,9 @@ async def comparison_of(services: Services, task: CompareTask) -> Comparison:
     documents = [task["submissions"][task[place]] for place in ("first", "second")]
     submissions = [await services.require_submission(document) for document in documents]
     profile = run.profile("evaluator")
-    shown = await pair_view(services, *submissions, tokens=profile.disputed_tokens)
-    model = run.model("evaluator")
-    answer = await model.structured(
-        shown.prompt(
+    view = await pair_view(services, *submissions, tokens=profile.disputed_tokens)
+    answer = await run.model("evaluator").structured(
+        view.prompt(
             user_query=task["theme"],
             instructions=run.options.instructions,
             criteria=listed([Criterion.model_validate(each) for each in task["criteria"]], weighed=True),
@@ -105,7 +101,31 @@ async def comparison_of(services: Services, task: CompareTask) -> Comparison:
             step=f"{task['first']}>{task['second']}",
         ),
     )
-    return Comparison(first=task["first"], second=task["second"], choice=answer.value.choice, usage=answer.usage)
+    comparison = Comparison(first=task["first"], second=task["second"], choice=answer.value.choice, usage=answer.usage)
+    return comparison.model_dump(mode="json")
+
+
+def failed_comparison(task: CompareTask, error: NodeError) -> dict[str, Any]:
+    """A comparison that fails decides nothing."""
+    why = cause(error)
+    limit = why.limit if isinstance(why, BudgetExhausted) else None
+    failed = Comparison(first=task["first"], second=task["second"], choice="tie", failure=str(why), limit=limit)
+    return failed.model_dump(mode="json")
+
+
+def compare_tasks(state: ContestState, documents: Mapping[str, str]) -> list[CompareTask]:
+    """Two submissions by name, in both orders."""
+    return [
+        CompareTask(
+            first=first,
+            second=second,
+            submissions=dict(documents),
+            theme=state["theme"],
+            criteria=state.get("criteria", []),
+            execution_id=state["execution_id"],
+        )
+        for first, second in permutations(documents)
+    ]
 
 
 def near_ties(outcomes: Sequence[TeamOutcome], options: ResolvedOptions) -> list[str]:
@@ -128,20 +148,17 @@ def pairwise_keys(comparisons: Sequence[Comparison]) -> dict[str, float]:
     A team wins a pair if it was chosen in both orders; anything else is a tie and counts half for both.
     """
     better = {(each.first, each.second): each.better for each in comparisons}
-    ordered = [order for pair in better for order in permutations(pair)]
-    decided = {(a, b): _winner(better.get((a, b)), better.get((b, a))) for a, b in ordered}
-    if not any(decided.values()):
+    winners = {
+        (a, b): better.get((a, b)) if better.get((a, b)) == better.get((b, a)) else None
+        for pair in better
+        for a, b in permutations(pair)
+    }
+    if not any(winners.values()):
         return {}
-    points = {team: [_points(won, team) for (a, _), won in decided.items() if a == team] for team, _ in decided}
-    return {team: sum(own) / len(own) for team, own in sorted(points.items())}
-
-
-def _winner(one: str | None, other: str | None) -> str | None:
-    return one if one == other else None
-
-
-def _points(winner: str | None, team: str) -> float:
-    return 0.5 if winner is None else float(winner == team)
+    points: dict[str, list[float]] = {}
+    for (team, _), winner in sorted(winners.items()):
+        points.setdefault(team, []).append(0.5 if winner is None else float(winner == team))
+    return {team: mean(own) for team, own in points.items()}
 
 
 async def route_to_pairs(state: ContestState) -> list[Send] | Literal["pick_winner"]:
@@ -149,31 +166,15 @@ async def route_to_pairs(state: ContestState) -> list[Send] | Literal["pick_winn
 
     Who of the others is better than whom decides no win.
     """
-    best = {outcome.team.team_id: outcome.best for outcome in outcomes_of(state)}
-    sends = [
-        Send(
-            "compare_pair",
-            CompareTask(
-                first=first,
-                second=second,
-                submissions={team: found.submission for team in (first, second) if (found := best[team])},
-                theme=state["theme"],
-                criteria=state.get("criteria", []),
-                execution_id=state["execution_id"],
-            ),
-        )
-        for rival in state["near_ties"][1:]
-        for first, second in permutations((state["near_ties"][0], rival))
-    ]
+    documents = {outcome.team.team_id: outcome.document or "" for outcome in outcomes_of(state)}
+    near = state["near_ties"]
+    pairs = [{team: documents[team] for team in (near[0], rival)} for rival in near[1:]]
+    sends = [Send("compare_pair", task) for pair in pairs for task in compare_tasks(state, pair)]
     # A router that returns no Send at all ends the graph silently.
     return sends or "pick_winner"
 
 
 def comparisons_of(state: ContestState) -> list[Comparison]:
     """What was compared, in a fixed order, whichever judge answered first."""
-    found = [Comparison.model_validate(each) for each in state.get("comparisons", [])]
-    return sorted(found, key=lambda each: (each.first, each.second))
-
-
-def _compared(comparison: Comparison) -> ContestUpdate:
-    return {"comparisons": [comparison.model_dump(mode="json")]}
+    comparisons = [Comparison.model_validate(each) for each in state.get("comparisons", [])]
+    return sorted(comparisons, key=lambda each: (each.first, each.second))

@@ -5,14 +5,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from contend.contest.comparing import Comparison
-from contend.contest.editing import Editing
-from contend.contest.outcomes import TeamOutcome, active_seconds, standings
+from contend.contest.comparing import comparisons_of
+from contend.contest.editing import Editing, editing_of
+from contend.contest.outcomes import BUDGETS, TeamOutcome, active_seconds, outcomes_of, standings
+from contend.contest.state import ContestState
 from contend.models.options import ResolvedOptions
 from contend.models.record import Language
 from contend.models.research import ResearchReport
+from contend.models.round import ExitReason
 from contend.models.submission import Submission
-from contend.models.task import RunStatus, RunUsage
+from contend.models.task import CallUsage, RunUsage
 from contend.report import (
     EVIDENCE_FILE,
     PublishedLine,
@@ -37,27 +39,27 @@ class DoubtfulLine(NamedTuple):
     `partly`: the source says a part of it; it is listed, and carries no sign.
     """
 
-    shown: str
+    text: str
     reason: str
     excerpt: str
     partly: bool = False
 
-    def told(self, language: Language) -> str:
-        words, shown = WORDS[language], self.shown.strip("| ")
+    def line(self, language: Language) -> str:
+        """It and what is doubtful about it, in the language's words."""
+        words, text = WORDS[language], self.text.strip("| ")
         reason = words.partly.format(reason=self.reason) if self.partly else self.reason
-        line = words.doubt.format(shown=shown, reason=reason) if reason else shown
+        line = words.doubt.format(shown=text, reason=reason) if reason else text
         return line + (words.nearest_excerpt.format(excerpt=self.excerpt) if self.excerpt else "")
 
 
-def marked(report: ResearchReport, doubtful: Sequence[DoubtfulLine]) -> ResearchReport:
+def with_signs(report: ResearchReport, doubtful: Sequence[DoubtfulLine]) -> ResearchReport:
     """The report with a sign behind each doubtful sentence."""
 
     def signed(text: str) -> str:
         for line in doubtful:
-            if line.partly:
-                continue
-            shown_line, bar = (line.shown[:-2], " |") if line.shown.startswith("| ") else (line.shown, "")
-            text = text.replace(line.shown, f"{shown_line} {DOUBTFUL_SIGN}{bar}")
+            if not line.partly:
+                sentence, bar = (line.text[:-2], " |") if line.text.startswith("| ") else (line.text, "")
+                text = text.replace(line.text, f"{sentence} {DOUBTFUL_SIGN}{bar}")
         return text
 
     return report.model_copy(
@@ -74,53 +76,62 @@ class Published(NamedTuple):
     files: list[Path]
 
 
+def ended_budgets(state: ContestState) -> set[ExitReason]:
+    """The hard budgets that ended a team or refused a comparison."""
+    reasons = [outcome.exit_reason for outcome in outcomes_of(state)]
+    reasons += [each.limit for each in comparisons_of(state)]
+    return {reason for reason in reasons if reason in BUDGETS}
+
+
+def usage_of(state: ContestState) -> RunUsage:
+    """What the run's model calls cost: the teams' rounds, the comparisons at the top, and the learning."""
+    calls = [CallUsage.model_validate(call) for call in (state.get("lessons") or {}).get("usage", [])]
+    calls += [CallUsage.model_validate(call)] if (call := state.get("criteria_call")) else []
+    calls += [each.usage for each in comparisons_of(state) if each.usage is not None]
+    calls += editing_of(state).calls
+    return sum((outcome.usage for outcome in outcomes_of(state)), start=RunUsage.of(calls))
+
+
 def head_of(
-    outcomes: Sequence[TeamOutcome],
+    state: ContestState,
     winner: TeamOutcome,
+    submission: Submission,
     options: ResolvedOptions,
     *,
-    status: RunStatus,
-    notes: Sequence[str],
-    warnings: Sequence[str],
-    sources_off: dict[str, str],
-    left_out: Sequence[str],
-    unread: dict[str, str],
-    missing: dict[str, str],
-    usage: RunUsage,
-    editing: Editing,
-    doubtful: Sequence[DoubtfulLine] = (),
-    places: Sequence[str] = (),
-    speaking: Sequence[str] = (),
-    withheld: Sequence[str] = (),
-    lessons: Sequence[str] = (),
+    lines: Sequence[PublishedLine],
+    doubtful: Sequence[DoubtfulLine],
+    left_out: list[str],
 ) -> ReportHead:
-    """What kind of run made the report."""
+    """What kind of run made the report. `left_out`: lines on documents that were not searched."""
+    outcomes, words, language = outcomes_of(state), WORDS[options.language], options.language
     compared = any(outcome.pairwise_key is not None for outcome in outcomes)
     return ReportHead(
-        status=status,
+        status="partial" if state["notes"] else "completed",
         winner=winner.team.name if winner.may_win else None,
-        best_score=winner.best.score if winner.best else None,
+        best_score=winner.score,
         leaderboard=standings(outcomes) if winner.may_win else [],
-        sources_off=sources_off,
-        left_out=list(left_out),
-        unread=unread,
-        missing=missing,
-        warnings=list(warnings),
+        sources_off=state["sources_off"] | {name: why for each in outcomes for name, why in each.sources_off.items()},
+        left_out=left_out,
+        unread=submission.unread,
+        missing=submission.missing,
+        warnings=state["warnings"],
         models=dict(options.models),
         recorded=options.recorded,
-        usage=usage,
+        usage=usage_of(state),
         seconds=active_seconds(outcomes),
         notes=[
-            *([] if winner.may_win else [WORDS[options.language].quotes_only]),
-            *([WORDS[options.language].near_tie] if compared else []),
-            *notes,
+            *([] if winner.may_win else [words.quotes_only]),
+            *([words.near_tie] if compared else []),
+            *state["notes"],
+            *failure_notes(state),
+            *unfound_quotes(outcomes),
         ],
-        editor=editor_lines(outcomes, winner, editing, options.language),
-        unverified=[each.told(options.language) for each in doubtful],
-        places=list(places),
-        speaking=list(speaking),
-        withheld=list(withheld),
-        lessons=list(lessons),
+        editor=editor_lines(outcomes, winner, editing_of(state), language),
+        unverified=[each.line(language) for each in doubtful],
+        places=places_of(lines),
+        speaking=speaking_sources(submission, language),
+        withheld=named_sources(submission.report, submission.draft.withheld, language),
+        lessons=[bullet["content"] for bullet in state["bullets"] if bullet["id"] in submission.draft.bullets_used],
     )
 
 
@@ -132,11 +143,11 @@ def editor_lines(
         return []
     words, names = WORDS[language], {each.team.team_id: each.team.name for each in outcomes}
     merged = words.merged_published if editing.published else words.merged_not_better
-    what = merged.format(
+    outcome = merged.format(
         count=editing.reports, score=shown_score(editing.score, language), best=shown_score(winner.score, language)
     )
-    taken = editing.taken.items() if editing.published else ()
-    return [what, *(words.taken_from.format(team=names.get(team, team), what=text) for team, text in taken)]
+    parts = editing.taken.items() if editing.published else ()
+    return [outcome, *(words.taken_from.format(team=names.get(team, team), what=text) for team, text in parts)]
 
 
 def places_of(lines: Sequence[PublishedLine]) -> list[str]:
@@ -150,19 +161,20 @@ def places_of(lines: Sequence[PublishedLine]) -> list[str]:
 
 def speaking_sources(submission: Submission, language: Language) -> list[str]:
     """The report's sources that speak to AI systems, each with the signals by which it is known."""
-    said = WORDS[language].signals
-    listed = {source.url for source in submission.report.sources}
-    shown = {
-        url: ", ".join(said[name] for name in names) for url, names in submission.speaking.items() if url in listed
+    words, urls = WORDS[language].signals, {source.url for source in submission.report.sources}
+    by_url = {
+        url: ", ".join(words[signal] for signal in signals)
+        for url, signals in submission.speaking.items()
+        if url in urls
     }
-    names = named_sources(submission.report, shown, language)
-    return [f"{name} ({signals})" if signals else name for name, signals in zip(names, shown.values(), strict=True)]
+    names = named_sources(submission.report, by_url, language)
+    return [f"{name} ({signals})" if signals else name for name, signals in zip(names, by_url.values(), strict=True)]
 
 
 def named_sources(report: ResearchReport, urls: Iterable[str], language: Language) -> list[str]:
     """Each source by its mark and title; one that the report does not list as such, or not at all."""
-    known = {source.url: f"[{number}] {source.title}" for number, source in enumerate(report.sources, start=1)}
-    return [known.get(url, WORDS[language].not_listed) for url in dict.fromkeys(urls)]
+    names = {source.url: f"[{number}] {source.title}" for number, source in enumerate(report.sources, start=1)}
+    return [names.get(url, WORDS[language].not_listed) for url in dict.fromkeys(urls)]
 
 
 async def publish(
@@ -186,7 +198,7 @@ async def publish(
         "report.html": to_html(report, head, options.language, lines=lines, folders=folders),
         "report.json": to_json(report),
     }
-    doubts = {line.shown: line.reason or line.excerpt or DOUBTFUL_SIGN for line in doubtful}
+    doubts = {line.text: line.reason or line.excerpt or DOUBTFUL_SIGN for line in doubtful}
     evidence = ReportEvidence.of(report, options.language, lines, doubts=doubts, folders=folders)
     await asyncio.to_thread(_write_all, folder, {**texts, EVIDENCE_FILE: evidence.model_dump_json()})
     return Published(markdown, [folder / name for name in texts])
@@ -198,61 +210,39 @@ def _write_all(folder: Path, texts: dict[str, str]) -> None:
 
 
 _REASON_CHARACTERS = 200
-_NO_CRITERIA = "no criteria could be set, and coverage is judged by its rubric"
 
 
-class _Failure(NamedTuple):
-    what: str
-    reason: str
-
-
-def failure_notes(
-    outcomes: Sequence[TeamOutcome],
-    comparisons: Sequence[Comparison],
-    editing: Editing,
-    *,
-    criteria_failure: str = "",
-) -> list[str]:
+def failure_notes(state: ContestState) -> list[str]:
     """A line each on what failed: criteria, metrics, round judges, comparisons, the editor. A reason is told once."""
-    told = {outcome.status.error_message for outcome in outcomes}
+    reasons = {outcome.status.error_message for outcome in outcomes_of(state)}
     lines = []
-    on_teams = (*_on_metrics(outcomes), *_on_judges(outcomes), *_on_comparisons(comparisons), *_on_editor(editing))
-    on_criteria = [_Failure(_NO_CRITERIA, criteria_failure)] if criteria_failure else []
-    for what, reason in (*on_criteria, *on_teams):
-        lines.append(f"{what} ({'the same reason' if reason in told else shorten(reason, _REASON_CHARACTERS)})")
-        told.add(reason)
+    for failure, reason in _failures(state):
+        lines.append(f"{failure} ({'the same reason' if reason in reasons else shorten(reason, _REASON_CHARACTERS)})")
+        reasons.add(reason)
     return lines
 
 
-def dropped_quotes(outcomes: Sequence[TeamOutcome]) -> list[str]:
+def _failures(state: ContestState) -> Iterator[tuple[str, str]]:
+    """What failed, and why."""
+    if reason := state.get("criteria_failure"):
+        yield "no criteria could be set, and coverage is judged by its rubric", reason
+    rounds = [each for outcome in outcomes_of(state) for each in outcome.rounds]
+    unscored = [[metric for metric in by_judges(each.metrics) if metric.score is None] for each in rounds]
+    if with_unscored := [metrics for metrics in unscored if metrics]:
+        names = sorted({metric.name for metrics in with_unscored for metric in metrics})
+        rest = f"{len(with_unscored)} of {len(rounds)} rounds: {', '.join(names)}"
+        yield f"unscored in {rest}", with_unscored[0][0].reason
+    if failures := [each.judge_failure for each in rounds if each.judge_failure]:
+        count = "1 round" if len(failures) == 1 else f"{len(failures)} rounds"
+        yield f"the round judge failed after {count}, and its team played on", failures[0]
+    comparisons = comparisons_of(state)
+    if failures := [each.failure for each in comparisons if each.failure]:
+        yield f"near tie: {len(failures)} of {len(comparisons)} comparisons failed", failures[0]
+    if reason := editing_of(state).failure:
+        yield "the editor failed, and the best team's report stands", reason
+
+
+def unfound_quotes(outcomes: Sequence[TeamOutcome]) -> list[str]:
     """A line on judges' quotes that are in no submission, for who reads the report."""
-    metrics = [metric for outcome in outcomes for finished in outcome.rounds for metric in finished.metrics]
-    dropped = sum(metric.dropped for metric in metrics)
-    return [f"quotes of judges that are in no submission, and were dropped: {dropped}"] if dropped else []
-
-
-def _on_metrics(outcomes: Sequence[TeamOutcome]) -> Iterator[_Failure]:
-    rounds = [finished for outcome in outcomes for finished in outcome.rounds]
-    failed = [[metric for metric in by_judges(finished.metrics) if metric.score is None] for finished in rounds]
-    hit = [metrics for metrics in failed if metrics]
-    if hit:
-        names = sorted({metric.name for metrics in hit for metric in metrics})
-        yield _Failure(f"unscored in {len(hit)} of {len(rounds)} rounds: {', '.join(names)}", hit[0][0].reason)
-
-
-def _on_judges(outcomes: Sequence[TeamOutcome]) -> Iterator[_Failure]:
-    failures = [finished.judge_failure for outcome in outcomes for finished in outcome.rounds if finished.judge_failure]
-    if failures:
-        after = "1 round" if len(failures) == 1 else f"{len(failures)} rounds"
-        yield _Failure(f"the round judge failed after {after}, and its team played on", failures[0])
-
-
-def _on_editor(editing: Editing) -> Iterator[_Failure]:
-    if editing.failure:
-        yield _Failure("the editor failed, and the best team's report stands", editing.failure)
-
-
-def _on_comparisons(comparisons: Sequence[Comparison]) -> Iterator[_Failure]:
-    failures = [each.failure for each in comparisons if each.failure]
-    if failures:
-        yield _Failure(f"near tie: {len(failures)} of {len(comparisons)} comparisons failed", failures[0])
+    count = sum(metric.dropped for outcome in outcomes for each in outcome.rounds for metric in each.metrics)
+    return [f"quotes of judges that are in no submission, and were dropped: {count}"] if count else []

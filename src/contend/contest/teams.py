@@ -8,7 +8,7 @@ from langgraph.errors import NodeError
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
-from contend.contest.outcomes import TeamOutcome, kept_rounds
+from contend.contest.outcomes import TeamOutcome, rounds_on_record
 from contend.contest.state import ContestUpdate
 from contend.errors import BudgetExhausted, ContendError
 from contend.langgraph_compat import cause
@@ -59,7 +59,7 @@ class Teams:
             self.services.record,
         )
         run = await self.services.run(state)
-        rounds = kept_rounds(await record.rounds(execution_id, team.team_id))
+        rounds = rounds_on_record(await record.rounds(execution_id, team.team_id))
         running = await self._running(execution_id, team)
         why = cause(error)
         ended, reason, message = _ending(why, run.options.timeout_per_team_seconds)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Literal
 from uuid import uuid4
 
-from langchain_core.messages import AIMessage
 from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
 from langgraph.types import Command
@@ -13,7 +12,7 @@ from contend.errors import ContendError, InputError, StoreError
 from contend.langgraph_compat import cause
 from contend.models.options import DEPTHS, ResolvedOptions, RunOptions, TeamConfig
 from contend.models.record import Record
-from contend.preflight import asked_of, is_alone, open_question, question_in_chat, refuse
+from contend.preflight import answer, asked_of, is_alone, open_question, question_in_chat, refuse
 from contend.research.state import FRESH, ResearchState, ResearchUpdate
 from contend.services import Services
 from contend.team_kinds import team_kind
@@ -65,15 +64,10 @@ class ResearchAlone:
         if not is_alone(state) or not isinstance(why, ContendError) or isinstance(why, StoreError):
             raise why
         self.services.close_run(state["execution_id"])
-        return Command(update={"next_action": "end", "messages": [message(state, str(why))]}, goto="__end__")
+        return Command(update={"next_action": "end", "messages": [answer(state, str(why))]}, goto="__end__")
 
 
 def _loops(given: RunOptions, options: ResolvedOptions) -> int | None:
     """As many loops as a quick run, where nobody set a number: no judge reads what it writes, so a reviewer does."""
     left_to_depth = given.max_iterations is None and options.max_iterations == DEPTHS[options.depth].max_iterations
     return DEPTHS["quick"].max_iterations if left_to_depth else None
-
-
-def message(state: ResearchState, text: str) -> AIMessage:
-    """The one message of a research on its own. Said again, it takes its own place."""
-    return AIMessage(text, id=f"answer-{state['execution_id']}")

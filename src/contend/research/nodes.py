@@ -13,9 +13,8 @@ from contend.langgraph_compat import cause
 from contend.models.events import MOST_HITS, Hit, SearchDone, SourceOff
 from contend.models.research import Draft, Found, ResearchPlan
 from contend.models.submission import Submission
-from contend.preflight import is_alone
+from contend.preflight import answer, is_alone
 from contend.research import compact, full
-from contend.research.alone import message
 from contend.research.ask import (
     draft_to_mend,
     folders,
@@ -91,9 +90,9 @@ class ResearchNodes:
         """A person approves the plan, edits it or rejects it; the team waits here, and its time stands still."""
         clock, team_id = (await self.services.run(state)).clock, team_of(state).team_id
         clock.wait(team_id)
-        answer = interrupt(_plan_question(state))
+        decision = interrupt(_plan_question(state))
         clock.go(team_id, state.get("clock"))
-        return _plan_approved(state, answer)
+        return _plan_approved(state, decision)
 
     async def search(self, task: SearchTask) -> ResearchUpdate:
         """One query to one source; texts go to the document store, state gets their ids."""
@@ -303,7 +302,7 @@ class ResearchNodes:
         return {
             "submission": document,
             "report": submission.report.model_dump(mode="json"),
-            "messages": [message(state, submission.content)],
+            "messages": [answer(state, submission.content)],
         }
 
 

@@ -19,7 +19,7 @@ from contend.models.research import (
 )
 from contend.models.submission import Submission
 from contend.models.task import title_of
-from contend.preflight import is_alone
+from contend.preflight import answer, is_alone
 from contend.quotes import (
     QuotedAnswer,
     SourceText,
@@ -30,7 +30,6 @@ from contend.quotes import (
     said_by,
     units_of,
 )
-from contend.research.alone import message
 from contend.research.ask import tell_step
 from contend.research.state import BEGUN, ResearchInput, ResearchOutput, ResearchState, ResearchUpdate
 from contend.services import Services
@@ -93,7 +92,7 @@ class QuotesNode:
             return done
         self.services.close_run(state["execution_id"])
         report = submission.report.model_dump(mode="json")
-        return {**done, "report": report, "messages": [message(state, submission.content)]}
+        return {**done, "report": report, "messages": [answer(state, submission.content)]}
 
 
 async def _found(services: Services, state: ResearchState) -> list[Found]:

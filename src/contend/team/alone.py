@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from langchain_core.messages import AIMessage
 from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
 from langgraph.types import Command
@@ -12,7 +11,7 @@ from contend.errors import ContendError, StoreError
 from contend.langgraph_compat import cause
 from contend.models.record import Record
 from contend.models.round import best_round
-from contend.preflight import asked_of, is_alone, open_question, question_in_chat, refuse
+from contend.preflight import answer, asked_of, is_alone, open_question, question_in_chat, refuse
 from contend.run_context import identity
 from contend.services import Services
 from contend.team.criteria import made_criteria
@@ -87,9 +86,9 @@ class TeamAlone:
         best = best_round(view.rounds)
         report = (await self.services.require_submission(best.submission)).content if best else ""
         await record_end(self.services, view, best, problem)
-        answer = "\n\n".join(filter(None, [report, problem]))
+        text = "\n\n".join(filter(None, [report, problem]))
         self.services.close_run(state["execution_id"])
-        return {"messages": [AIMessage(answer, id=f"answer-{state['execution_id']}")]}
+        return {"messages": [answer(state, text)]}
 
 
 async def route_at_start(state: TeamState) -> Literal["open_run", "brief"]:

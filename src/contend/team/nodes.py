@@ -1,6 +1,7 @@
 """The nodes of a team: brief, submit, score_metric, evaluate, judge. Each holds at most one paid call."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -9,7 +10,6 @@ from langgraph.types import Command, Send
 
 from contend.errors import BudgetExhausted, ContendError
 from contend.langgraph_compat import cause
-from contend.models.evaluation import MetricScore
 from contend.models.events import RoundStarted
 from contend.models.judging_replies import JudgmentReply
 from contend.models.round import Judgment, Round, best_round
@@ -21,7 +21,7 @@ from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.alone import TeamAlone
 from contend.team.evaluation import evaluation_of
-from contend.team.metrics import measure, metric_tasks, unscored
+from contend.team.metrics import MetricResult, measure, metric_tasks, unscored
 from contend.team.metrics.plan_points import uncovered_points
 from contend.team.recording import record_decision, record_evaluation, record_round_start, record_submission
 from contend.team.rounds import NextStep, decide, judged
@@ -118,13 +118,13 @@ class TeamNodes:
 
     async def score_metric(self, task: MetricTask) -> TeamUpdate:
         """The metrics that one call judges, or one by code."""
-        return {"scores": [_scored(score, usage) for score, usage in await measure(self.services, task)]}
+        return {"scores": [each.model_dump(mode="json") for each in await measure(self.services, task)]}
 
     async def unscored(self, task: MetricTask, error: NodeError) -> Command[Literal["evaluate"]]:
         """Metrics that fail leave their scores open; the others count."""
         # A failed node's edges are not followed: without this, metrics that all fail would end the graph silently.
-        failed = [_scored(score, None) for score in await unscored(self.services, task, cause(error))]
-        return Command(update={"scores": failed}, goto="evaluate")
+        failed = await unscored(self.services, task, cause(error))
+        return Command(update={"scores": [each.model_dump(mode="json") for each in failed]}, goto="evaluate")
 
     async def evaluate(self, state: TeamState) -> TeamUpdate:
         """All metrics into one evaluation, into the record; then the decision, where it needs no call."""
@@ -133,8 +133,9 @@ class TeamNodes:
         used = view.run.clock.team_seconds(view.team.team_id)
         before = [past for past in view.rounds if past.round_number != view.round_number]
         submission = await self.services.require_submission(state["submission"])
+        results = [MetricResult.model_validate(each) for each in state["scores"]]
         result = evaluation_of(
-            [MetricScore.model_validate(item["score"]) for item in state["scores"]],
+            [each.score for each in results],
             language=view.options.language,
             places={each.sentence.text: each.place for each in reversed(submission.draft.placed())},
         )
@@ -148,7 +149,7 @@ class TeamNodes:
             verdicts=dict(view.run.verdicts),
             queries=submission.queries,
             bullets_used=submission.draft.bullets_used,
-            calls=_calls(state),
+            calls=_calls(state, results),
             seconds=max(0.001, used - sum(past.seconds for past in before)),
         )
         view.run.ledger.know(done.calls)
@@ -243,12 +244,8 @@ def _before(state: TeamState) -> list[dict[str, Any]]:
     return [past for past in state.get("rounds", []) if past["round_number"] != state["round_number"]]
 
 
-def _scored(score: MetricScore, usage: CallUsage | None) -> dict[str, Any]:
-    return {"score": score.model_dump(mode="json"), "usage": usage.model_dump(mode="json") if usage else None}
-
-
-def _calls(state: TeamState) -> list[CallUsage]:
+def _calls(state: TeamState, results: Sequence[MetricResult]) -> list[CallUsage]:
     """The round's model calls in a fixed order, whichever metric came first."""
-    scoring = [item["usage"] for item in state["scores"] if item["usage"]]
-    calls = [CallUsage.model_validate(call) for call in [*state["calls"], *scoring]]
+    calls = [CallUsage.model_validate(call) for call in state["calls"]]
+    calls += [each.usage for each in results if each.usage]
     return sorted(calls, key=lambda call: call.call_key)

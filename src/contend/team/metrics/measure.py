@@ -8,6 +8,7 @@ from typing import Any
 from contend.errors import ContendError, MetricError
 from contend.models.evaluation import Measurement, MetricInput, MetricScore
 from contend.models.options import MetricConfig, ResolvedOptions
+from contend.models.record import Record
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.registry import FunctionFailed, call_function
@@ -33,29 +34,25 @@ async def citation_validity(services: Services, task: MetricTask, submission: Su
     total = validity.total + len(submission.missing)
     if not total:
         return Measurement(0.0, words.uncited)
-    finding = _share(validity.valid, total, words.citations_retrieved)
-    if not submission.missing:
-        return finding
-    shown = "; ".join(f"{shorten(name, _SHOWN_CHARACTERS)} ({why})" for name, why in submission.missing.items())
-    return finding._replace(reason=finding.reason + words.citations_missing.format(text=shown))
+    reason = words.citations_retrieved.format(good=validity.valid, all=total)
+    if submission.missing:
+        names = (f"{shorten(name, _SHOWN_CHARACTERS)} ({why})" for name, why in submission.missing.items())
+        reason += words.citations_missing.format(text="; ".join(names))
+    return Measurement(validity.valid / total, reason)
 
 
 async def point_coverage(services: Services, task: MetricTask, submission: Submission) -> Measurement:
     """The share of the plan's points that the report answers; None without a plan."""
-    language = (await services.run(task)).options.language
+    words = WORDS[(await services.run(task)).options.language].feedback
     points = [point for point in submission.points if names_something(point)]
     if not points:
-        return Measurement(None, WORDS[language].feedback.no_plan)
+        return Measurement(None, words.no_plan)
     missing = uncovered_points(points, submission.content)
-    finding = _share(len(points) - len(missing), len(points), WORDS[language].feedback.points_answered)
-    if not missing:
-        return finding
-    shown = "; ".join(shorten(point, _SHOWN_CHARACTERS) for point in missing)
-    return finding._replace(reason=finding.reason + WORDS[language].feedback.points_missing.format(text=shown))
-
-
-def _share(good: int, total: int, line: str) -> Measurement:
-    return Measurement(good / total, line.format(good=good, all=total))
+    good = len(points) - len(missing)
+    reason = words.points_answered.format(good=good, all=len(points))
+    if missing:
+        reason += words.points_missing.format(text="; ".join(shorten(each, _SHOWN_CHARACTERS) for each in missing))
+    return Measurement(good / len(points), reason)
 
 
 CODE_METRICS: Mapping[str, CodeMetric] = {
@@ -69,7 +66,12 @@ CODE_METRICS: Mapping[str, CodeMetric] = {
 WITH_CITATIONS = "citation_support"
 """The metric by code whose doubtful citations a judge decides on that has the passages at hand."""
 
-Measured = tuple[MetricScore, CallUsage | None]
+
+class MetricResult(Record):
+    """A metric's score, and what a model was asked for it; of metrics judged together beside the first."""
+
+    score: MetricScore
+    usage: CallUsage | None = None
 
 
 def metric_tasks(
@@ -89,10 +91,10 @@ def metric_tasks(
     decides on doubtful citations, too.
     """
     weights = options.evaluator.weights()
-    measured = options.evaluator.measured
-    together = [each for each in measured if _goes_together(services, each, options, criteria=bool(criteria))]
-    support = [each for each in measured if together and each.name == WITH_CITATIONS]
-    alone = [[each] for each in measured if each not in [*together, *support]]
+    configs = options.evaluator.measured
+    together = [each for each in configs if _goes_together(services, each, options, criteria=bool(criteria))]
+    support = [each for each in configs if together and each.name == WITH_CITATIONS]
+    alone = [[each] for each in configs if each not in [*together, *support]]
     return [
         MetricTask(
             metrics=[
@@ -113,8 +115,8 @@ def metric_tasks(
     ]
 
 
-async def measure(services: Services, task: MetricTask) -> list[Measured]:
-    """The metrics of a task; what they cost together stands beside the first.
+async def measure(services: Services, task: MetricTask) -> list[MetricResult]:
+    """The metrics of a task.
 
     Raises:
         ModelError: the metrics' model failed.
@@ -124,28 +126,27 @@ async def measure(services: Services, task: MetricTask) -> list[Measured]:
     submission = await services.require_submission(task["submission"])
     refused = refusal(task["theme"], submission.content, (await services.run(task)).options.language)
     if refused is not None:
-        return [(_score(each, Measurement(0.0, refused)), None) for each in configs]
+        return [MetricResult(score=_score(each, Measurement(0.0, refused))) for each in configs]
     if not task["together"]:
-        return [await _measured_alone(services, task, configs[0], submission)]
+        return [await _measure_alone(services, task, configs[0], submission)]
     by_model = [each for each in configs if each.kind == "model"]
     scores, usage = await judged_together(services, task, by_model, submission)
-    return [(scores[0], usage), *((each, None) for each in [*scores[1:], *await _supported(services, task)])]
+    rest = [*scores[1:], *await _citations_by_verdicts(services, task)]
+    return [MetricResult(score=scores[0], usage=usage), *(MetricResult(score=each) for each in rest)]
 
 
-async def unscored(services: Services, task: MetricTask, error: BaseException) -> list[MetricScore]:
+async def unscored(services: Services, task: MetricTask, error: BaseException) -> list[MetricResult]:
     """Metrics that failed: no score, never 0. Of citations code's word stands."""
     reason = str(error) if isinstance(error, ContendError) else f"{type(error).__name__}: {error}"
-    supported = await _supported(services, task) if task["together"] else []
-    known = {each.name for each in supported}
-    failed = [
-        MetricScore(name=metric["name"], score=None, reason=reason, weight=metric["weight"])
+    citations = await _citations_by_verdicts(services, task) if task["together"] else []
+    scores = {
+        metric["name"]: MetricScore(name=metric["name"], score=None, reason=reason, weight=metric["weight"])
         for metric in task["metrics"]
-        if metric["name"] not in known
-    ]
-    return failed + supported
+    }
+    return [MetricResult(score=each) for each in (scores | {each.name: each for each in citations}).values()]
 
 
-async def _supported(services: Services, task: MetricTask) -> list[MetricScore]:
+async def _citations_by_verdicts(services: Services, task: MetricTask) -> list[MetricScore]:
     """How far citations hold, by code and by what a judge has said of the doubtful ones; none where nobody asks."""
     configs = [MetricConfig.model_validate(each) for each in task["metrics"] if each["name"] == WITH_CITATIONS]
     submission = await services.require_submission(task["submission"])
@@ -153,24 +154,28 @@ async def _supported(services: Services, task: MetricTask) -> list[MetricScore]:
     return [_score(each, supported(await weighed(services, task, submission), language)) for each in configs]
 
 
-async def _measured_alone(
+async def _measure_alone(
     services: Services, task: MetricTask, config: MetricConfig, submission: Submission
-) -> Measured:
+) -> MetricResult:
     if config.kind == "model":
-        return await judged_by_model(services, task, config, submission)
-    finding = await _found(services, task, config, submission)
-    return _score(config, finding), finding.usage
+        score, usage = await judged_by_model(services, task, config, submission)
+        return MetricResult(score=score, usage=usage)
+    if config.kind == "python":
+        measurement = await judged_by_function(services, config, submission, theme=task["theme"])
+    else:
+        measurement = await CODE_METRICS[config.name](services, task, submission)
+    return MetricResult(score=_score(config, measurement), usage=measurement.usage)
 
 
-def _score(config: MetricConfig, finding: Measurement) -> MetricScore:
+def _score(config: MetricConfig, measurement: Measurement) -> MetricScore:
     return MetricScore(
         name=config.name,
-        score=finding.score,
-        reason=finding.reason,
+        score=measurement.score,
+        reason=measurement.reason,
         weight=config.weight or 0.0,
-        evidence=list(finding.evidence),
-        applies=finding.score is not None,
-        partly=dict(finding.partly),
+        evidence=list(measurement.evidence),
+        applies=measurement.score is not None,
+        partly=dict(measurement.partly),
     )
 
 
@@ -179,12 +184,6 @@ def _goes_together(services: Services, metric: MetricConfig, options: ResolvedOp
     if not reads_whole_reports(services, metric, options):
         return False
     return not options.evaluator.expected_score or (criteria and judged_by_criteria(services, metric, options))
-
-
-async def _found(services: Services, task: MetricTask, config: MetricConfig, submission: Submission) -> Measurement:
-    if config.kind == "python":
-        return await judged_by_function(services, config, submission, theme=task["theme"])
-    return await CODE_METRICS[config.name](services, task, submission)
 
 
 async def judged_by_function(
@@ -203,13 +202,13 @@ async def judged_by_function(
     )
     function = services.function(config.function or "")
     try:
-        return finding_of(await call_function(function, metric_input, seconds=config.timeout_seconds))
+        return measurement_of(await call_function(function, metric_input, seconds=config.timeout_seconds))
     except FunctionFailed as error:
         raise MetricError(f"the metric's function {error}") from error
 
 
-def finding_of(result: object) -> Measurement:
-    """A function's result as a finding.
+def measurement_of(result: object) -> Measurement:
+    """A function's result as a measurement.
 
     Raises:
         MetricError: it is neither a score from 0 to 1 nor a score and a text.
