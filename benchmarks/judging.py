@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from contend.contest.comparing import CompareTask, ComparingNodes, Comparison, pairwise_keys
 from contend.models.evaluation import EvaluationResult
 from contend.models.options import ResolvedOptions, RunOptions
+from contend.run_context import RunContext
 from contend.services import Services
 from contend.settings import load_settings, resolve_options
 from contend.team.criteria import made_criteria
@@ -50,21 +51,20 @@ def options_for(services: Services, pair: Pair, *, by_code: bool) -> ResolvedOpt
 
 
 async def evaluated(
-    services: Services, pair: Pair, document: str, options: ResolvedOptions, criteria: list[dict[str, Any]]
+    services: Services, pair: Pair, document: str, run: RunContext, criteria: list[dict[str, Any]]
 ) -> EvaluationResult:
     """The evaluation that a contest would give a report."""
     tasks = metric_tasks(
         services,
-        options,
+        run,
         submission=document,
         theme=pair.theme,
-        execution_id=pair.execution_id,
         team_id="",
         round_number=1,
         criteria=criteria,
     )
-    measured = await asyncio.gather(*(measure(services, task) for task in tasks))
-    return evaluation_of([score for scores in measured for score, _ in scores], language=pair.language)
+    results = await asyncio.gather(*(measure(services, task) for task in tasks))
+    return evaluation_of([each.score for of_task in results for each in of_task], language=pair.language)
 
 
 async def compared(
@@ -93,15 +93,13 @@ async def compared(
 
 async def judge(services: Services, pair: Pair, *, by_code: bool, why: bool) -> dict[str, str]:
     """Print the pair's row; for each measure, which side is ahead."""
-    options = options_for(services, pair, by_code=by_code)
+    run = services.open_run(pair.execution_id, options_for(services, pair, by_code=by_code))
     documents = {
         side: await kept_submission(services, pair, parts)
         for side, parts in zip(_SIDES, (pair.good, pair.damaged), strict=True)
     }
-    made = await made_criteria(services, services.open_run(pair.execution_id, options), theme=pair.theme)
-    results = await asyncio.gather(
-        *(evaluated(services, pair, documents[side], options, made.criteria) for side in _SIDES)
-    )
+    made = await made_criteria(services, run, theme=pair.theme)
+    results = await asyncio.gather(*(evaluated(services, pair, documents[side], run, made.criteria) for side in _SIDES))
     verdict = ["-"] if by_code else await compared(services, pair, documents, made.criteria)
     good, damaged = map(_judged, results)
     shown = [f"{one * 100:.1f}/{other * 100:.1f}" for one, other in zip(good, damaged, strict=True)]

@@ -46,10 +46,9 @@ async def evaluate(
     run = services.open_run(str(uuid4()), settled)
     tasks = metric_tasks(
         services,
-        settled,
+        run,
         submission=document,
         theme=question,
-        execution_id=run.execution_id,
         team_id="",
         round_number=1,
     )

@@ -46,28 +46,6 @@ def test_a_report_that_repeats_a_point_does_not_answer_it(point: str) -> None:
     assert uncovered_points([point], report(ENGLISH, point)) == [point]
 
 
-@pytest.mark.parametrize(
-    ("point", "vague", "exact"),
-    [
-        (
-            "How many dampers does the bridge have?",
-            "The bridge has a number of dampers [1].",
-            "Forty, the dampers of the bridge are 40 [1].",
-        ),
-        (
-            "How many dampers does the bridge have?",
-            "The bridge has a number of dampers [1].",
-            "The bridge has three dampers [1].",
-        ),
-        ("橋のダンパーは何本あるか", "橋には多くのダンパーがある[1]。", "橋にはダンパーが40本ある[1]。"),
-        ("橋のダンパーは何本あるか", "橋には多くのダンパーがある[1]。", "橋にはダンパーが三本ある[1]。"),
-    ],
-)
-def test_a_point_that_asks_for_a_number_is_answered_by_a_number_only(point: str, vague: str, exact: str) -> None:
-    assert uncovered_points([point], report(vague)) == [point]
-    assert uncovered_points([point], report(exact)) == []
-
-
 def test_half_of_a_points_words_answer_it_but_a_single_one_of_two_does_not() -> None:
     assert uncovered_points(["Do dampers stop the swinging of a pylon?"], report(ENGLISH)) == []
     assert uncovered_points(["Dampers on pylons"], report(ENGLISH)) == ["Dampers on pylons"]

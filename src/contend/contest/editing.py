@@ -170,10 +170,9 @@ class EditingNodes:
             run.verdicts.update(played.verdicts)
         tasks = metric_tasks(
             self.services,
-            run.options,
+            run,
             submission=document,
             theme=state["theme"],
-            execution_id=state["execution_id"],
             team_id=EDITOR,
             round_number=1,
             criteria=state.get("criteria", []),

@@ -106,12 +106,11 @@ class TeamNodes:
             view.run.verdicts.update(past.verdicts)
         tasks = metric_tasks(
             self.services,
-            view.options,
+            view.run,
             submission=state["submission"] or "",
-            theme=state["theme"],
-            execution_id=state["execution_id"],
-            team_id=state["team"]["team_id"],
-            round_number=state["round_number"],
+            theme=view.theme,
+            team_id=view.team.team_id,
+            round_number=view.round_number,
             criteria=state.get("criteria", []),
         )
         return [Send("score_metric", task) for task in tasks]

@@ -27,10 +27,8 @@ async def record_submission(
     """Into the record before anybody scores it, so that no later failure loses it."""
     await services.record.save_submission(
         SubmissionRow(
-            execution_id=view.execution_id,
-            team_id=view.team.team_id,
+            **view.key,
             team_name=view.team.name,
-            round_number=view.round_number,
             submission=submission.content,
             messages=[{"role": "user", "content": brief}, {"role": "assistant", "content": submission.content}],
             role_records={
@@ -44,9 +42,7 @@ async def record_submission(
     view.run.board.submitted(view.execution_id, view.team.team_id, view.round_number)
     services.tell(
         RoundSubmitted(
-            execution_id=view.execution_id,
-            team_id=view.team.team_id,
-            round_number=view.round_number,
+            **view.key,
             characters=len(submission.content),
             document=document,
         )
@@ -58,10 +54,8 @@ async def record_evaluation(services: Services, view: TeamView, result: Evaluati
     await services.record.save_usage(view.execution_id, view.team.team_id, view.round_number, done.calls)
     await services.record.save_evaluation(
         EvaluationRow(
-            execution_id=view.execution_id,
-            team_id=view.team.team_id,
+            **view.key,
             team_name=view.team.name,
-            round_number=view.round_number,
             score=result.overall,
             feedback=result.feedback,
             details={"metrics": [metric.model_dump(mode="json") for metric in result.metrics]},
@@ -70,9 +64,7 @@ async def record_evaluation(services: Services, view: TeamView, result: Evaluati
     view.run.board.scored(view.execution_id, view.team.team_id, view.round_number, result.overall)
     services.tell(
         RoundScored(
-            execution_id=view.execution_id,
-            team_id=view.team.team_id,
-            round_number=view.round_number,
+            **view.key,
             score=result.overall,
             metrics=result.metrics,
             usage=done.usage,
@@ -87,9 +79,7 @@ async def record_decision(
 ) -> None:
     await services.record.save_round_status(
         RoundStatusRow(
-            execution_id=view.execution_id,
-            team_id=view.team.team_id,
-            round_number=view.round_number,
+            **view.key,
             decision="stop" if decision.step == "stop" else "continue",
             reasoning=decision.reasoning,
             confidence=decision.confidence,
@@ -101,9 +91,7 @@ async def record_decision(
     await services.record.flush()
     services.tell(
         RoundJudged(
-            execution_id=view.execution_id,
-            team_id=view.team.team_id,
-            round_number=view.round_number,
+            **view.key,
             exit_reason=decision.exit_reason,
             reasoning=decision.reasoning,
             asked_judge=asked_judge,

@@ -3,6 +3,8 @@
 from datetime import datetime
 from typing import NamedTuple
 
+from typing_extensions import TypedDict
+
 from contend.llm.model import Scope
 from contend.models.options import ResolvedOptions, Role, TeamConfig
 from contend.models.round import Round, RoundPromptContext, RoundState
@@ -11,6 +13,14 @@ from contend.services import Services
 from contend.team.rounds import TeamLimits
 from contend.team.state import TeamState
 from contend.team_kinds import TeamKind, team_kind
+
+
+class RoundKey(TypedDict):
+    """Which round it is that a row or an event is of."""
+
+    execution_id: str
+    team_id: str
+    round_number: int
 
 
 class TeamView(NamedTuple):
@@ -51,14 +61,13 @@ class TeamView(NamedTuple):
     def execution_id(self) -> str:
         return self.run.execution_id
 
+    @property
+    def key(self) -> RoundKey:
+        """That of the round being played."""
+        return RoundKey(execution_id=self.execution_id, team_id=self.team.team_id, round_number=self.round_number)
+
     def scope(self, role: Role) -> Scope:
-        return Scope(
-            execution_id=self.execution_id,
-            role=role,
-            language=self.options.language,
-            team_id=self.team.team_id,
-            round_number=self.round_number,
-        )
+        return Scope(role=role, language=self.options.language, **self.key)
 
 
 async def prompt_context(
@@ -69,7 +78,7 @@ async def prompt_context(
     For the judge with titles and summaries whole. Metrics that weigh nothing are left out: whether the words of a
     plan's points stand in a report does not tell whether it answers them.
     """
-    handed_in = [await services.require_submission(past.submission) for past in view.rounds]
+    submissions = [await services.require_submission(past.submission) for past in view.rounds]
     history = [
         RoundState(
             round_number=past.round_number,
@@ -81,7 +90,7 @@ async def prompt_context(
                 "metrics": {metric.name: metric.score for metric in past.metrics if metric.weight},
             },
         )
-        for past, submission in zip(view.rounds, handed_in, strict=True)
+        for past, submission in zip(view.rounds, submissions, strict=True)
     ]
     return RoundPromptContext(
         user_prompt=view.theme,

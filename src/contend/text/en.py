@@ -80,12 +80,6 @@ SPELT = {
     )
 } | {"dozen": 12, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
 
-NUMBER_WORDS = (
-    r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozens?|hundreds?|"
-    r"thousands?|millions?|half|halves|thirds?|quarters?|none|no|nothing)\b"
-)
-"""A number, or how many, in words."""
-
 DATE_FIELDS = (
     "(?:date|dated|date of issue|as of|state of|issued|published|signed|held|(?:last )?(?:modified|revised|updated))"
     "(?: on)?"
@@ -94,8 +88,6 @@ DATE_FIELDS = (
 
 ORDINAL = "(?:st|nd|rd|th)?"
 """After a day of a month."""
-
-ASKS_NUMBER = r"\bhow (?:many|much)\b"
 
 OPENERS = (
     r"(?:the\s+)?(?:thought\s+process|thinking|reasoning|solution|(?:final\s+)?answer(?:\s+is)?|step\s+\d+)"

@@ -12,6 +12,7 @@ from contend.models.record import Record
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.registry import FunctionFailed, call_function
+from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.criteria import judged_by_criteria, reads_whole_reports
 from contend.team.metrics.by_model import judged_by_model, judged_together
@@ -76,11 +77,10 @@ class MetricResult(Record):
 
 def metric_tasks(
     services: Services,
-    options: ResolvedOptions,
+    run: RunContext,
     *,
     submission: str,
     theme: str,
-    execution_id: str,
     team_id: str,
     round_number: int,
     criteria: Sequence[dict[str, Any]] = (),
@@ -90,7 +90,7 @@ def metric_tasks(
     Metrics that the run's model judges are asked in one call where it can read whole reports; with the first sample it
     decides on doubtful citations, too.
     """
-    weights = options.evaluator.weights()
+    options, weights = run.options, run.options.evaluator.weights()
     configs = options.evaluator.measured
     together = [each for each in configs if _goes_together(services, each, options, criteria=bool(criteria))]
     support = [each for each in configs if together and each.name == WITH_CITATIONS]
@@ -106,7 +106,7 @@ def metric_tasks(
             sample=sample,
             submission=submission,
             theme=theme,
-            execution_id=execution_id,
+            execution_id=run.execution_id,
             team_id=team_id,
             round_number=round_number,
         )

@@ -1,7 +1,7 @@
 """Whether a text answers the points of a plan: one measure for reviewer, metrics and the record."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
@@ -9,7 +9,6 @@ from contend.models.research import GENERATED_AT
 from contend.text import (
     WORDS,
     detect_language,
-    en,
     ja,
     split_blocks,
     split_sentences,
@@ -27,49 +26,34 @@ _LEAST_TERMS = 2
 _REFERENCES = tuple(f"## {words.headings.references}" for words in WORDS.values())
 _NO_TEXT = re.compile(rf"#{{1,6}}\s|{re.escape(GENERATED_AT)}|```|~~~|\||[-*_=]{{3,}}\Z")
 _ASKING = re.compile(f"(?:{ja.ASKS})")
-_ASKS_NUMBER = re.compile(f"{en.ASKS_NUMBER}|{ja.ASKS_NUMBER}", re.IGNORECASE)
-_NUMBER = re.compile(rf"\d|{ja.NUMBER_WORDS}|{en.NUMBER_WORDS}", re.IGNORECASE)
 _QUESTION = re.compile(r"[?？][\"'”’»)\]」』）*_`]*\Z")
 _NAMING = re.compile(ja.CONTENT_WORD)
 
 
 def uncovered_points(points: Sequence[str], markdown: str) -> list[str]:
-    """The points of whose content too little stands in a report's statements; those that name nothing are left out.
-
-    A point that asks for a number is answered by statements with a number only.
-    """
+    """The points of whose content too little stands in a report's statements; those that name nothing are left out."""
     return list(_uncovered(tuple(points), markdown))
 
 
 @lru_cache(maxsize=64)
 def _uncovered(points: tuple[str, ...], markdown: str) -> tuple[str, ...]:
     """Kept, because a metric and the round's record both ask for a submission's."""
-    sentences = statements(markdown, besides=points)
-    every = _terms_of(sentences)
-    numbered = _terms_of(sentence for sentence in sentences if _NUMBER.search(sentence))
-    return tuple(point for point in points if not _answered(point, numbered if _ASKS_NUMBER.search(point) else every))
+    present = {term for sentence in statements(markdown, besides=points) for term in terms(sentence)}
+    return tuple(point for point in points if not _is_answered(point, present))
 
 
-def _answered(point: str, present: AbstractSet[str]) -> bool:
+def _is_answered(point: str, present: AbstractSet[str]) -> bool:
     """Whether enough of it is said; what names nothing needs no answer."""
     content = set(terms(content_of(point)))
-    shared = len(content & present)
-    return shared >= min(len(content), _LEAST_TERMS) and shared >= COVERED * len(content)
-
-
-def _terms_of(sentences: Iterable[str]) -> set[str]:
-    return {term for sentence in sentences for term in terms(sentence)}
+    count = len(content & present)
+    return count >= min(len(content), _LEAST_TERMS) and count >= COVERED * len(content)
 
 
 def statements(markdown: str, *, besides: Collection[str] = ()) -> list[str]:
     """The sentences of a report without its questions and `besides`: to repeat a point is not to answer it."""
-    repeated = {squeezed(text) for text in besides}
+    others = {squeezed(text) for text in besides}
     sentences = (sentence for block in body_blocks(markdown) for sentence in split_sentences(without_item_mark(block)))
-    return [sentence for sentence in sentences if squeezed(sentence) not in repeated and not asks(sentence)]
-
-
-def asks(sentence: str) -> bool:
-    return _QUESTION.search(sentence) is not None
+    return [each for each in sentences if squeezed(each) not in others and not _QUESTION.search(each)]
 
 
 def names_something(point: str) -> bool:
