@@ -103,8 +103,12 @@ def test_a_drafts_statements_come_with_the_passages_they_name_and_no_others() ->
 
     first = PassageText("a1", "A", "First part.")
     assert claims_of(draft, passages) == [
-        (Claim(text="It hums."), (first,), False),
-        (Claim(text="Nothing on wind.", kind="open"), (), False),
-        (Claim(text="It is 8.", kind="derived", expression="2 * 4"), (PassageText("a2", "A", "Second part."),), False),
-        (Claim(text="It hums."), (first,), True),
+        ("summary 1", Claim(text="It hums."), (first,)),
+        ("finding 1", Claim(text="Nothing on wind.", kind="open"), ()),
+        (
+            "1.1.1",
+            Claim(text="It is 8.", kind="derived", expression="2 * 4"),
+            (PassageText("a2", "A", "Second part."),),
+        ),
+        ("limit 1", Claim(text="It hums."), (first,)),
     ]

@@ -82,11 +82,11 @@ class Calibration(NamedTuple):
 
 
 class DraftClaim(NamedTuple):
-    """A statement of a draft with the passages that it names. `limit`: it stands among the limits."""
+    """A statement of a draft under its place there, with the passages that it names."""
 
+    place: str
     claim: Claim
     passages: tuple[PassageText, ...]
-    limit: bool
 
 
 def claims_of(draft: Draft, passages: Sequence[Passage]) -> list[DraftClaim]:
@@ -95,6 +95,7 @@ def claims_of(draft: Draft, passages: Sequence[Passage]) -> list[DraftClaim]:
     cells = {place: "; ".join(filter(None, row.texts())) for place, row in draft.rows().items()}
     return [
         DraftClaim(
+            place,
             Claim(
                 text=each.text,
                 kind=each.kind,
@@ -102,7 +103,6 @@ def claims_of(draft: Draft, passages: Sequence[Passage]) -> list[DraftClaim]:
                 cells=cells.get(place, ""),
             ),
             tuple(texts[name] for name in dict.fromkeys(each.passages) if name in texts),
-            place.startswith("limit "),
         )
         for place, each in draft.placed()
     ]

@@ -86,7 +86,8 @@ async def judged_together(
     profile = run.profile("evaluator")
     shown = await shown_report(services, submission, tokens=profile.judged_tokens, beside=profile.chosen_tokens)
     citations = await weighed(services, task, submission)
-    doubtful = [each for each in citations.doubtful() if each.cites_only(shown.numbers)][:MOST_CITATIONS]
+    doubtful = [each for each in citations.doubtful() if shown.numbers.keys() >= {one.id for one in each.passages}]
+    doubtful = doubtful[:MOST_CITATIONS]
     rubrics = [f"## {each.name}\n\n{services.rubric(each, options.language)}" for each in by_rubric]
     prompt = VerdictsPrompt(
         user_query=task["theme"],
@@ -127,9 +128,9 @@ def _listed_doubts(doubtful: Sequence[Checked], numbers: Mapping[str, int]) -> l
     return [
         DoubtfulCitation(
             number=number,
-            place=each.place,
-            passages=[numbers[passage.id] for passage in each.claim.passages],
-            expression=each.claim.claim.expression,
+            place=each.statement.place,
+            passages=[numbers[passage.id] for passage in each.passages],
+            expression=each.statement.claim.expression,
         )
         for number, each in enumerate(doubtful, start=1)
     ]

@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -41,30 +41,29 @@ _SHOWN_CHARACTERS = 160
 
 @dataclass(frozen=True)
 class Checked:
-    """A claim of the draft, its place there, what code found, and a model's word where it was asked."""
+    """A statement of the draft, what code says of it, and a model's word where it was asked."""
 
-    place: str
-    claim: DraftClaim
+    statement: DraftClaim
     check: ClaimCheck
     verdict: CitationWord | None = None
 
     @property
     def text(self) -> str:
-        return self.claim.claim.text
+        return self.statement.claim.text
+
+    @property
+    def passages(self) -> tuple[PassageText, ...]:
+        return self.statement.passages
 
     @property
     def doubtful(self) -> bool:
         """All that code does not see supported: it compares words, and a strong model's sentences have their own."""
-        return bool(self.claim.passages) and self.check.level != "supported"
-
-    def cites_only(self, shown: Collection[str]) -> bool:
-        """Whether all passages that it names are among those shown, by their ids."""
-        return all(each.id in shown for each in self.claim.passages)
+        return bool(self.passages) and self.check.level != "supported"
 
     @property
     def key(self) -> str:
         """The same for the same words with the same passages, whoever wrote them, in whichever round."""
-        parts = [self.text, self.claim.claim.expression, *sorted(each.id for each in self.claim.passages)]
+        parts = [self.text, self.statement.claim.expression, *sorted(each.id for each in self.passages)]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
     @property
@@ -169,27 +168,24 @@ async def lines_of(services: Services, submission: Submission) -> list[Published
 async def _weighed(services: Services, submission: Submission) -> Weighed:
     passages = await with_texts(services, submission)
     texts = [passage_text(passage) for passage in passages]
-    places = [placed.place for placed in submission.draft.placed()]
-    needing = [
-        (place, each)
-        for place, each in zip(places, claims_of(submission.draft, passages), strict=True)
-        if each.claim.kind in {"stated", "derived"}
-    ]
-    cited = [(place, each) for place, each in needing if each.passages]
+    statements = [each for each in claims_of(submission.draft, passages) if each.claim.kind in {"stated", "derived"}]
+    citing = [each for each in statements if each.passages]
     bare = [
-        (place, each._replace(passages=tuple(texts))) for place, each in needing if not each.passages and not each.limit
+        each._replace(passages=tuple(texts))
+        for each in statements
+        if not each.passages and not each.place.startswith("limit ")
     ]
-    different: dict[str, Checked] = {}
-    for checked in await _check_all(cited, texts):
-        key = squeezed(checked.text)
-        different[key] = min(checked, different.get(key, checked), key=lambda known: known.check.support)
+    weakest: dict[str, Checked] = {}
+    for claim in await _check_all(citing, texts):
+        key = squeezed(claim.text)
+        weakest[key] = min(claim, weakest.get(key, claim), key=lambda each: each.check.support)
     unfounded = {squeezed(each.text) for each in await _check_all(bare, ()) if each.check.level == "unsupported"}
-    return Weighed(list(different.values()), len(unfounded - different.keys()))
+    return Weighed(list(weakest.values()), len(unfounded - weakest.keys()))
 
 
-async def _check_all(claims: Sequence[tuple[str, DraftClaim]], others: Sequence[PassageText]) -> list[Checked]:
+async def _check_all(statements: Sequence[DraftClaim], others: Sequence[PassageText]) -> list[Checked]:
     return await asyncio.to_thread(
-        lambda: [Checked(place, each, check_claim(each.claim, each.passages, others)) for place, each in claims]
+        lambda: [Checked(each, check_claim(each.claim, each.passages, others)) for each in statements]
     )
 
 
@@ -218,7 +214,7 @@ def _batches(claims: Sequence[Checked], tokens: int) -> Iterator[list[Checked]]:
     """As many claims a call as their passages, each shown once, leave room for."""
     batch: list[Checked] = []
     for each in claims:
-        if batch and (len(batch) == MOST_CITATIONS or _size([*batch, each]) > tokens):
+        if batch and (len(batch) == MOST_CITATIONS or _tokens_of([*batch, each]) > tokens):
             yield batch
             batch = []
         batch.append(each)
@@ -226,14 +222,14 @@ def _batches(claims: Sequence[Checked], tokens: int) -> Iterator[list[Checked]]:
         yield batch
 
 
-def _size(claims: Sequence[Checked]) -> int:
-    passages = _passages_of(claims)
-    return sum(estimate_tokens(text) for text in [*(each.whole for each in passages), *(each.text for each in claims)])
+def _tokens_of(claims: Sequence[Checked]) -> int:
+    texts = [*(each.whole for each in _passages_of(claims)), *(each.text for each in claims)]
+    return sum(map(estimate_tokens, texts))
 
 
 def _passages_of(claims: Sequence[Checked]) -> list[PassageText]:
     """Each once; those of one title next to each other."""
-    passages = list(dict.fromkeys(passage for each in claims for passage in each.claim.passages))
+    passages = list(dict.fromkeys(passage for each in claims for passage in each.passages))
     titles = [each.title for each in passages]
     return sorted(passages, key=lambda each: titles.index(each.title))
 
@@ -246,8 +242,8 @@ def _prompt(claims: Sequence[Checked]) -> CitationPrompt:
             ClaimToCheck(
                 number=number,
                 sentence=each.text,
-                expression=each.claim.claim.expression,
-                passages=[numbers[passage] for passage in each.claim.passages],
+                expression=each.statement.claim.expression,
+                passages=[numbers[passage] for passage in each.passages],
             )
             for number, each in enumerate(claims, start=1)
         ],
