@@ -59,35 +59,29 @@ class _Talk(Generic[R]):
     spent: list[CallUsage] = field(default_factory=list)
 
 
+@dataclass(eq=False)
 class ChatModel:
     """A model behind an endpoint; implements `Model`.
 
-    `ledger_of` gives an execution's ledger by its id. `max_output_tokens` per role, 2,048 for those left out;
-    `temperatures` per role, from 0.0 for the likeliest reply on, the endpoint's own for those left out and for models
-    that take none. Without a price the cost is None. A call's usage counts in the ledger of its execution also when no
-    usable reply came of it. `name_there` is what the endpoint calls the model, where that is not its whole name.
+    A call's usage counts in the ledger of its execution also when no usable reply came of it.
     """
 
-    def __init__(
-        self,
-        name: str,
-        endpoint: Endpoint,
-        prompts: PromptLibrary,
-        ledger_of: Callable[[str], Ledger],
-        *,
-        max_output_tokens: Mapping[Role, int] | None = None,
-        temperatures: Mapping[Role, float] | None = None,
-        price: ModelPrice | None = None,
-        name_there: str | None = None,
-    ) -> None:
-        self.name = name
-        self._name_there = name_there or name
-        self._endpoint = endpoint
-        self._prompts = prompts
-        self._ledger_of = ledger_of
-        self._rooms = dict(max_output_tokens or {})
-        self._temperatures = dict(temperatures or {})
-        self._price = price
+    name: str
+    endpoint: Endpoint
+    prompts: PromptLibrary
+    ledger_of: Callable[[str], Ledger]
+    """An execution's ledger by its id."""
+    max_output_tokens: Mapping[Role, int] = field(default_factory=dict, kw_only=True)
+    """2,048 for the roles left out."""
+    temperatures: Mapping[Role, float] = field(default_factory=dict, kw_only=True)
+    """From 0.0 for the likeliest reply on; the endpoint's own for roles left out and for models that take none."""
+    price: ModelPrice | None = field(default=None, kw_only=True)
+    """Without one the cost is None."""
+    name_there: str = field(default="", kw_only=True)
+    """What the endpoint calls the model, where that is not its whole name."""
+
+    def __post_init__(self) -> None:
+        self.name_there = self.name_there or self.name
 
     async def structured(
         self,
@@ -99,9 +93,9 @@ class ChatModel:
         faults: Callable[[R], str] | None = None,
     ) -> Answer[R]:
         """Ask, and once more with the fault shown where the reply can't be used; see `Model.structured`."""
-        messages = self._prompts.call(prompt, language=scope.language, mark=mark_of(scope.execution_id))
+        messages = self.prompts.call(prompt, language=scope.language, mark=mark_of(scope.execution_id))
         turns = [Turn("system", messages.system), Turn("user", messages.user)]
-        room = self._rooms.get(scope.role, DEFAULT_OUTPUT_TOKENS)
+        room = self.max_output_tokens.get(scope.role, DEFAULT_OUTPUT_TOKENS)
         talk = _Talk(prompt.prompt_name, reply_type, scope, turns, room, spread_over)
         try:
             value = await self._ask(talk)
@@ -151,19 +145,19 @@ class ChatModel:
 
     async def _complete(self, talk: _Talk[R]) -> Completion:
         """Bind the model to the shape; where the endpoint can't, show it the shape, from then on."""
-        if self._name_there not in self._endpoint.without_schemas:
+        if self.name_there not in self.endpoint.without_schemas:
             try:
                 return await self._pay(talk, talk.turns, strict_format(talk.reply_type))
             except FormatRefused:
-                self._endpoint.without_schemas.add(self._name_there)
+                self.endpoint.without_schemas.add(self.name_there)
         system, *rest = talk.turns
         shape = self._render(talk, ShapePrompt(shape=schema_text(talk.reply_type)))
         return await self._pay(talk, [Turn("system", f"{system.text}\n\n{shape}"), *rest], JSON_FORMAT)
 
     async def _pay(self, talk: _Talk[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
-        ledger = self._ledger_of(talk.scope.execution_id)
+        ledger = self.ledger_of(talk.scope.execution_id)
         estimate = _estimated(talk, turns) if ledger.counts_tokens else 0
-        reservation = ledger.reserve(input_tokens=estimate, output_tokens=talk.room, price=self._price)
+        reservation = ledger.reserve(input_tokens=estimate, output_tokens=talk.room, price=self.price)
         start = time.monotonic()
         try:
             heard = await self._hear(talk, turns, response_format)
@@ -176,8 +170,8 @@ class ChatModel:
 
     async def _hear(self, talk: _Talk[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
         """One completion, with the options that are wanted and that the model doesn't refuse."""
-        name, refused = self._name_there, self._endpoint.refused_options
-        temperature = None if talk.scope.sampled else self._temperatures.get(talk.scope.role)
+        name, refused = self.name_there, self.endpoint.refused_options
+        temperature = None if talk.scope.sampled else self.temperatures.get(talk.scope.role)
         request = Request(
             turns,
             talk.room,
@@ -186,7 +180,7 @@ class ChatModel:
             temperature=None if (name, "temperature") in refused else temperature,
         )
         try:
-            return await self._endpoint.complete(name, request)
+            return await self.endpoint.complete(name, request)
         except OptionRefused as refusal:
             wanted = {"logprobs": request.logprobs, "temperature": request.temperature is not None}
             if not wanted[refusal.option]:
@@ -205,13 +199,13 @@ class ChatModel:
             model=self.name,
             input_tokens=input_tokens,
             output_tokens=output_tokens,
-            cost_usd=cost_usd(self._price, input_tokens=input_tokens, output_tokens=output_tokens),
+            cost_usd=cost_usd(self.price, input_tokens=input_tokens, output_tokens=output_tokens),
             milliseconds=milliseconds,
         )
 
     def _render(self, talk: _Talk[R], values: PromptValues) -> str:
         scope = talk.scope
-        return self._prompts.show(values, language=scope.language, mark=mark_of(scope.execution_id))
+        return self.prompts.show(values, language=scope.language, mark=mark_of(scope.execution_id))
 
 
 def _estimated(talk: _Talk[R], turns: list[Turn]) -> int:

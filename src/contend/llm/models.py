@@ -1,6 +1,7 @@
 """The language models of a process: each made at first use by its name, and how much each can read."""
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import Any
 
 from contend.llm.budget import Ledger
@@ -14,34 +15,28 @@ from contend.prompts import PromptLibrary, PromptValues
 from contend.settings import ModelsConfig, Settings
 
 
+@dataclass(eq=False)
 class LanguageModels:
     """Models behind the endpoints of `providers`; where a recording is played, it answers in their place.
 
-    `ledger_of` gives an execution's ledger, `context_of` the tokens that a model can read in an execution.
+    Blocking, where a recording is read.
+
+    Raises:
+        InputError: the recording is not usable.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        config: ModelsConfig,
-        library: PromptLibrary,
-        providers: Providers,
-        *,
-        ledger_of: Callable[[str], Ledger],
-        context_of: Callable[[str, str], int],
-    ) -> None:
-        """Blocking, where a recording is read.
+    settings: Settings
+    config: ModelsConfig
+    library: PromptLibrary
+    providers: Providers
+    ledger_of: Callable[[str], Ledger]
+    """An execution's ledger."""
+    context_of: Callable[[str, str], int]
+    """The tokens that a model can read in an execution."""
 
-        Raises:
-            InputError: the recording is not usable.
-        """
-        self.recording = Recording.read(settings.located(str(settings.replay))) if settings.replay else None
-        self._settings = settings
-        self._config = config
-        self._library = library
-        self.providers = providers
-        self._ledger_of = ledger_of
-        self._context_of = context_of
+    def __post_init__(self) -> None:
+        file = self.settings.replay
+        self.recording = Recording.read(self.settings.located(str(file))) if file else None
         self._models: dict[str, Model] = {}
 
     def named(self, name: str) -> Model:
@@ -67,17 +62,17 @@ class LanguageModels:
         chat = ChatModel(
             name,
             endpoint,
-            self._library,
-            self._ledger_of,
-            max_output_tokens=self._config.max_output_tokens,
-            temperatures=self._config.temperature,
-            price=self._config.prices.get(name),
+            self.library,
+            self.ledger_of,
+            max_output_tokens=self.config.max_output_tokens,
+            temperatures=self.config.temperature,
+            price=self.config.prices.get(name),
             name_there=name_there,
         )
-        if (file := self._settings.record) is None:
+        if (file := self.settings.record) is None:
             return chat
-        path = self._settings.located(str(file))
-        return RecordingModel(chat, path, context=lambda execution_id: self._context_of(name, execution_id))
+        path = self.settings.located(str(file))
+        return RecordingModel(chat, path, context=lambda execution_id: self.context_of(name, execution_id))
 
 
 class RoleModel:

@@ -6,6 +6,7 @@ their texts, so that a replay in which they come in another order means the same
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -151,12 +152,12 @@ class Recording:
         return reply
 
 
+@dataclass(eq=False)
 class ReplayModel:
     """Plays a recording, whichever model is named: no call is made, nothing is spent. Implements `Model`."""
 
-    def __init__(self, name: str, recording: Recording) -> None:
-        self.name = name
-        self._recording = recording
+    name: str
+    recording: Recording
 
     async def structured(
         self,
@@ -171,14 +172,14 @@ class ReplayModel:
         Raises:
             ModelError: the recording does not hold the reply, or it does not fit this version of contend.
         """
-        record = self._recording.reply_to(prompt.prompt_name, scope)
+        record = self.recording.reply_to(prompt.prompt_name, scope)
         try:
             value = reply_type.model_validate(_looked_up(record.reply, _numbers(scope)))
         except ValidationError as error:
             place = ".".join(map(str, error.errors()[0]["loc"]))
             caller = _caller(prompt.prompt_name, scope)
             raise ModelError(
-                f"{self._recording.file}: the reply of {caller} does not fit this version of contend "
+                f"{self.recording.file}: the reply of {caller} does not fit this version of contend "
                 f"({place}: {error.errors()[0]['msg']}): {_REMEDY}"
             ) from error
         return Answer(value, _nothing_spent(record), record.spread)
