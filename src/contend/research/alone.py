@@ -12,6 +12,7 @@ from contend.errors import ContendError, InputError, StoreError
 from contend.langgraph_compat import cause
 from contend.models.options import DEPTHS, ResolvedOptions, RunOptions, TeamConfig
 from contend.models.record import Record
+from contend.models.submission import Submission
 from contend.preflight import answer, asked_of, is_alone, open_question, question_in_chat, refuse
 from contend.research.state import FRESH, ResearchState, ResearchUpdate
 from contend.services import Services
@@ -65,6 +66,16 @@ class ResearchAlone:
             raise why
         self.services.close_run(state["execution_id"])
         return Command(update={"next_action": "end", "messages": [answer(state, str(why))]}, goto="__end__")
+
+
+async def hand_in(services: Services, state: ResearchState, submission: Submission) -> ResearchUpdate:
+    """A round's submission, by its id; alone, the report and the answer in the chat, too."""
+    document = await services.submissions.put(submission)
+    if not is_alone(state):
+        return {"submission": document}
+    services.close_run(state["execution_id"])
+    report = submission.report.model_dump(mode="json")
+    return {"submission": document, "report": report, "messages": [answer(state, submission.content)]}
 
 
 def _loops(given: RunOptions, options: ResolvedOptions) -> int | None:

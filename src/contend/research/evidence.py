@@ -1,7 +1,7 @@
 """The evidence of a team: passages that searches found. It only grows, over the loops of a round and over rounds."""
 
 from collections.abc import Collection, Iterable, Sequence
-from itertools import chain, zip_longest
+from itertools import zip_longest
 from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
@@ -59,11 +59,11 @@ EMPTY: EvidencePool = {"passages": [], "results": [], "summarized_by": {}, "sear
 
 def grown(pool: Sequence[Evidence], new: Iterable[Evidence]) -> list[Evidence]:
     """The pool and what is new, by id. A passage that is found again keeps its place and all its queries."""
-    known: dict[str, Evidence] = {each["id"]: each for each in pool}
+    by_id: dict[str, Evidence] = {each["id"]: each for each in pool}
     for each in new:
-        before = known.get(each["id"])
-        known[each["id"]] = each if before is None else _joined(before, each)
-    return list(known.values())
+        before = by_id.get(each["id"])
+        by_id[each["id"]] = each if before is None else _merge(before, each)
+    return list(by_id.values())
 
 
 def offered(pool: Sequence[Evidence], *, pinned: Sequence[str], tokens: int) -> list[Evidence]:
@@ -72,14 +72,20 @@ def offered(pool: Sequence[Evidence], *, pinned: Sequence[str], tokens: int) -> 
     `pinned`: ids that stand first, in their order, whatever they take. The others come best first as far as `tokens`
     goes; one that does not fit any more is passed over for smaller ones.
     """
-    known = {each["id"]: each for each in pool}
-    chosen = {each: known[each] for each in pinned if each in known}
-    left = tokens - sum(each["tokens"] for each in chosen.values())
-    for each in chain(seated(pool), _ranked(pool)):
-        if each["id"] not in chosen and each["tokens"] <= left:
-            chosen[each["id"]] = each
-            left -= each["tokens"]
-    return list(chosen.values())
+    by_id = {each["id"]: each for each in pool}
+    first = [by_id[each] for each in dict.fromkeys(pinned) if each in by_id]
+    others = {each["id"]: each for each in (*seated(pool), *_ranked(pool)) if each not in first}
+    return [*first, *fitting(others.values(), tokens=tokens - sum(each["tokens"] for each in first))]
+
+
+def fitting(passages: Iterable[Evidence], *, tokens: int) -> list[Evidence]:
+    """As many as fit; one that does not is passed over for smaller ones."""
+    fit = []
+    for each in passages:
+        if each["tokens"] <= tokens:
+            fit.append(each)
+            tokens -= each["tokens"]
+    return fit
 
 
 def as_passage(each: Evidence) -> Passage:
@@ -94,7 +100,7 @@ def as_passage(each: Evidence) -> Passage:
     )
 
 
-def _joined(before: Evidence, again: Evidence) -> Evidence:
+def _merge(before: Evidence, again: Evidence) -> Evidence:
     places = dict(before["queries"])
     for query, place in again["queries"].items():
         places[query] = min(place, places.get(query, place))
@@ -108,16 +114,11 @@ def seated(pool: Sequence[Evidence], queries: Collection[str] | None = None) -> 
         for query in each["queries"]:
             if queries is None or query in queries:
                 by_query.setdefault(query, []).append(each)
-    rows = [
-        [each for each in sorted(hits, key=_place_in(query)) if each["tokens"] >= LEAST_TOKENS][:SEATS_A_QUERY]
-        or sorted(hits, key=_place_in(query))[:1]
-        for query, hits in by_query.items()
-    ]
+    rows = []
+    for query, hits in by_query.items():
+        best_first = sorted(hits, key=lambda each: (each["queries"][query], each["id"]))
+        rows.append([each for each in best_first if each["tokens"] >= LEAST_TOKENS][:SEATS_A_QUERY] or best_first[:1])
     return [each for row in zip_longest(*rows) for each in row if each is not None]
-
-
-def _place_in(query: str) -> Any:  # noqa: ANN401 - a sort key
-    return lambda each: (each["queries"][query], each["id"])
 
 
 def _ranked(pool: Sequence[Evidence]) -> list[Evidence]:

@@ -2,14 +2,15 @@
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from contend.models.replies import ChoiceReply
 from contend.models.research import Draft, Passage, SearchResult
 from contend.models.submission import Submission
-from contend.research.evidence import EMPTY, Evidence, EvidencePool, as_passage, grown, offered, seated
+from contend.research.evidence import EMPTY, Evidence, EvidencePool, as_passage, fitting, grown, offered, seated
 from contend.research.reading import source_weights, titled
-from contend.research.state import ResearchState
+from contend.research.state import ResearchState, ResearchUpdate
 from contend.services import Services
 from contend.sources.address import canonical_url
 from contend.stores.documents import passage_id, text_id
@@ -96,48 +97,49 @@ def seated_ids(pool: EvidencePool, queries: Collection[str]) -> list[str]:
 
 def room_for(pool: EvidencePool, pinned: Sequence[str], tokens: int) -> int:
     """What passages may take: what the profile says, and half of it again where a draft holds on to the most."""
-    held = sum(each["tokens"] for each in pool["passages"] if each["id"] in set(pinned))
-    return max(tokens, held + tokens // 2)
+    return max(tokens, tokens_of(pool, pinned) + tokens // 2)
 
 
-def chosen_ids(reply: ChoiceReply, shown: Sequence[Evidence], *, tokens: int) -> list[str]:
-    """What a model chose of the passages shown: each point's first, then each one's second, as far as `tokens` goes.
+def tokens_of(pool: EvidencePool, ids: Collection[str]) -> int:
+    """What passages take together."""
+    return sum(each["tokens"] for each in pool["passages"] if each["id"] in set(ids))
 
-    Where it names none, the first of those shown.
+
+def chosen_ids(reply: ChoiceReply, candidates: Sequence[Evidence], *, tokens: int) -> list[str]:
+    """What a model chose of the passages that it saw: each point's first, then each one's second, as far as `tokens` goes.
+
+    Where it names none, the first of them.
     """
-    ids: list[str] = []
     lists = [*(point.passages for point in reply.points), reply.others]
-    for number in _in_turn(lists) or range(1, len(shown) + 1):
-        each = shown[number - 1] if 1 <= number <= len(shown) else None
-        if each and each["tokens"] <= tokens:
-            ids.append(each["id"])
-            tokens -= each["tokens"]
-    return ids
+    in_turn = dict.fromkeys(number for turn in zip_longest(*lists) for number in turn if number)
+    numbers = in_turn or range(1, len(candidates) + 1)
+    named = (candidates[number - 1] for number in numbers if 1 <= number <= len(candidates))
+    return [each["id"] for each in fitting(named, tokens=tokens)]
 
 
 def within(pool: EvidencePool, ids: Sequence[str], *, tokens: int) -> list[str]:
     """The leading ids whose passages fit."""
-    sizes = {each["id"]: each["tokens"] for each in pool["passages"]}
-    ids_within = []
-    for each in dict.fromkeys(ids):
-        if each in sizes and sizes[each] <= tokens:
-            ids_within.append(each)
-            tokens -= sizes[each]
-    return ids_within
+    by_id = {each["id"]: each for each in pool["passages"]}
+    return [
+        each["id"] for each in fitting((by_id[each] for each in dict.fromkeys(ids) if each in by_id), tokens=tokens)
+    ]
 
 
 def passages_of(pool: EvidencePool, ids: Sequence[str]) -> list[Passage]:
     """The passages without their texts."""
-    known = {each["id"]: each for each in pool["passages"]}
-    return [as_passage(known[each]) for each in ids if each in known]
+    by_id = {each["id"]: each for each in pool["passages"]}
+    return [as_passage(by_id[each]) for each in ids if each in by_id]
 
 
-def results_of(pool: EvidencePool, passages: Sequence[Passage]) -> list[dict[str, Any]]:
-    """The documents of the passages, then the first of the others."""
-    known = {result["url"]: result for result in pool["results"]}
-    read = [url for url in dict.fromkeys(passage.url for passage in passages) if url in known]
-    others = [url for url in known if url not in set(read)]
-    return [known[url] for url in [*read, *others[: max(0, MOST_RESULTS - len(read))]]]
+def at_work(pool: EvidencePool, ids: Sequence[str]) -> ResearchUpdate:
+    """The passages that the team works with from now on: their documents, then the first of the others."""
+    passages, results = passages_of(pool, ids), {result["url"]: result for result in pool["results"]}
+    own = [url for url in dict.fromkeys(passage.url for passage in passages) if url in results]
+    others = [url for url in results if url not in set(own)]
+    return {
+        "passages": [passage.model_dump(mode="json", exclude={"text"}) for passage in passages],
+        "research_data": [results[url] for url in [*own, *others[: max(0, MOST_RESULTS - len(own))]]],
+    }
 
 
 def with_summaries(
@@ -172,9 +174,3 @@ def _evidence(
         "weight": weights.get(result["source"], 0.0),
         "queries": {hit["query"]: hit["place"]} if hit["query"] else {},
     }
-
-
-def _in_turn(lists: Sequence[Sequence[int]]) -> list[int]:
-    longest = max(map(len, lists), default=0)
-    turns = (numbers[place] for place in range(longest) for numbers in lists if place < len(numbers))
-    return list(dict.fromkeys(turns))

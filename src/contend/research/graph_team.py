@@ -112,11 +112,10 @@ class GraphNodes:
         draft, pool = await self._grounded(read.draft, cited)
         pool, usage = await screened(self.services, state, pool)
         submission = await self._submission(state, draft, pool, cited)
-        document = await self.services.submissions.put(submission)
         shown = await self.services.documents.put(submission.content)
         tell_step(self.services, begun, "write", f"{len(draft.sentences())} statements", document=shown)
         calls = [*state.get("calls", []), *([usage.model_dump(mode="json")] if usage else [])]
-        return {"submission": document, "calls": calls}
+        return {"calls": calls, "submission": await self.services.submissions.put(submission)}
 
     def _own(self, state: Mapping[str, Any]) -> TeamConfig:
         """The team as the workspace has it: what a state says names no code."""
@@ -190,22 +189,18 @@ class GraphNodes:
     async def _grounded(self, draft: Draft, cited: CitedDocuments) -> tuple[Draft, EvidencePool]:
         """The draft by passages: of each document that a sentence cites those nearest to it."""
         nearest = await asyncio.to_thread(_nearest, draft, cited)
-        pieces = {(each.key, each.heading, each.text): each for found in nearest.values() for each in found}
-        texts = await self.services.documents.put_many([each.text for each in pieces.values()])
-        urls = (cited.found[each.key].result.url for each in pieces.values())
-        ids = [passage_id(text, canonical_url(url)) for text, url in zip(texts, urls, strict=True)]
-        by_piece = dict(zip(pieces, ids, strict=True))
+        pieces = list(dict.fromkeys(each for of_sentence in nearest.values() for each in of_sentence))
+        texts = await self.services.documents.put_many([each.text for each in pieces])
+        urls = [canonical_url(cited.found[each.key].result.url) for each in pieces]
+        ids = dict(zip(pieces, map(passage_id, texts, urls), strict=True))
 
         def nearest_to(sentence: CitedSentence) -> dict[str, list[str]]:
             by_document: dict[str, list[str]] = {}
             for each in nearest.get((sentence.text, *sentence.passages), []):
-                by_document.setdefault(each.key, []).append(by_piece[each.key, each.heading, each.text])
+                by_document.setdefault(each.key, []).append(ids[each])
             return by_document
 
-        evidence = {
-            document: _evidence(document, each, cited.found[each.key].result)
-            for each, document in zip(pieces.values(), ids, strict=True)
-        }
+        evidence = {ids[each]: _evidence(ids[each], each, cited.found[each.key].result) for each in pieces}
         return draft.with_passages(nearest_to), {**EMPTY, "passages": list(evidence.values())}
 
     async def _submission(

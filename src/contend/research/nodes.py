@@ -13,8 +13,8 @@ from contend.langgraph_compat import cause
 from contend.models.events import MOST_HITS, Hit, SearchDone, SourceOff
 from contend.models.research import Draft, Found, ResearchPlan
 from contend.models.submission import Submission
-from contend.preflight import answer, is_alone
 from contend.research import compact, full
+from contend.research.alone import hand_in
 from contend.research.ask import (
     draft_to_mend,
     folders,
@@ -31,6 +31,7 @@ from contend.research.ask import (
 )
 from contend.research.evidence import EvidencePool
 from contend.research.gathering import (
+    at_work,
     chosen_ids,
     cited_ids,
     grown_pool,
@@ -38,9 +39,9 @@ from contend.research.gathering import (
     known_ids,
     passages_of,
     pool_of,
-    results_of,
     room_for,
     seated_ids,
+    tokens_of,
     whole_ids,
     within,
     working_ids,
@@ -69,11 +70,11 @@ class ResearchNodes:
         """Plan first; afterwards decide on `next_action`, without a call."""
         if not state.get("task_plan"):
             # A team's round begins with an empty state; each key that is written is a row of every store.
-            begun = {} if "next_action" in state else BEGUN
-            known: ResearchState = {**state, **begun}
+            first = {} if "next_action" in state else BEGUN
+            whole: ResearchState = {**state, **first}
             best = await self.services.submission(state.get("best_submission"))
-            revision = await self._without_plan(known, best) if best else None
-            return {**begun, **(revision or await self._plan(known, best))}
+            revision = await self._without_plan(whole, best) if best else None
+            return {**first, **(revision or await self._plan(whole, best))}
         open_questions = unsearched(state, await pool_of(self.services, state))
         if state.get("accepted") or state["iteration_count"] >= max_iterations(state):
             if open_questions and not state.get("open_searched"):
@@ -129,11 +130,13 @@ class ResearchNodes:
         pool, usage = await screened(self.services, state, pool)
         if whole and not full.writes_by_section(state):
             pool = {**pool, "shown": [each["id"] for each in pool["passages"]]}
-        chosen = self._working(state, pool, best, first=whole_ids(pool, whole))
+        working = self._working(state, pool, best, first=whole_ids(pool, whole))
         if state.get("found") or whole:
-            tell_step(self.services, state, "search", _told_found(state, len(pool["results"])))
+            pages = state.get("read", [])
+            in_full = f", {sum(not page['problem'] for page in pages)} of {len(pages)} pages in full" if pages else ""
+            tell_step(self.services, state, "search", f"{len(pool['results'])} sources{in_full}")
         return {
-            **chosen,
+            **working,
             "pool": await keep_pool(self.services, state, pool),
             "sources_off": off,
             "unread": unread_pages(state, pool["results"], best),
@@ -145,21 +148,20 @@ class ResearchNodes:
     async def choose(self, state: ResearchState) -> ResearchUpdate:
         """A model chooses once which of the new passages serve which point; what the draft cites stays."""
         pool, best = await pool_of(self.services, state), await self.services.submission(state.get("best_submission"))
-        known = {each["id"]: each for each in pool["passages"]}
-        shown = [known[each] for each in state["to_choose"]]
-        limits, pinned = profile(state), cited_ids(draft_to_mend(state, best))
-        room = room_for(pool, pinned, limits.chosen_tokens)
-        texts = await with_texts(self.services, passages_of(pool, [each["id"] for each in shown]))
-        reply, usage = await full.choose(self.services, state, shown, texts, budget=limits.chosen_tokens)
-        held = sum(each["tokens"] for each in pool["passages"] if each["id"] in pinned)
-        chosen = chosen_ids(reply, shown, tokens=room - held)
-        ids = within(pool, [*pinned, *chosen, *known_ids(state, best)], tokens=room)
-        seen = [*pool["shown"], *(each["id"] for each in shown)]
+        by_id = {each["id"]: each for each in pool["passages"]}
+        budget, pinned = profile(state).chosen_tokens, cited_ids(draft_to_mend(state, best))
+        candidates = [by_id[each] for each in state["to_choose"]]
+        texts = await with_texts(self.services, passages_of(pool, state["to_choose"]))
+        reply, usage = await full.choose(self.services, state, candidates, texts, budget=budget)
+        room = room_for(pool, pinned, budget)
+        choice = chosen_ids(reply, candidates, tokens=room - tokens_of(pool, pinned))
+        ids = within(pool, [*pinned, *choice, *known_ids(state, best)], tokens=room)
+        pool = {**pool, "shown": [*pool["shown"], *state["to_choose"]]}
         gaps = [query for query in reply.gaps if query not in pool["searches"]]
-        tell_step(self.services, state, "choose", f"{len(chosen)} of {len(shown)} passages")
+        tell_step(self.services, state, "choose", f"{len(choice)} of {len(candidates)} passages")
         return {
-            **self._at_work(pool, ids),
-            "pool": await keep_pool(self.services, state, {**pool, "shown": seen}),
+            **at_work(pool, ids),
+            "pool": await keep_pool(self.services, state, pool),
             "to_choose": [],
             # One search for gaps a loop: what it finds is chosen among, and then written from.
             "more_queries": [] if state.get("gaps_searched") else gaps,
@@ -222,28 +224,21 @@ class ResearchNodes:
         pinned = cited_ids(draft_to_mend(state, best))
         room = room_for(pool, pinned, limits.chosen_tokens)
         if limits.compact:
-            return self._at_work(pool, working_ids(pool, pinned, tokens=limits.chosen_tokens))
+            return at_work(pool, working_ids(pool, pinned, tokens=limits.chosen_tokens))
         candidates = working_ids(pool, [*pinned, *known, *first], tokens=max(room, limits.offered_tokens))
         if first and not full.writes_by_section(state):
             # One writer reads all there is; what it cites stays for the calls that follow.
-            return {**self._at_work(pool, candidates), "to_choose": [], "nothing_new": False}
+            return {**at_work(pool, candidates), "to_choose": [], "nothing_new": False}
         everything = within(pool, [*known, *candidates], tokens=room)
         new = [each for each in candidates if each not in {*pinned, *known, *pool["shown"]}]
         drafted = bool(state.get("draft_report"))
         if len(everything) == len(set(candidates)):
-            return {**self._at_work(pool, everything), "to_choose": [], "nothing_new": drafted and not new}
+            return {**at_work(pool, everything), "to_choose": [], "nothing_new": drafted and not new}
         if not new:
             # A model has chosen among all of it. A round that begins looks again at what its searches find first.
             ids = known if drafted else [*known, *seated_ids(pool, queries_of(state))]
-            return {**self._at_work(pool, within(pool, ids, tokens=room)), "to_choose": [], "nothing_new": drafted}
+            return {**at_work(pool, within(pool, ids, tokens=room)), "to_choose": [], "nothing_new": drafted}
         return {"to_choose": new, "nothing_new": False}
-
-    def _at_work(self, pool: EvidencePool, ids: Sequence[str]) -> ResearchUpdate:
-        passages = passages_of(pool, ids)
-        return {
-            "passages": [passage.model_dump(mode="json", exclude={"text"}) for passage in passages],
-            "research_data": results_of(pool, passages),
-        }
 
     async def _without_plan(self, state: ResearchState, best: Submission) -> ResearchUpdate | None:
         """Straight to the revision of the team's best report, where its sources were offered whole; else None.
@@ -278,37 +273,23 @@ class ResearchNodes:
             plan, usage = await compact.plan(self.services, state)
         else:
             plan, usage = await full.plan(self.services, state, best)
-        tell_step(
-            self.services, {**state, "iteration_count": 1}, "plan", f"{len(plan.search_queries)} queries", plan=plan
-        )
+        planned: ResearchState = {**state, "iteration_count": 1}
+        tell_step(self.services, planned, "plan", f"{len(plan.search_queries)} queries", plan=plan)
+        # In round 1 only, before any search; a plan made anew after a rejection is not asked about again.
+        wants_approval = "plan" in state["options"]["approve"] and state["round_number"] == 1
         return {
             "task_plan": plan.model_dump(mode="json"),
             "next_action": "research",
-            "human_input_required": _wants_approval(state),
+            "human_input_required": wants_approval and not state.get("human_input"),
             "iteration_count": 1,
             **await spent(self.services, state, usage),
         }
 
     async def _hand_in(self, state: ResearchState) -> ResearchUpdate:
-        offered = await passages_at_work(self.services, state)
+        results, passages = await whole_results(self.services, state), await passages_at_work(self.services, state)
         pool = await pool_of(self.services, state)
-        submission = submission_of(
-            state, await whole_results(self.services, state), offered, pool, folders=folders(self.services, state)
-        )
-        document = await self.services.submissions.put(submission)
-        if not is_alone(state):
-            return {"submission": document}
-        self.services.close_run(state["execution_id"])
-        return {
-            "submission": document,
-            "report": submission.report.model_dump(mode="json"),
-            "messages": [answer(state, submission.content)],
-        }
-
-
-def _wants_approval(state: ResearchState) -> bool:
-    """Plans are approved in round 1 only, before any search; a plan made anew after a rejection is not asked again."""
-    return "plan" in state["options"]["approve"] and state["round_number"] == 1 and not state.get("human_input")
+        submission = submission_of(state, results, passages, pool, folders=folders(self.services, state))
+        return await hand_in(self.services, state, submission)
 
 
 def _plan_question(state: ResearchState) -> dict[str, Any]:
@@ -350,20 +331,14 @@ def unsearched(state: ResearchState, pool: EvidencePool) -> list[str]:
     if not state.get("draft_report"):
         return []
     draft = Draft.model_validate(state["draft_report"])
-    wanted = [each.basis for each in draft.sentences() if each.kind == "open" and each.basis]
-    return [query for query in dict.fromkeys(wanted) if query not in pool["searches"]]
+    queries = dict.fromkeys(each.basis for each in draft.sentences() if each.kind == "open" and each.basis)
+    return [query for query in queries if query not in pool["searches"]]
 
 
 def _emptied(state: ResearchState) -> ResearchUpdate:
     """What grew up to this reading list, where it did: each key that is written is a row of every store."""
     empty = {key: EMPTIED for key in ("found", "failed", "read") if state.get(key)}
     return cast("ResearchUpdate", empty)
-
-
-def _told_found(state: ResearchState, sources: int) -> str:
-    tried = state.get("read", [])
-    whole = sum(not item["problem"] for item in tried)
-    return f"{sources} sources" + (f", {whole} of {len(tried)} pages in full" if tried else "")
 
 
 async def turn_off(services: Services, task: SearchTask, error: SourceError) -> None:

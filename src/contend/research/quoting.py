@@ -19,7 +19,6 @@ from contend.models.research import (
 )
 from contend.models.submission import Submission
 from contend.models.task import title_of
-from contend.preflight import answer, is_alone
 from contend.quotes import (
     QuotedAnswer,
     SourceText,
@@ -30,6 +29,7 @@ from contend.quotes import (
     said_by,
     units_of,
 )
+from contend.research.alone import hand_in
 from contend.research.ask import tell_step
 from contend.research.state import BEGUN, ResearchInput, ResearchOutput, ResearchState, ResearchUpdate
 from contend.services import Services
@@ -77,22 +77,16 @@ class QuotesNode:
         tell_step(self.services, begun, "plan", f"{len(points)} parts of the question", plan=plan)
         answers = await asyncio.to_thread(_answers, state["theme"], await _found(self.services, state))
         submission = await _submission(self.services, state, plan, answers)
-        document = await self.services.submissions.put(submission)
         quotes = f"{sum(len(answer.quotes) for answer in answers)} quotes"
         shown = await self.services.documents.put(submission.content)
         tell_step(self.services, begun, "write", quotes, document=shown)
-        done: ResearchUpdate = {
+        return {
             **BEGUN,
             "task_plan": plan.model_dump(mode="json"),
             "next_action": "end",
             "iteration_count": 1,
-            "submission": document,
+            **await hand_in(self.services, state, submission),
         }
-        if not is_alone(state):
-            return done
-        self.services.close_run(state["execution_id"])
-        report = submission.report.model_dump(mode="json")
-        return {**done, "report": report, "messages": [answer(state, submission.content)]}
 
 
 async def _found(services: Services, state: ResearchState) -> list[Found]:

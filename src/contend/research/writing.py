@@ -14,7 +14,6 @@ from langgraph.types import Command
 from contend.checks import Claim, PassageText, check_claim
 from contend.errors import BudgetExhausted, ContendError, DraftError
 from contend.langgraph_compat import cause
-from contend.models.replies import FixesReply
 from contend.models.research import Draft, Passage, PlacedSentence, ResearchPlan, SearchResult
 from contend.models.submission import Submission
 from contend.report import state_to_report
@@ -30,7 +29,7 @@ from contend.research.ask import (
     whole_results,
 )
 from contend.research.evidence import EvidencePool
-from contend.research.gathering import cited_ids, passages_of, pool_of, results_of, room_for, working_ids
+from contend.research.gathering import at_work, cited_ids, pool_of, room_for, tokens_of, working_ids
 from contend.research.planting import without_planted
 from contend.research.state import EMPTIED, ResearchState, ResearchUpdate, SectionTask, WrittenSection
 from contend.services import Services
@@ -56,17 +55,11 @@ class WritingNodes:
 
     async def _later_passages(self, state: ResearchState, draft: Draft) -> ResearchUpdate:
         """Of more than later calls hold: what the draft cites and what searches found best, in the documents' order."""
-        pool, tokens = await pool_of(self.services, state), profile(state).chosen_tokens
-        cited, at_work = cited_ids(draft), {each["id"] for each in state["passages"]}
-        held = sum(each["tokens"] for each in pool["passages"] if each["id"] in at_work)
-        if held <= room_for(pool, cited, tokens):
+        pool, tokens, cited = await pool_of(self.services, state), profile(state).chosen_tokens, cited_ids(draft)
+        if tokens_of(pool, {each["id"] for each in state["passages"]}) <= room_for(pool, cited, tokens):
             return {}
         working = set(working_ids(pool, cited, tokens=tokens // 2))
-        passages = passages_of(pool, [each["id"] for each in pool["passages"] if each["id"] in working])
-        return {
-            "passages": [passage.model_dump(mode="json", exclude={"text"}) for passage in passages],
-            "research_data": results_of(pool, passages),
-        }
+        return at_work(pool, [each["id"] for each in pool["passages"] if each["id"] in working])
 
     async def write_section(self, task: SectionTask) -> ResearchUpdate:
         """One section of a long report."""
@@ -128,28 +121,18 @@ class WritingNodes:
 
     async def review(self, state: ResearchState) -> ResearchUpdate:
         """The reviewer accepts, says what to mend, or asks for another search."""
-        offered = await passages_at_work(self.services, state)
+        passages = await passages_at_work(self.services, state)
         if profile(state).compact:
-            reply, usage = await compact.review(self.services, state, offered)
-            reviewed = ResearchUpdate(accepted=reply.accept, feedback=reply.feedback, more_queries=reply.more_queries)
+            reply, usage = await compact.review(self.services, state, passages)
+            review = ResearchUpdate(accepted=reply.accept, feedback=reply.feedback, more_queries=reply.more_queries)
         else:
             draft = Draft.model_validate(state["draft_report"])
-            fixes, usage = await full.review(self.services, state, offered, draft)
-            reviewed = _with_fixes(fixes)
-        feedback = "" if reviewed["accepted"] else reviewed["feedback"] or ""
-        tell_step(
-            self.services,
-            state,
-            "review",
-            "accepted" if reviewed["accepted"] else shorten(feedback, 80),
-            feedback=feedback,
-        )
-        return {**reviewed, **await spent(self.services, state, usage)}
-
-
-def _with_fixes(reply: FixesReply) -> ResearchUpdate:
-    accepted = reply.accept and not reply.fixes
-    return {"accepted": accepted, "feedback": full.fixes_text(reply), "more_queries": reply.gaps}
+            fixes, usage = await full.review(self.services, state, passages, draft)
+            accept = fixes.accept and not fixes.fixes
+            review = ResearchUpdate(accepted=accept, feedback=full.fixes_text(fixes), more_queries=fixes.gaps)
+        feedback = "" if review["accepted"] else review["feedback"] or ""
+        tell_step(self.services, state, "review", shorten(feedback, 80) or "accepted", feedback=feedback)
+        return {**review, **await spent(self.services, state, usage)}
 
 
 _SURE = frozenset({"year", "figure"})

@@ -1,10 +1,12 @@
 """A submission as judges read it: whole, each statement under its place, with the passages that its team had."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from contend.models.research import Passage
 from contend.models.submission import Submission
+from contend.research.ask import with_texts
 from contend.research.drafts import shown_draft
 from contend.research.evidence import numbers_of
 from contend.research.gathering import cited_ids
@@ -51,20 +53,19 @@ async def shown_report(services: Services, submission: Submission, *, tokens: in
 async def _judged_passages(
     services: Services, submission: Submission, *, tokens: int, beside: int
 ) -> Sequence[Passage]:
-    texts = await services.documents.get_many([each.id for each in submission.passages])
-    sizes = {passage: estimate_tokens(text) for passage, text in texts.items()}
+    passages = await with_texts(services, submission.passages)
+    sizes = {each.id: estimate_tokens(each.text) for each in passages}
     cited = set(cited_ids(submission.draft)) & sizes.keys()
-    needed = sum(sizes[each] for each in cited)
-    if needed > tokens:
+    room = min(tokens, beside) - sum(sizes[each] for each in cited)
+    if room < min(tokens, beside) - tokens:
         return await cited_passages(services, submission, tokens=tokens)
-    room, shown = min(tokens, beside) - needed, []
-    for each in submission.passages:
-        if each.id not in cited:
-            if sizes[each.id] > room:
-                continue
+    others = [each for each in passages if each.id not in cited]
+    fit = set(cited)
+    for each in others:
+        if sizes[each.id] <= room:
+            fit.add(each.id)
             room -= sizes[each.id]
-        shown.append(each.model_copy(update={"text": texts[each.id]}))
-    return shown
+    return [each for each in passages if each.id in fit]
 
 
 def reference_numbers(submission: Submission) -> dict[str, int]:
@@ -82,11 +83,6 @@ async def cited_passages(services: Services, submission: Submission, *, tokens: 
 
 async def whole_passages(services: Services, passages: Sequence[Passage], *, tokens: int) -> list[Passage]:
     """The passages with their texts, uncut, as many of the first as take at most `tokens`; at least one."""
-    texts = await services.documents.get_many([each.id for each in passages])
-    shown: list[Passage] = []
-    for each in passages:
-        tokens -= estimate_tokens(texts[each.id])
-        if tokens < 0 and shown:
-            break
-        shown.append(each.model_copy(update={"text": texts[each.id]}))
-    return shown
+    whole = await with_texts(services, passages)
+    ends = list(accumulate(estimate_tokens(each.text) for each in whole))
+    return [each for each, end in zip(whole, ends, strict=True) if end <= tokens] or whole[:1]

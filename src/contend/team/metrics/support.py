@@ -21,12 +21,12 @@ from contend.errors import BudgetExhausted, ModelError
 from contend.models.evaluation import Measurement
 from contend.models.judging_replies import MOST_CITATIONS, CitationReply, CitationVerdict, CitationWord, Verdict
 from contend.models.record import Language
-from contend.models.research import Passage
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts.judging import CitationPrompt, ClaimToCheck
 from contend.prompts.passages import SourceDocument
 from contend.report import PublishedLine, published_lines
+from contend.research.ask import with_texts
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.state import MetricTask, scope_of
@@ -135,7 +135,7 @@ def keep_verdicts(run: RunContext, claims: Sequence[Checked], verdicts: Sequence
 
 async def checked_validity(services: Services, submission: Submission) -> Validity:
     """Whether what the submission cites was retrieved; an address that stands in a passage is no citation."""
-    texts = [passage_text(passage).whole for passage in await with_texts(services, submission)]
+    texts = [passage_text(passage).whole for passage in await with_texts(services, submission.passages)]
     return check_validity(submission.report, {result.url for result in submission.results}, texts=texts)
 
 
@@ -162,11 +162,11 @@ async def doubts_of(services: Services, submission: Submission) -> dict[str, Dou
 
 async def lines_of(services: Services, submission: Submission) -> list[PublishedLine]:
     """What the submission's draft publishes, line by line, with the texts of the passages behind it."""
-    return published_lines(submission.draft, await with_texts(services, submission), submission.results)
+    return published_lines(submission.draft, await with_texts(services, submission.passages), submission.results)
 
 
 async def _weighed(services: Services, submission: Submission) -> Weighed:
-    passages = await with_texts(services, submission)
+    passages = await with_texts(services, submission.passages)
     texts = [passage_text(passage) for passage in passages]
     statements = [each for each in claims_of(submission.draft, passages) if each.claim.kind in {"stated", "derived"}]
     citing = [each for each in statements if each.passages]
@@ -248,9 +248,3 @@ def _prompt(claims: Sequence[Checked]) -> CitationPrompt:
             for number, each in enumerate(claims, start=1)
         ],
     )
-
-
-async def with_texts(services: Services, submission: Submission) -> list[Passage]:
-    """The passages that the team had at hand, with their texts."""
-    texts = await services.documents.get_many(passage.id for passage in submission.passages)
-    return [passage.model_copy(update={"text": texts[passage.id]}) for passage in submission.passages]
