@@ -106,9 +106,9 @@ def tokens_of(pool: EvidencePool, ids: Collection[str]) -> int:
 
 
 def chosen_ids(reply: ChoiceReply, candidates: Sequence[Evidence], *, tokens: int) -> list[str]:
-    """What a model chose of the passages that it saw: each point's first, then each one's second, as far as `tokens` goes.
+    """What a model chose of them: each point's first, then each one's second, as far as `tokens` goes.
 
-    Where it names none, the first of them.
+    Where it names none, the first of them all.
     """
     lists = [*(point.passages for point in reply.points), reply.others]
     in_turn = dict.fromkeys(number for turn in zip_longest(*lists) for number in turn if number)

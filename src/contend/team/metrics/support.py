@@ -21,6 +21,7 @@ from contend.errors import BudgetExhausted, ModelError
 from contend.models.evaluation import Measurement
 from contend.models.judging_replies import MOST_CITATIONS, CitationReply, CitationVerdict, CitationWord, Verdict
 from contend.models.record import Language
+from contend.models.research import Passage
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts.judging import CitationPrompt, ClaimToCheck
