@@ -43,8 +43,8 @@ def calculate(expression: str) -> Decimal:
     if len(expression) > LONGEST_EXPRESSION:
         raise CalculationError(f"the expression is longer than {LONGEST_EXPRESSION} characters")
     plain = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", expression)
-    for written, meant in (("×", "*"), ("÷", "/"), ("−", "-"), ("^", "**")):
-        plain = plain.replace(written, meant)
+    for sign, operator_sign in (("×", "*"), ("÷", "/"), ("−", "-"), ("^", "**")):
+        plain = plain.replace(sign, operator_sign)
     plain = _PERCENT.sub(r"(\1/100)", plain)
     try:
         tree = ast.parse(plain.strip(), mode="eval")
@@ -97,11 +97,11 @@ def not_shown(claim: Claim) -> Iterator[str]:
     """
     figures = stated_figures(claim.compared)
     for part in re.split("[;；]", claim.expression):
-        computed = part.partition("=")[0].strip()
+        formula = part.partition("=")[0].strip()
         with suppress(CalculationError):
-            value = calculate(computed)
+            value = calculate(formula)
             if not any(_is(each, abs(value) * shift) for each in figures for shift in _SHIFTS):
-                yield f"{computed} = {value.normalize():f}"
+                yield f"{formula} = {value.normalize():f}"
 
 
 def _is(figure: Figure, value: Decimal) -> bool:

@@ -82,8 +82,8 @@ def _weighed(
     claim: Claim, comparison: Strength, passages: Sequence[PassageText], others: Sequence[PassageText]
 ) -> tuple[float, str]:
     """The support by strength alone, and the title of another passage that says it clearly better."""
-    cited = {passage.id for passage in passages}
-    rivals = [other for other in others if other.id not in cited]
+    ids = {passage.id for passage in passages}
+    rivals = [other for other in others if other.id not in ids]
     if not rivals:
         return _scaled(comparison.lift), ""
     if comparison.share + _CLEARLY_BETTER < 1:
@@ -129,14 +129,14 @@ def check_validity(report: ResearchReport, retrieved_urls: Collection[str], *, t
 
     An address that one of the `texts` has, such as the default of an option, is no citation.
     """
-    retrieved = {address_key(url) for url in retrieved_urls}
+    keys = {address_key(url) for url in retrieved_urls}
     url_of = {number: source.url for number, source in enumerate(report.sources, start=1)}
-    cited = {f"[{number}]": url_of.get(number, "") for number in citation_numbers(report)}
-    quoted = {address for text in texts for address in addresses(text)} - retrieved
-    named = (without_tail(match[0]) for match in ADDRESS.finditer(MARK.sub(" ", without_code(_body(report)))))
-    cited |= {url: url for url in named if url and address_key(url) not in quoted}
-    unknown = [name for name, url in cited.items() if address_key(url) not in retrieved]
-    return Validity(valid=len(cited) - len(unknown), total=len(cited), unknown=unknown)
+    citations = {f"[{number}]": url_of.get(number, "") for number in citation_numbers(report)}
+    in_texts = {address for text in texts for address in addresses(text)} - keys
+    in_report = (without_tail(match[0]) for match in ADDRESS.finditer(MARK.sub(" ", without_code(_body(report)))))
+    citations |= {url: url for url in in_report if url and address_key(url) not in in_texts}
+    unknown = [name for name, url in citations.items() if address_key(url) not in keys]
+    return Validity(valid=len(citations) - len(unknown), total=len(citations), unknown=unknown)
 
 
 def _body(report: ResearchReport) -> str:

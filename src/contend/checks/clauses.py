@@ -23,10 +23,10 @@ _REACH = 3
 
 
 class Clause(NamedTuple):
-    """Part of a sentence. `terms`: of its words; `denied`: those of them that it denies; `around`: of its sentence."""
+    """Part of a sentence. `terms`: of its words; `negated`: those of them that it denies; `around`: of its sentence."""
 
     terms: frozenset[str]
-    denied: frozenset[str]
+    negated: frozenset[str]
     sides: frozenset[tuple[int, int]]
     around: frozenset[str]
 
@@ -42,8 +42,8 @@ def clauses(text: str) -> tuple[Clause, ...]:
 def _clauses(sentence: str, *, japanese: bool) -> list[Clause]:
     around = _content(sentence)
     parts = [part for part in (_JA_END if japanese else _EN_END).split(sentence) if part.strip()]
-    read = _read_ja if japanese else _read_en
-    return [read(part, around) for part in parts]
+    clause_of = _read_ja if japanese else _read_en
+    return [clause_of(part, around) for part in parts]
 
 
 def _content(text: str) -> frozenset[str]:
@@ -53,13 +53,13 @@ def _content(text: str) -> frozenset[str]:
 
 def _read_en(part: str, around: frozenset[str]) -> Clause:
     words = [word.replace("’", "'") for word in _EN_WORD.findall(_EN_HARMLESS.sub(" ", part))]
-    denied: set[str] = set()
+    negatives: set[str] = set()
     for place, word in enumerate(words):
         if is_negator(word):
             after = [term for other in words[place + 1 :] if not is_negator(other) for term in _content(other)]
-            denied |= set(after[:_REACH])
+            negatives |= set(after[:_REACH])
     sides = {side for word in _EN_WORD.findall(part) for side in _EN_SIDES.get(word.lower(), ())}
-    return Clause(_content(part), frozenset(denied), frozenset(sides), around)
+    return Clause(_content(part), frozenset(negatives), frozenset(sides), around)
 
 
 def is_negator(word: str) -> bool:
@@ -89,14 +89,14 @@ _JA_SIDES = [
 
 
 def _read_ja(part: str, around: frozenset[str]) -> Clause:
-    denied: set[str] = set()
+    negatives: set[str] = set()
     plain = _JA_HARMLESS.sub(" ", part)
     for ending in _JA_NEGATION.finditer(plain):
         before = _JA_WORD.findall(plain[: ending.start()])
-        denied |= _content(before[-1]) if before else set()
-    denied |= {term for word in _JA_PREFIXED.findall(part) for term in _content(word)}
+        negatives |= _content(before[-1]) if before else set()
+    negatives |= {term for word in _JA_PREFIXED.findall(part) for term in _content(word)}
     sides = frozenset(side for pattern, side in _JA_SIDES if pattern.search(part))
-    return Clause(_content(part), frozenset(denied), sides, around)
+    return Clause(_content(part), frozenset(negatives), sides, around)
 
 
 def clause_word(text: str, scale: int, side: int) -> Iterator[str]:
@@ -105,7 +105,7 @@ def clause_word(text: str, scale: int, side: int) -> Iterator[str]:
     yield from (match[0] for pattern, each in _JA_SIDES if each == (scale, side) for match in pattern.finditer(text))
 
 
-def shown(text: str, term: str) -> str:
+def word_in(text: str, term: str) -> str:
     """The word of a text that a term of its clauses comes from."""
     words = [*_EN_WORD.findall(text), *_JA_WORD.findall(text)]
     return next((word for word in words if term in _content(word)), term)

@@ -54,7 +54,7 @@ class Figure(NamedTuple):
     is; `about`: the text calls it rounded.
     """
 
-    shown: str
+    text: str
     number: Decimal
     value: Decimal
     step: Decimal
@@ -151,7 +151,7 @@ def _figure(match: re.Match[str], plain: str) -> Figure:
     number, by = parts[-1]
     measure, factor = _unit(match)
     return Figure(
-        shown=match[0].strip(),
+        text=match[0].strip(),
         number=number if len(parts) == 1 else value,
         value=value,
         step=Decimal(1).scaleb(int(number.as_tuple().exponent)) * by * scale,
@@ -175,10 +175,10 @@ def _spelt(plain: str) -> Iterator[Figure]:
         yield _whole(numeral, _kanji_value(numeral))
 
 
-def _whole(shown: str, value: int | str, unit: str = "") -> Figure:
+def _whole(text: str, value: int | str, unit: str = "") -> Figure:
     measure, factor = UNITS.get(unit.lower(), ("", 1.0))
     number = Decimal(value)
-    return Figure(shown, number, number, Decimal(1), measure, factor, about=False, negative=False)
+    return Figure(text, number, number, Decimal(1), measure, factor, about=False, negative=False)
 
 
 def _kanji_value(numeral: str) -> int:
@@ -191,24 +191,24 @@ def _kanji_value(numeral: str) -> int:
     return total + digit
 
 
-def missing(figures: Iterable[Figure], stated: Iterable[Figure]) -> list[Figure]:
+def missing(figures: Iterable[Figure], others: Iterable[Figure]) -> list[Figure]:
     """Those whose number or amount is not among the stated ones, rounded or not."""
-    known = list(stated)
+    candidates = list(others)
     return [
         figure
         for figure in figures
         if not any(
             figure.is_number_of(other) or figure.is_amount_of(other) or figure.is_in_other_words(other)
-            for other in known
+            for other in candidates
         )
     ]
 
 
-def in_other_units(figures: Iterable[Figure], stated: Iterable[Figure]) -> list[Figure]:
+def in_other_units(figures: Iterable[Figure], others: Iterable[Figure]) -> list[Figure]:
     """Those of which the stated ones have the number, and only with another unit."""
-    known = list(stated)
+    candidates = list(others)
     return [
         figure
         for figure in figures
-        if any(map(figure.is_number_of, known)) and not any(map(figure.is_amount_of, known))
+        if any(map(figure.is_number_of, candidates)) and not any(map(figure.is_amount_of, candidates))
     ]

@@ -24,13 +24,13 @@ _COMPILED = {name: re.compile(value) for name, value in vars(cues).items() if na
 class FoldedSentence(NamedTuple):
     """A sentence as signals read it: folded, the same without its quotations, and how many words were disguised."""
 
-    folded: str
-    unquoted: str
-    disguised: int
+    text: str
+    outside_quotes: str
+    disguises: int
 
     def has(self, *names: str) -> bool:
         """Whether it says something of each of these kinds, outside quotation marks."""
-        return all(_COMPILED[name].search(self.unquoted) for name in names)
+        return all(_COMPILED[name].search(self.outside_quotes) for name in names)
 
 
 class Signal(NamedTuple):
@@ -61,7 +61,7 @@ _TOLD = re.compile(
 
 def addressed(sentence: FoldedSentence) -> bool:
     """An AI system, by name, that is told what to say."""
-    return any(pattern.search(sentence.unquoted) for pattern in (_CALLED, _TOLD)) or sentence.has(
+    return any(pattern.search(sentence.outside_quotes) for pattern in (_CALLED, _TOLD)) or sentence.has(
         "MACHINES", "IF_YOU_ARE"
     )
 
@@ -73,26 +73,26 @@ def begging(sentence: FoldedSentence) -> bool:
 
 def disguise(sentence: FoldedSentence) -> bool:
     """Several words in letters that only look like their own."""
-    return sentence.disguised > 1
+    return sentence.disguises > 1
 
 
 def hidden(sentence: FoldedSentence) -> bool:
     """Text that the source hides from its readers, and that has to do with machines, rules or answers."""
     is_order = sentence.has("SAY") or sentence.has("MUST")
     about = any(sentence.has(kind) for kind in ("MACHINES", "RULES", "TEXTS"))
-    return _COMPILED["HIDDEN"].search(sentence.folded) is not None and is_order and about
+    return _COMPILED["HIDDEN"].search(sentence.text) is not None and is_order and about
 
 
 def mentioned(sentence: FoldedSentence) -> bool:
     """Anything of AI systems, judges, rules that are set aside, or the reader's own answer, quoted or not."""
-    named = {name for name in ("MACHINES", "SET_ASIDE", "RULES", "GRADES") if _COMPILED[name].search(sentence.folded)}
-    if named & {"MACHINES", "GRADES"} or {"SET_ASIDE", "RULES"} <= named:
+    kinds = {name for name in ("MACHINES", "SET_ASIDE", "RULES", "GRADES") if _COMPILED[name].search(sentence.text)}
+    if kinds & {"MACHINES", "GRADES"} or {"SET_ASIDE", "RULES"} <= kinds:
         return True
-    if re.search(rf"(?:{cues.YOURS})(?:{cues.TEXTS})", sentence.folded) or _COMPILED["HIDDEN"].search(sentence.folded):
+    if re.search(rf"(?:{cues.YOURS})(?:{cues.TEXTS})", sentence.text) or _COMPILED["HIDDEN"].search(sentence.text):
         return True
-    if sentence.disguised:
+    if sentence.disguises:
         return True
-    return sentence.has("MUST") and any(_COMPILED[name].search(sentence.folded) for name in ("TEXTS", "RULES"))
+    return sentence.has("MUST") and any(_COMPILED[name].search(sentence.text) for name in ("TEXTS", "RULES"))
 
 
 _OTHER_SCRIPT = re.compile(r"[\u0400-\u04ff\u0590-\u06ff\u0900-\u0dff\u0e00-\u0fff\uac00-\ud7af]")
@@ -138,8 +138,8 @@ FOREIGN = "foreign"
 @lru_cache(maxsize=4096)
 def signals(text: str) -> tuple[str, ...]:
     """The names of the signals that any sentence of a text gives."""
-    folded = [each for sentence in split_sentences(clean(text)) for each in _folded_sentences(sentence)]
-    names = [signal.name for signal in SIGNALS if any(map(signal.find, folded))]
+    sentences = [each for sentence in split_sentences(clean(text)) for each in _folded_sentences(sentence)]
+    names = [signal.name for signal in SIGNALS if any(map(signal.find, sentences))]
     return (*names, *([FOREIGN] if _is_foreign(text) else []))
 
 
@@ -174,8 +174,8 @@ def excerpt_of(text: str) -> str:
     """What of a text a model is asked about: its sentences with a signal and those beside them, or its beginning."""
     sentences = split_sentences(clean(text))
     telling = [place for place, sentence in enumerate(sentences) if worth_asking(sentence)]
-    shown = sorted({near for place in telling for near in (place - 1, place, place + 1)})
-    return shorten("\n".join(sentences[near] for near in shown if 0 <= near < len(sentences)) or text, _MOST_EXCERPT)
+    places = sorted({near for place in telling for near in (place - 1, place, place + 1)})
+    return shorten("\n".join(sentences[near] for near in places if 0 <= near < len(sentences)) or text, _MOST_EXCERPT)
 
 
 _MOST_HIDDEN = 2000
@@ -183,29 +183,29 @@ _MOST_HIDDEN = 2000
 
 def hidden_text(text: str) -> list[str]:
     """What a page hides from its readers, named as hidden, if it may speak to AI systems; else nothing."""
-    shown = shorten(clean(text, single_line=True), _MOST_HIDDEN)
-    return [f"(hidden text: {shown})"] if shown and worth_asking(shown) else []
+    line = shorten(clean(text, single_line=True), _MOST_HIDDEN)
+    return [f"(hidden text: {line})"] if line and worth_asking(line) else []
 
 
 class Planted:
     """What sources that speak to AI systems want said.
 
     `texts` are (document, text); `speaking`: documents known to speak to AI systems, beside those in which code finds
-    orders; `asked`: the question, whose names are everybody's.
+    orders; `question`: the one of the run, whose names are everybody's.
     """
 
-    def __init__(self, texts: Iterable[tuple[str, str]], *, speaking: Collection[str] = (), asked: str = "") -> None:
+    def __init__(self, texts: Iterable[tuple[str, str]], *, speaking: Collection[str] = (), question: str = "") -> None:
         every = [*texts]
         speaking_documents = {document for document, text in every if speaks_to_ai(text)}
-        known = {*speaking, *speaking_documents}
+        suspects = {*speaking, *speaking_documents}
         self._orders = list(
-            dict.fromkeys(each for of, text in every for each in _orders(of, text, known, speaking_documents))
+            dict.fromkeys(each for of, text in every for each in _orders(of, text, suspects, speaking_documents))
         )
-        honest = "\n".join([asked, *(text for document, text in every if document not in known)])
+        honest = "\n".join([question, *(text for document, text in every if document not in suspects)])
         self._marks = {mark for order in self._orders for mark in marks(order)} - marks(honest)
-        spoken = set(self._orders)
+        orders = set(self._orders)
         others = [
-            each for of, text in every if of in known for each in split_sentences(clean(text)) if each not in spoken
+            each for of, text in every if of in suspects for each in split_sentences(clean(text)) if each not in orders
         ]
         elsewhere = "\n".join([honest, *others]).casefold()
         self._names = {name for order in self._orders for name in _names(order) if name not in elsewhere}
@@ -237,9 +237,9 @@ _LEAST_ECHO = 0.7
 """Of a statement's terms in one order."""
 
 
-def _orders(document: str, text: str, known: Collection[str], speaking: Collection[str]) -> list[str]:
+def _orders(document: str, text: str, suspects: Collection[str], speaking: Collection[str]) -> list[str]:
     """The orders in a text of a document; where code finds none in any of its texts, all of it is taken for them."""
-    if document not in known:
+    if document not in suspects:
         return []
     return orders_in(text) if speaks_to_ai(text) or document not in speaking else []
 
@@ -255,14 +255,14 @@ _SHORTEST_CODE = 9
 
 def marks(text: str) -> set[str]:
     """Codes and odd names, such as `CANARY-7f3a91` or `BLUE_HERON`, in small letters."""
-    joined = (letters.strip("-") for letters in _JOINED.findall(normalized(text)))
-    return {mark.casefold() for each in joined for mark in _marks_in(each)}
+    runs = (letters.strip("-") for letters in _JOINED.findall(normalized(text)))
+    return {mark.casefold() for each in runs for mark in _marks_in(each)}
 
 
-def _marks_in(joined: str) -> list[str]:
-    if len(joined) >= _SHORTEST_CODE and any(map(str.isalpha, joined)) and any(map(str.isdigit, joined)):
-        return [joined]
-    return _CAPITALS.findall(joined)
+def _marks_in(run: str) -> list[str]:
+    if len(run) >= _SHORTEST_CODE and any(map(str.isalpha, run)) and any(map(str.isdigit, run)):
+        return [run]
+    return _CAPITALS.findall(run)
 
 
 def _key(sentence: str) -> str:
@@ -270,10 +270,10 @@ def _key(sentence: str) -> str:
 
 
 def _folded_sentences(sentence: str) -> Iterator[FoldedSentence]:
-    folded, disguised = _folded(sentence)
-    for begin in range(0, max(1, len(folded) - (_PIECE - _STEP)), _STEP):
-        piece = folded[begin : begin + _PIECE]
-        yield FoldedSentence(piece, _COMPILED["QUOTED"].sub(" ", piece), disguised)
+    text, count = _folded(sentence)
+    for begin in range(0, max(1, len(text) - (_PIECE - _STEP)), _STEP):
+        piece = text[begin : begin + _PIECE]
+        yield FoldedSentence(piece, _COMPILED["QUOTED"].sub(" ", piece), count)
 
 
 _LINK = re.compile(r"\]?\(?\b\w{2,10}://\S+")
@@ -303,8 +303,8 @@ def _word(word: str) -> str | None:
     if any(0x1D400 <= ord(letter) <= 0x1D7FF for letter in word) and len(word) > 1:  # noqa: PLR2004 - mathematical letters
         return normalized(word)
     looks = "".join(cues.LOOKALIKES.get(letter, letter) for letter in word)
-    mixed = any(letter.isascii() for letter in word) and looks != word
-    return looks if mixed and looks.isascii() else None
+    is_mixed = any(letter.isascii() for letter in word) and looks != word
+    return looks if is_mixed and looks.isascii() else None
 
 
 def _bare(letter: str) -> str:

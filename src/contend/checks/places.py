@@ -26,7 +26,7 @@ _JA_WORD = re.compile(
 )
 
 
-class PlacedToken(NamedTuple):
+class PlacedWord(NamedTuple):
     """A word of a sentence: what it is compared by, what it is, and in which clause it stands."""
 
     key: str
@@ -42,11 +42,11 @@ def names_in(text: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=4096)
-def tokens(sentence: str, names: frozenset[str]) -> tuple[PlacedToken, ...]:
+def words_of(sentence: str, names: frozenset[str]) -> tuple[PlacedWord, ...]:
     """The words of a sentence that say something."""
     plain = unicodedata.normalize("NFKC", sentence)
     japanese, own_years, clause = detect_language(plain) == "ja", years(plain), 0
-    placed: list[PlacedToken] = []
+    words: list[PlacedWord] = []
     for match in (_JA_WORD if japanese else _EN_WORD).finditer(plain):
         if match["end"]:
             clause += 1
@@ -61,8 +61,8 @@ def tokens(sentence: str, names: frozenset[str]) -> tuple[PlacedToken, ...]:
             kind = "figure"
         key = word if japanese or kind != "word" else next(iter(terms(word)), "")
         if key:
-            placed.append(PlacedToken(key, kind, clause))
-    return tuple(placed)
+            words.append(PlacedWord(key, kind, clause))
+    return tuple(words)
 
 
 _SUBJECTS = ("は", "が")
@@ -79,58 +79,58 @@ def out_of_place(claim: str, sentence: str, names: frozenset[str]) -> str:
 
     Either another one of its kind stands where the claim has it, or the claim turns their order round.
     """
-    own, cited = tokens(claim, names), tokens(sentence, names)
-    return next(_with_others(own, cited), "") or _turned(own, cited)
+    own, source = words_of(claim, names), words_of(sentence, names)
+    return next(_with_others(own, source), "") or _turned(own, source)
 
 
-def _with_others(own: Sequence[PlacedToken], cited: Sequence[PlacedToken]) -> Iterator[str]:
-    keys = {token.key for token in own}
+def _with_others(own: Sequence[PlacedWord], source: Sequence[PlacedWord]) -> Iterator[str]:
+    keys = {word.key for word in own}
     for anchor in own:
         if anchor.kind in _ANCHORS:
-            votes = [_vote(anchor, token, cited, keys) for token in own if token.key != anchor.key]
+            votes = [_vote(anchor, word, source, keys) for word in own if word.key != anchor.key]
             against = votes.count(-1)
-            figures = [token for token in own if token.kind == "figure" and _vote(anchor, token, cited, keys) < 0]
+            figures = [word for word in own if word.kind == "figure" and _vote(anchor, word, source, keys) < 0]
             if against > votes.count(1) or (figures and anchor.kind in {"name", "year"}):
                 yield anchor.key
 
 
-def _vote(anchor: PlacedToken, token: PlacedToken, cited: Sequence[PlacedToken], keys: AbstractSet[str]) -> int:
-    """1 where the sentence has the anchor beside the token, -1 where it has another of its kind that is not claimed."""
-    place = next((place for place, other in enumerate(cited) if other.key == token.key), None)
+def _vote(anchor: PlacedWord, word: PlacedWord, source: Sequence[PlacedWord], keys: AbstractSet[str]) -> int:
+    """1 where the sentence has the anchor beside the word, -1 where it has another of its kind that is not claimed."""
+    place = next((place for place, other in enumerate(source) if other.key == word.key), None)
     if place is None:
         return 0
-    clause = [other.key for other in cited if other.clause == cited[place].clause and other.kind == anchor.kind]
-    before = [other.key for other in cited[:place] if other.kind == anchor.kind][-1:]
-    beside = [key for key in clause if key != token.key] or before
+    clause = [other.key for other in source if other.clause == source[place].clause and other.kind == anchor.kind]
+    before = [other.key for other in source[:place] if other.kind == anchor.kind][-1:]
+    beside = [key for key in clause if key != word.key] or before
     if anchor.key in beside:
         return 1
     return -1 if beside and keys.isdisjoint(beside) else 0
 
 
-def _turned(own: Sequence[PlacedToken], cited: Sequence[PlacedToken]) -> str:
-    places, keys = [token.key for token in cited], [token.key for token in own]
-    shared = [token for token in own if places.count(token.key) == 1 and keys.count(token.key) == 1]
-    along = [places.index(token.key) for token in shared]
-    ordered = {token.key: place for token, place in zip(shared, along, strict=True) if _has_its_place(token)}
-    if list(ordered.values()) != sorted(ordered.values()):
-        return next(iter(ordered))
+def _turned(own: Sequence[PlacedWord], source: Sequence[PlacedWord]) -> str:
+    places, keys = [word.key for word in source], [word.key for word in own]
+    common = [word for word in own if places.count(word.key) == 1 and keys.count(word.key) == 1]
+    along = [places.index(word.key) for word in common]
+    fixed_places = {word.key: place for word, place in zip(common, along, strict=True) if _has_its_place(word)}
+    if list(fixed_places.values()) != sorted(fixed_places.values()):
+        return next(iter(fixed_places))
     if len(along) >= _LEAST_SHARED and _longest_rise(along) < _LEAST_IN_ORDER * len(along):
-        return shared[0].key
-    return next((token.key for token in shared if _is_object(token, own, cited)), "")
+        return common[0].key
+    return next((word.key for word in common if _is_object(word, own, source)), "")
 
 
-def _has_its_place(token: PlacedToken) -> bool:
+def _has_its_place(word: PlacedWord) -> bool:
     """Whether to turn it round with another one makes a difference: names and figures; long Japanese words may be."""
-    return token.kind in _ORDERED or (not token.key.isascii() and len(token.key) >= _LONG_WORD)
+    return word.kind in _ORDERED or (not word.key.isascii() and len(word.key) >= _LONG_WORD)
 
 
-def _is_object(subject: PlacedToken, own: Sequence[PlacedToken], cited: Sequence[PlacedToken]) -> bool:
+def _is_object(subject: PlacedWord, own: Sequence[PlacedWord], source: Sequence[PlacedWord]) -> bool:
     """Whether what a Japanese claim speaks of is no subject there, and what is one there is none in the claim."""
-    there = next(token for token in cited if token.key == subject.key)
+    there = next(word for word in source if word.key == subject.key)
     if subject.kind not in _SUBJECTS or there.kind in _SUBJECTS:
         return False
-    subjects = {token.key for token in cited if token.clause == there.clause and token.kind in _SUBJECTS}
-    return any(token.key in subjects and token.kind not in _SUBJECTS for token in own)
+    subjects = {word.key for word in source if word.clause == there.clause and word.kind in _SUBJECTS}
+    return any(word.key in subjects and word.kind not in _SUBJECTS for word in own)
 
 
 def _longest_rise(places: Sequence[int]) -> int:

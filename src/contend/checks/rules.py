@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from contend.checks.claims import Calibration, Claim, PassageText
-from contend.checks.clauses import Clause, clause_word, clauses, shown
+from contend.checks.clauses import Clause, clause_word, clauses, word_in
 from contend.checks.figures import Figure, claimed_figures, in_other_units, missing, stated_figures, years
 from contend.checks.places import NAME, names_in, out_of_place
 from contend.checks.strength import strength
@@ -45,8 +45,8 @@ def year_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]
 
 def figure_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]:
     """A figure that is not in the passages, rounded or not. Counts under ten are anybody's own."""
-    missed = missing(claimed_figures(claim.compared), _stated(passages))
-    yield from (figure.shown for figure in missed if not _is_count(figure))
+    absent = missing(claimed_figures(claim.compared), _stated(passages))
+    yield from (figure.text for figure in absent if not _is_count(figure))
 
 
 def _is_count(figure: Figure) -> bool:
@@ -56,10 +56,10 @@ def _is_count(figure: Figure) -> bool:
 def unit_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]:
     """A figure that the passages give in another unit, or a rate (a minute, a year) that they do not name."""
     figures = claimed_figures(claim.compared)
-    yield from (figure.shown for figure in in_other_units(figures, _stated(passages)))
-    own, cited = _rates(claim.compared), {rate for passage in passages for rate in _rates(passage.whole)}
-    if cited and figures:
-        yield from (own[rate] for rate in own.keys() - cited)
+    yield from (figure.text for figure in in_other_units(figures, _stated(passages)))
+    own, rates = _rates(claim.compared), {rate for passage in passages for rate in _rates(passage.whole)}
+    if rates and figures:
+        yield from (own[rate] for rate in own.keys() - rates)
 
 
 @lru_cache(maxsize=1024)
@@ -70,13 +70,13 @@ def _rates(text: str) -> Mapping[str, str]:
 
 def sign_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]:
     """A figure with a minus that the passages give without one, or the other way round, where nothing else says it."""
-    stated = _stated(passages)
+    figures = _stated(passages)
     for figure in claimed_figures(claim.compared):
-        same = [other for other in stated if figure.is_amount_of(other)]
+        same = [other for other in figures if figure.is_amount_of(other)]
         if same and all(other.negative != figure.negative for other in same):
             without = _sentences_with(figure, passages) if figure.negative else [claim.compared]
             if not any(map(_speaks_of_less, without)):
-                yield figure.shown
+                yield figure.text
 
 
 def _sentences_with(figure: Figure, passages: Sequence[PassageText]) -> list[str]:
@@ -96,14 +96,14 @@ _LEAST_SHARED = 3
 
 def negation_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]:
     """A word that the claim denies and the passages affirm, or the other way round, where both speak of the same."""
-    cited = _clauses_of(claim, passages)
+    others = _clauses_of(claim, passages)
     for clause in clauses(claim.compared):
         for term in sorted(clause.terms):
-            denied = term in clause.denied
-            alike = [each for each in cited if term in each.terms and (term in each.denied) == denied]
-            other = [each for each in cited if term in each.terms and (term in each.denied) != denied]
+            is_denied = term in clause.negated
+            alike = [each for each in others if term in each.terms and (term in each.negated) == is_denied]
+            other = [each for each in others if term in each.terms and (term in each.negated) != is_denied]
             if _is_of_these(clause, other, alike, least=_LEAST_CONTEXT):
-                yield shown(claim.compared, term)
+                yield word_in(claim.compared, term)
                 return
 
 
@@ -114,11 +114,11 @@ def _is_of_these(clause: Clause, these: Sequence[Clause], those: Sequence[Clause
 
 def direction_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]:
     """A word for one side of a scale (rose, more, 増加) where the passages, of the same, have the other side's."""
-    cited = _clauses_of(claim, passages)
+    others = _clauses_of(claim, passages)
     for clause in clauses(claim.compared):
         for scale, side in sorted(clause.sides):
-            alike = [each for each in cited if (scale, side) in each.sides]
-            other = [each for each in cited if (scale, 1 - side) in each.sides and (scale, side) not in each.sides]
+            alike = [each for each in others if (scale, side) in each.sides]
+            other = [each for each in others if (scale, 1 - side) in each.sides and (scale, side) not in each.sides]
             only = (scale, 1 - side) not in clause.sides
             if only and _is_of_these(clause, other, alike, least=_LEAST_CONTEXT_OF_SIDES):
                 yield next(clause_word(claim.compared, scale, side), claim.text)
@@ -129,18 +129,18 @@ def _clauses_of(claim: Claim, passages: Sequence[PassageText]) -> list[Clause]:
     return [clause for passage in _same_language(claim, passages) for clause in clauses(passage.text)]
 
 
-def _best(clause: Clause, cited: Sequence[Clause]) -> float:
-    return max((_context(clause, each) for each in cited), default=0.0)
+def _best(clause: Clause, others: Sequence[Clause]) -> float:
+    return max((_context(clause, each) for each in others), default=0.0)
 
 
-def _context(clause: Clause, cited: Clause) -> float:
+def _context(clause: Clause, other: Clause) -> float:
     """How far a clause of the claim and one of a passage are about the same, 0.0 to 1.0."""
-    shared = clause.terms & cited.terms
-    if not shared:
+    common = clause.terms & other.terms
+    if not common:
         return 0.0
-    of_claim = (len(shared) + len(clause.terms & cited.around)) / (2 * len(clause.terms))
-    enough = len(shared) >= _LEAST_SHARED or len(shared) == len(cited.terms) > 1
-    of_passage = len(shared) / len(cited.terms) if enough else 0.0
+    of_claim = (len(common) + len(clause.terms & other.around)) / (2 * len(clause.terms))
+    enough = len(common) >= _LEAST_SHARED or len(common) == len(other.terms) > 1
+    of_passage = len(common) / len(other.terms) if enough else 0.0
     return max(of_claim, of_passage)
 
 
@@ -185,10 +185,10 @@ _LEAST_IN_ONE = 0.5
 
 def place_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]:
     """A name, year or subject that the nearest sentence gives to something else."""
-    cited = _same_language(claim, passages)
-    names = names_in(claim.compared).union(*(names_in(passage.whole) for passage in cited))
+    same_language = _same_language(claim, passages)
+    names = names_in(claim.compared).union(*(names_in(passage.whole) for passage in same_language))
     own = frozenset(terms(claim.compared))
-    sentences = [each for passage in cited for each in _sentences_of(passage.text)]
+    sentences = [each for passage in same_language for each in _sentences_of(passage.text)]
     near = [text for text, sentence_terms in sentences if len(own & sentence_terms) >= max(1, _LEAST_IN_ONE * len(own))]
     yield from filter(None, (out_of_place(claim.compared, each, names) for each in near))
 

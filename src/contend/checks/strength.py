@@ -41,7 +41,7 @@ class Strength(NamedTuple):
     unmet: tuple[str, ...] = ()
 
 
-class _Read(NamedTuple):
+class _Text(NamedTuple):
     """A text's sentences, of which the first is the title, and what a claim is held against.
 
     `places`: the sentences of each term; `words`: of each sentence that has any, the directions of their vectors, which
@@ -58,7 +58,7 @@ class _Read(NamedTuple):
         return sum(map(len, self.words.values()))
 
 
-class _Wanted(NamedTuple):
+class _Target(NamedTuple):
     """What of a claim is looked for: its terms, their shares of it, and those that other words may mean."""
 
     terms: list[str]
@@ -77,35 +77,35 @@ def strength(claim: str, passages: tuple[PassageText, ...]) -> Strength:
     """
     import numpy as np  # noqa: PLC0415 - heavy, and not needed by most commands
 
-    japanese, cited = detect_language(claim) == "ja", [_read(passage.title, passage.text) for passage in passages]
-    wanted = _wanted(claim, across=bool(cited) and all(read.japanese != japanese for read in cited))
-    if not wanted.terms or not cited:
+    japanese, cited = detect_language(claim) == "ja", [_text(passage.title, passage.text) for passage in passages]
+    target = _target(claim, across=bool(cited) and all(read.japanese != japanese for read in cited))
+    if not target.terms or not cited:
         return Strength(0.0, 0.0, None)
-    met = [_met(wanted, read) for read in cited]
-    whole = float(wanted.shares @ np.maximum.reduce([each.max(axis=1) for each in met]))
-    share = (whole + max(float((wanted.shares @ _windows(each)).max()) for each in met)) / 2
+    met = [_met(target, read) for read in cited]
+    whole = float(target.shares @ np.maximum.reduce([each.max(axis=1) for each in met]))
+    share = (whole + max(float((target.shares @ _windows(each)).max()) for each in met)) / 2
     floor = _floor(max(read.terms for read in cited), japanese=japanese)
-    by_sentence = [wanted.shares @ each for each in met]
+    by_sentence = [target.shares @ each for each in met]
     place = max(range(len(cited)), key=lambda place: float(by_sentence[place].max()))
     nearest = place, int(by_sentence[place].argmax())
     unmet = _unmet(claim, cited) if japanese else ()
     return Strength(share, max(0.0, (share - floor) / (1 - floor)), nearest, unmet)
 
 
-def _unmet(claim: str, cited: Sequence[_Read]) -> tuple[str, ...]:
-    known = {term for read in cited for term in read.places}
+def _unmet(claim: str, texts: Sequence[_Text]) -> tuple[str, ...]:
+    vocabulary = {term for read in texts for term in read.places}
     runs = dict.fromkeys(_JAPANESE_NAME.findall(claim))
-    return tuple(run for run in runs if _unknown_share(run, known) > _UNMET_PAIRS)
+    return tuple(run for run in runs if _unknown_share(run, vocabulary) > _UNMET_PAIRS)
 
 
-def _unknown_share(run: str, known: Collection[str]) -> float:
+def _unknown_share(run: str, vocabulary: Collection[str]) -> float:
     pairs = [first + second for first, second in pairwise(run)]
-    return sum(pair not in known for pair in pairs) / len(pairs)
+    return sum(pair not in vocabulary for pair in pairs) / len(pairs)
 
 
 def sentence_of(passage: PassageText, place: int) -> str:
     """The sentence that `Strength.nearest` names."""
-    return _read(passage.title, passage.text).sentences[place]
+    return _text(passage.title, passage.text).sentences[place]
 
 
 # What passages hold of sentences that they do not say, on the very same subject: the median over experts' answers
@@ -121,7 +121,7 @@ def _floor(count: int, *, japanese: bool) -> float:
 
 
 @lru_cache(maxsize=1024)
-def _wanted(claim: str, *, across: bool) -> _Wanted:
+def _target(claim: str, *, across: bool) -> _Target:
     import numpy as np  # noqa: PLC0415 - see above
 
     words = {term: word for sentence in split_sentences(claim) for term, word in _terms_of(sentence).items()}
@@ -133,7 +133,7 @@ def _wanted(claim: str, *, across: bool) -> _Wanted:
     means = list(words.values())
     vectors = [_direction(means[place].lower()) for place in soft]
     shares = np.array(weights, dtype=np.float32) / (sum(weights) or 1.0)
-    return _Wanted(list(words), shares, soft, np.array(vectors, dtype=np.float32))
+    return _Target(list(words), shares, soft, np.array(vectors, dtype=np.float32))
 
 
 def _japanese_weight(term: str) -> float:
@@ -142,29 +142,29 @@ def _japanese_weight(term: str) -> float:
     return (1.0, _MIXED_WEIGHT, _HIRAGANA_WEIGHT)[min(2, len(_HIRAGANA.findall(term)))]
 
 
-def _met(wanted: _Wanted, cited: _Read) -> Vectors:
-    """How far each sentence of a text meets each wanted term: a row a term, a column a sentence."""
+def _met(target: _Target, text: _Text) -> Vectors:
+    """How far each sentence of a text meets each target term: a row a term, a column a sentence."""
     import numpy as np  # noqa: PLC0415 - see above
 
-    met: Vectors = np.zeros((len(wanted.terms), len(cited.sentences)), dtype=np.float32)
-    for row, term in enumerate(wanted.terms):
-        if term in cited.places:
-            met[row, cited.places[term]] = 1.0
-    for place, words in cited.words.items() if wanted.soft else ():
-        alike = (wanted.vectors @ words.T).max(axis=1)
-        met[wanted.soft, place] = np.maximum(met[wanted.soft, place], alike)
-    return met
+    matrix: Vectors = np.zeros((len(target.terms), len(text.sentences)), dtype=np.float32)
+    for row, term in enumerate(target.terms):
+        if term in text.places:
+            matrix[row, text.places[term]] = 1.0
+    for place, words in text.words.items() if target.soft else ():
+        alike = (target.vectors @ words.T).max(axis=1)
+        matrix[target.soft, place] = np.maximum(matrix[target.soft, place], alike)
+    return matrix
 
 
 def _may_be_reworded(word: str) -> bool:
     return word.islower() and word not in en.SPELT
 
 
-def _windows(met: Vectors) -> Vectors:
+def _windows(matrix: Vectors) -> Vectors:
     """The best of each run of neighbouring sentences; the title stands beside each."""
     import numpy as np  # noqa: PLC0415 - see above
 
-    title, rest = met[:, :1], met[:, 1:]
+    title, rest = matrix[:, :1], matrix[:, 1:]
     if not rest.shape[1]:
         return title
     last = max(1, rest.shape[1] - _WINDOW + 1)
@@ -194,7 +194,7 @@ def _direction(word: str) -> Vectors:
 
 # A passage's vectors take some hundred kilobytes.
 @lru_cache(maxsize=256)
-def _read(title: str, text: str) -> _Read:
+def _text(title: str, text: str) -> _Text:
     """Kept, because the teams of a run and their rounds cite the same passages."""
     import numpy as np  # noqa: PLC0415 - see above
 
@@ -209,7 +209,7 @@ def _read(title: str, text: str) -> _Read:
         for place, each in enumerate(sentence_terms)
         if each
     }
-    return _Read(japanese, sentences, places, words)
+    return _Text(japanese, sentences, places, words)
 
 
 def _terms_of(sentence: str) -> dict[str, str]:

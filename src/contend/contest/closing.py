@@ -117,7 +117,7 @@ class ClosingNodes:
         head = head_of(state, winner, submission, options, lines=lines, doubtful=doubtful, left_out=left_out)
         folder = self.services.folder / "results" / (thread_of(runtime) or state["execution_id"])
         documents = self.services.sources.paths(options.documents)
-        published = await publish(
+        publication = await publish(
             with_signs(submission.report, doubtful),
             head,
             options,
@@ -126,7 +126,7 @@ class ClosingNodes:
             doubtful=doubtful,
             folders=documents,
         )
-        files = [str(path) for path in published.files]
+        files = [str(path) for path in publication.files]
         self.services.tell(
             ReportPublished(
                 execution_id=state["execution_id"],
@@ -138,7 +138,7 @@ class ClosingNodes:
         return {
             "report": submission.report.model_dump(mode="json"),
             "files": files,
-            "messages": [answer(state, published.markdown)],
+            "messages": [answer(state, publication.markdown)],
         }
 
     async def learning_failed(self, state: ContestState, error: NodeError) -> Command[Literal["finish_run"]]:
@@ -172,8 +172,8 @@ class ClosingNodes:
         """The id of the submission with a person's report."""
         folders = self.services.sources.paths(state["options"]["documents"])
         content = report.to_markdown(state["options"]["language"], folders=folders)
-        edited = submission.model_copy(update={"report": report, "content": content})
-        return await self.services.submissions.put(edited)
+        new = submission.model_copy(update={"report": report, "content": content})
+        return await self.services.submissions.put(new)
 
     async def _pairwise_keys(self, state: ContestState) -> dict[str, float]:
         """The outcome of the comparisons, on record and on the live board, so that all see one ranking."""
@@ -192,19 +192,19 @@ class ClosingNodes:
         self, metrics: Sequence[MetricScore], submission: Submission, lines: Sequence[PublishedLine]
     ) -> list[DoubtfulLine]:
         """The published sentences that their passages were not seen to support, as judged; by code where nobody did."""
-        doubts, planted = await doubts_of(self.services, submission), planted_in(lines)
+        doubts, orders = await doubts_of(self.services, submission), planted_in(lines)
         support = next((each for each in metrics if each.name == "citation_support" and each.score is not None), None)
         statements = support.evidence if support else [text for text, doubt in doubts.items() if doubt.refused]
-        printed = {line.written: line.shown for line in reversed(lines) if line.shown in submission.content}
+        line_of = {line.written: line.shown for line in reversed(lines) if line.shown in submission.content}
         doubtful = []
-        for text in filter(printed.get, statements):
-            line, doubt = printed[text], doubts.get(text, Doubt())
-            excerpt = without_sentences(doubt.excerpt, planted.in_sentence)
+        for text in filter(line_of.get, statements):
+            line, doubt = line_of[text], doubts.get(text, Doubt())
+            excerpt = without_sentences(doubt.excerpt, orders.in_sentence)
             doubtful.append(DoubtfulLine(line, doubt.reason(line), excerpt))
         for text, lacking in (support.partly if support else {}).items():
-            if text in printed:
-                rest = plain_sentence(without_sentences(lacking, planted.in_sentence))
-                doubtful.append(DoubtfulLine(printed[text], rest, "", partly=True))
+            if text in line_of:
+                rest = plain_sentence(without_sentences(lacking, orders.in_sentence))
+                doubtful.append(DoubtfulLine(line_of[text], rest, "", partly=True))
         return doubtful
 
 
@@ -229,8 +229,8 @@ def edited_report(submission: Submission, values: Mapping[str, Any]) -> Research
         InputError: it cites what was not retrieved.
     """
     report = ResearchReport.model_validate({**submission.report.model_dump(), **values})
-    retrieved = {result.url for result in submission.results}
-    validity = check_validity(report, retrieved, texts=[submission.content])
+    urls = {result.url for result in submission.results}
+    validity = check_validity(report, urls, texts=[submission.content])
     if validity.unknown:
         raise InputError(f"cited but not among the sources: {', '.join(validity.unknown)}")
     return report

@@ -91,7 +91,7 @@ async def comparison_of(services: Services, task: CompareTask) -> dict[str, Any]
         view.prompt(
             user_query=task["theme"],
             instructions=run.options.instructions,
-            criteria=listed([Criterion.model_validate(each) for each in task["criteria"]], weighed=True),
+            criteria=listed([Criterion.model_validate(each) for each in task["criteria"]], with_weights=True),
         ),
         PairwiseReply,
         scope=Scope(
@@ -109,8 +109,8 @@ def failed_comparison(task: CompareTask, error: NodeError) -> dict[str, Any]:
     """A comparison that fails decides nothing."""
     why = cause(error)
     limit = why.limit if isinstance(why, BudgetExhausted) else None
-    failed = Comparison(first=task["first"], second=task["second"], choice="tie", failure=str(why), limit=limit)
-    return failed.model_dump(mode="json")
+    comparison = Comparison(first=task["first"], second=task["second"], choice="tie", failure=str(why), limit=limit)
+    return comparison.model_dump(mode="json")
 
 
 def compare_tasks(state: ContestState, documents: Mapping[str, str]) -> list[CompareTask]:

@@ -99,11 +99,11 @@ class EditingNodes:
             ),
             faults=lambda reply: faults_of(reply, len(passages), guard),
         )
-        merged = _submission(answer.value, submissions, passages, options, state["theme"], guard=guard)
+        submission = _submission(answer.value, submissions, passages, options, state["theme"], guard=guard)
         teams = {label: outcome.team.team_id for label, outcome in zip(_LABELS, outcomes, strict=False)}
-        taken = {teams[part.report]: part.what for part in answer.value.taken if part.report in teams}
-        document = await self.services.submissions.put(merged)
-        editing = Editing(document=document, reports=len(outcomes), taken=taken, calls=[answer.usage])
+        parts = {teams[part.report]: part.what for part in answer.value.taken if part.report in teams}
+        document = await self.services.submissions.put(submission)
+        editing = Editing(document=document, reports=len(outcomes), taken=parts, calls=[answer.usage])
         return {"editing": editing.model_dump(mode="json")}
 
     async def not_merged(self, _state: ContestState, error: NodeError) -> Command[Literal["choose_report"]]:
@@ -120,8 +120,8 @@ class EditingNodes:
 
     async def merged_unscored(self, task: MetricTask, error: NodeError) -> Command[Literal["choose_report"]]:
         # A failed node's edges are not followed: without this, metrics that all fail would end the graph silently.
-        failed = await unscored(self.services, task, cause(error))
-        update = {"merged_scores": [each.model_dump(mode="json") for each in failed]}
+        results = await unscored(self.services, task, cause(error))
+        update = {"merged_scores": [each.model_dump(mode="json") for each in results]}
         return Command(update=update, goto="choose_report")
 
     async def compare_merged(self, task: CompareTask) -> ContestUpdate:
@@ -138,17 +138,17 @@ class EditingNodes:
         score = evaluation_of([each.score for each in results], language=options.language).overall
         comparisons = [Comparison.model_validate(each) for each in state.get("merged_comparisons", [])]
         best = mergeable(outcomes_of(state))[0].score
-        published = bool(editing.document) and not is_worse(score, best, comparisons)
+        publish = bool(editing.document) and not is_worse(score, best, comparisons)
         usages = [*(each.usage for each in results), *(each.usage for each in comparisons)]
         calls = [*editing.calls, *filter(None, usages)]
         await self.services.record.save_usage(state["execution_id"], "", 0, calls)
         await self.services.record.flush()
-        editing = editing.model_copy(update={"score": score, "published": published, "calls": calls})
+        editing = editing.model_copy(update={"score": score, "published": publish, "calls": calls})
         self.services.tell(
             ReportMerged(
                 execution_id=state["execution_id"],
                 score=score,
-                published=published,
+                published=publish,
                 reports=editing.reports,
                 taken=editing.taken,
                 best_score=best,
@@ -166,8 +166,8 @@ class EditingNodes:
             return "choose_report"
         # In a process that goes on with the run, what judges said of the teams' citations is known from here alone.
         run = await self.services.run(state)
-        for played in (each for outcome in outcomes for each in outcome.rounds):
-            run.verdicts.update(played.verdicts)
+        for past in (each for outcome in outcomes for each in outcome.rounds):
+            run.verdicts.update(past.verdicts)
         tasks = metric_tasks(
             self.services,
             run,

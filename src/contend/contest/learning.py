@@ -30,10 +30,10 @@ class LearnNode:
     async def learn(self, state: ContestState, graph: LearnRunner) -> ContestUpdate:
         """Reflect on the run and curate the dataset's playbook; the report is done by now."""
         options = (await self.services.run(state)).options
-        given = await self.given(state, options.dataset)
-        given["approve"] = "playbook" in options.approve
-        learned = await graph.ainvoke(given)
-        result = CurationResult.model_validate(learned["result"])
+        learn_input = await self.given(state, options.dataset)
+        learn_input["approve"] = "playbook" in options.approve
+        lessons = await graph.ainvoke(learn_input)
+        result = CurationResult.model_validate(lessons["result"])
         self.services.tell(
             Learned(
                 execution_id=state["execution_id"],
@@ -43,10 +43,10 @@ class LearnNode:
                 lessons=[item.content for item in result.delta_items if item.operation != "DELETE" and item.content],
             )
         )
-        calls = [CallUsage.model_validate(call) for call in learned["usage"]]
+        calls = [CallUsage.model_validate(call) for call in lessons["usage"]]
         await self.services.record.save_usage(state["execution_id"], "", 0, calls)
         await self.services.record.flush()
-        return {"lessons": learned}
+        return {"lessons": lessons}
 
     async def given(self, state: ContestState, dataset: str) -> LearnInput:
         """What the learning graph is asked with."""
@@ -58,9 +58,9 @@ class LearnNode:
             compact=role_profile(options, "reflector").compact,
             theme=state["theme"],
             rounds=[
-                played.model_dump(mode="json")
+                each.model_dump(mode="json")
                 for outcome in outcomes
-                for played in _played(outcome, await self._judged(state["execution_id"], outcome))
+                for each in _played(outcome, await self._judged(state["execution_id"], outcome))
             ],
             withheld=state.get("withheld"),
             bullets=[bullet["id"] for bullet in state["bullets"]],
@@ -74,10 +74,10 @@ class LearnNode:
         return {
             number: [
                 f"{metric['name']}: {metric['reason']}"
-                for metric in judged
+                for metric in scores
                 if metric.get("reason") and metric.get("weight")
             ]
-            for number, judged in metrics.items()
+            for number, scores in metrics.items()
         }
 
     async def _read(self, outcomes: list[TeamOutcome]) -> list[str]:
@@ -94,24 +94,24 @@ async def learned_from(services: Services, state: ContestState, dataset: str) ->
         raise InputError("this run gave quotes: there are no scores to learn from")
     services.open_run(state["execution_id"], options, goes_on=True)
     graph = build_learn_graph(services.learn_nodes).compile()
-    learned = await graph.ainvoke(await LearnNode(services).given(state, dataset))
-    return CurationResult.model_validate(learned["result"])
+    lessons = await graph.ainvoke(await LearnNode(services).given(state, dataset))
+    return CurationResult.model_validate(lessons["result"])
 
 
-def _played(outcome: TeamOutcome, judged: Mapping[int, list[str]]) -> list[PlayedRound]:
+def _played(outcome: TeamOutcome, reasons: Mapping[int, list[str]]) -> list[PlayedRound]:
     last = outcome.rounds[-1].round_number if outcome.rounds else 0
     return [
         PlayedRound(
             team_id=outcome.team.team_id,
-            round_number=finished.round_number,
-            score=finished.score,
-            feedback=finished.feedback,
-            used=finished.bullets_used,
-            metrics={metric.name: metric.score for metric in finished.metrics if metric.weight},
-            queries=finished.queries,
-            judged=judged.get(finished.round_number, []),
-            submission=finished.submission,
-            exit_reason=outcome.exit_reason if finished.round_number == last else None,
+            round_number=each.round_number,
+            score=each.score,
+            feedback=each.feedback,
+            used=each.bullets_used,
+            metrics={metric.name: metric.score for metric in each.metrics if metric.weight},
+            queries=each.queries,
+            judged=reasons.get(each.round_number, []),
+            submission=each.submission,
+            exit_reason=outcome.exit_reason if each.round_number == last else None,
         )
-        for finished in outcome.rounds
+        for each in outcome.rounds
     ]

@@ -96,15 +96,15 @@ class OpeningNode:
     async def set_criteria(self, state: ContestState) -> ContestUpdate:
         """What a report on this question has to do, settled before there is one: judges alone read it."""
         run = await self.services.run(state)
-        made = await made_criteria(self.services, run, theme=state["theme"])
-        if made.usage is not None:
-            await self.services.record.save_usage(run.execution_id, "", 0, [made.usage])
-        criteria = [Criterion.model_validate(each) for each in made.criteria]
-        self.services.tell(CriteriaSet(execution_id=run.execution_id, criteria=criteria, failure=made.failure))
+        outcome = await made_criteria(self.services, run, theme=state["theme"])
+        if outcome.usage is not None:
+            await self.services.record.save_usage(run.execution_id, "", 0, [outcome.usage])
+        criteria = [Criterion.model_validate(each) for each in outcome.criteria]
+        self.services.tell(CriteriaSet(execution_id=run.execution_id, criteria=criteria, failure=outcome.failure))
         return {
-            "criteria": made.criteria,
-            "criteria_call": made.usage.model_dump(mode="json") if made.usage else None,
-            "criteria_failure": made.failure,
+            "criteria": outcome.criteria,
+            "criteria_call": outcome.usage.model_dump(mode="json") if outcome.usage else None,
+            "criteria_failure": outcome.failure,
         }
 
     async def refuse(self, state: ContestState, error: NodeError) -> Command[Literal["__end__"]]:
@@ -113,9 +113,9 @@ class OpeningNode:
         if not isinstance(why, InputError):
             raise why
         problem, question = str(why), question_in_chat(state)
-        question_asked: ContestUpdate = {"asked": asked_of(state, question), "earlier": _earlier(state)}
-        ended: ContestUpdate = {**EMPTY, **question_asked, "execution_id": "", "status": "failed", "message": problem}
-        return Command(update={**ended, "messages": [*question, AIMessage(problem)]}, goto="__end__")
+        chat: ContestUpdate = {"asked": asked_of(state, question), "earlier": _earlier(state)}
+        update: ContestUpdate = {**EMPTY, **chat, "execution_id": "", "status": "failed", "message": problem}
+        return Command(update={**update, "messages": [*question, AIMessage(problem)]}, goto="__end__")
 
     def _task(self, opening: Opening, execution_id: str) -> dict[str, Any]:
         config = self.services.config
@@ -154,12 +154,14 @@ class OpeningNode:
         if not (options.playbook and playbook.bullets):
             return {"bullets": [], "withheld": None}
         bullets = await asyncio.to_thread(select_bullets, playbook, opening.theme, tokens=options.lesson_tokens)
-        held = withheld(bullets, [team.team_id for team in opening.teams], seed=execution_id) if options.learn else None
-        shown = [
+        holdout = (
+            withheld(bullets, [team.team_id for team in opening.teams], seed=execution_id) if options.learn else None
+        )
+        lessons = [
             {"id": bullet.id, "content": bullet.lesson, "quarantined": bullet.status == "quarantined"}
             for bullet in bullets
         ]
-        return {"bullets": shown, "withheld": held.model_dump() if held else None}
+        return {"bullets": lessons, "withheld": holdout.model_dump() if holdout else None}
 
 
 async def route_to_teams(state: ContestState) -> list[Send]:
@@ -184,17 +186,17 @@ async def route_to_teams(state: ContestState) -> list[Send]:
 
 def _lessons_of(team_id: str, state: ContestState) -> list[dict[str, Any]]:
     """The run's lessons without those that this team goes without."""
-    held = state.get("withheld")
-    without = held["bullets"] if held and held["team_id"] == team_id else []
+    holdout = state.get("withheld")
+    without = holdout["bullets"] if holdout and holdout["team_id"] == team_id else []
     return [bullet for bullet in state["bullets"] if bullet["id"] not in without]
 
 
 def _earlier(state: ContestState) -> str:
     """What the thread's last report said, without its marks: they number sources of that report."""
-    kept = state.get("report")
-    if kept is None:
+    last_report = state.get("report")
+    if last_report is None:
         return state.get("earlier", "")
-    report = ResearchReport.model_validate(kept)
+    report = ResearchReport.model_validate(last_report)
     findings = [f"- {finding}" for finding in report.key_findings]
     text = "\n\n".join([report.theme, report.executive_summary, *findings])
     return shorten(without_marks(text), EARLIER_CHARACTERS)

@@ -104,7 +104,7 @@ def head_of(
 ) -> ReportHead:
     """What kind of run made the report. `left_out`: lines on documents that were not searched."""
     outcomes, words, language = outcomes_of(state), WORDS[options.language], options.language
-    compared = any(outcome.pairwise_key is not None for outcome in outcomes)
+    is_near_tie = any(outcome.pairwise_key is not None for outcome in outcomes)
     return ReportHead(
         status="partial" if state["notes"] else "completed",
         winner=winner.team.name if winner.may_win else None,
@@ -121,7 +121,7 @@ def head_of(
         seconds=active_seconds(outcomes),
         notes=[
             *([] if winner.may_win else [words.quotes_only]),
-            *([words.near_tie] if compared else []),
+            *([words.near_tie] if is_near_tie else []),
             *state["notes"],
             *failure_notes(state),
             *unfound_quotes(outcomes),
@@ -142,8 +142,8 @@ def editor_lines(
     if editing.document is None:
         return []
     words, names = WORDS[language], {each.team.team_id: each.team.name for each in outcomes}
-    merged = words.merged_published if editing.published else words.merged_not_better
-    outcome = merged.format(
+    template = words.merged_published if editing.published else words.merged_not_better
+    outcome = template.format(
         count=editing.reports, score=shown_score(editing.score, language), best=shown_score(winner.score, language)
     )
     parts = editing.taken.items() if editing.published else ()

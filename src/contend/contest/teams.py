@@ -62,9 +62,9 @@ class Teams:
         rounds = rounds_on_record(await record.rounds(execution_id, team.team_id))
         running = await self._running(execution_id, team)
         why = cause(error)
-        ended, reason, message = _ending(why, run.options.timeout_per_team_seconds)
-        delivered = isinstance(why, BudgetExhausted) and rounds
-        status = running.to("completed") if delivered else running.to(ended, error_message=message)
+        stage, reason, message = _ending(why, run.options.timeout_per_team_seconds)
+        has_delivered = isinstance(why, BudgetExhausted) and rounds
+        status = running.to("completed") if has_delivered else running.to(stage, error_message=message)
         await self._keep_reason(run, status, reason, message)
         spent = await self._spent(run, team.team_id)
         outcome = TeamOutcome(team=team, status=status, rounds=rounds, exit_reason=reason, spent=spent)
@@ -74,11 +74,11 @@ class Teams:
     async def _spent(self, run: RunContext, team_id: str) -> RunUsage:
         """What its calls cost. They are recorded: in a run that goes on, a forfeit is told again by another process."""
         calls = run.ledger.calls_of(team_id)
-        for number, made in calls.items():
-            await self.services.record.save_usage(run.execution_id, team_id, number, made)
+        for number, of_round in calls.items():
+            await self.services.record.save_usage(run.execution_id, team_id, number, of_round)
         # A call that teams share was told to the first alone, and this may be that one.
         await self.services.record.save_usage(run.execution_id, "", 0, run.ledger.calls_of("").get(0, []))
-        return RunUsage.of([call for made in calls.values() for call in made])
+        return RunUsage.of([call for of_round in calls.values() for call in of_round])
 
     async def _keep_reason(self, run: RunContext, status: TeamStatus, reason: ExitReason, why: str) -> None:
         """Why a team ended within a round stands with that round; what was decided after the one before stays."""
@@ -89,7 +89,7 @@ class Teams:
             return
         number += decisions.get(number) == "continue"
         before = sum(row.active_seconds or 0.0 for row in rounds if row.round_number < number)
-        ended = RoundStatusRow(
+        row = RoundStatusRow(
             execution_id=run.execution_id,
             team_id=status.team_id,
             round_number=number,
@@ -98,7 +98,7 @@ class Teams:
             exit_reason=reason,
             active_seconds=max(0.0, run.clock.team_seconds(status.team_id) - before),
         )
-        await self.services.record.save_round_status(ended)
+        await self.services.record.save_round_status(row)
 
     async def _close(self, execution_id: str, outcome: TeamOutcome) -> ContestUpdate:
         status = outcome.status
@@ -117,11 +117,11 @@ class Teams:
     async def _running(self, execution_id: str, team: TeamConfig) -> TeamStatus:
         """The team at work since it first began and in the round it had come to, also in another process."""
         statuses = await self.services.record.team_statuses(execution_id)
-        known = next((status for status in statuses if status.team_id == team.team_id), None)
+        earlier = next((status for status in statuses if status.team_id == team.team_id), None)
         running = TeamStatus(
-            team_id=team.team_id, team_name=team.name, current_round=known.current_round if known else 0
+            team_id=team.team_id, team_name=team.name, current_round=earlier.current_round if earlier else 0
         ).to("running")
-        return running.model_copy(update={"started_at": (known and known.started_at) or running.started_at})
+        return running.model_copy(update={"started_at": (earlier and earlier.started_at) or running.started_at})
 
 
 def _ending(error: BaseException, seconds: int) -> tuple[TeamStage, ExitReason, str]:

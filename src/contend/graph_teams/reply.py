@@ -77,8 +77,8 @@ def _text(message: object) -> str:
 
 
 def _step_text(node: str, change: object) -> str:
-    called = ", ".join(_calls(_list(_field(change, "messages"))))
-    return f"{node}: {called}" if called else node
+    calls = ", ".join(_calls(_list(_field(change, "messages"))))
+    return f"{node}: {calls}" if calls else node
 
 
 def _calls(messages: Sequence[object]) -> Iterator[str]:

@@ -170,22 +170,22 @@ class ChatModel:
 
     async def _hear(self, talk: _Talk[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
         """One completion, with the options that are wanted and that the model doesn't refuse."""
-        name, refused = self.name_there, self.endpoint.refused_options
+        name, refusals = self.name_there, self.endpoint.refused_options
         temperature = None if talk.scope.sampled else self.temperatures.get(talk.scope.role)
         request = Request(
             turns,
             talk.room,
             response_format,
-            logprobs=talk.spread_over is not None and (name, "logprobs") not in refused,
-            temperature=None if (name, "temperature") in refused else temperature,
+            logprobs=talk.spread_over is not None and (name, "logprobs") not in refusals,
+            temperature=None if (name, "temperature") in refusals else temperature,
         )
         try:
             return await self.endpoint.complete(name, request)
         except OptionRefused as refusal:
-            wanted = {"logprobs": request.logprobs, "temperature": request.temperature is not None}
-            if not wanted[refusal.option]:
+            options = {"logprobs": request.logprobs, "temperature": request.temperature is not None}
+            if not options[refusal.option]:
                 raise
-            refused.add((name, refusal.option))
+            refusals.add((name, refusal.option))
             return await self._hear(talk, turns, response_format)
 
     def _usage(self, talk: _Talk[R], turns: list[Turn], heard: Completion, *, milliseconds: int) -> CallUsage:

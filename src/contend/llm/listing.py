@@ -88,17 +88,17 @@ async def _check_chat(url: str, key: str | None, seconds: float) -> None:
         raise NoAnswer(f"is not ready (status {status}; it may still load a model)")
 
 
-def missing_models(wanted: Iterable[str], listed: Iterable[str]) -> list[str]:
+def missing_models(models: Iterable[str], known_models: Iterable[str]) -> list[str]:
     """The wanted models that an endpoint surely does not have, going by its list.
 
     A list of none or one says nothing: servers of one model answer by whatever name. What follows a `:` in a name is a
     tag or a variant; `*` stands in lists of gateways that pass any name on.
     """
-    names = {name.casefold().removeprefix("models/") for name in listed}
+    names = {name.casefold().removeprefix("models/") for name in known_models}
     if len(names) <= 1 or any("*" in name for name in names):
         return []
     names_there = names | {name.removesuffix(":latest") for name in names}
-    return [name for name in wanted if not {name.casefold(), name.casefold().partition(":")[0]} & names_there]
+    return [name for name in models if not {name.casefold(), name.casefold().partition(":")[0]} & names_there]
 
 
 async def _fact(url: str, key: str | None) -> object:

@@ -83,12 +83,12 @@ def _values(digits: Sequence[ReplyToken]) -> Iterator[tuple[int, float]]:
     yield number, before
 
 
-def _nearest(begun: int | None, said: int) -> int | None:
+def _nearest(begun: int | None, number: int) -> int | None:
     """Of the round percentages that begin so, the one nearest to what was said; the number itself if there is none."""
     if begun is None:
         return None
     round_ones = [value for value in range(0, _MOST + 1, _ROUND) if str(value).startswith(str(begun))]
-    return min(round_ones, key=lambda value: abs(value - said), default=begun)
+    return min(round_ones, key=lambda value: abs(value - number), default=begun)
 
 
 def _read(parts: Sequence[str]) -> int | None:

@@ -256,8 +256,8 @@ def _refused_feature(error: "openai.APIStatusError") -> str | None:
         return "logprobs"
     if error.status_code in _BAD_REQUEST and "temperature" in words:
         return "temperature"
-    refused = error.status_code in _BAD_REQUEST and any(word in words for word in _REFUSED_FORMAT)
-    return "reply format" if refused else None
+    is_format = error.status_code in _BAD_REQUEST and any(word in words for word in _REFUSED_FORMAT)
+    return "reply format" if is_format else None
 
 
 def _message(error: "openai.APIStatusError") -> str:

@@ -226,9 +226,9 @@ def _looked_up(value: Any, tables: Mapping[str, Mapping[Any, Any]]) -> Any:  # n
     }
 
 
-def _listed(listed: list[Any], table: Mapping[Any, Any]) -> list[Any]:
+def _listed(values: list[Any], table: Mapping[Any, Any]) -> list[Any]:
     """What is not in the table is left out; numbers of a call that offers nothing stay as they are."""
-    return [number for each in listed if (number := _named(each, table)) is not None]
+    return [number for each in values if (number := _named(each, table)) is not None]
 
 
 def _named(each: Any, table: Mapping[Any, Any]) -> Any:  # noqa: ANN401 - JSON

@@ -27,21 +27,21 @@ class ResearchAlone:
 
     async def open_run(self, state: ResearchState, runtime: Runtime[Record]) -> ResearchUpdate:
         """Theme, options and a plain team."""
-        opened = await open_question(self.services, state, runtime.context)
-        if not opened.options.sources:
+        opening = await open_question(self.services, state, runtime.context)
+        if not opening.options.sources:
             raise InputError("sources: none is on; give documents, or see `contend doctor`")
-        loops = _loops(opened.request, opened.options)
-        team = TeamConfig(team_id="research", name="Research", sources=opened.options.sources, max_iterations=loops)
-        if not team_kind(opened.teams[0].kind).may_win:
-            team = opened.teams[0]
+        loops = _loops(opening.request, opening.options)
+        team = TeamConfig(team_id="research", name="Research", sources=opening.options.sources, max_iterations=loops)
+        if not team_kind(opening.teams[0].kind).may_win:
+            team = opening.teams[0]
         question, execution_id = question_in_chat(state), str(uuid4())
-        await self.services.open_run(execution_id, opened.options).keep_options()
+        await self.services.open_run(execution_id, opening.options).keep_options()
         return {
             **FRESH,
-            "theme": opened.theme,
+            "theme": opening.theme,
             "messages": question,
-            "asked": {**asked_of(state, question), "theme": opened.theme},
-            "options": opened.options.model_dump(mode="json"),
+            "asked": {**asked_of(state, question), "theme": opening.theme},
+            "options": opening.options.model_dump(mode="json"),
             "team": team.model_dump(mode="json"),
             "execution_id": execution_id,
             "round_number": 1,
@@ -49,7 +49,7 @@ class ResearchAlone:
             "bullets": [],
             "history": [],
             "best_submission": None,
-            "sources_off": opened.sources_off,
+            "sources_off": opening.sources_off,
             "clock": None,
         }
 
@@ -78,7 +78,7 @@ async def hand_in(services: Services, state: ResearchState, submission: Submissi
     return {"submission": document, "report": report, "messages": [answer(state, submission.content)]}
 
 
-def _loops(given: RunOptions, options: ResolvedOptions) -> int | None:
+def _loops(own: RunOptions, options: ResolvedOptions) -> int | None:
     """As many loops as a quick run, where nobody set a number: no judge reads what it writes, so a reviewer does."""
-    left_to_depth = given.max_iterations is None and options.max_iterations == DEPTHS[options.depth].max_iterations
+    left_to_depth = own.max_iterations is None and options.max_iterations == DEPTHS[options.depth].max_iterations
     return DEPTHS["quick"].max_iterations if left_to_depth else None

@@ -112,8 +112,8 @@ async def with_texts(services: Services, passages: Sequence[Passage]) -> list[Pa
 async def whole_results(services: Services, state: ResearchState) -> list[SearchResult]:
     """Whole: in the state, titles stand for their summaries."""
     pool = await pool_of(services, state)
-    wanted = [pool["summarized_by"][result["url"]] for result in state["research_data"]]
-    return with_summaries(state["research_data"], pool, await services.documents.get_many(wanted))
+    ids = [pool["summarized_by"][result["url"]] for result in state["research_data"]]
+    return with_summaries(state["research_data"], pool, await services.documents.get_many(ids))
 
 
 def folders(services: Services, state: ResearchState) -> list[Path]:

@@ -76,9 +76,9 @@ async def _page(services: Services, reference: Reference) -> Retrieved | str:
 
 
 def _result(reference: Reference, summary: str) -> SearchResult:
-    named = plain_title(ADDRESS.sub("", reference.text.split("\n", maxsplit=1)[0])).strip(" -–—:.,;()<>*")
+    title = plain_title(ADDRESS.sub("", reference.text.split("\n", maxsplit=1)[0])).strip(" -–—:.,;()<>*")
     return SearchResult(
-        title=named[:500] or reference.address[:500], summary=summary, source="web", url=reference.address
+        title=title[:500] or reference.address[:500], summary=summary, source="web", url=reference.address
     )
 
 
@@ -94,8 +94,8 @@ async def _own_documents(services: Services, documents: Sequence[str], execution
 
 def _own_name(reference: Reference, own: Mapping[str, Any]) -> str:
     """The document that a reference names, by its address or in its text; of several the longest name."""
-    said = f"{unquote(Path(urlsplit(reference.address).path).name)}\n{reference.text}".casefold()
-    return max((name for name in own if name.casefold() in said), key=len, default="")
+    text = f"{unquote(Path(urlsplit(reference.address).path).name)}\n{reference.text}".casefold()
+    return max((name for name in own if name.casefold() in text), key=len, default="")
 
 
 def _document(sections: Sequence[Found]) -> Retrieved:

@@ -58,9 +58,9 @@ def grown_pool(
         if hit["query"]:
             searches[hit["query"]] = searches.get(hit["query"], 0) + 1
     weights = source_weights(state)
-    known = {(text_id(each["id"]), each["url"]): each["id"] for each in pool["passages"]}
+    searches_before = {(text_id(each["id"]), each["url"]): each["id"] for each in pool["passages"]}
     return {
-        "passages": grown(pool["passages"], (_evidence(hit, results, weights, known) for hit in hits)),
+        "passages": grown(pool["passages"], (_evidence(hit, results, weights, searches_before) for hit in hits)),
         "results": list(results.values()),
         "summarized_by": summarized_by,
         "searches": searches,
@@ -113,8 +113,8 @@ def chosen_ids(reply: ChoiceReply, candidates: Sequence[Evidence], *, tokens: in
     lists = [*(point.passages for point in reply.points), reply.others]
     in_turn = dict.fromkeys(number for turn in zip_longest(*lists) for number in turn if number)
     numbers = in_turn or range(1, len(candidates) + 1)
-    named = (candidates[number - 1] for number in numbers if 1 <= number <= len(candidates))
-    return [each["id"] for each in fitting(named, tokens=tokens)]
+    in_order = (candidates[number - 1] for number in numbers if 1 <= number <= len(candidates))
+    return [each["id"] for each in fitting(in_order, tokens=tokens)]
 
 
 def within(pool: EvidencePool, ids: Sequence[str], *, tokens: int) -> list[str]:

@@ -101,19 +101,19 @@ class GraphNodes:
     async def check(self, state: GraphState) -> GraphState:
         """What the report cites, retrieved and screened; then the submission."""
         begun: GraphState = {**state, "iteration_count": 1}
-        read = await asyncio.to_thread(read_draft, await self.services.documents.get(state["answer"]))
-        tell_step(self.services, begun, "search", f"{len(read.references)} references")
+        report = await asyncio.to_thread(read_draft, await self.services.documents.get(state["answer"]))
+        tell_step(self.services, begun, "search", f"{len(report.references)} references")
         cited = await retrieve(
             self.services,
-            read.references,
+            report.references,
             documents=state["options"]["documents"],
             execution_id=state["execution_id"],
         )
-        draft, pool = await self._grounded(read.draft, cited)
+        draft, pool = await self._grounded(report.draft, cited)
         pool, usage = await screened(self.services, state, pool)
         submission = await self._submission(state, draft, pool, cited)
-        shown = await self.services.documents.put(submission.content)
-        tell_step(self.services, begun, "write", f"{len(draft.sentences())} statements", document=shown)
+        text = await self.services.documents.put(submission.content)
+        tell_step(self.services, begun, "write", f"{len(draft.sentences())} statements", document=text)
         calls = [*state.get("calls", []), *([usage.model_dump(mode="json")] if usage else [])]
         return {"calls": calls, "submission": await self.services.submissions.put(submission)}
 
@@ -134,18 +134,18 @@ class GraphNodes:
         self, state: GraphState, graph: TeamGraph, request: GraphRequest, meter: ModelMeter
     ) -> object:
         values: object = None
-        steps = saved = 0
+        steps = count = 0
         async with aclosing(graph.stream(request, meter)) as parts:
             async for mode, data in parts:
-                new, saved = meter.calls[saved:], len(meter.calls)
+                new, count = meter.calls[count:], len(meter.calls)
                 # Of a process that is killed here, what was spent is known all the same.
                 await self.services.record.save_usage(*_round_of(state), new)
                 if mode == "values":
                     values = data
-                elif mode == "updates" and (shown := shown_step(data)) and steps < _MOST_STEPS_TOLD:
+                elif mode == "updates" and (step := shown_step(data)) and steps < _MOST_STEPS_TOLD:
                     steps += 1
                     at_step: GraphState = {**state, "iteration_count": steps}
-                    tell_step(self.services, at_step, "graph", shown)
+                    tell_step(self.services, at_step, "graph", step)
         return values
 
     async def _searched(self, state: GraphState, query: str) -> str:
@@ -175,12 +175,12 @@ class GraphNodes:
 
     async def _prompt(self, state: GraphState) -> GraphPrompt:
         documents = state["options"]["documents"]
-        known = await self.services.sources.catalogue(documents, state["execution_id"]) if documents else []
+        entries = await self.services.sources.catalogue(documents, state["execution_id"]) if documents else []
         best = await self.services.submission(state.get("best_submission"))
         return GraphPrompt(
             brief=state["brief"],
             stance=team_of(state).stance,
-            documents=[file_name(entry.url) for entry in known[:_MOST_NAMES]],
+            documents=[file_name(entry.url) for entry in entries[:_MOST_NAMES]],
             best_report=best.content if best else "",
             fixes=await fixes_for(self.services, state) if best else "",
             **length_values(state["options"]["length"]),
@@ -206,17 +206,17 @@ class GraphNodes:
     async def _submission(
         self, state: GraphState, draft: Draft, pool: EvidencePool, cited: CitedDocuments
     ) -> Submission:
-        offered = passages_of(pool, [each["id"] for each in pool["passages"]])
-        whole = await with_texts(self.services, offered)
+        passages = passages_of(pool, [each["id"] for each in pool["passages"]])
+        whole = await with_texts(self.services, passages)
         results = list({each.result.url: each.result for each in cited.found.values()}.values())
-        kept = without_planted(draft, guard_of(state, whole))
+        own = without_planted(draft, guard_of(state, whole))
         language = state["options"]["language"]
-        report = build_report(kept, whole, results, theme=state["theme"], language=language)
+        report = build_report(own, whole, results, theme=state["theme"], language=language)
         return Submission(
             content=report.to_markdown(language, folders=folders(self.services, state)),
             report=report,
-            draft=kept,
-            passages=offered,
+            draft=own,
+            passages=passages,
             results=results,
             missing=cited.missing,
             speaking=speaking_of(pool),

@@ -220,24 +220,24 @@ class ResearchNodes:
 
         `first`: the ids of those that come before others, in this order.
         """
-        limits, known = profile(state), known_ids(state, best)
+        limits, earlier = profile(state), known_ids(state, best)
         pinned = cited_ids(draft_to_mend(state, best))
         room = room_for(pool, pinned, limits.chosen_tokens)
         if limits.compact:
             return at_work(pool, working_ids(pool, pinned, tokens=limits.chosen_tokens))
-        candidates = working_ids(pool, [*pinned, *known, *first], tokens=max(room, limits.offered_tokens))
+        candidates = working_ids(pool, [*pinned, *earlier, *first], tokens=max(room, limits.offered_tokens))
         if first and not full.writes_by_section(state):
             # One writer reads all there is; what it cites stays for the calls that follow.
             return {**at_work(pool, candidates), "to_choose": [], "nothing_new": False}
-        everything = within(pool, [*known, *candidates], tokens=room)
-        new = [each for each in candidates if each not in {*pinned, *known, *pool["shown"]}]
-        drafted = bool(state.get("draft_report"))
+        everything = within(pool, [*earlier, *candidates], tokens=room)
+        new = [each for each in candidates if each not in {*pinned, *earlier, *pool["shown"]}]
+        has_draft = bool(state.get("draft_report"))
         if len(everything) == len(set(candidates)):
-            return {**at_work(pool, everything), "to_choose": [], "nothing_new": drafted and not new}
+            return {**at_work(pool, everything), "to_choose": [], "nothing_new": has_draft and not new}
         if not new:
             # A model has chosen among all of it. A round that begins looks again at what its searches find first.
-            ids = known if drafted else [*known, *seated_ids(pool, queries_of(state))]
-            return {**at_work(pool, within(pool, ids, tokens=room)), "to_choose": [], "nothing_new": drafted}
+            ids = earlier if has_draft else [*earlier, *seated_ids(pool, queries_of(state))]
+            return {**at_work(pool, within(pool, ids, tokens=room)), "to_choose": [], "nothing_new": has_draft}
         return {"to_choose": new, "nothing_new": False}
 
     async def _without_plan(self, state: ResearchState, best: Submission) -> ResearchUpdate | None:
@@ -247,8 +247,8 @@ class ResearchNodes:
         """
         pool = await pool_of(self.services, state)
         off = (await self.services.run(state)).sources_off | state.get("sources_off", {})
-        searched = [name for name in searched_sources(state) if name not in off]
-        if not pool.get("whole") or searched != ["local"] or profile(state).compact:
+        sources = [name for name in searched_sources(state) if name not in off]
+        if not pool.get("whole") or sources != ["local"] or profile(state).compact:
             return None
         plan = ResearchPlan(
             theme=best.draft.title or best.report.theme,
@@ -273,8 +273,8 @@ class ResearchNodes:
             plan, usage = await compact.plan(self.services, state)
         else:
             plan, usage = await full.plan(self.services, state, best)
-        planned: ResearchState = {**state, "iteration_count": 1}
-        tell_step(self.services, planned, "plan", f"{len(plan.search_queries)} queries", plan=plan)
+        first: ResearchState = {**state, "iteration_count": 1}
+        tell_step(self.services, first, "plan", f"{len(plan.search_queries)} queries", plan=plan)
         # In round 1 only, before any search; a plan made anew after a rejection is not asked about again.
         wants_approval = "plan" in state["options"]["approve"] and state["round_number"] == 1
         return {
@@ -316,14 +316,14 @@ def _plan_approved(state: ResearchState, answer: object) -> ResearchUpdate:
     )
     if isinstance(result, Unusable):
         return {"problem": result.why}
-    settled: ResearchUpdate = {
+    update: ResearchUpdate = {
         "human_input": result.decision.model_dump_json(),
         "human_input_required": False,
         "problem": "",
     }
     if isinstance(result, Rejected):
-        return {**settled, "task_plan": None, "next_action": "research"}
-    return {**settled, "task_plan": result.value.model_dump(mode="json")}
+        return {**update, "task_plan": None, "next_action": "research"}
+    return {**update, "task_plan": result.value.model_dump(mode="json")}
 
 
 def unsearched(state: ResearchState, pool: EvidencePool) -> list[str]:

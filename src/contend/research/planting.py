@@ -25,14 +25,14 @@ class PlantedFilter:
         self._numbered = [*offered]
         speaking = {passage.url for passage in offered if passage.speaks_to_ai}
         texts = [(passage.url, f"{passage.heading}\n\n{passage.text}") for passage in offered]
-        self._planted = Planted(texts, speaking=speaking, asked=request)
+        self._planted = Planted(texts, speaking=speaking, question=request)
 
     def fault(self, text: str, numbers: Sequence[int]) -> str:
         """What is wrong with a statement that rests on passages by these numbers; "" if nothing is."""
-        cited = [self._numbered[number - 1] for number in numbers if 1 <= number <= len(self._numbered)]
-        if self._repeats(text, cited):
+        passages = [self._numbered[number - 1] for number in numbers if 1 <= number <= len(self._numbered)]
+        if self._repeats(text, passages):
             return _REPEATED
-        return _ALONE if cited and all(passage.speaks_to_ai for passage in cited) else ""
+        return _ALONE if passages and all(passage.speaks_to_ai for passage in passages) else ""
 
     def in_heading(self, text: str) -> bool:
         return self._repeats(text, [])
@@ -42,15 +42,15 @@ class PlantedFilter:
 
     def source_of(self, sentence: CitedSentence) -> str:
         """The address of the source whose orders the sentence repeats, "" if none is known."""
-        cited = [passage.url for passage in self._cited(sentence) if passage.speaks_to_ai]
+        urls = [passage.url for passage in self._cited(sentence) if passage.speaks_to_ai]
         speaking = [passage.url for passage in self._numbered if passage.speaks_to_ai]
-        return next(iter([*cited, *speaking]), "")
+        return next(iter([*urls, *speaking]), "")
 
     def _cited(self, sentence: CitedSentence) -> list[Passage]:
         return [self._offered[each] for each in sentence.passages if each in self._offered]
 
-    def _repeats(self, text: str, cited: Sequence[Passage]) -> bool:
-        honest = [passage_text(passage) for passage in cited if not passage.speaks_to_ai]
+    def _repeats(self, text: str, passages: Sequence[Passage]) -> bool:
+        honest = [passage_text(passage) for passage in passages if not passage.speaks_to_ai]
         return self._planted.repeated_in(text, honest)
 
 
@@ -60,13 +60,13 @@ def without_planted(draft: Draft, guard: PlantedFilter) -> Draft:
     Raises:
         DraftError: nothing else is left of it.
     """
-    repeated = [each for each in draft.sentences() if guard.repeats(each)]
-    rest = draft.without(guard.repeats) if repeated else draft
+    orders = [each for each in draft.sentences() if guard.repeats(each)]
+    rest = draft.without(guard.repeats) if orders else draft
     if rest is None:
         raise DraftError("the writer's draft says nothing but what orders in its sources want; leave those sources out")
     sections = [_with_heading(section, guard) for section in rest.sections]
     title = "" if guard.in_heading(draft.title) else draft.title
-    withheld = list(dict.fromkeys([*draft.withheld, *map(guard.source_of, repeated)]))
+    withheld = list(dict.fromkeys([*draft.withheld, *map(guard.source_of, orders)]))
     return rest.model_copy(update={"title": title, "sections": sections, "withheld": withheld})
 
 

@@ -78,8 +78,8 @@ class QuotesNode:
         answers = await asyncio.to_thread(_answers, state["theme"], await _found(self.services, state))
         submission = await _submission(self.services, state, plan, answers)
         quotes = f"{sum(len(answer.quotes) for answer in answers)} quotes"
-        shown = await self.services.documents.put(submission.content)
-        tell_step(self.services, begun, "write", quotes, document=shown)
+        text = await self.services.documents.put(submission.content)
+        tell_step(self.services, begun, "write", quotes, document=text)
         return {
             **BEGUN,
             "task_plan": plan.model_dump(mode="json"),

@@ -71,9 +71,9 @@ def _hit_of(task: PageTask, piece: TextPiece, query: str, place: int) -> dict[st
 
 def unread_pages(state: ResearchState, results: Sequence[Mapping[str, Any]], best: Submission | None) -> dict[str, str]:
     """The reason by address for each of the results that should have been read in full and was not."""
-    tried = {item["url"]: item["problem"] for item in state.get("read", [])}
-    known = {**(best.unread if best else {}), **state.get("unread", {}), **tried}
-    reasons = {canonical_url(url): reason for url, reason in known.items()}
+    problems = {item["url"]: item["problem"] for item in state.get("read", [])}
+    all_problems = {**(best.unread if best else {}), **state.get("unread", {}), **problems}
+    reasons = {canonical_url(url): reason for url, reason in all_problems.items()}
     return {result["url"]: reason for result in results if (reason := reasons.get(canonical_url(result["url"])))}
 
 
@@ -84,6 +84,6 @@ def _worth(hit: dict[str, Any], weights: dict[str, float]) -> float:
 def source_weights(state: ResearchState) -> dict[str, float]:
     """The first source weighs 1, each further one a tenth less; those not in the plan come last, by name."""
     priority = (state.get("task_plan") or {}).get("source_priority", {})
-    searched = {hit["result"]["source"] for hit in state.get("found", [])}
-    places = sorted(priority.keys() | searched, key=lambda name: (priority.get(name, inf), name))
+    names = {hit["result"]["source"] for hit in state.get("found", [])}
+    places = sorted(priority.keys() | names, key=lambda name: (priority.get(name, inf), name))
     return {name: max(0.5, 1.0 - 0.1 * place) for place, name in enumerate(places)}

@@ -92,17 +92,17 @@ class ResearchRoutes:
 
     async def _searches(self, state: ResearchState) -> list[Send]:
         off = (await self.services.run(state)).sources_off | state.get("sources_off", {})
-        wanted = [name for name in searched_sources(state) if name not in off]
+        sources = [name for name in searched_sources(state) if name not in off]
         # The question as it stands is a query for own documents only: other services take key words.
         limit = HITS_COMPACT if profile(state).compact else HITS
         # What a query gave stays in the pool: it is not searched for again.
-        made = (await pool_of(self.services, state))["searches"]
-        planned = [*(state.get("more_queries") or []), *(state["task_plan"] or {})["search_queries"]]
+        past = (await pool_of(self.services, state))["searches"]
+        keywords = [*(state.get("more_queries") or []), *(state["task_plan"] or {})["search_queries"]]
         pairs = [
             (query, source)
             for query in queries_of(state)
-            for source in wanted
-            if (query in planned or source == "local") and query not in made
+            for source in sources
+            if (query in keywords or source == "local") and query not in past
         ]
         return [
             Send(

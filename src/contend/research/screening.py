@@ -41,10 +41,10 @@ async def screened(
     new = [each for each in pool["passages"] if "speaks_to_ai" not in each]
     texts = await services.documents.get_many(each["id"] for each in new)
     by_code = await asyncio.to_thread(_screen, new, texts)
-    named, usage = await _asked(services, state, by_code.doubtful)
-    signals = {**by_code.signals, **{each: [BY_MODEL] for each in named}}
-    known = [each for each in pool["passages"] if each.get("speaks_to_ai") or each["id"] in signals]
-    urls = {each["url"] for each in known}
+    by_model, usage = await _asked(services, state, by_code.doubtful)
+    signals = {**by_code.signals, **{each: [BY_MODEL] for each in by_model}}
+    speaking = [each for each in pool["passages"] if each.get("speaks_to_ai") or each["id"] in signals]
+    urls = {each["url"] for each in speaking}
     passages: list[Evidence] = [
         {**each, "speaks_to_ai": each["url"] in urls, "signals": signals.get(each["id"], each.get("signals", []))}
         for each in pool["passages"]
@@ -67,9 +67,9 @@ async def _asked(
     if not doubtful or profile(state, "reviewer").compact:
         return set(), None
     # In the order of ids, so that teams that found the same in another order share the call.
-    ordered = sorted(doubtful, key=lambda each: each[0]["id"])
-    prompt = InjectionPrompt(excerpts=[Excerpt(number=place, text=text) for place, (_, text) in enumerate(ordered, 1)])
-    scope, model = _scope(state, [each for each, _ in ordered]), await agent(services, state, "reviewer")
+    by_id = sorted(doubtful, key=lambda each: each[0]["id"])
+    prompt = InjectionPrompt(excerpts=[Excerpt(number=place, text=text) for place, (_, text) in enumerate(by_id, 1)])
+    scope, model = _scope(state, [each for each, _ in by_id]), await agent(services, state, "reviewer")
     calls, key = (await services.run(state)).screened, scope.call_key(prompt.prompt_name)
     first = key not in calls
     if first:
@@ -80,8 +80,8 @@ async def _asked(
         answer = await asyncio.shield(calls[key])
     except ModelError:
         return set(), None
-    numbers = {number for number in answer.value.speaking if 1 <= number <= len(ordered)}
-    return {ordered[number - 1][0]["id"] for number in numbers}, answer.usage if first else None
+    numbers = {number for number in answer.value.speaking if 1 <= number <= len(by_id)}
+    return {by_id[number - 1][0]["id"] for number in numbers}, answer.usage if first else None
 
 
 def _scope(state: ResearchState, passages: Sequence[Evidence]) -> Scope:

@@ -44,76 +44,76 @@ class WritingNodes:
 
     async def write(self, state: ResearchState) -> ResearchUpdate:
         """The draft, or what of it changes; the model names sources, code renders the citations."""
-        offered = await passages_at_work(self.services, state)
+        passages = await passages_at_work(self.services, state)
         best = await self.services.submission(state.get("best_submission"))
         if profile(state).compact:
-            draft, usage = await compact.write(self.services, state, offered, best.content if best else "")
-            return {**await self._written(state, draft, offered, marks=[]), **await spent(self.services, state, usage)}
-        draft, usage = await full.write(self.services, state, offered, draft_to_mend(state, best))
-        written = await self._written(state, draft, offered, marks=await marks_of(draft, offered))
-        return {**written, **await self._later_passages(state, draft), **await spent(self.services, state, usage)}
+            draft, usage = await compact.write(self.services, state, passages, best.content if best else "")
+            return {**await self._written(state, draft, passages, marks=[]), **await spent(self.services, state, usage)}
+        draft, usage = await full.write(self.services, state, passages, draft_to_mend(state, best))
+        update = await self._written(state, draft, passages, marks=await marks_of(draft, passages))
+        return {**update, **await self._later_passages(state, draft), **await spent(self.services, state, usage)}
 
     async def _later_passages(self, state: ResearchState, draft: Draft) -> ResearchUpdate:
         """Of more than later calls hold: what the draft cites and what searches found best, in the documents' order."""
-        pool, tokens, cited = await pool_of(self.services, state), profile(state).chosen_tokens, cited_ids(draft)
-        if tokens_of(pool, {each["id"] for each in state["passages"]}) <= room_for(pool, cited, tokens):
+        pool, tokens, ids = await pool_of(self.services, state), profile(state).chosen_tokens, cited_ids(draft)
+        if tokens_of(pool, {each["id"] for each in state["passages"]}) <= room_for(pool, ids, tokens):
             return {}
-        working = set(working_ids(pool, cited, tokens=tokens // 2))
+        working = set(working_ids(pool, ids, tokens=tokens // 2))
         return at_work(pool, [each["id"] for each in pool["passages"] if each["id"] in working])
 
     async def write_section(self, task: SectionTask) -> ResearchUpdate:
         """One section of a long report."""
         part = await (await self.services.run(task)).documents.get(task["research"])
         state: ResearchState = json.loads(part)
-        offered = await passages_at_work(self.services, state)
-        return {"written_sections": [await full.write_section(self.services, state, task["number"], offered)]}
+        passages = await passages_at_work(self.services, state)
+        return {"written_sections": [await full.write_section(self.services, state, task["number"], passages)]}
 
     async def leave_unwritten(self, task: SectionTask, error: NodeError) -> Command[Literal["summarize"]]:
         """A section that could not be written is named to the reviewer; the others go on."""
         why = cause(error)
         if not isinstance(why, ContendError) or isinstance(why, BudgetExhausted):
             raise why
-        failed: WrittenSection = {
+        section: WrittenSection = {
             "number": task["number"], "section": None, "bullets": [], "usage": None, "failure": str(why)
         }  # fmt: skip
         # A failed node's edges are not followed: without this, sections that all fail would end the graph silently.
-        return Command(update={"written_sections": [failed]}, goto="summarize")
+        return Command(update={"written_sections": [section]}, goto="summarize")
 
     async def summarize(self, state: ResearchState) -> ResearchUpdate:
         """A long report's sections together, with summary, findings and limits."""
         sections = sorted(state["written_sections"], key=lambda each: each["number"])
-        written = [each for each in sections if each["section"]]
-        if not written:
+        usable = [each for each in sections if each["section"]]
+        if not usable:
             raise DraftError(f"no section of the report could be written: {sections[0]['failure']}")
-        offered = await passages_at_work(self.services, state)
-        draft, usage = await full.summarize(self.services, state, offered, written)
+        passages = await passages_at_work(self.services, state)
+        draft, usage = await full.summarize(self.services, state, passages, usable)
         missing = [
             {"place": f"section {each['number']}", "text": f"not written: {each['failure']}"}
             for each in sections
             if not each["section"]
         ]
-        calls = [each["usage"] for each in written if each["usage"]]
-        known: ResearchState = {**state, "calls": [*state.get("calls", []), *calls]}
+        calls = [each["usage"] for each in usable if each["usage"]]
+        after_sections: ResearchState = {**state, "calls": [*state.get("calls", []), *calls]}
         return {
-            **await self._written(state, draft, offered, marks=[*missing, *await marks_of(draft, offered)]),
+            **await self._written(state, draft, passages, marks=[*missing, *await marks_of(draft, passages)]),
             "written_sections": EMPTIED,
-            **await spent(self.services, known, usage),
+            **await spent(self.services, after_sections, usage),
         }
 
     async def _written(
-        self, state: ResearchState, draft: Draft, offered: Sequence[Passage], *, marks: list[dict[str, str]]
+        self, state: ResearchState, draft: Draft, passages: Sequence[Passage], *, marks: list[dict[str, str]]
     ) -> ResearchUpdate:
         """What a new draft makes of the state."""
-        draft = without_planted(draft, guard_of(state, offered))
-        written: ResearchState = {**state, "draft_report": draft.model_dump(mode="json")}
-        report = state_to_report(written, results=await whole_results(self.services, state), passages=offered)
+        draft = without_planted(draft, guard_of(state, passages))
+        with_draft: ResearchState = {**state, "draft_report": draft.model_dump(mode="json")}
+        report = state_to_report(with_draft, results=await whole_results(self.services, state), passages=passages)
         text = report.to_markdown(state["options"]["language"], folders=folders(self.services, state))
         document = await self.services.documents.put(text)
         tell_step(self.services, state, "write", f"{len(draft.sentences())} statements", document=document)
         return {
             "draft_report": draft.model_dump(mode="json"),
             "current_draft": text,
-            "written_from": [passage.id for passage in offered],
+            "written_from": [passage.id for passage in passages],
             "marks": marks,
             "feedback": None,
             "gaps_searched": False,
@@ -149,14 +149,14 @@ async def marks_of(draft: Draft, passages: Sequence[Passage]) -> list[dict[str, 
 def _marks(draft: Draft, passages: Sequence[Passage]) -> Iterator[dict[str, str]]:
     texts = {each.id: PassageText(each.id, each.title, each.text) for each in passages}
     figures = {number for each in passages for number in _DIGITS.findall(f"{each.title}\n{each.heading}\n{each.text}")}
-    for placed in draft.placed():
-        if placed.sentence.kind == "stated" and (told := "; ".join(_told(placed, texts, figures))):
-            yield {"place": placed.place, "text": told}
+    for each in draft.placed():
+        if each.sentence.kind == "stated" and (lines := "; ".join(_told(each, texts, figures))):
+            yield {"place": each.place, "text": lines}
 
 
-def _told(placed: PlacedSentence, texts: dict[str, PassageText], figures: set[str]) -> Iterator[str]:
-    named = [texts[each] for each in placed.sentence.passages if each in texts]
-    for mark in check_claim(Claim(text=placed.sentence.text), named).marks:
+def _told(statement: PlacedSentence, texts: dict[str, PassageText], figures: set[str]) -> Iterator[str]:
+    passages = [texts[each] for each in statement.sentence.passages if each in texts]
+    for mark in check_claim(Claim(text=statement.sentence.text), passages).marks:
         digits = _DIGITS.findall(mark.detail)
         if mark.rule in _SURE and digits and figures.isdisjoint(digits):
             yield mark.line
@@ -198,9 +198,9 @@ def _found_by(state: ResearchState, pool: EvidencePool) -> dict[str, str]:
     """The search that found each cited passage best; none where all documents were read whole."""
     if pool.get("whole"):
         return {}
-    placed = Draft.model_validate(state["draft_report"]).placed()
-    cited = {passage for each in placed for passage in each.sentence.passages}
-    passages = [each for each in pool["passages"] if each["id"] in cited and each["queries"]]
+    statements = Draft.model_validate(state["draft_report"]).placed()
+    ids = {passage for each in statements for passage in each.sentence.passages}
+    passages = [each for each in pool["passages"] if each["id"] in ids and each["queries"]]
     return {each["id"]: min(each["queries"], key=lambda query: each["queries"][query]) for each in passages}
 
 
@@ -209,6 +209,6 @@ def speaking_of(pool: EvidencePool) -> dict[str, list[str]]:
     by_address: dict[str, list[str]] = {}
     for each in pool["passages"]:
         if each.get("speaks_to_ai"):
-            known = by_address.setdefault(each["url"], [])
-            known += [name for name in each.get("signals", []) if name not in known]
+            signals = by_address.setdefault(each["url"], [])
+            signals += [name for name in each.get("signals", []) if name not in signals]
     return by_address

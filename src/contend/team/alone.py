@@ -44,28 +44,28 @@ class TeamAlone:
 
     async def open_run(self, state: TeamState, runtime: Runtime[Record]) -> TeamUpdate:
         """Theme, options and the first team that may enter."""
-        opened = await open_question(self.services, state, runtime.context)
-        question, team = question_in_chat(state), opened.teams[0]
+        opening = await open_question(self.services, state, runtime.context)
+        question, team = question_in_chat(state), opening.teams[0]
         execution_id, thread_id = identity(runtime)
-        run = self.services.open_run(execution_id, opened.options)
-        await run.enter([team], theme=opened.theme, thread_id=thread_id)
+        run = self.services.open_run(execution_id, opening.options)
+        await run.enter([team], theme=opening.theme, thread_id=thread_id)
         return {
             **FRESH,
-            "theme": opened.theme,
+            "theme": opening.theme,
             "messages": question,
-            "asked": {**asked_of(state, question), "theme": opened.theme},
-            "options": opened.options.model_dump(mode="json"),
+            "asked": {**asked_of(state, question), "theme": opening.theme},
+            "options": opening.options.model_dump(mode="json"),
             "team": team.model_dump(mode="json"),
             "execution_id": execution_id,
-            "sources_off": opened.sources_off,
+            "sources_off": opening.sources_off,
         }
 
     async def set_criteria(self, state: TeamState) -> TeamUpdate:
         """What a report on this question has to do: judges alone read it."""
-        made = await made_criteria(self.services, await self.services.run(state), theme=state["theme"])
-        if made.usage is not None:
-            await self.services.record.save_usage(state["execution_id"], "", 0, [made.usage])
-        return {"criteria": made.criteria}
+        criteria = await made_criteria(self.services, await self.services.run(state), theme=state["theme"])
+        if criteria.usage is not None:
+            await self.services.record.save_usage(state["execution_id"], "", 0, [criteria.usage])
+        return {"criteria": criteria.criteria}
 
     async def refuse(self, state: TeamState, error: NodeError) -> Command[Literal["__end__"]]:
         return refuse(state, error, FRESH)

@@ -30,10 +30,10 @@ def evaluation_of(
     `places`: where each sentence stands in the submission. The feedback lists what to mend, a line each and nothing
     cut: by criteria, by the other judges, by code; then what bears on the whole score.
     """
-    ordered = medians(metrics, language)
-    overall = _overall(ordered, language)
-    lines = [*_fixes(ordered, places or {}, language), *overall.notes]
-    return EvaluationResult(overall=overall.score, metrics=ordered, feedback="\n".join(lines))
+    scores = medians(metrics, language)
+    overall = _overall(scores, language)
+    lines = [*_fixes(scores, places or {}, language), *overall.notes]
+    return EvaluationResult(overall=overall.score, metrics=scores, feedback="\n".join(lines))
 
 
 def _fixes(metrics: Sequence[MetricScore], places: Mapping[str, str], language: Language) -> list[str]:
@@ -41,8 +41,8 @@ def _fixes(metrics: Sequence[MetricScore], places: Mapping[str, str], language: 
 
     What several say of one place stands together, and with it that its passages do not say it, or say a part.
     """
-    judged = [metric for metric in metrics if metric.score is not None and metric.weight > 0]
-    lowest = sorted(judged, key=lambda metric: (metric.name != "coverage" or not metric.fixes, metric.score or 0.0))
+    weighty = [metric for metric in metrics if metric.score is not None and metric.weight > 0]
+    lowest = sorted(weighty, key=lambda metric: (metric.name != "coverage" or not metric.fixes, metric.score or 0.0))
     by_place: dict[str, list[str]] = {}
     for metric in lowest:
         for fix in metric.fixes:
@@ -54,8 +54,8 @@ def _fixes(metrics: Sequence[MetricScore], places: Mapping[str, str], language: 
         if text in places:
             by_place.setdefault(places[text], []).append(mark)
     lines = [f"- {place}: {' '.join(dict.fromkeys(whats))}" for place, whats in by_place.items()]
-    quoted = (words.quoted.format(mark=mark, text=text) for text, mark in marks.items() if text not in places)
-    return [*lines, *(f"- {line}" for line in quoted)]
+    quotes = (words.quoted.format(mark=mark, text=text) for text, mark in marks.items() if text not in places)
+    return [*lines, *(f"- {line}" for line in quotes)]
 
 
 def _marks(metrics: Sequence[MetricScore], language: Language) -> dict[str, str]:
@@ -75,29 +75,29 @@ def medians(samples: Sequence[MetricScore], language: Language) -> list[MetricSc
 
 
 def _median(samples: Sequence[MetricScore], language: Language) -> MetricScore:
-    scored = [sample for sample in samples if sample.score is not None]
-    if not scored or len(samples) == 1:
+    usable = [sample for sample in samples if sample.score is not None]
+    if not usable or len(samples) == 1:
         return samples[0]
-    middle = median(sample.score or 0.0 for sample in scored)
-    nearest = min(scored, key=lambda sample: abs((sample.score or 0.0) - middle))
-    told = ", ".join(shown_score(sample.score, language) for sample in samples)
-    reason = f"{nearest.reason} (median of {told})"
+    middle = median(sample.score or 0.0 for sample in usable)
+    nearest = min(usable, key=lambda sample: abs((sample.score or 0.0) - middle))
+    values = ", ".join(shown_score(sample.score, language) for sample in samples)
+    reason = f"{nearest.reason} (median of {values})"
     return nearest.model_copy(update={"score": middle, "reason": reason})
 
 
 def _overall(metrics: Sequence[MetricScore], language: Language) -> Overall:
-    judged = by_judges(metrics)
+    of_judges = by_judges(metrics)
     # Metrics by code alone are no score: a round would gain by its judges' failure.
-    lost = bool(judged) and all(metric.score is None for metric in judged)
-    scored = [] if lost else [metric for metric in metrics if metric.score is not None and metric.weight > 0]
+    judges_failed = bool(of_judges) and all(metric.score is None for metric in of_judges)
+    usable = [] if judges_failed else [metric for metric in metrics if metric.score is not None and metric.weight > 0]
     missing = [metric.name for metric in metrics if metric.score is None and metric.applies]
     words = WORDS[language].feedback
-    unscored = words.judges_unscored if lost else words.metrics_unscored
-    notes = [unscored.format(names=", ".join(missing))] if missing else []
-    weight = sum(metric.weight for metric in scored)
+    line = words.judges_unscored if judges_failed else words.metrics_unscored
+    notes = [line.format(names=", ".join(missing))] if missing else []
+    weight = sum(metric.weight for metric in usable)
     if not weight:
         return Overall(None, notes)
-    mean = sum((metric.score or 0.0) * metric.weight for metric in scored) / weight
+    mean = sum((metric.score or 0.0) * metric.weight for metric in usable) / weight
     if _cites_what_was_not_retrieved(metrics) and mean > INVALID_CITATION_CAP:
         return Overall(INVALID_CITATION_CAP, [*notes, words.capped])
     return Overall(min(1.0, mean), notes)

@@ -49,13 +49,13 @@ class TeamNodes:
         context = await prompt_context(self.services, view, number)
         best = best_round(view.rounds)
         # Told when the ranking is read: who follows the events knows what the team saw.
-        started = RoundStarted(execution_id=view.execution_id, team_id=view.team.team_id, round_number=number)
-        self.services.tell(started)
+        event = RoundStarted(execution_id=view.execution_id, team_id=view.team.team_id, round_number=number)
+        self.services.tell(event)
         # A round that is played again began when it first did.
         first = view.round_started if number == view.round_number else None
         return {
             "round_number": number,
-            "round_started": (first or started.at).isoformat(),
+            "round_started": (first or event.at).isoformat(),
             "leaderboard_seen": [
                 entry.model_dump(mode="json") for entry in view.run.board.leaderboard(view.execution_id)
             ],
@@ -76,14 +76,14 @@ class TeamNodes:
 
     async def research_failed(self, state: TeamState, error: NodeError) -> Command[Literal["brief", "finish_run"]]:
         """The round is played again while retries remain; else the team forfeits. No retry brings back a budget."""
-        allowed = (await self.services.run(state)).options.max_retries_per_team
-        used = state.get("retries", 0)
+        most = (await self.services.run(state)).options.max_retries_per_team
+        retries = state.get("retries", 0)
         why = cause(error)
-        if used >= allowed or isinstance(why, BudgetExhausted) or not isinstance(why, ContendError):
-            ended = await TeamAlone(self.services).fail(state, error)
-            return Command(update=ended.update, goto="finish_run")
+        if retries >= most or isinstance(why, BudgetExhausted) or not isinstance(why, ContendError):
+            command = await TeamAlone(self.services).fail(state, error)
+            return Command(update=command.update, goto="finish_run")
         _LOG.warning("team %s plays round %s again: %s", state["team"]["team_id"], state["round_number"], why)
-        return Command(update={"retries": used + 1}, goto="brief")
+        return Command(update={"retries": retries + 1}, goto="brief")
 
     async def submit(self, state: TeamState) -> TeamUpdate:
         """Put the submission into the record before anybody scores it."""
@@ -122,14 +122,14 @@ class TeamNodes:
     async def unscored(self, task: MetricTask, error: NodeError) -> Command[Literal["evaluate"]]:
         """Metrics that fail leave their scores open; the others count."""
         # A failed node's edges are not followed: without this, metrics that all fail would end the graph silently.
-        failed = await unscored(self.services, task, cause(error))
-        return Command(update={"scores": [each.model_dump(mode="json") for each in failed]}, goto="evaluate")
+        results = await unscored(self.services, task, cause(error))
+        return Command(update={"scores": [each.model_dump(mode="json") for each in results]}, goto="evaluate")
 
     async def evaluate(self, state: TeamState) -> TeamUpdate:
         """All metrics into one evaluation, into the record; then the decision, where it needs no call."""
         view = await TeamView.of(self.services, state)
         times = _times(view.run, state)
-        used = view.run.clock.team_seconds(view.team.team_id)
+        seconds = view.run.clock.team_seconds(view.team.team_id)
         before = [past for past in view.rounds if past.round_number != view.round_number]
         submission = await self.services.require_submission(state["submission"])
         results = [MetricResult.model_validate(each) for each in state["scores"]]
@@ -149,7 +149,7 @@ class TeamNodes:
             queries=submission.queries,
             bullets_used=submission.draft.bullets_used,
             calls=_calls(state, results),
-            seconds=max(0.001, used - sum(past.seconds for past in before)),
+            seconds=max(0.001, seconds - sum(past.seconds for past in before)),
         )
         view.run.ledger.know(done.calls)
         await record_evaluation(self.services, view, result, done)

@@ -103,8 +103,8 @@ async def record_end(services: Services, view: TeamView, best: Round | None, pro
     """How a team on its own ended."""
     team, record = view.team, services.record
     running = TeamStatus(team_id=team.team_id, team_name=team.name, current_round=view.round_number).to("running")
-    ended = running.to("failed", error_message=problem) if problem else running.to("completed")
-    await record.save_team_status(view.execution_id, ended)
+    status = running.to("failed", error_message=problem) if problem else running.to("completed")
+    await record.save_team_status(view.execution_id, status)
     await record.set_execution_status(
         view.execution_id,
         "failed" if best is None else "partial" if problem else "completed",

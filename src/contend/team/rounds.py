@@ -36,18 +36,18 @@ class TeamLimits(Record):
 
 def decide(rounds: Sequence[Round], options: ResolvedOptions, limits: TeamLimits) -> NextStep:  # noqa: PLR0911 - one return for each reason, in the order that holds
     """Hard stops, then the rounds that must be played, then the stops without a call; else the judge is asked."""
-    played, judgment = len(rounds), options.judgment
+    count, judgment = len(rounds), options.judgment
     if limits.hard_stop is not None:
-        return _stop(limits.hard_stop, f"{limits.hard_stop} reached after round {played}")
+        return _stop(limits.hard_stop, f"{limits.hard_stop} reached after round {count}")
     if limits.time_used >= options.timeout_per_team_seconds:
         return _stop("deadline", f"the team's {options.timeout_per_team_seconds} active seconds are used")
-    if limits.max_rounds is not None and played >= limits.max_rounds:
+    if limits.max_rounds is not None and count >= limits.max_rounds:
         return _stop("one_round", "quotes are found in one round")
-    if played < options.min_rounds:
-        return NextStep(step="go_on", reasoning=f"round {played} of at least {options.min_rounds}")
-    if played >= options.max_rounds:
-        return _stop("max_rounds", f"round {played} of at most {options.max_rounds}")
-    best = max((finished.score for finished in rounds if finished.score is not None), default=None)
+    if count < options.min_rounds:
+        return NextStep(step="go_on", reasoning=f"round {count} of at least {options.min_rounds}")
+    if count >= options.max_rounds:
+        return _stop("max_rounds", f"round {count} of at most {options.max_rounds}")
+    best = max((each.score for each in rounds if each.score is not None), default=None)
     if judgment.target_score is not None and best is not None and best >= judgment.target_score:
         return _stop("target_score", f"{shown_score(best)} reaches the target")
     if on_plateau(rounds, min_improvement=judgment.min_improvement, patience=judgment.patience):
@@ -68,10 +68,8 @@ def lean(rounds: Sequence[Round]) -> list[Round]:
     """The rounds as the state keeps them: of their metrics what later nodes read. The record has all of it."""
     best = best_round(rounds)
     return [
-        finished.model_copy(
-            update={"metrics": [_lean(metric, of_best=finished is best) for metric in finished.metrics]}
-        )
-        for finished in rounds
+        each.model_copy(update={"metrics": [_lean(metric, of_best=each is best) for metric in each.metrics]})
+        for each in rounds
     ]
 
 
@@ -86,8 +84,8 @@ def on_plateau(rounds: Sequence[Round], *, min_improvement: float, patience: int
     """Whether the last `patience` rounds brought no gain of `min_improvement` over the best before them."""
     if len(rounds) <= patience:
         return False
-    before = max((finished.score or 0.0 for finished in rounds[:-patience]), default=0.0)
-    since = max(finished.score or 0.0 for finished in rounds[-patience:])
+    before = max((each.score or 0.0 for each in rounds[:-patience]), default=0.0)
+    since = max(each.score or 0.0 for each in rounds[-patience:])
     return since - before < min_improvement - _ROUNDING
 
 

@@ -39,14 +39,14 @@ class TeamView(NamedTuple):
     @classmethod
     async def of(cls, services: Services, state: TeamState) -> "TeamView":
         """Raises StoreError as `Services.run` does."""
-        started, run = state.get("round_started"), await services.run(state)
+        began, run = state.get("round_started"), await services.run(state)
         return cls(
             run,
             TeamConfig.model_validate(state["team"]),
             state["theme"],
             state.get("round_number", 0),
             await run.rounds_of(state.get("rounds", [])),
-            datetime.fromisoformat(started) if started else None,
+            datetime.fromisoformat(began) if began else None,
         )
 
     @property

@@ -36,10 +36,10 @@ def address_key(address: str) -> str:
 
 def without_tail(address: str) -> str:
     """The address without the punctuation of the sentence around it."""
-    end, unopened = len(address), address.count(")") - address.count("(")
-    while end and address[end - 1] in _AFTER_ADDRESS and not (address[end - 1] == ")" and unopened <= 0):
+    end, excess = len(address), address.count(")") - address.count("(")
+    while end and address[end - 1] in _AFTER_ADDRESS and not (address[end - 1] == ")" and excess <= 0):
         end -= 1
-        unopened -= address[end] == ")"
+        excess -= address[end] == ")"
     return address[:end]
 
 

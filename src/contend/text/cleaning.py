@@ -45,8 +45,8 @@ def normalized(text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFKC") 
         return text
     mark, too_many = _mark_patterns()
     # Of more than 30 marks in a row, one stands at a place that 30 divides: most texts are looked at no further.
-    bounded = too_many.sub(r"\1", text) if mark.search(text[::_MOST_MARKS]) else text
-    return unicodedata.normalize(form, bounded)
+    few_marks = too_many.sub(r"\1", text) if mark.search(text[::_MOST_MARKS]) else text
+    return unicodedata.normalize(form, few_marks)
 
 
 @lru_cache(maxsize=1)
@@ -71,12 +71,12 @@ def shorten(text: str, limit: int) -> str:
         return text
     if limit <= 0:
         return ""
-    shortened = text[: limit - 1]
-    broken = _UNBROKEN.search(shortened)
+    beginning = text[: limit - 1]
+    rest = _UNBROKEN.search(beginning)
     within = not text[limit - 1].isspace() and not is_japanese_character(text[limit - 1])
-    if within and broken and broken.start() > 0 and len(broken[0]) <= LONGEST_WORD:
-        shortened = shortened[: broken.start()]
-    return shortened.rstrip() + _ELLIPSIS
+    if within and rest and rest.start() > 0 and len(rest[0]) <= LONGEST_WORD:
+        beginning = beginning[: rest.start()]
+    return beginning.rstrip() + _ELLIPSIS
 
 
 _JAPANESE_CHARACTER = re.compile(f"[{CJK}\u3000-\u303f\uff01-\uff60]")

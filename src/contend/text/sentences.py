@@ -117,10 +117,10 @@ def is_pair(line: str) -> bool:
 def _joined(lines: list[str]) -> str:
     """One line of several: a space where they meet, none between Japanese characters."""
     parts = [line.strip() for line in lines]
-    glued = [parts[0]]
+    pieces = [parts[0]]
     for before, after in pairwise(parts):
-        glued += ["" if is_japanese_character(before[-1]) and is_japanese_character(after[0]) else " ", after]
-    return "".join(glued)
+        pieces += ["" if is_japanese_character(before[-1]) and is_japanese_character(after[0]) else " ", after]
+    return "".join(pieces)
 
 
 def _sentences_of(block: str) -> Iterator[str]:
@@ -134,12 +134,12 @@ def _sentences_of(block: str) -> Iterator[str]:
 
 def _sentence_ends(block: str) -> Iterator[int]:
     """Where sentences end, but not within brackets or quotation marks: half a quotation is a broken sentence."""
-    enclosed = _ENCLOSED.finditer(block)
-    span = next(enclosed, None)
+    spans = _ENCLOSED.finditer(block)
+    span = next(spans, None)
     start = _ITEM_MARK.match(block)
     for end in _SENTENCE_END.finditer(block, start.end() if start else 0):
         while span and span.end() <= end.start():
-            span = next(enclosed, None)
+            span = next(spans, None)
         within = span is not None and span.start() < end.end() < span.end()
         if not within and _ends_here(block, end):
             yield end.end()
@@ -165,8 +165,8 @@ def _ends_here(block: str, end: re.Match[str]) -> bool:
 def without_sentences(text: str, unwanted: Callable[[str], bool]) -> str:
     """The text without its unwanted sentences, the others joined as its language does; itself if there are none."""
     sentences = split_sentences(text)
-    wanted = [sentence for sentence in sentences if not unwanted(sentence)]
-    return text if len(wanted) == len(sentences) else ("" if detect_language(text) == "ja" else " ").join(wanted)
+    others = [sentence for sentence in sentences if not unwanted(sentence)]
+    return text if len(others) == len(sentences) else ("" if detect_language(text) == "ja" else " ").join(others)
 
 
 _CITED = re.compile(r"\s?\[P?\d{1,3}\]")
@@ -183,8 +183,8 @@ def without_marks(sentence: str) -> str:
 
 def without_item_mark(sentence: str) -> str:
     """The sentence without the mark of its list item."""
-    listed = _LISTED.match(sentence)
-    return sentence[listed.end() :] if listed else sentence
+    mark = _LISTED.match(sentence)
+    return sentence[mark.end() :] if mark else sentence
 
 
 def without_anchor(heading: str) -> str:

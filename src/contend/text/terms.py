@@ -84,8 +84,8 @@ def _without_tense(word: str) -> str:
     for ending in ("ing", "ed"):
         stem = word.removesuffix(ending)
         if stem != word and len(stem) >= _SHORTEST_STEM and _VOWEL.search(stem):
-            doubled = stem[-1] == stem[-2] and stem[-1] not in "aeiouslz"
-            return stem[:-1] if doubled else stem
+            is_double = stem[-1] == stem[-2] and stem[-1] not in "aeiouslz"
+            return stem[:-1] if is_double else stem
     return word
 
 

@@ -54,14 +54,14 @@ async def judged_by_model(
     model = run.model("evaluator", name=config.model)
     spread_over = "percent" if options.evaluator.expected_score else None
     answer = await model.structured(prompt, MetricReply, scope=scope_of(run, task), spread_over=spread_over)
-    evidence, dropped = found_evidence(answer.value.evidence, submission.content)
+    evidence, unfound = found_evidence(answer.value.evidence, submission.content)
     score = MetricScore(
         name=config.name,
         score=answer.value.expected(answer.spread) if answer.spread else answer.value.score(),
         reason=answer.value.reason,
         weight=options.evaluator.weights()[config.name],
         evidence=evidence,
-        dropped=dropped,
+        dropped=unfound,
     )
     return score, answer.usage
 
@@ -84,20 +84,20 @@ async def judged_together(
     criteria = [Criterion.model_validate(each) for each in task["criteria"]] if by_criteria else []
     by_rubric = [each for each in configs if each not in by_criteria]
     profile = run.profile("evaluator")
-    shown = await shown_report(services, submission, tokens=profile.judged_tokens, beside=profile.chosen_tokens)
+    view = await shown_report(services, submission, tokens=profile.judged_tokens, beside=profile.chosen_tokens)
     citations = await weighed(services, task, submission)
-    doubtful = [each for each in citations.doubtful() if shown.numbers.keys() >= {one.id for one in each.passages}]
+    doubtful = [each for each in citations.doubtful() if view.numbers.keys() >= {one.id for one in each.passages}]
     doubtful = doubtful[:MOST_CITATIONS]
     rubrics = [f"## {each.name}\n\n{services.rubric(each, options.language)}" for each in by_rubric]
     prompt = VerdictsPrompt(
         user_query=task["theme"],
         instructions=options.instructions,
-        passages=SourceDocument.numbered(shown.passages),
-        submission=shown.text,
-        structured=shown.structured,
-        invented=shown.invented,
+        passages=SourceDocument.numbered(view.passages),
+        submission=view.text,
+        structured=view.structured,
+        invented=view.invented,
         declined=[clean(each, single_line=True) for each in submission.draft.declined],
-        doubtful=_listed_doubts(doubtful, shown.numbers),
+        doubtful=_listed_doubts(doubtful, view.numbers),
         criteria=listed(criteria),
         rubrics="\n\n".join(rubrics),
         **length_of(submission.draft),
@@ -110,7 +110,7 @@ async def judged_together(
         faults=lambda reply: faults_of(reply, len(criteria), [each.name for each in by_rubric]),
     )
     keep_verdicts(run, doubtful, answer.value.citations)
-    weights, text = options.evaluator.weights(), f"{submission.content}\n{shown.text}"
+    weights, text = options.evaluator.weights(), f"{submission.content}\n{view.text}"
     scores = [
         coverage_of(criteria, answer.value.criteria, weights[each.name], options.language) for each in by_criteria
     ]
@@ -136,9 +136,9 @@ def _listed_doubts(doubtful: Sequence[Checked], numbers: Mapping[str, int]) -> l
     ]
 
 
-def listed(criteria: Sequence[Criterion], *, weighed: bool = False) -> str:
+def listed(criteria: Sequence[Criterion], *, with_weights: bool = False) -> str:
     """The criteria by number, with their weights where wanted. They are a model's words on a question of anybody's."""
-    weights = [f" ({each.weight:.0%})" if weighed else "" for each in criteria]
+    weights = [f" ({each.weight:.0%})" if with_weights else "" for each in criteria]
     lines = [f"{number}. {each.text}{weights[number - 1]}" for number, each in enumerate(criteria, start=1)]
     return "\n".join(lines)
 
@@ -151,19 +151,19 @@ def coverage_of(
     A criterion on which the judge said nothing takes no part; without any verdict coverage is unscored.
     """
     words = WORDS[language].feedback
-    judged = {each.number: each for each in reversed(verdicts) if each.number <= len(criteria)}
-    by_number = sorted(judged.items())
+    by_criterion = {each.number: each for each in reversed(verdicts) if each.number <= len(criteria)}
+    by_number = sorted(by_criterion.items())
     lacking = [(number, each) for number, each in by_number if each.verdict != "met"]
     lacking.sort(key=lambda one: -criteria[one[0] - 1].weight * (1 - _SHARES[one[1].verdict]))
-    total = sum(criteria[number - 1].weight for number in judged)
+    total = sum(criteria[number - 1].weight for number in by_criterion)
     if not total:
         return MetricScore(name="coverage", score=None, reason=words.no_verdict, weight=weight)
-    reached = sum(criteria[number - 1].weight * _SHARES[each.verdict] for number, each in by_number)
-    counts = {name: sum(each.verdict == name for each in judged.values()) for name in _SHARES}
+    points = sum(criteria[number - 1].weight * _SHARES[each.verdict] for number, each in by_number)
+    counts = {name: sum(each.verdict == name for each in by_criterion.values()) for name in _SHARES}
     return MetricScore(
         name="coverage",
-        score=min(1.0, reached / total),
-        reason=words.criteria_met.format(all=len(judged), **counts),
+        score=min(1.0, points / total),
+        reason=words.criteria_met.format(all=len(by_criterion), **counts),
         weight=weight,
         evidence=[each.evidence for _, each in by_number if each.verdict == "met" and each.evidence.strip()],
         fixes=[_unmet(criteria[number - 1], each, language) for number, each in lacking],
@@ -174,20 +174,20 @@ def coverage_of(
 def _unmet(criterion: Criterion, verdict: CriterionVerdict, language: Language) -> Fix:
     """What to mend, with the criterion: from here on the team may know it."""
     words = WORDS[language].feedback
-    missed = (words.criterion_partly if verdict.verdict == "partly" else words.criterion_unmet).format(
+    criterion_text = (words.criterion_partly if verdict.verdict == "partly" else words.criterion_unmet).format(
         text=criterion.text
     )
     if verdict.fix is None:
-        return Fix(where=words.whole_report, what=missed)
-    return Fix(where=verdict.fix.where, what=f"{verdict.fix.what} ({missed})")
+        return Fix(where=words.whole_report, what=criterion_text)
+    return Fix(where=verdict.fix.where, what=f"{verdict.fix.what} ({criterion_text})")
 
 
 def faults_of(reply: VerdictsReply, criteria: int, metrics: Sequence[str]) -> str:
     """What the judge has to mend in its reply, a line each; "" where nothing is wrong."""
-    judged, named = {each.number for each in reply.criteria}, {each.metric.strip() for each in reply.metrics}
-    lines = [f"criterion {number} has no verdict" for number in range(1, criteria + 1) if number not in judged]
-    lines += [f"there is no criterion {number}" for number in sorted(judged) if number > criteria]
-    lines += [f"metric {name} has no verdict" for name in metrics if name not in named]
+    numbers, names = {each.number for each in reply.criteria}, {each.metric.strip() for each in reply.metrics}
+    lines = [f"criterion {number} has no verdict" for number in range(1, criteria + 1) if number not in numbers]
+    lines += [f"there is no criterion {number}" for number in sorted(numbers) if number > criteria]
+    lines += [f"metric {name} has no verdict" for name in metrics if name not in names]
     lines += [
         f"criterion {each.number} is {each.verdict}: say in `fix` what to change, and where"
         for each in reply.criteria
@@ -199,14 +199,14 @@ def faults_of(reply: VerdictsReply, criteria: int, metrics: Sequence[str]) -> st
 def _score(name: str, verdict: MetricVerdict | None, text: str, weight: float, language: Language) -> MetricScore:
     if verdict is None:
         return MetricScore(name=name, score=None, reason=WORDS[language].feedback.no_verdict, weight=weight)
-    evidence, dropped = found_evidence(verdict.evidence, text)
+    evidence, unfound = found_evidence(verdict.evidence, text)
     return MetricScore(
         name=name,
         score=verdict.percent / 100,
         reason=verdict.reason,
         weight=weight,
         evidence=evidence,
-        dropped=dropped,
+        dropped=unfound,
         fixes=[_fix(each) for each in verdict.fixes],
     )
 

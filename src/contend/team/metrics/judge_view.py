@@ -43,11 +43,11 @@ async def shown_report(services: Services, submission: Submission, *, tokens: in
     if not submission.passages:
         return ShownReport(whole_text(submission.content), structured=False)
     passages = await _judged_passages(services, submission, tokens=tokens, beside=beside)
-    shown = ShownReport("", structured=True, passages=passages)
+    view = ShownReport("", structured=True, passages=passages)
     at_hand = {each.id for each in submission.passages}
-    invented = {each: INVENTED for each in cited_ids(submission.draft) if each not in at_hand}
-    text = shown_draft(submission.draft, {**shown.numbers, **invented}, basis=False)
-    return shown._replace(text=text, invented=bool(invented))
+    unknown = {each: INVENTED for each in cited_ids(submission.draft) if each not in at_hand}
+    text = shown_draft(submission.draft, {**view.numbers, **unknown}, basis=False)
+    return view._replace(text=text, invented=bool(unknown))
 
 
 async def _judged_passages(
@@ -56,16 +56,17 @@ async def _judged_passages(
     passages = await with_texts(services, submission.passages)
     sizes = {each.id: estimate_tokens(each.text) for each in passages}
     cited = set(cited_ids(submission.draft)) & sizes.keys()
-    room = min(tokens, beside) - sum(sizes[each] for each in cited)
-    if room < min(tokens, beside) - tokens:
+    needed = sum(sizes[each] for each in cited)
+    if needed > tokens:
         return await cited_passages(services, submission, tokens=tokens)
-    others = [each for each in passages if each.id not in cited]
-    fit = set(cited)
-    for each in others:
-        if sizes[each.id] <= room:
-            fit.add(each.id)
+    room, view = min(tokens, beside) - needed, []
+    for each in passages:
+        if each.id in cited:
+            view.append(each)
+        elif sizes[each.id] <= room:
+            view.append(each)
             room -= sizes[each.id]
-    return [each for each in passages if each.id in fit]
+    return view
 
 
 def reference_numbers(submission: Submission) -> dict[str, int]:
@@ -77,8 +78,8 @@ def reference_numbers(submission: Submission) -> dict[str, int]:
 async def cited_passages(services: Services, submission: Submission, *, tokens: int) -> list[Passage]:
     """The passages that the draft cites, whole, in its order, as far as `tokens` goes; at least one."""
     by_id = {each.id: each for each in submission.passages}
-    cited = [by_id[each] for each in cited_ids(submission.draft) if each in by_id]
-    return await whole_passages(services, cited, tokens=tokens)
+    passages = [by_id[each] for each in cited_ids(submission.draft) if each in by_id]
+    return await whole_passages(services, passages, tokens=tokens)
 
 
 async def whole_passages(services: Services, passages: Sequence[Passage], *, tokens: int) -> list[Passage]:

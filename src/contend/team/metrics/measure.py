@@ -124,9 +124,9 @@ async def measure(services: Services, task: MetricTask) -> list[MetricResult]:
     """
     configs = [MetricConfig.model_validate(metric) for metric in task["metrics"]]
     submission = await services.require_submission(task["submission"])
-    refused = refusal(task["theme"], submission.content, (await services.run(task)).options.language)
-    if refused is not None:
-        return [MetricResult(score=_score(each, Measurement(0.0, refused))) for each in configs]
+    reason = refusal(task["theme"], submission.content, (await services.run(task)).options.language)
+    if reason is not None:
+        return [MetricResult(score=_score(each, Measurement(0.0, reason))) for each in configs]
     if not task["together"]:
         return [await _measure_alone(services, task, configs[0], submission)]
     by_model = [each for each in configs if each.kind == "model"]
@@ -216,6 +216,6 @@ def measurement_of(result: object) -> Measurement:
     score, reason = result if isinstance(result, tuple) and len(result) == 2 else (result, "")  # noqa: PLR2004 - score and reason
     number = float(score) if isinstance(score, Real) and not isinstance(score, bool) else math.nan
     if not 0 <= number <= 1 or not isinstance(reason, str):
-        shown = shorten(repr(result), 80)
-        raise MetricError(f"the metric's function gave {shown}: give a score from 0 to 1, or (score, reason)")
+        text = shorten(repr(result), 80)
+        raise MetricError(f"the metric's function gave {text}: give a score from 0 to 1, or (score, reason)")
     return Measurement(number, clean(reason))

@@ -53,16 +53,16 @@ async def pair_view(services: Services, first: Submission, second: Submission, *
     # In both orders of a pair the prompts begin alike.
     one, other = sorted((first, second), key=lambda each: each.content)
     by_id = {each.id: each for each in (*one.passages, *other.passages)}
-    cited = dict.fromkeys([*cited_ids(one.draft), *cited_ids(other.draft)])
+    ids = dict.fromkeys([*cited_ids(one.draft), *cited_ids(other.draft)])
     # Of teams that had the same passages at hand, each has the number that writers and judges know it by.
-    numbers = dict.fromkeys(cited, INVENTED) | numbers_of(list(by_id))
+    numbers = dict.fromkeys(ids, INVENTED) | numbers_of(list(by_id))
     at_issue = [by_id[each] for each in disputed(one.draft, other.draft) if each in by_id]
     whole = {each.id: each for each in await whole_passages(services, at_issue, tokens=tokens)}
     return PairView(
         (shown_draft(first.draft, numbers, basis=False), shown_draft(second.draft, numbers, basis=False)),
         [whole[each] for each in by_id if each in whole],
         numbers,
-        [each for each in by_id.values() if each.id in cited and each.id not in whole],
+        [each for each in by_id.values() if each.id in ids and each.id not in whole],
     )
 
 

@@ -55,19 +55,19 @@ def refusal(theme: str, content: str, language: Language = "en") -> str | None:
 
 def _is_opener(sentence: str) -> bool:
     plain = without_marks(without_item_mark(sentence))
-    folded = normalized(clean(plain, single_line=True)).replace("_", " ")
-    return _OPENER.fullmatch(" ".join(re.sub(r"[^\w\s']", " ", folded).split())) is not None
+    words = normalized(clean(plain, single_line=True)).replace("_", " ")
+    return _OPENER.fullmatch(" ".join(re.sub(r"[^\w\s']", " ", words).split())) is not None
 
 
 def _without_unread(blocks: list[str]) -> list[str]:
     """The blocks without the references that nothing cites, and without the date below them."""
     begin = next((place for place, block in enumerate(blocks) if block.startswith(_REFERENCES)), len(blocks))
-    cited = {number for block in blocks[:begin] for number in MARK.findall(block)}
-    body, shown = blocks[:begin], True
+    numbers = {number for block in blocks[:begin] for number in MARK.findall(block)}
+    body, is_cited = blocks[:begin], True
     for block in blocks[begin:]:
         if entry := _ENTRY.match(block):
-            shown = entry[1] in cited
-        if shown and not block.startswith((GENERATED_AT, *_ALSO_READ)):
+            is_cited = entry[1] in numbers
+        if is_cited and not block.startswith((GENERATED_AT, *_ALSO_READ)):
             body.append(block)
     return body
 

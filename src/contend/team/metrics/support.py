@@ -109,7 +109,7 @@ async def citation_support(services: Services, task: MetricTask, submission: Sub
 
 def supported(citations: Weighed, language: Language, usage: CallUsage | None = None) -> Measurement:
     """As `citation_support`, of claims that were weighed."""
-    words, claims, unfounded = WORDS[language].feedback, citations.claims, citations.unfounded
+    words, claims, without_source = WORDS[language].feedback, citations.claims, citations.unfounded
     if not claims:
         return Measurement(None, words.uncited)
     bad = sorted((each for each in claims if not each.value), key=lambda each: each.check.support)
@@ -117,11 +117,11 @@ def supported(citations: Weighed, language: Language, usage: CallUsage | None = 
     near = len(claims) - good - len(bad)
     reason = words.sentences_supported.format(good=good, all=len(claims))
     reason += words.sentences_near.format(count=near) if near else ""
-    reason += words.sentences_unfounded.format(count=unfounded) if unfounded else ""
+    reason += words.sentences_unfounded.format(count=without_source) if without_source else ""
     reason += words.weakest_sentence.format(text=shorten(bad[0].text, _SHOWN_CHARACTERS)) if bad else ""
     total = sum(each.value for each in claims)
     partly = {each.text: each.verdict.lacking for each in claims if each.verdict and each.verdict.verdict == "partly"}
-    return Measurement(total / (len(claims) + unfounded), reason, [each.text for each in bad], usage, partly)
+    return Measurement(total / (len(claims) + without_source), reason, [each.text for each in bad], usage, partly)
 
 
 async def weighed(services: Services, task: MetricTask, submission: Submission) -> Weighed:
@@ -150,9 +150,9 @@ class Doubt(NamedTuple):
     excerpt: str = ""
     refused: bool = False
 
-    def reason(self, shown: str) -> str:
+    def reason(self, sentence: str) -> str:
         """The marks on what stands in the sentence as it is published: what was left out of it is not repeated."""
-        return "; ".join(mark.line for mark in self.marks if all(part in shown for part in mark.detail.split(", ")))
+        return "; ".join(mark.line for mark in self.marks if all(part in sentence for part in mark.detail.split(", ")))
 
 
 async def doubts_of(services: Services, submission: Submission) -> dict[str, Doubt]:
@@ -180,8 +180,8 @@ async def _weighed(services: Services, submission: Submission) -> Weighed:
     for claim in await _check_all(citing, texts):
         key = squeezed(claim.text)
         weakest[key] = min(claim, weakest.get(key, claim), key=lambda each: each.check.support)
-    unfounded = {squeezed(each.text) for each in await _check_all(bare, ()) if each.check.level == "unsupported"}
-    return Weighed(list(weakest.values()), len(unfounded - weakest.keys()))
+    without_source = {squeezed(each.text) for each in await _check_all(bare, ()) if each.check.level == "unsupported"}
+    return Weighed(list(weakest.values()), len(without_source - weakest.keys()))
 
 
 async def _check_all(statements: Sequence[DraftClaim], others: Sequence[PassageText]) -> list[Checked]:
