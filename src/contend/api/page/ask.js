@@ -13,9 +13,9 @@ export function showAsk(main, _rest, query) {
   const form = askForm({ theme: query.get("theme") ?? "", thread: query.get("thread") ?? "" });
   refill(main, el("div.stack", {}, el("h1", {}, t("ask")), health, form.node, runs));
   form.node.querySelector("textarea").focus();
-  api.health().then((found) => {
-    if (!found.language_model) refill(health, el("p.notice", {}, t("no_model")));
-    form.offer(found);
+  api.health().then((server) => {
+    if (!server.language_model) refill(health, el("p.notice", {}, t("no_model")));
+    form.offer(server);
   }).catch((error) => refill(health, problem(error)));
   const all = (page) => page.total > page.items.length && el("p", {}, el("a", { href: "#/history" }, t("all_runs")));
   return runList(recent, () => api.list("", 0, 5), all).stop;
@@ -52,10 +52,10 @@ export function askForm({ theme = "", thread = "", compact = false }) {
       el("button.main", { type: "submit" }, t("start")),
       el("button", { type: "button", onclick: () => showEstimate(form, notice) }, t("estimate")),
       demo));
-  const offer = (found) => {
-    demo.hidden = !found.demo;
-    if (!found.teams?.length) return;
-    refill(teams, el("legend", {}, t("teams")), el("p.hint", {}, t("teams_hint")), el("div.row", {}, found.teams.map((team) => check("teams", team, team))));
+  const offer = (server) => {
+    demo.hidden = !server.demo;
+    if (!server.teams?.length) return;
+    refill(teams, el("legend", {}, t("teams")), el("p.hint", {}, t("teams_hint")), el("div.row", {}, server.teams.map((team) => check("teams", team, team))));
     teams.hidden = false;
   };
   return { node: form, offer };

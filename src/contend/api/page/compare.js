@@ -3,7 +3,7 @@
 import { api } from "./api.js";
 import { el, options, refill } from "./dom.js";
 import { statusOf, statusPill } from "./history.js";
-import { problem } from "./problem.js";
+import { drawInto, problem } from "./problem.js";
 import { number, percent, t, when } from "./words.js";
 
 export function showCompare(main, [one, other]) {
@@ -15,7 +15,7 @@ export function showCompare(main, [one, other]) {
   }).catch((error) => refill(body, problem(error)));
   if (other) {
     refill(body, el("p.quiet", {}, t("loading")));
-    api.compare(one, other).then((sides) => refill(body, comparison(sides))).catch((error) => refill(body, problem(error)));
+    drawInto(body, api.compare(one, other), comparison);
   }
 }
 

@@ -40,12 +40,16 @@ export function refill(node, ...children) {
   return node;
 }
 
+/** A table with a row of heads; the heads and cells of `rows` are elements of their own. It scrolls where it is too wide. */
+export const table = (heads, rows, kind = "table") =>
+  el("div.scroll", {}, el(kind, {}, el("thead", {}, el("tr", {}, heads)), el("tbody", {}, rows.map((cells) => el("tr", {}, cells)))));
+
 /** A labelled field of a form, with a hint below it. */
 export function field(label, control, hint = "") {
   return el("label.field", {}, el("span.label", {}, label), control, hint && el("span.hint", {}, hint));
 }
 
-export function options(control, choices, chosen) {
-  for (const [value, text] of choices) control.append(el("option", { value, selected: value === chosen }, text));
+export function options(control, choices, selection) {
+  for (const [value, text] of choices) control.append(el("option", { value, selected: value === selection }, text));
   return control;
 }

@@ -1,7 +1,7 @@
 /** All runs, newest first, with search. Where one is at work the list is soon read again. */
 
 import { api } from "./api.js";
-import { el, refill } from "./dom.js";
+import { el, refill, table } from "./dom.js";
 import { problem } from "./problem.js";
 import { clock, percent, t, when } from "./words.js";
 
@@ -33,8 +33,8 @@ export function showHistory(main, _rest, query) {
  */
 export function runList(node, load, foot) {
   const notice = el("div");
-  const table = el("div", {}, el("p.quiet", {}, t("loading")));
-  refill(node, notice, table);
+  const content = el("div", {}, el("p.quiet", {}, t("loading")));
+  refill(node, notice, content);
   let waiting;
   let looks = 0;
   const act = async (step) => {
@@ -54,7 +54,7 @@ export function runList(node, load, foot) {
       if (number !== looks) return;
       if (page.items.some((run) => LIVE.includes(run.status))) pause = SOON_MILLISECONDS;
       refill(notice);
-      refill(table, page.items.length ? runTable(page.items, act) : el("p.quiet", {}, t("no_runs")), foot(page));
+      refill(content, page.items.length ? runTable(page.items, act) : el("p.quiet", {}, t("no_runs")), foot(page));
     } catch (error) {
       if (number !== looks) return;
       pause = SOON_MILLISECONDS;
@@ -95,14 +95,15 @@ function progressLine(progress) {
 const address = (run) => `#/run/${encodeURIComponent(run.research_id)}`;
 
 function runTable(runs, act) {
-  return el("div.scroll", {}, el("table.runs", {},
-    el("thead", {}, el("tr", {}, el("th", {}, t("asked")), el("th", {}, t("status")), el("th", {}, t("winner")), el("th.number", {}, t("best")), el("th", {}, t("begun")))),
-    el("tbody", {}, runs.map((run) => el("tr", {},
-      el("td", {}, el("a", { href: address(run), "data-key": run.research_id }, run.theme), el("div.small.quiet", {}, noteOf(run), " ", nextStep(run, act))),
-      el("td", {}, statusPill(statusOf(run))),
-      el("td", {}, run.winner_team_id ?? ""),
-      el("td.number", {}, run.best_score === null || run.best_score === undefined ? "" : percent(run.best_score)),
-      el("td.small.quiet", {}, when(run.created_at)))))));
+  const heads = [el("th", {}, t("asked")), el("th", {}, t("status")), el("th", {}, t("winner")), el("th.number", {}, t("best")), el("th", {}, t("begun"))];
+  const rows = runs.map((run) => [
+    el("td", {}, el("a", { href: address(run), "data-key": run.research_id }, run.theme), el("div.small.quiet", {}, noteOf(run), " ", nextStep(run, act))),
+    el("td", {}, statusPill(statusOf(run))),
+    el("td", {}, run.winner_team_id ?? ""),
+    el("td.number", {}, run.best_score === null || run.best_score === undefined ? "" : percent(run.best_score)),
+    el("td.small.quiet", {}, when(run.created_at)),
+  ]);
+  return table(heads, rows, "table.runs");
 }
 
 function nextStep(run, act) {

@@ -1,6 +1,6 @@
 /** What judges said: the run's criteria, and each team's last evaluation. */
 
-import { el } from "./dom.js";
+import { el, table } from "./dom.js";
 import { percent, shownName, t } from "./words.js";
 
 export function judgesView(run) {
@@ -17,12 +17,11 @@ const SIGNS = { met: "✓", partly: "½", unmet: "✗" };
 /** Each criterion with its share of all, and which team met it. */
 function criteriaTable(run, scored) {
   const verdictOf = ({ round }, number) => round.metrics.map((metric) => metric.verdicts?.[number]).find(Boolean);
-  return el("section.card", {}, el("h2", {}, t("criteria")), el("div.scroll", {}, el("table", {},
-    el("thead", {}, el("tr", {}, el("th", {}, t("criterion")), el("th.number", {}, "%"), scored.map(({ team }) => el("th", {}, team.name)))),
-    el("tbody", {}, run.criteria.map((criterion, place) => el("tr", {},
-      el("td", {}, criterion.text),
-      el("td.number", {}, Math.round(criterion.weight * 100)),
-      scored.map((each) => verdictCell(verdictOf(each, place + 1)))))))));
+  const heads = [el("th", {}, t("criterion")), el("th.number", {}, "%"), scored.map(({ team }) => el("th", {}, team.name))];
+  const rows = run.criteria.map((criterion, place) => [
+    el("td", {}, criterion.text), el("td.number", {}, Math.round(criterion.weight * 100)), scored.map((each) => verdictCell(verdictOf(each, place + 1))),
+  ]);
+  return el("section.card", {}, el("h2", {}, t("criteria")), table(heads, rows));
 }
 
 function verdictCell(verdict) {
@@ -31,10 +30,11 @@ function verdictCell(verdict) {
 }
 
 function metricTable(round) {
-  return el("div.scroll", {}, el("table", {},
-    el("thead", {}, el("tr", {}, el("th", {}, t("metric")), el("th.number", {}, t("score")), el("th", {}, t("why")))),
-    el("tbody", {}, round.metrics.filter((metric) => metric.applies).map((metric) => el("tr", {},
-      el("td", {}, shownName(metric.name)),
-      el("td.number", {}, metric.score === null ? t("unscored") : percent(metric.score)),
-      el("td", {}, metric.reason, metric.fixes.length > 0 && el("ul.small.quiet", {}, metric.fixes.map((fix) => el("li", {}, `${fix.where}: ${fix.what}`)))))))));
+  const fixes = (metric) => metric.fixes.length > 0 && el("ul.small.quiet", {}, metric.fixes.map((fix) => el("li", {}, `${fix.where}: ${fix.what}`)));
+  const rows = round.metrics.filter((metric) => metric.applies).map((metric) => [
+    el("td", {}, shownName(metric.name)),
+    el("td.number", {}, metric.score === null ? t("unscored") : percent(metric.score)),
+    el("td", {}, metric.reason, fixes(metric)),
+  ]);
+  return table([el("th", {}, t("metric")), el("th.number", {}, t("score")), el("th", {}, t("why"))], rows);
 }

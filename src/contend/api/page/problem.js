@@ -19,6 +19,15 @@ export function problem(error) {
   return el("form.card.stack", { onsubmit: enter }, line, field(t("token"), el("input", { name: "token", type: "password", autocomplete: "off", required: true })), el("button.main", { type: "submit" }, t("send")));
 }
 
+/** Show in `place` what `draw` makes of a request's answer, or what is wrong. */
+export async function drawInto(place, request, draw) {
+  try {
+    refill(place, draw(await request));
+  } catch (error) {
+    refill(place, problem(error));
+  }
+}
+
 /** Save what a request gives as a file; what is wrong is shown in `place`. */
 export async function saveFile(request, name, place) {
   refill(place);

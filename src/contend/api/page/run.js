@@ -3,10 +3,10 @@
 import { api, follow } from "./api.js";
 import { askForm } from "./ask.js";
 import { questionForm } from "./decide.js";
-import { el, refill } from "./dom.js";
+import { el, refill, table } from "./dom.js";
 import { LIVE, noteOf, statusOf, statusPill } from "./history.js";
 import { judgesView } from "./judges.js";
-import { errorLine, problem } from "./problem.js";
+import { drawInto, errorLine, problem } from "./problem.js";
 import { markdownInto, reportView } from "./report.js";
 import { apply, newRun, nameOf } from "./run_state.js";
 import { duration, number, percent, shownName, t } from "./words.js";
@@ -96,10 +96,10 @@ class RunView {
     this.drawQuestions();
     this.run.isLive = this.isLive();
     this.run.waitingTeams = new Set(this.details?.questions.map((question) => question.team_id));
-    const shown = this.tab || (this.details?.has_report ? "read" : "watch");
-    refill(this.tabs, TABS.map((tab) => el("a", { href: `#/run/${encodeURIComponent(this.id)}/${tab}`, "aria-current": tab === shown ? "page" : null }, t(tab))));
-    if (shown === "read") this.drawReport();
-    else refill(this.body, shown === "watch" ? watchView(this.run, this.id) : judgesView(this.run));
+    const current = this.tab || (this.details?.has_report ? "read" : "watch");
+    refill(this.tabs, TABS.map((tab) => el("a", { href: `#/run/${encodeURIComponent(this.id)}/${tab}`, "aria-current": tab === current ? "page" : null }, t(tab))));
+    if (current === "read") this.drawReport();
+    else refill(this.body, current === "watch" ? watchView(this.run, this.id) : judgesView(this.run));
   }
 
   drawHead() {
@@ -162,13 +162,13 @@ class RunView {
 
   drawQuestions() {
     const questions = this.details?.questions ?? [];
-    const shown = questions.map((each) => `${each.id} ${nameOf(this.run, each.team_id)}`).join();
+    const names = questions.map((each) => `${each.id} ${nameOf(this.run, each.team_id)}`).join();
     if (this.status() !== "waiting") {
       this.drawnQuestions = "";
       refill(this.questionArea);
-    } else if (shown !== this.drawnQuestions) {
+    } else if (names !== this.drawnQuestions) {
       // Drawn once: an event that comes meanwhile takes nothing from what somebody types.
-      this.drawnQuestions = shown;
+      this.drawnQuestions = names;
       refill(this.questionArea, questionForm(this.run, questions, (answers) => this.answer(answers)));
     }
   }
@@ -186,7 +186,7 @@ class RunView {
     if (this.drawnReport !== this.details.execution_id) {
       this.drawnReport = this.details.execution_id;
       refill(this.report, el("p.quiet", {}, t("loading")));
-      reportView(this.id).then((shown) => refill(this.report, shown, this.askAgain())).catch((error) => refill(this.report, problem(error)));
+      drawInto(this.report, reportView(this.id), (view) => [view, this.askAgain()]);
     }
     if (!this.report.isConnected) refill(this.body, this.report);
   }
@@ -208,21 +208,19 @@ function watchView(run, id) {
 }
 
 function leaderboard(run) {
-  const ranked = new Map(run.leaderboard.map((entry) => [entry.team_id, entry]));
-  const teams = [...run.teams.values()].sort((one, other) => (ranked.get(one.id)?.rank ?? 99) - (ranked.get(other.id)?.rank ?? 99));
+  const entries = new Map(run.leaderboard.map((entry) => [entry.team_id, entry]));
+  const teams = [...run.teams.values()].sort((one, other) => (entries.get(one.id)?.rank ?? 99) - (entries.get(other.id)?.rank ?? 99));
   const last = Math.max(1, ...teams.flatMap((team) => [...team.rounds.keys()]));
   const numbers = Array.from({ length: last }, (_, place) => place + 1);
-  return el("section.card", {}, el("h2", {}, t("leaderboard")), el("div.scroll.ranking", {}, el("table", {},
-    el("thead", {}, el("tr", {}, el("th", {}, t("rank")), el("th", {}, t("team")), el("th", {}, t("best")), numbers.map((n) => el("th.number", {}, t("round_n", { n }))), el("th", {}, t("now")))),
-    el("tbody", {}, teams.map((team) => {
-      const entry = ranked.get(team.id);
-      return el("tr", {},
-        el("td", {}, entry?.rank ?? ""),
-        el("td", {}, team.name, " ", run.winner === team.id && el("span.pill.good", {}, t("winner"))),
-        el("td", {}, bar(entry?.best_score)),
-        numbers.map((n) => el("td.number", {}, scoreIn(team.rounds.get(n)))),
-        el("td.small.quiet", {}, nowOf(run, team)));
-    })))));
+  const heads = [el("th", {}, t("rank")), el("th", {}, t("team")), el("th", {}, t("best")), numbers.map((n) => el("th.number", {}, t("round_n", { n }))), el("th", {}, t("now"))];
+  const rows = teams.map((team) => [
+    el("td", {}, entries.get(team.id)?.rank ?? ""),
+    el("td", {}, team.name, " ", run.winner === team.id && el("span.pill.good", {}, t("winner"))),
+    el("td", {}, bar(entries.get(team.id)?.best_score)),
+    numbers.map((n) => el("td.number", {}, scoreIn(team.rounds.get(n)))),
+    el("td.small.quiet", {}, nowOf(run, team)),
+  ]);
+  return el("section.card", {}, el("h2", {}, t("leaderboard")), table(heads, rows, "table.ranking"));
 }
 
 const bar = (score) =>

@@ -110,28 +110,28 @@ const JA = {
 
 const WORDS = { en: EN, ja: JA };
 
-let chosen = localStorage.getItem("language") ?? (navigator.language.startsWith("ja") ? "ja" : "en");
+let current = localStorage.getItem("language") ?? (navigator.language.startsWith("ja") ? "ja" : "en");
 
-export const language = () => chosen;
+export const language = () => current;
 
 export function setLanguage(value) {
-  chosen = value;
+  current = value;
   localStorage.setItem("language", value);
 }
 
 /** What `key` says in the reader's language; an unknown key, say a status of a later version, as it is. */
 export function t(key, values = {}) {
-  const said = WORDS[chosen][key] ?? key;
-  return said.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+  const text = WORDS[current][key] ?? key;
+  return text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }
 
 /** A name of the data, such as a metric's, in the reader's words where there are some. */
-export const shownName = (name) => (name in WORDS[chosen] ? t(name) : name.replaceAll("_", " "));
+export const shownName = (name) => (name in WORDS[current] ? t(name) : name.replaceAll("_", " "));
 
-export const number = (value) => new Intl.NumberFormat(chosen).format(value);
+export const number = (value) => new Intl.NumberFormat(current).format(value);
 export const percent = (score) => (score === null || score === undefined ? "–" : (score * 100).toFixed(1));
-export const when = (time) => new Date(time).toLocaleString(chosen, { dateStyle: "medium", timeStyle: "short" });
-export const clock = (time) => new Date(time).toLocaleTimeString(chosen, { timeStyle: "short" });
+export const when = (time) => new Date(time).toLocaleString(current, { dateStyle: "medium", timeStyle: "short" });
+export const clock = (time) => new Date(time).toLocaleTimeString(current, { timeStyle: "short" });
 
 /** Seconds as 1:05 or 1:02:03. */
 export function duration(seconds) {
