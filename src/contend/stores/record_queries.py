@@ -11,30 +11,18 @@ from contend.stores.record_schema import fetch
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_EXECUTION = """
-SELECT * REPLACE (epoch_us(created_at) AS created_at, epoch_us(finished_at) AS finished_at) FROM execution
-"""
-_NEWEST = " ORDER BY execution.created_at DESC, execution_id DESC LIMIT ?"
+_EXECUTION = "SELECT * FROM execution"
+_NEWEST = " ORDER BY created_at DESC, execution_id DESC LIMIT ?"
 _THREADS = "SELECT thread_id FROM execution WHERE starts_with(thread_id, ?) GROUP BY ALL ORDER BY max(created_at) DESC"
-_NEWEST_OF_THREADS = """
-(SELECT * FROM execution WHERE contains(lower(theme), lower(?))
-QUALIFY row_number() OVER (PARTITION BY thread_id ORDER BY execution.created_at DESC, execution_id DESC) = 1)
+_HISTORY = """
+SELECT * FROM execution WHERE contains(lower(theme), lower(?))
+QUALIFY row_number() OVER (PARTITION BY thread_id ORDER BY created_at DESC, execution_id DESC) = 1
 """
-_HISTORY = f"""
-SELECT * REPLACE (epoch_us(created_at) AS created_at, epoch_us(finished_at) AS finished_at) FROM {_NEWEST_OF_THREADS}
-AS newest ORDER BY newest.created_at DESC, execution_id DESC LIMIT ? OFFSET ?
-"""  # noqa: S608 - our own words
-_HISTORY_COUNT = f"SELECT count(*) AS count FROM {_NEWEST_OF_THREADS}"  # noqa: S608 - our own words
-_TEAM_STATUSES = """
-SELECT * EXCLUDE (execution_id)
-    REPLACE (epoch_us(started_at) AS started_at, epoch_us(completed_at) AS completed_at)
-FROM team_status WHERE execution_id = ? ORDER BY team_id
-"""
+_TEAM_STATUSES = "SELECT * EXCLUDE (execution_id) FROM team_status WHERE execution_id = ? ORDER BY team_id"
 _ROUNDS = """
-SELECT team_id, history.team_name, round_number, submission, role_records, epoch_us(submitted_at) AS submitted_at,
-    score, coalesce(feedback, '') AS feedback, coalesce(details, '{}') AS details,
-    epoch_us(evaluated_at) AS evaluated_at, decision, coalesce(reasoning, '') AS reasoning, confidence, exit_reason,
-    epoch_us(round_status.started_at) AS started_at, active_seconds
+SELECT team_id, history.team_name, round_number, submission, role_records, submitted_at,
+    score, coalesce(feedback, '') AS feedback, coalesce(details, '{}') AS details, evaluated_at,
+    decision, coalesce(reasoning, '') AS reasoning, confidence, exit_reason, started_at, active_seconds
 FROM round_history AS history
 LEFT JOIN leader_board USING (execution_id, team_id, round_number)
 LEFT JOIN round_status USING (execution_id, team_id, round_number)
@@ -48,7 +36,7 @@ _NAMES = "SELECT execution_id, team_id, team_name FROM team_status WHERE list_co
 _PAIRWISE = "SELECT execution_id, team_id, pairwise_key FROM pairwise WHERE list_contains(?, execution_id)"
 _FINISHED = """
 SELECT execution_id FROM execution WHERE dataset = ? AND status IN ('completed', 'partial')
-ORDER BY execution.created_at, execution_id
+ORDER BY created_at, execution_id
 """
 _DATASETS = "SELECT DISTINCT dataset FROM execution ORDER BY dataset"
 _SUBMISSION_DOCUMENTS = """
@@ -80,7 +68,7 @@ _USAGE = "SELECT * EXCLUDE (execution_id, team_id, round_number) FROM usage WHER
 
 
 def execution(connection: "DuckDBPyConnection", execution_id: str) -> ExecutionRow | None:
-    rows = fetch(connection, _EXECUTION + "WHERE execution_id = ?", execution_id)
+    rows = fetch(connection, _EXECUTION + " WHERE execution_id = ?", execution_id)
     return ExecutionRow.model_validate(rows[0]) if rows else None
 
 
@@ -93,13 +81,13 @@ def history(
     connection: "DuckDBPyConnection", *, search: str, limit: int, offset: int
 ) -> tuple[list[ExecutionRow], int]:
     """Each thread's newest execution whose theme holds the words, the newest first; and how many there are."""
-    rows = fetch(connection, _HISTORY, search, limit, offset)
-    (count,) = fetch(connection, _HISTORY_COUNT, search)
+    rows = fetch(connection, f"{_HISTORY}{_NEWEST} OFFSET ?", search, limit, offset)
+    (count,) = fetch(connection, f"SELECT count(*) AS count FROM ({_HISTORY})", search)  # noqa: S608 - our own words
     return [ExecutionRow.model_validate(row) for row in rows], int(count["count"])
 
 
 def latest_execution(connection: "DuckDBPyConnection", thread_id: str) -> ExecutionRow | None:
-    rows = fetch(connection, _EXECUTION + "WHERE thread_id = ?" + _NEWEST, thread_id, 1)
+    rows = fetch(connection, _EXECUTION + " WHERE thread_id = ?" + _NEWEST, thread_id, 1)
     return ExecutionRow.model_validate(rows[0]) if rows else None
 
 
