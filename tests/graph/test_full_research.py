@@ -319,7 +319,7 @@ async def test_reviewer_and_writer_are_told_how_long_the_draft_is_and_how_long_i
 
     for prompt in ("research/review", "research/revise"):
         (asked,) = prompts_of(vendors, prompt)
-        assert "The draft has 17 words (summary: 5; findings: 5; section 1: 7); about 500 are wanted" in asked
+        assert "The draft has 20 words (summary: 6; findings: 6; section 1: 8); about 500 are wanted" in asked
 
 
 async def test_a_long_report_is_written_section_by_section_and_summarized_by_who_has_read_them(

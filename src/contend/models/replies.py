@@ -16,6 +16,8 @@ Line = Annotated[str, Field(min_length=2, max_length=200)]
 S = TypeVar("S")
 _MOST_SOURCES = 20
 """What speaks for and against an alternative, in price, tests, notices and dates, rests on fourteen sections."""
+_LONGEST_BASIS = 800
+"""Characters: of a sum over twelve months for three sites, set apart by semicolons."""
 _BY_TYPE = Field(discriminator="type")
 
 
@@ -132,7 +134,7 @@ class StatementReply(Reply):
     text: str = Field(min_length=2, max_length=1_200)
     sources: list[int] = Field(max_length=_MOST_SOURCES)
     kind: ClaimKind
-    basis: str = Field(max_length=300)
+    basis: str = Field(max_length=_LONGEST_BASIS)
 
 
 class ParagraphOf(Reply, Generic[S]):
@@ -164,7 +166,7 @@ class RowReply(Reply):
     cells: list[_Cell] = Field(min_length=1, max_length=8)
     sources: list[int] = Field(max_length=_MOST_SOURCES)
     kind: ClaimKind
-    basis: str = Field(max_length=300)
+    basis: str = Field(max_length=_LONGEST_BASIS)
 
 
 class TableOf(Reply, Generic[S]):

@@ -208,7 +208,10 @@ def _block_lines(draft: Draft) -> dict[str, str]:
 
 
 class DraftLength(TypedDict):
-    """As it is printed but for its citations, in words and in characters other than spaces; whole, and by part."""
+    """As it is printed, in words and in characters other than spaces; whole, and by part.
+
+    The marks behind a sentence or a cell count as one word of three characters, whatever their numbers.
+    """
 
     draft_words: int
     draft_characters: int
@@ -223,8 +226,11 @@ def length_of(draft: Draft) -> DraftLength:
         texts[f"section {number}"] = [section.heading, *(column for table in tables for column in table.columns)]
     rows = draft.rows()
     for place, sentence in draft.placed():
-        text = " ".join(rows[place].texts()) if place in rows else sentence.text
-        texts.setdefault(_part_of(place), []).append(text)
+        row = rows.get(place)
+        marks = [passages for passages in (row.passages_by_cell() if row else [sentence.passages]) if passages]
+        texts.setdefault(_part_of(place), []).extend(
+            [*(row.texts() if row else [sentence.text]), *["[1]" for _ in marks]]
+        )
     parts = [_length(name, " ".join(of_part).split()) for name, of_part in texts.items()]
     return {
         "draft_words": sum(part.words for part in parts),
