@@ -47,10 +47,6 @@ class Proposal(NamedTuple):
     bullets: list[Bullet]
 
 
-def shipped_sections() -> SectionFile:
-    return SectionFile(resource("config/sections.yaml"))
-
-
 @dataclass(frozen=True)
 class CuratorAgent:
     """Curates playbooks: a call for the operations, another for lessons near to bullets.
@@ -61,7 +57,7 @@ class CuratorAgent:
     llm: Model
     prompt_builder: UserPromptBuilder
     playbook_store: PlaybookStore
-    sections: SectionFile = field(default_factory=shipped_sections, kw_only=True)
+    sections: SectionFile = field(default_factory=lambda: SectionFile(resource("config/sections.yaml")), kw_only=True)
     embedder: Embedder | None = field(default=None, kw_only=True)
     prompt_tokens: int = field(default=6000, kw_only=True)
 

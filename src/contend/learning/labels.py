@@ -6,13 +6,14 @@ from decimal import Decimal, InvalidOperation
 from hashlib import blake2b
 from math import comb
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
-from pydantic import Field, ValidationError
+from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, ValidationError
 
 from contend.checks.arithmetic import CalculationError, calculate
 from contend.errors import InputError
 from contend.models.record import Record, Text
+from contend.settings.files import first_fault
 from contend.text import normalized
 
 AnswerForm = Literal["number", "expression", "choice", "json", "text"]
@@ -25,11 +26,19 @@ _NEAR = Decimal("0.005")
 _MOST_QUESTIONS = 20_000
 
 
+def _as_text(label: object) -> object:
+    return label if label is None or isinstance(label, str) else json.dumps(label, ensure_ascii=False)
+
+
 class LabelledQuestion(Record):
     """A line of a labelled file: `question` (or `context`) and `answer` (or `target`, `label`)."""
 
-    question: Text = Field(max_length=20_000)
-    answer: Text = Field(max_length=20_000)
+    model_config = ConfigDict(extra="ignore")
+
+    question: Text = Field(max_length=20_000, validation_alias=AliasChoices("question", "context"))
+    answer: Annotated[Text, BeforeValidator(_as_text)] = Field(
+        max_length=20_000, validation_alias=AliasChoices("answer", "target", "label")
+    )
 
     @property
     def key(self) -> str:
@@ -64,15 +73,9 @@ def read_questions(file: Path) -> list[LabelledQuestion]:
 
 def _question(line: str, where: str) -> LabelledQuestion:
     try:
-        values = json.loads(line)
-        label = values.get("answer", values.get("target", values.get("label")))
-        if label is None:
-            raise ValueError("it has no answer")  # noqa: TRY301 - one place says what a line is
-        text = label if isinstance(label, str) else json.dumps(label, ensure_ascii=False)
-        return LabelledQuestion(question=values.get("question", values.get("context")), answer=text)
-    except (ValueError, AttributeError, ValidationError) as error:
-        why = error.errors(include_url=False)[0]["msg"] if isinstance(error, ValidationError) else error
-        raise InputError(f"{where}: {why}: give an object with `question` and `answer`") from error
+        return LabelledQuestion.model_validate_json(line)
+    except ValidationError as error:
+        raise InputError(f"{where}: {first_fault(error)}: give an object with `question` and `answer`") from error
 
 
 def check(answer: str, label: str, form: AnswerForm) -> Check:

@@ -93,11 +93,6 @@ def _is_newcomer(bullet: Bullet) -> bool:
     return bullet.status == "quarantined" and bullet.trial.shown < CHANCES
 
 
-def _trust(bullet: Bullet) -> float:
-    """A bullet's confidence, halved in quarantine."""
-    return bullet.confidence * (_SHARE_IN_QUARANTINE if bullet.status == "quarantined" else 1.0)
-
-
 def _fitting(bullets: Sequence[Bullet], index: HybridIndex, theme: str) -> list[_Match]:
     """What a search finds, and what applies to every question, best first."""
     hits = {hit.index: hit.score for hit in index.search(theme, _CANDIDATES) if hit.score >= _WEAKEST_MATCH}
@@ -108,7 +103,10 @@ def _fitting(bullets: Sequence[Bullet], index: HybridIndex, theme: str) -> list[
         for place, score in scores.items()
         if not bullets[place].is_harmful
     ]
-    return sorted(matches, key=lambda match: (-match.score * _trust(match.bullet), match.bullet.id))
+    trust = {"quarantined": _SHARE_IN_QUARANTINE, "active": 1.0}
+    return sorted(
+        matches, key=lambda each: (-each.score * each.bullet.confidence * trust[each.bullet.status], each.bullet.id)
+    )
 
 
 def _is_said(bullet: Bullet, others: Iterable[Bullet], vectors: Mapping[str, "Vectors"]) -> bool:

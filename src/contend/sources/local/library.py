@@ -136,13 +136,15 @@ class Library:
         """Every section of every document, in the order of the files."""
         return [
             PieceHit(each, each.pieces[each.sections.places.index(place)], section, 1.0)
-            for each in self._files.values()
-            if isinstance(each, IndexedFile)
+            for each in _readable(self._files).values()
             for place, section in enumerate(each.sections.sections)
         ]
 
     def catalogue(self) -> list[CatalogueEntry]:
-        return [_entry(each) for each in self._files.values() if isinstance(each, IndexedFile)]
+        return [
+            CatalogueEntry(each.title, each.path.as_uri(), _top_headings(each), each.tokens, each.published)
+            for each in _readable(self._files).values()
+        ]
 
     def search(self, query: str, limit: int) -> list[PieceHit]:
         """At most `limit` sections, each by its best passage, best first.
@@ -167,7 +169,9 @@ class TitleMentions:
         names = [_AFTERTHOUGHT.sub("", title).casefold().strip() for title in titles]
         counts = Counter(names)
         self._titles = {
-            name: place for place, name in enumerate(names) if counts[name] == 1 and _telling(name) and terms(name)
+            name: place
+            for place, name in enumerate(names)
+            if counts[name] == 1 and len(name) >= _SHORTEST[detect_language(name)] and terms(name)
         }
 
     def in_text(self, text: str) -> list[int]:
@@ -194,10 +198,6 @@ def _unread(file: IndexedFile | LeftOut) -> LeftOut | None:
     if isinstance(file, LeftOut):
         return file
     return LeftOut(file.path, file.note) if file.note else None
-
-
-def _entry(file: IndexedFile) -> CatalogueEntry:
-    return CatalogueEntry(file.title, file.path.as_uri(), _top_headings(file), file.tokens, file.published)
 
 
 def _top_headings(file: IndexedFile) -> list[str]:
@@ -265,10 +265,6 @@ class _Shelf:
         number, section = self._section_place(place)
         file = self.files[number]
         return PieceHit(file, file.pieces[place - self.starts[number]], file.sections.sections[section], score)
-
-
-def _telling(name: str) -> bool:
-    return len(name) >= _SHORTEST[detect_language(name)]
 
 
 def _position(name: str, text: str) -> int:

@@ -50,10 +50,12 @@ _SAID = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 
 
 class _Style(NamedTuple):
-    """What a paragraph's style makes of it. `level` is that of a heading, 0 for none."""
+    """What a paragraph's style makes of it."""
 
     level: int = 0
-    listed: bool = False
+    """Of a heading; 0 for none."""
+    is_item: bool = False
+    """Of a list."""
 
 
 def read_docx(content: bytes, path: Path, *, most_blocks: int = MOST_BLOCKS) -> Document:
@@ -113,7 +115,7 @@ def _style(style: BaseStyle) -> _Style:
         if heading := _HEADING.match(name):
             return _Style(level=int(heading["level"] or 0) + 1)
         if name.startswith("List"):
-            return _Style(listed=True)
+            return _Style(is_item=True)
         based_on = getattr(style, "base_style", None)
         if based_on is None:
             break
@@ -129,11 +131,8 @@ def _paragraph(element: CT_P, styles: dict[str, _Style]) -> Iterator[str]:
     if style.level:
         yield f"{'#' * min(style.level, 6)} {one_line(text)}"
     else:
-        yield f"- {text}" if style.listed or _is_listed(element) else text
-
-
-def _is_listed(element: CT_P) -> bool:
-    return bool(element.xpath("./w:pPr/w:numPr/w:numId[@w:val!='0']"))
+        is_item = style.is_item or element.xpath("./w:pPr/w:numPr/w:numId[@w:val!='0']")
+        yield f"- {text}" if is_item else text
 
 
 def _text(paragraph: CT_P) -> str:
