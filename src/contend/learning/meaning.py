@@ -41,12 +41,14 @@ _OF_DEGREE = re.compile(r"[a-z]{3,}en")
 
 
 class Word(NamedTuple):
-    """A word that carries meaning. `exact`: only itself will do (a name, a figure). `role`: the particle after it."""
+    """A word that carries meaning."""
 
     form: str
     stem: str
     exact: bool
+    """Only itself will do: a name, a figure."""
     role: str = ""
+    """The particle after it."""
 
 
 def says_the_same(text: str, other: str, *, near: Callable[[str, str], float], least: float) -> bool:

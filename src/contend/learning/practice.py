@@ -37,13 +37,14 @@ _HELD_OUT = 5
 
 
 class AnsweredQuestion(NamedTuple):
-    """A question, what was answered and how, and whether it is right. `bullets`: ids of the lessons shown."""
+    """A question, what was answered and how, and whether it is right."""
 
     question: LabelledQuestion
     answer: str
     reasoning: str
     check: Check
     bullets: tuple[str, ...]
+    """Ids of the lessons shown."""
 
 
 class PairedTest(NamedTuple):
@@ -65,11 +66,13 @@ class PairedTest(NamedTuple):
 
 
 class LearningResult(NamedTuple):
-    """What came of learning on labels. `batches`: how each ended; `versions`: of the playbook, before and after."""
+    """What came of learning on labels."""
 
     comparison: PairedTest
     batches: list[str]
+    """How each ended, a line each."""
     versions: tuple[int, int]
+    """Of the playbook, before and after."""
     tokens: int
     minutes: float
 

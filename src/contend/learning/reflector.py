@@ -37,24 +37,24 @@ _COMPACT = _Limits(feedback=1_200, judged=300, draft=4_000)
 
 
 class PlayedRound(Record):
-    """A finished round as the reflector sees it. `used` holds the ids of the bullets that its submission used.
-
-    `judged`: what each judge wrote, and what is unmet; `submission`: the id of what was handed in, from which come
-    `draft` and `cited` (documents, each with the search that found it).
-    """
+    """A finished round as the reflector sees it."""
 
     team_id: Identifier
     round_number: int = Field(ge=1)
     score: Score | None = None
     feedback: str = ""
     used: list[str] = Field(default_factory=list)
+    """The ids of the bullets that its submission used."""
     metrics: dict[str, Score | None] = Field(default_factory=dict)
     queries: list[str] = Field(default_factory=list)
     exit_reason: str | None = None
     judged: list[str] = Field(default_factory=list)
+    """What each judge wrote, and what is unmet."""
     submission: str | None = None
+    """The document id of what was handed in, from which come `draft` and `cited`."""
     draft: str = ""
     cited: list[str] = Field(default_factory=list)
+    """Documents, each with the search that found it."""
 
 
 class Reflection(NamedTuple):

@@ -83,15 +83,15 @@ class Sources:
 
 
 class Bar(NamedTuple):
-    """`finds`: whether it keeps a text out, folded. `for_people`: what a person writes may not hold it either.
-
-    Calibrated on honest lessons and on such as it is for: a threshold of 1 is one find.
-    """
+    """What keeps a text out."""
 
     reason: str
     finds: Callable[[str], object]
+    """Whether it keeps a text out, given on one line in NFKC."""
     for_people: bool
+    """What a person writes may not hold it either."""
     calibration: Calibration
+    """On honest lessons and on such as it is for: a threshold of 1 is one find."""
 
 
 _TUNED = "tests/data/lessons/screening.tsv, odd lines; false alarms: of the 40 honest even ones"

@@ -29,14 +29,14 @@ GENERAL = "general"
 
 
 class Trial(Record, frozen=True):
-    """What runs showed of a bullet: in how many teams had it, in how many one team went without.
-
-    `difference`: by how much teams with it scored higher than teams without, -1.0 to 1.0; the mean over these runs.
-    """
+    """What runs showed of a bullet."""
 
     shown: int = Field(default=0, ge=0)
+    """Runs in which teams had it."""
     withheld: int = Field(default=0, ge=0)
+    """Those of them in which one team went without."""
     difference: float | None = Field(default=None, ge=-1, le=1)
+    """By how much teams with it scored higher than teams without, -1.0 to 1.0; the mean over these runs."""
 
     def after(self, difference: float | None) -> "Trial":
         """With one more run; `difference` None where all teams had the bullet."""
@@ -48,11 +48,7 @@ class Trial(Record, frozen=True):
 
 
 class Bullet(ComputingRecord):
-    """One lesson. Quarantined until it has helped in two runs; quarantined bullets rank lower and are marked.
-
-    `conflicts_with`: the bullet that this one is near to and differs from in polarity, number or object.
-    `removal_reason`: why a model wants it gone, which a person decides. `always`: it applies to every question.
-    """
+    """One lesson. Quarantined until it has helped in two runs; quarantined bullets rank lower and are marked."""
 
     id: Identifier
     section: SectionName
@@ -68,8 +64,11 @@ class Bullet(ComputingRecord):
     provenance: str = ""
     trial: Trial = Trial()
     conflicts_with: str | None = None
+    """The bullet that this one is near to and differs from in polarity, number or object."""
     removal_reason: str = ""
+    """Why a model wants it gone, which a person decides."""
     always: bool = False
+    """It applies to every question."""
 
     @model_validator(mode="before")
     @classmethod
@@ -111,13 +110,11 @@ class PlaybookSection(Record):
 
 
 class Observation(Record):
-    """What one run showed of a bullet.
-
-    `difference`: by how much the teams that had it scored higher than the one that went without; None where all had it.
-    """
+    """What one run showed of a bullet."""
 
     bullet_id: str
     difference: float | None = Field(default=None, ge=-1, le=1)
+    """By how much the teams that had it scored higher than the one that went without; None where all had it."""
 
 
 class ReflectionResult(Record):
@@ -130,10 +127,7 @@ Likeness = Literal["same", "opposite", "different"]
 
 
 class DeltaContextItem(Record):
-    """One operation on a playbook. ADD has no `bullet_id` yet; DELETE needs no content.
-
-    `readings`: what a language model said of the lesson beside bullets near to it, by their ids.
-    """
+    """One operation on a playbook. ADD has no `bullet_id` yet; DELETE needs no content."""
 
     operation: Literal["ADD", "UPDATE", "DELETE"]
     bullet_id: str | None = None
@@ -145,6 +139,7 @@ class DeltaContextItem(Record):
     reasoning: str = ""
     conflicts_with: str | None = None
     readings: dict[str, Likeness] = Field(default_factory=dict)
+    """What a language model said of the lesson beside bullets near to it, by their ids."""
 
 
 class Skipped(Record):

@@ -16,7 +16,7 @@ RoundDecision = Literal["continue", "stop"]
 
 
 class ExecutionRow(Record):
-    """One execution of a thread. `models` maps roles to model names; `finished_at` is None while it may go on."""
+    """One execution of a thread."""
 
     execution_id: Text
     thread_id: Text
@@ -24,16 +24,18 @@ class ExecutionRow(Record):
     options_fingerprint: str = ""
     dataset: Identifier = "default"
     models: dict[str, str] = Field(default_factory=dict)
+    """Model names by role."""
     status: RunStatus = "running"
     message: str = ""
     winner_team_id: Identifier | None = None
     best_score: Score | None = None
     created_at: UtcDatetime = Field(default_factory=utc_now)
     finished_at: UtcDatetime | None = None
+    """None while it may go on."""
 
 
 class SubmissionRow(Record):
-    """What a team handed in. `messages` are the round's, as JSON; `role_records` holds what each role left, by role."""
+    """What a team handed in."""
 
     execution_id: Text
     team_id: Identifier
@@ -41,12 +43,14 @@ class SubmissionRow(Record):
     round_number: RoundNumber
     submission: Text
     messages: list[Any] = Field(default_factory=list)
+    """Those of the round, as JSON."""
     role_records: dict[str, Any] = Field(default_factory=dict)
+    """What each role left, by role."""
     submitted_at: UtcDatetime = Field(default_factory=utc_now)
 
 
 class EvaluationRow(Record):
-    """What judges said of a submission. `details` holds the metrics."""
+    """What judges said of a submission."""
 
     execution_id: Text
     team_id: Identifier
@@ -55,14 +59,12 @@ class EvaluationRow(Record):
     score: Score | None
     feedback: str = ""
     details: dict[str, Any] = Field(default_factory=dict)
+    """`metrics`: those of the result."""
     evaluated_at: UtcDatetime = Field(default_factory=utc_now)
 
 
 class RoundStatusRow(Record):
-    """The decision after a round. `confidence` only where the judge was asked; `exit_reason` None: another follows.
-
-    `started_at`: when the round began; None where a team ended before its first decision.
-    """
+    """The decision after a round."""
 
     execution_id: Text
     team_id: Identifier
@@ -70,21 +72,25 @@ class RoundStatusRow(Record):
     decision: RoundDecision
     reasoning: str = ""
     confidence: Score | None = None
+    """Only where the judge was asked."""
     exit_reason: ExitReason | None = None
+    """None: another round follows."""
     started_at: UtcDatetime | None = None
+    """When the round began; None where a team ended before its first decision."""
     decided_at: UtcDatetime = Field(default_factory=utc_now)
     active_seconds: Seconds = 0.0
 
 
 class KeptEvent(Record):
-    """An event of a run, under the number by which a client goes on where it was."""
+    """An event of a run."""
 
     number: int = Field(ge=1)
+    """By which a client goes on where it was."""
     event: AnyEvent
 
 
 class RoundRow(Record):
-    """A round as lists show it. `evaluated_at` None: not judged yet; `decision` None: not decided yet."""
+    """A round with what is known of it."""
 
     team_id: Identifier
     team_name: Text
@@ -96,7 +102,9 @@ class RoundRow(Record):
     feedback: str = ""
     details: dict[str, Any] = Field(default_factory=dict)
     evaluated_at: UtcDatetime | None = None
+    """None: not judged yet."""
     decision: RoundDecision | None = None
+    """None: not decided yet."""
     reasoning: str = ""
     confidence: Score | None = None
     exit_reason: ExitReason | None = None

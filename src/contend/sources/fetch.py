@@ -40,11 +40,12 @@ _HEADERS = {
 
 
 class Fetched(NamedTuple):
-    """A page's bytes, unpacked; `charset` as its server named it, "" where it did not."""
+    """A page's bytes, unpacked."""
 
     kind: Kind
     body: bytes
     charset: str
+    """As its server named it; "" where it did not."""
 
 
 class Fetcher:
@@ -137,18 +138,16 @@ async def _read(response: httpx.Response) -> Fetched:
 
 async def _body(response: httpx.Response, most: int) -> bytes:
     """What was sent, unpacked as it comes: a small answer may unpack to a very large one."""
+    too_large = Unreadable(f"over {most // 1_000_000} MB")
     length = response.headers.get("content-length", "")
-    sent = int(length) if length.isdecimal() else 0
-    body, unpacking = bytearray(), _unpacking(response.headers.get("content-encoding", ""))
-    if sent <= most:
-        sent = 0
-        async for chunk in response.aiter_raw():
-            sent += len(chunk)
-            body += unpacking.decompress(chunk, most + 1 - len(body)) if unpacking else chunk
-            if max(sent, len(body)) > most:
-                break
-    if max(sent, len(body)) > most:
-        raise Unreadable(f"over {most // 1_000_000} MB")
+    if length.isdecimal() and int(length) > most:
+        raise too_large
+    size, body, unpacking = 0, bytearray(), _unpacking(response.headers.get("content-encoding", ""))
+    async for chunk in response.aiter_raw():
+        size += len(chunk)
+        body += unpacking.decompress(chunk, most + 1 - len(body)) if unpacking else chunk
+        if max(size, len(body)) > most:
+            raise too_large
     if unpacking is not None and not unpacking.eof:
         raise Unreadable("broken off in the middle")
     return bytes(body)

@@ -31,9 +31,10 @@ def checked_thread(thread_id: str) -> str:
 
 @dataclass
 class Lease:
-    """A thread that is held. `notices` says, a line each, what befell the checkpoints' server meanwhile."""
+    """A thread that is held."""
 
     notices: list[str] = field(default_factory=list)
+    """What befell the checkpoints' server meanwhile, a line each."""
     taken_by: str | None = None
     """Who took the thread over, where the lease was lost to another."""
 

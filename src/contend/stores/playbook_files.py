@@ -25,11 +25,7 @@ from contend.settings.files import first_fault
 
 
 class VersionLine(PlaybookVersion):
-    """A line of the history: what made the version, and what rebuilds it from the version before.
-
-    With `whole`, `changed` holds every bullet and the versions before it don't matter. `digest` is the SHA-256 of the
-    playbook file as it was written.
-    """
+    """A line of the history: what made the version, and what rebuilds it from the version before."""
 
     summary: str = ""
     skipped: list[Skipped] = Field(default_factory=list)
@@ -38,7 +34,9 @@ class VersionLine(PlaybookVersion):
     changed: list[Bullet] = Field(default_factory=list)
     removed: list[str] = Field(default_factory=list)
     whole: bool = False
+    """`changed` holds every bullet, and the versions before it don't matter."""
     digest: str = ""
+    """The SHA-256 of the playbook file as it was written."""
 
     @classmethod
     def between(cls, old: Playbook, bullets: list[Bullet], **more: Any) -> "VersionLine":  # noqa: ANN401 - the fields

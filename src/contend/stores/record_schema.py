@@ -57,15 +57,13 @@ TABLES = ("execution", "team_status", "pairwise", "round_history", "leader_board
 
 
 class Upsert(NamedTuple):
-    """How rows of a table are written, by their natural key: a row written twice stands once, with the later values.
-
-    Columns in `kept` hold what was first written that was not null.
-    """
+    """How rows of a table are written, by their natural key: a row written twice stands once, with the later values."""
 
     table: str
     key: tuple[str, ...]
     columns: tuple[str, ...]
-    kept: tuple[str, ...] = ()
+    first: tuple[str, ...] = ()
+    """Columns that hold what was first written and not null."""
 
     def values(self, row: Mapping[str, Any]) -> list[Any]:
         """A row as parameters; lists and dicts as JSON text, where NaN and infinities become null."""
@@ -86,7 +84,7 @@ class Upsert(NamedTuple):
 
     def _later(self, column: str) -> str:
         """What a column holds once its row is written again."""
-        return f"coalesce({self.table}.{column}, excluded.{column})" if column in self.kept else f"excluded.{column}"
+        return f"coalesce({self.table}.{column}, excluded.{column})" if column in self.first else f"excluded.{column}"
 
 
 def _as_parameter(value: object) -> object:
@@ -96,16 +94,16 @@ def _as_parameter(value: object) -> object:
 
 
 _ROUND = ("execution_id", "team_id", "round_number")
-EXECUTION = Upsert("execution", ("execution_id",), tuple(ExecutionRow.model_fields), kept=("created_at",))
+EXECUTION = Upsert("execution", ("execution_id",), tuple(ExecutionRow.model_fields), first=("created_at",))
 TEAM_STATUS = Upsert(
-    "team_status", ("execution_id", "team_id"), ("execution_id", *TeamStatus.model_fields), kept=("started_at",)
+    "team_status", ("execution_id", "team_id"), ("execution_id", *TeamStatus.model_fields), first=("started_at",)
 )
 ROUND_HISTORY = Upsert("round_history", _ROUND, tuple(SubmissionRow.model_fields))
 LEADER_BOARD = Upsert("leader_board", _ROUND, tuple(EvaluationRow.model_fields))
-ROUND_STATUS = Upsert("round_status", _ROUND, tuple(RoundStatusRow.model_fields), kept=("started_at",))
+ROUND_STATUS = Upsert("round_status", _ROUND, tuple(RoundStatusRow.model_fields), first=("started_at",))
 USAGE = Upsert("usage", ("execution_id", "call_key"), (*_ROUND, *CallUsage.model_fields))
 
-EVENT = Upsert("event", ("execution_id", "event_key"), ("execution_id", "event_key", "told"), kept=("told",))
+EVENT = Upsert("event", ("execution_id", "event_key"), ("execution_id", "event_key", "told"), first=("told",))
 """In the order in which they are written; one that is told again keeps its place and its words."""
 
 

@@ -22,18 +22,20 @@ Work = Callable[[duckdb.DuckDBPyConnection], _T]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Job:
-    """Work on the record. Nobody waits for a job without `done`: its failure is logged.
-
-    `creates`: makes the file if there is none; other jobs are then done with `missing`. `closes`: lets go of the file.
-    """
+    """Work on the record."""
 
     what: str
+    """For messages."""
     work: Work[Any] | None = None
     done: Future[Any] | None = None
+    """Without it nobody waits for the job: its failure is logged."""
     writes: bool = False
     creates: bool = False
+    """It makes the file if there is none."""
     closes: bool = False
+    """It lets go of the file."""
     missing: Any = None
+    """What the job gives where there is no file and it makes none."""
 
     def taken(self) -> bool:
         """Whether it is still wanted: a write is, also when its caller was cancelled."""

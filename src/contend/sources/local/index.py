@@ -29,18 +29,18 @@ _MOST_KEPT = 8
 
 @dataclass(frozen=True)
 class IndexedFile:
-    """A document's passages, with one vector for each. `note` says what of it was not read.
-
-    `published`: its day as YYYY-MM-DD, if known; `tokens`: about as many as its sections take in a prompt.
-    """
+    """A document's passages, with one vector for each."""
 
     path: Path
     title: str
     pieces: list[TextPiece]
     vectors: "Vectors"
     note: str = ""
+    """What of it was not read."""
     published: str | None = None
+    """Its day as YYYY-MM-DD, if known."""
     tokens: int = 0
+    """About as many as its sections take in a prompt."""
 
     @cached_property
     def sections(self) -> Sections:

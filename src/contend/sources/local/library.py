@@ -50,17 +50,16 @@ class PieceHit(NamedTuple):
 
 
 class CatalogueEntry(NamedTuple):
-    """A document as a planner sees it.
-
-    `headings`: those of its top two levels; `tokens`: about as many as its sections take in a prompt; `published`:
-    YYYY-MM-DD, if known.
-    """
+    """A document as a planner sees it."""
 
     title: str
     url: str
     headings: list[str]
+    """Those of its top two levels."""
     tokens: int
+    """About as many as its sections take in a prompt."""
     published: str | None = None
+    """YYYY-MM-DD, if known."""
 
 
 class Unwanted(Exception):  # noqa: N818 - no error: nobody is there to be told

@@ -5,15 +5,14 @@ from typing import NamedTuple
 
 
 class Document(NamedTuple):
-    """A file's title and its text as Markdown. `note` says what of the file was not read, "" where all was.
-
-    `published`: the day that the file itself tells, as YYYY-MM-DD.
-    """
+    """A file's title and its text as Markdown."""
 
     title: str
     text: str
     note: str = ""
+    """What of the file was not read; "" where all was."""
     published: str | None = None
+    """The day that the file itself tells, as YYYY-MM-DD."""
 
 
 class Unreadable(Exception):  # noqa: N818 - said of the file

@@ -37,12 +37,14 @@ _FILE_NAME = re.compile(
 _ONE_AT_A_TIME = threading.Lock()
 
 
-class _Read(NamedTuple):
-    """A page that cannot be read is None."""
+class _Pages(NamedTuple):
+    """What was read of a file."""
 
     title: str
-    pages: list[str | None]
-    of: int
+    texts: list[str | None]
+    """None for a page that cannot be read."""
+    total: int
+    """Pages of the file."""
     day: str | None
 
 
@@ -55,31 +57,31 @@ def read_pdf(
         Unreadable: it is broken or locked by a password, or its pages are pictures.
     """
     with _ONE_AT_A_TIME:
-        read = _read(content, most_pages, most_seconds)
-    markdown = pages_to_markdown([page or "" for page in read.pages])
+        pages = _read(content, most_pages, most_seconds)
+    markdown = pages_to_markdown([text or "" for text in pages.texts])
     if not markdown:
         raise Unreadable("no text in it: a scanned document needs text recognition (OCR) first")
-    return Document(read.title or path.stem, markdown, _note(read), read.day)
+    return Document(pages.title or path.stem, markdown, _note(pages), pages.day)
 
 
-def _note(read: _Read) -> str:
-    broken = [str(number) for number, page in enumerate(read.pages, start=1) if page is None]
+def _note(pages: _Pages) -> str:
+    numbers = [str(number) for number, text in enumerate(pages.texts, start=1) if text is None]
     notes = []
-    if len(read.pages) < read.of:
-        notes.append(f"only the first {len(read.pages):,} of {read.of:,} pages are read")
-    if broken:
-        notes.append(f"pages that cannot be read: {shorten(', '.join(broken), _BROKEN_CHARACTERS)}")
+    if len(pages.texts) < pages.total:
+        notes.append(f"only the first {len(pages.texts):,} of {pages.total:,} pages are read")
+    if numbers:
+        notes.append(f"pages that cannot be read: {shorten(', '.join(numbers), _BROKEN_CHARACTERS)}")
     return "; ".join(notes)
 
 
-def _read(content: bytes, most_pages: int, most_seconds: float) -> _Read:
+def _read(content: bytes, most_pages: int, most_seconds: float) -> _Pages:
     end = time.monotonic() + most_seconds
     try:
         with closing(PdfDocument(content)) as pdf:
-            pages: list[str | None] = []
-            while len(pages) < min(len(pdf), most_pages) and (not pages or time.monotonic() < end):
-                pages.append(_page(pdf, len(pages)))
-            return _Read(_title(pdf), pages, len(pdf), _day(pdf))
+            texts: list[str | None] = []
+            while len(texts) < min(len(pdf), most_pages) and (not texts or time.monotonic() < end):
+                texts.append(_page(pdf, len(texts)))
+            return _Pages(_title(pdf), texts, len(pdf), _day(pdf))
     except PdfiumError as error:
         needs_password = error.err_code == FPDF_ERR_PASSWORD
         reason = "locked by a password: save it without one" if needs_password else "broken, or no PDF"
@@ -171,7 +173,7 @@ def pages_to_markdown(texts: Sequence[str]) -> str:
 
 def _lines(text: str) -> list[str]:
     plain_breaks = clean(_STRAY_RETURN.sub("", _LINE_HYPHEN.sub("-\n", text)))
-    plain = _LOOK_ALIKES.sub(lambda found: normalized(found[0]), plain_breaks)
+    plain = _LOOK_ALIKES.sub(lambda match: normalized(match[0]), plain_breaks)
     return [line for each in plain.split("\n") if (line := as_prose(each).strip())]
 
 
