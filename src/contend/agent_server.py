@@ -7,7 +7,7 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import cache
 from threading import Lock
-from typing import Any, Literal, cast
+from typing import Any, cast
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
@@ -240,25 +240,24 @@ def _theme_of(request: Mapping[str, Any]) -> str | None:
 
 
 _OPENING = Lock()
-_SERVICES: dict[Literal["live", "demo"], Services] = {}
-"""Of this process: its container, and another for runs of the demo."""
-
 _TURNS: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 """One run on a thread: the server begins a run before the one whose place it takes has ended."""
 
 
 def _services(*, demo: bool = False) -> Services:
-    """Blocking."""
+    """Of this process, or for its runs of the demo, in the same workspace. Blocking."""
     with _OPENING:
-        if "live" not in _SERVICES:
-            _SERVICES["live"] = Services(load_settings(), served=True)
-        if demo and "demo" not in _SERVICES:
-            _SERVICES["demo"] = _demo_services(_SERVICES["live"])
-        return _SERVICES["demo" if demo else "live"]
+        return _open_demo() if demo else _open()
 
 
-def _demo_services(live: Services) -> Services:
-    """For runs of the recorded demo, in the same workspace. Blocking."""
+@cache
+def _open() -> Services:
+    return Services(load_settings(), served=True)
+
+
+@cache
+def _open_demo() -> Services:
+    live = _open()
     try:
         demo = Services(demo_settings(live.settings), served=True)
     except FileNotFoundError as error:

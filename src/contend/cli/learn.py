@@ -119,17 +119,17 @@ async def _practice(dataset: str, form: AnswerForm) -> AsyncIterator[Practice]:
         )
 
 
-def _show(learnt: LearningResult, dataset: str, form: AnswerForm) -> None:
-    test = learnt.comparison
-    if print_json({**learnt._asdict(), "comparison": test._asdict(), "format": form}):
+def _show(result: LearningResult, dataset: str, form: AnswerForm) -> None:
+    test = result.comparison
+    if print_json({**result._asdict(), "comparison": test._asdict(), "format": form}):
         return
     before, after = test.before / test.questions, test.after / test.questions
     say(f"Before: {before:.1%} of {test.questions} right, after: {after:.1%} ({form}).")
-    say(f"{_mcnemar(test)}; {learnt.tokens:,} tokens, {learnt.minutes:.1f} minutes.")
-    say(f"Playbook {dataset}: version {learnt.versions[0]} before, {learnt.versions[1]} now.")
+    say(f"{_mcnemar(test)}; {result.tokens:,} tokens, {result.minutes:.1f} minutes.")
+    say(f"Playbook {dataset}: version {result.versions[0]} before, {result.versions[1]} now.")
     advise(
         f"contend playbook show {dataset}",
-        f"contend playbook ab {dataset} --labels FILE --versions {learnt.versions[0]},{learnt.versions[1]}",
+        f"contend playbook ab {dataset} --labels FILE --versions {result.versions[0]},{result.versions[1]}",
     )
 
 

@@ -149,7 +149,7 @@ def edit_lesson(dataset: str, bullet_id: str, **options: object) -> None:
     values = _values(options)
     if not values:
         raise input_error("edit: nothing to change: give new words, --section, --example, --always or --where-it-fits")
-    [old] = _bullets_by_id(dataset, [bullet_id])
+    old = _bullet_by_id(bullet_id, _load(dataset))
     _change(dataset, edit(old.id, values), old=old)
 
 
@@ -159,8 +159,8 @@ def remove_lessons(dataset: str, bullet_ids: list[str]) -> None:
     Raises:
         InputError: there is no such bullet.
     """
-    gone = [bullet.id for bullet in _bullets_by_id(dataset, bullet_ids)]
-    _change(dataset, remove(gone))
+    playbook = _load(dataset)
+    _change(dataset, remove([_bullet_by_id(name, playbook).id for name in bullet_ids]))
 
 
 def restore_lesson(dataset: str, bullet_id: str | None) -> None:
@@ -221,18 +221,13 @@ def _values(options: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _bullets_by_id(dataset: str, names: Iterable[str]) -> list[Bullet]:
-    """The bullets of ids, or of their beginnings where those are one bullet's alone."""
-    bullets = _load(dataset).bullets
-    return [_bullet_by_id(dataset, name, bullets) for name in names]
-
-
-def _bullet_by_id(dataset: str, name: str, bullets: Iterable[Bullet]) -> Bullet:
-    matches = [bullet for bullet in bullets if bullet.id.startswith(name)]
+def _bullet_by_id(name: str, playbook: Playbook) -> Bullet:
+    """The bullet of an id, or of its beginning where that is one bullet's alone."""
+    matches = [bullet for bullet in playbook.bullets if bullet.id.startswith(name)]
     exact = [bullet for bullet in matches if bullet.id == name] or matches
     if len(exact) == 1:
         return exact[0]
-    command = f"contend playbook show {dataset}"
+    command = f"contend playbook show {playbook.dataset}"
     raise input_error("lesson {id}: {count} begin so: `{command}` lists the ids",
                       id=repr(name), count=len(exact), command=command)  # fmt: skip
 
@@ -246,7 +241,7 @@ def _change(dataset: str, by_hand: HandChange, *, old: Bullet | None = None) -> 
     for lesson in result.skipped:
         say("skipped {id}: {why}", id=lesson.bullet_id, why=tr(lesson.reason))
     if old and (old.helpful or old.harmful):
-        now = _bullet_by_id(dataset, old.id, asyncio.run(store.load(dataset)).bullets)
+        now = _bullet_by_id(old.id, asyncio.run(store.load(dataset)))
         has_votes = now.helpful or now.harmful
         say(
             tr("It says the same: its votes are kept.")

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TypeVar
@@ -29,7 +30,9 @@ from contend.models.options import RunOptions
 from contend.stores.record import RecordStore
 
 STOPPED = 130
-Work = Callable[[app.OnEvent], Awaitable[app.RunOutcome]]
+Work = Callable[..., Awaitable[app.RunOutcome]]
+"""A run that tells its events to `on_event`."""
+
 _T = TypeVar("_T")
 
 
@@ -50,10 +53,7 @@ def run_theme(
     thread_id = str(uuid4()) if thread is None else thread
     if thread_id == LATEST:
         raise input_error("--thread 'latest' names the newest run wherever a thread is asked for: give another id")
-
-    def work(on_event: app.OnEvent) -> Awaitable[app.RunOutcome]:
-        return app.run(theme, thread_id=thread_id, options=options, settings=settings, on_event=on_event)
-
+    work = partial(app.run, theme, thread_id=thread_id, options=options, settings=settings)
     return _drive(thread_id, work, Board(theme=theme), out=check_out(out))
 
 
@@ -65,20 +65,8 @@ def resume_thread(name: str, answers: PersonAnswers, *, force: bool, out: Path |
     """
     settings = COMMAND.settings()
     thread = from_record(settings, lambda record: named_thread(record, name))
-
-    async def work(on_event: app.OnEvent) -> app.RunOutcome:
-        try:
-            return await app.resume(
-                thread,
-                answers.decision,
-                answers=answers.by_question,
-                force=force,
-                settings=settings,
-                on_event=on_event,
-            )
-        except SeveralQuestions as several:
-            raise InputError(several_questions(several)) from several
-
+    by_question = answers.by_question
+    work = partial(app.resume, thread, answers.decision, answers=by_question, force=force, settings=settings)
     board = from_record(settings, lambda record: _board_of(record, thread))
     speak(board.theme)
     folder = check_out(out, settings.folder / "results" / thread)
@@ -87,9 +75,11 @@ def resume_thread(name: str, answers: PersonAnswers, *, force: bool, out: Path |
 
 def _drive(thread: str, work: Work, board: Board, *, out: Path | None) -> int:
     with view_on(board) as view:
-        run = until_stopped(work(view.show), on_stop=view.stopping, at_once=view.close)
+        run = until_stopped(work(on_event=view.show), on_stop=view.stopping, at_once=view.close)
         try:
             outcome = asyncio.run(run)
+        except SeveralQuestions as several:
+            raise InputError(several_questions(several)) from several
         except (ContendError, OSError) as error:
             if isinstance(error, InputError | BrokenPipeError) or not board.began:
                 raise
