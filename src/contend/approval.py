@@ -291,16 +291,12 @@ def _for_open_questions(questions: Sequence[Question], decision: object) -> dict
         raise InputError("no question is open: this run does not wait for an answer")
     each = decision.get("decisions") if isinstance(decision, Mapping) else decision
     if isinstance(each, list) and len(each) > 1:
-        return _in_turn(questions, each)
+        if len(questions) != len(each):
+            raise InputError(f"{len(each)} decisions for {len(questions)} open questions: give one for each, or one")
+        return {question.id: answer for question, answer in zip(questions, each, strict=True)}
     if len(questions) > 1:
         _check_fits_all(questions, decision)
     return dict.fromkeys((question.id for question in questions), decision)
-
-
-def _in_turn(questions: Sequence[Question], decisions: Sequence[object]) -> dict[str, object]:
-    if len(questions) != len(decisions):
-        raise InputError(f"{len(decisions)} decisions for {len(questions)} open questions: give one for each, or one")
-    return {question.id: decision for question, decision in zip(questions, decisions, strict=True)}
 
 
 def _check_fits_all(questions: Sequence[Question], decision: object) -> None:

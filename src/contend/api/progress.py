@@ -91,10 +91,6 @@ class _RunProgress:
             if team := self.teams.get(self.questions.get(question_id, "")):
                 team.status = "running"
 
-    def stop_teams(self) -> None:
-        for team in self.teams.values():
-            team.status = "interrupted" if team.status == "running" else team.status
-
 
 def _node_after(event: AnyEvent) -> ShownNode | None:  # noqa: PLR0911 - a line for each event
     """What the run is at once this has happened."""
@@ -121,8 +117,9 @@ def progress_of(history: Iterable[AnyEvent], *, is_going: bool = True) -> Progre
     run = _RunProgress()
     for event in history:
         run.follow(event)
-    if not is_going:
-        run.stop_teams()
+    for each in run.teams.values():
+        if each.status == "running" and not is_going:
+            each.status = "interrupted"
     options = run.start.options if run.start else {}
     team = run.teams.get(run.last_team)
     playing = run.node == "team" and team is not None

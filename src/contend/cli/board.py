@@ -91,41 +91,31 @@ class Board:
     def _follow(self, event: TeamEvent) -> None:
         self.stage = tr("Competing")
         row = self.team(event.team_id)
-        row.doing = doing_after(event) or row.doing
         match event:
             case events.TeamStarted():
-                row.name, row.state = event.team_name, "running"
+                row.name, row.state, row.doing = event.team_name, "running", tr("starts")
             case events.RoundStarted():
-                row.round_number, row.state = event.round_number, "running"
+                row.round_number, row.state, row.doing = event.round_number, "running", tr("plans")
+            case events.StepDone():
+                row.doing = tr(_STEPS[event.step], detail=event.detail)
+            case events.RoundSubmitted():
+                row.doing = tr("is scored ({length})", length=counted(event.characters, "character"))
             case events.RoundScored():
+                row.doing = tr("is judged: is another round worth it?")
                 self.usage += event.usage
                 self.rank(event.leaderboard)
+            case events.RoundJudged():
+                reason = event.exit_reason
+                row.doing = tr("goes on") if reason is None else tr("done: {why}", why=tr(WHY_STOPPED[reason]))
             case events.TeamDone():
-                row.state = event.status
-                if not any(each.state in {"pending", "running"} for each in self.teams.values()):
-                    self.stage = tr("Making the report of the best")
+                self._end(row, event)
 
-
-def doing_after(  # noqa: PLR0911 - a line for each event
-    event: TeamEvent,
-) -> str:
-    """What a team is at once this has happened; "" where nothing is new."""
-    match event:
-        case events.TeamStarted():
-            return tr("starts")
-        case events.RoundStarted():
-            return tr("plans")
-        case events.StepDone():
-            return tr(_STEPS[event.step], detail=event.detail)
-        case events.RoundSubmitted():
-            return tr("is scored ({length})", length=counted(event.characters, "character"))
-        case events.RoundScored():
-            return tr("is judged: is another round worth it?")
-        case events.RoundJudged():
-            reason = event.exit_reason
-            return tr("goes on") if reason is None else tr("done: {why}", why=tr(WHY_STOPPED[reason]))
-        case events.TeamDone():
-            return _end_text(event)
+    def _end(self, row: TeamRow, event: events.TeamDone) -> None:
+        row.state = event.status
+        if event.status != "completed":
+            row.doing = f"{tr(event.status)}: {event.error_message or tr('no reason given')}"
+        if not any(each.state in {"pending", "running"} for each in self.teams.values()):
+            self.stage = tr("Making the report of the best")
 
 
 _STEPS = {
@@ -136,12 +126,6 @@ _STEPS = {
     "review": "reviewed: {detail}",
     "graph": "runs its graph ({detail})",
 }
-
-
-def _end_text(event: events.TeamDone) -> str:
-    if event.status == "completed":
-        return ""
-    return f"{tr(event.status)}: {event.error_message or tr('no reason given')}"
 
 
 def learned_text(event: events.Learned) -> str:

@@ -128,7 +128,8 @@ def run_command(arguments: Sequence[str]) -> int:
     except ContendError as error:
         return _refuse(str(error))
     except typer.TyperException as error:
-        see = tr("See `{command} --help`.", command=_command(error))
+        context = getattr(error, "ctx", None)
+        see = tr("See `{command} --help`.", command=context.command_path if context else "contend")
         return _refuse(f"{error.format_message()} {see}")
     except OSError as error:
         from contend.cli.text import system_fault
@@ -163,11 +164,6 @@ def _refuse(message: str) -> int:
 
     typer.echo(f"error: {clean(message, single_line=True)}", err=True)
     return BAD_INPUT
-
-
-def _command(error: typer.TyperException) -> str:
-    context = getattr(error, "ctx", None)
-    return context.command_path if context else "contend"
 
 
 def _stop(*_: int | FrameType | None) -> None:

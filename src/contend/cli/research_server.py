@@ -58,7 +58,8 @@ class ResearchServer:
             try:
                 for each in [*remaining]:
                     details = await self._ask("GET", f"/research/{each.thread}", each)
-                    if _has_stopped(details) and each.thread not in taken_up:
+                    can_resume = details["status"] == "interrupted" and not details["waiting"]
+                    if can_resume and each.thread not in taken_up:
                         taken_up.add(each.thread)
                         await self._ask("POST", f"/research/{each.thread}/resume", each)
                     elif details["status"] in {"completed", "failed", "interrupted"}:
@@ -107,10 +108,6 @@ class ServerAwayError(ContendError):
 
 def _request(question: BatchQuestion) -> dict[str, Any]:
     return {"theme": question.theme, "options": question.options.model_dump(mode="json", exclude_none=True)}
-
-
-def _has_stopped(details: Mapping[str, Any]) -> bool:
-    return details["status"] == "interrupted" and not details["waiting"]
 
 
 def _detail(answer: httpx.Response) -> str:

@@ -18,22 +18,14 @@ def japanese() -> Mapping[str, str]:
 
 def speak(theme: str = "", language: str | None = None) -> None:
     """Japanese where the locale or the run's language is: the one that was chosen, else its question's."""
-    of_run = _language_of(theme) if language in {None, "auto"} else language
-    COMMAND.is_japanese = _locale().startswith("ja") or of_run == "ja"
+    if theme and language in {None, "auto"}:
+        # Help has no text: what reads texts is imported where there is one.
+        from contend.text import detect_language
 
-
-def _language_of(theme: str) -> str | None:
-    """None of no text. Help needs none: what reads texts is imported where there is one."""
-    if not theme:
-        return None
-    from contend.text import detect_language
-
-    return detect_language(theme)
-
-
-def _locale() -> str:
+        language = detect_language(theme)
     names = ("LC_ALL", "LC_MESSAGES", "LANG")
-    return next((value for name in names if (value := os.environ.get(name))), "")
+    locale = next((value for name in names if (value := os.environ.get(name))), "")
+    COMMAND.is_japanese = language == "ja" or locale.startswith("ja")
 
 
 def is_japanese() -> bool:
