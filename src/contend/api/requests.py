@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.websockets import WebSocketClose
 
-from contend.settings import Settings, is_loopback
+from contend.settings import Settings, is_loopback, secret_text
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -46,7 +46,7 @@ class RequestGuard:
 
     def __init__(self, app: "ASGIApp", settings: Settings, cors: Mapping[str, Any]) -> None:
         self._app = app
-        self._token = settings.server_token.get_secret_value() if settings.server_token else None
+        self._token = secret_text(settings.server_token)
         self._origins = frozenset(cors.get("allow_origins") or ())
         self._origin_pattern = cors.get("allow_origin_regex") or r"(?!)"
 
@@ -77,7 +77,7 @@ class RequestGuard:
         if method == "OPTIONS" or scope["path"] == _HEALTH or (method == "GET" and scope["path"].startswith(_PAGE)):
             return None
         tokens = headers.get("authorization", "").removeprefix("Bearer "), headers.get("x-api-key", "")
-        token = (self._token or "").encode()
+        token = self._token.encode()
         if any(compare_digest(each.encode(), token) for each in tokens):
             return None
         return Refusal(401, "send the server's CONTEND_SERVER_TOKEN as `Authorization: Bearer TOKEN` or `X-Api-Key`")

@@ -30,7 +30,7 @@ from contend.preflight import check_run
 from contend.readiness import NotReady, check_folder
 from contend.run_guard import TERMINAL
 from contend.services import Services, open_services
-from contend.settings import Settings
+from contend.settings import Settings, secret_text
 from contend.stores.files import write_file, writing
 from contend.stores.leases import lease
 
@@ -60,8 +60,11 @@ def run_batch(
     path = (out or file.with_name(f"{file.stem}.results.jsonl")).expanduser().absolute()
     batch = Batch(read_questions(file, options), Results(path), settings, queued=server is not None)
     check_folder(path.parent, "--out")
-    own = settings.server_token.get_secret_value() if settings.server_token else ""
-    work = batch.run(jobs) if server is None else batch.run_on(ResearchServer(server, token or own))
+    work = (
+        batch.run(jobs)
+        if server is None
+        else batch.run_on(ResearchServer(server, token or secret_text(settings.server_token)))
+    )
     with batch.view() as view:
         at_once = view.stop if view else lambda: None
         done = asyncio.run(until_stopped(work, on_stop=batch.stopping, at_once=at_once))

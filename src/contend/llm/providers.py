@@ -18,7 +18,7 @@ from contend.llm.endpoint import CallLimits, Endpoint, SettingNames
 from contend.llm.langchain_endpoint import PACKAGES, LangChainEndpoint, function_chat, packaged_chat
 from contend.llm.openai_endpoint import OpenAIEndpoint
 from contend.registry import Function, Registry
-from contend.settings import ModelsConfig, ProviderConfig, Settings
+from contend.settings import ModelsConfig, ProviderConfig, Settings, secret_text
 
 _OPENAI = "openai"
 _DEFAULT = ProviderConfig()
@@ -146,7 +146,7 @@ class Providers:
             settings.max_retries,
         )
         if not place.provider:
-            return OpenAIEndpoint(settings.openai_base_url, settings.openai_key, limits)
+            return OpenAIEndpoint(settings.openai_base_url, secret_text(settings.openai_api_key) or None, limits)
         if config.function:
             make = partial(function_chat, self._functions[place.provider])
             return LangChainEndpoint(config.function, make, remedy=f"look at {config.function}", limits=limits)

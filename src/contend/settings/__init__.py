@@ -15,7 +15,7 @@ from contend.settings.files import (
     load_config,
 )
 from contend.settings.options import ROLES, RunSetup, environment_options, resolve_options, shown_defaults
-from contend.settings.process import Settings, is_loopback, load_settings, service_address
+from contend.settings.process import Settings, is_loopback, load_settings, secret_text, service_address
 
 __all__ = [
     "ROLES",
@@ -34,6 +34,7 @@ __all__ = [
     "load_config",
     "load_settings",
     "resolve_options",
+    "secret_text",
     "service_address",
     "shown_defaults",
 ]

@@ -132,24 +132,9 @@ class Settings(BaseSettings):
         return self
 
     @property
-    def redis_location(self) -> str:
-        """The Redis server's whole address, password included: for the client only."""
-        return self.redis_url.get_secret_value() if self.redis_url else ""
-
-    @property
-    def openai_key(self) -> str | None:
-        """The key itself: for the client only."""
-        return self.openai_api_key.get_secret_value() if self.openai_api_key else None
-
-    @property
-    def tavily_key(self) -> str | None:
-        """The key itself: for the client only."""
-        return self.tavily_api_key.get_secret_value() if self.tavily_api_key else None
-
-    @property
     def redis_address(self) -> str:
         """The Redis server's address as it may be shown: no user, no password."""
-        place = _split_redis(self.redis_location)
+        place = _split_redis(secret_text(self.redis_url))
         if place is None:
             return ""
         scheme, host, port, path = place
@@ -169,6 +154,11 @@ class Settings(BaseSettings):
     def located(self, path: str) -> Path:
         """Where a document's path leads: a relative one starts in the folder in which the user started contend."""
         return self._base / Path(path).expanduser()
+
+
+def secret_text(secret: SecretStr | None) -> str:
+    """A key, token or address with a password as it is, "" for none: for the client that sends it only."""
+    return secret.get_secret_value() if secret else ""
 
 
 def _nearest_workspace(here: Path) -> Path:

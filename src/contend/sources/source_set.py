@@ -9,7 +9,7 @@ from contend.errors import InputError
 from contend.models.events import DocumentsRead, Event
 from contend.models.research import Found
 from contend.registry import Function, Registry
-from contend.settings import Settings, SourceConfig, environment_options
+from contend.settings import Settings, SourceConfig, environment_options, secret_text
 from contend.sources.arxiv import ArxivSource
 from contend.sources.full_text import FullTexts
 from contend.sources.function import FunctionSource
@@ -31,7 +31,7 @@ KINDS: Registry[Callable[[Settings, Sequence[Path]], Source]] = Registry(
     {
         "local": lambda settings, paths: LocalDocuments(paths, cache=settings.folder / "documents" / "index"),
         "arxiv": lambda settings, _: ArxivSource(settings.arxiv_base_url),
-        "tavily": lambda settings, _: TavilySource(settings.tavily_key, settings.tavily_base_url),
+        "tavily": lambda settings, _: TavilySource(secret_text(settings.tavily_api_key), settings.tavily_base_url),
     },
 )
 """What `kind` of an entry in `[sources]` may be; each is named as its kind is."""

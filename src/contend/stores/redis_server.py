@@ -24,7 +24,7 @@ from redis.exceptions import (
 from redisvl.exceptions import RedisVLError
 
 from contend.errors import CheckpointError
-from contend.settings import Settings
+from contend.settings import Settings, secret_text
 from contend.text import shorten
 
 EPOCH = "contend:epoch"
@@ -75,7 +75,7 @@ async def open_redis(settings: Settings, *, connections: int = 1, patient: bool 
     retry = Retry(ExponentialBackoff(cap=2, base=0.25), 3) if patient else Retry(ExponentialBackoff(), 0)
     # The default pool fails when about 48 branches want a connection at once; this one lets them wait.
     pool: BlockingConnectionPool = BlockingConnectionPool.from_url(
-        settings.redis_location,
+        secret_text(settings.redis_url),
         max_connections=connections,
         timeout=30,
         socket_timeout=3,
