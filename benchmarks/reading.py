@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from contend.models.research import Found
 from contend.research.evidence import Evidence, grown, offered
-from contend.research.routes import HITS
+from contend.research.graph import HITS
 from contend.sources.local.documents import LocalDocuments
 from contend.text import estimate_tokens
 

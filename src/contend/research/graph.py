@@ -5,20 +5,134 @@
 → (review) → supervise, or end.
 """
 
+import json
+from dataclasses import dataclass
+from typing import Literal
+
 from langgraph.graph import END, START, StateGraph
+from langgraph.types import Send
 
 from contend.langgraph_compat import add_node
 from contend.models.options import ResearchOptions
 from contend.models.record import Record
+from contend.preflight import is_alone
 from contend.research.alone import ResearchAlone
+from contend.research.ask import max_iterations, profile, queries_of, searched_sources, team_of
+from contend.research.full import outline_of, writes_by_section
+from contend.research.gathering import pool_of
 from contend.research.nodes import ResearchNodes
 from contend.research.quoting import QuotesNode
-from contend.research.routes import ResearchRoutes
+from contend.research.reading import pages_to_read
 from contend.research.state import PageTask, ResearchInput, ResearchOutput, ResearchState, SearchTask, SectionTask
 from contend.research.writing import WritingNodes
 from contend.services import Services
+from contend.team_kinds import team_kind
 
 ResearchGraph = StateGraph[ResearchState, Record, ResearchInput, ResearchOutput]
+
+
+HITS, HITS_COMPACT = 20, 8
+"""So many hits of each query are gathered: a model that chooses among them reads widely first."""
+
+_OF_A_SECTION = (
+    "theme", "options", "team", "execution_id", "round_number", "brief", "bullets", "task_plan", "passages",
+    "iteration_count", "calls", "clock",
+)  # fmt: skip
+"""What a section's writer needs of the state."""
+
+
+@dataclass(frozen=True)
+class ResearchRoutes:
+    """Where the research goes next: the supervisor's word, and a search for each query and source."""
+
+    services: Services
+
+    async def route_at_start(self, state: ResearchState) -> Literal["open_run", "supervise"]:
+        """To its opening, where nobody has settled options for it: each new question on its thread, too."""
+        return "open_run" if is_alone(state) else "supervise"
+
+    async def route_after_opening(self, state: ResearchState) -> Literal["supervise", "quote"]:
+        """Alone, where no language model is set, the research is one of quotes."""
+        return "supervise" if team_kind(team_of(state).kind).may_win else "quote"
+
+    async def route_after_supervise(
+        self, state: ResearchState
+    ) -> list[Send] | Literal["approve_plan", "collect", "write", "review", "__end__"]:
+        if state.get("human_input_required"):
+            return "approve_plan"
+        match state["next_action"]:
+            case "research":
+                # A router that returns no Send at all ends the graph silently.
+                return await self._searches(state) or "collect"
+            case "write" | "review" as step:
+                return step
+            case _:
+                return "__end__"
+
+    async def route_after_approval(
+        self, state: ResearchState
+    ) -> list[Send] | Literal["approve_plan", "supervise", "collect"]:
+        if state.get("human_input_required"):
+            return "approve_plan"
+        return await self._searches(state) or "collect" if state.get("task_plan") else "supervise"
+
+    async def route_after_collect(self, state: ResearchState) -> list[Send] | Literal["choose", "write", "supervise"]:
+        """Pages first, then the choice among what is too much; a finished draft for which nothing new came is done."""
+        if pages := pages_to_read(state):
+            return [Send("read_page", task) for task in pages]
+        if state.get("to_choose"):
+            return "choose"
+        done = state.get("accepted") or state.get("feedback") is None
+        return "supervise" if state.get("nothing_new") and done else await self._writers(state)
+
+    async def route_after_choose(self, state: ResearchState) -> list[Send] | Literal["write"]:
+        """What no passage answers is searched for at once, and what comes of it chosen among."""
+        searches = await self._searches(state) if state.get("more_queries") else []
+        return searches or await self._writers(state)
+
+    async def route_after_write(self, state: ResearchState) -> Literal["review", "supervise"]:
+        """The last draft is handed in whatever a reviewer says of it: nobody is asked."""
+        last = state.get("open_searched") or state["iteration_count"] >= max_iterations(state)
+        return "supervise" if last else "review"
+
+    async def _writers(self, state: ResearchState) -> list[Send] | Literal["write"]:
+        """One writer, or one for each section of a long report that is begun."""
+        if profile(state).compact or not writes_by_section(state):
+            return "write"
+        sections = range(1, len(outline_of(state)) + 1)
+        part = {key: value for key, value in state.items() if key in _OF_A_SECTION}
+        document = await (await self.services.run(state)).documents.put(json.dumps(part, ensure_ascii=False))
+        task = SectionTask(number=0, execution_id=state["execution_id"], research=document)
+        return [Send("write_section", {**task, "number": number}) for number in sections]
+
+    async def _searches(self, state: ResearchState) -> list[Send]:
+        off = (await self.services.run(state)).sources_off | state.get("sources_off", {})
+        sources = [name for name in searched_sources(state) if name not in off]
+        # The question as it stands is a query for own documents only: other services take key words.
+        limit = HITS_COMPACT if profile(state).compact else HITS
+        # What a query gave stays in the pool: it is not searched for again.
+        past = (await pool_of(self.services, state))["searches"]
+        keywords = [*(state.get("more_queries") or []), *(state["task_plan"] or {})["search_queries"]]
+        pairs = [
+            (query, source)
+            for query in queries_of(state)
+            for source in sources
+            if (query in keywords or source == "local") and query not in past
+        ]
+        return [
+            Send(
+                "search",
+                SearchTask(
+                    query=query,
+                    source=source,
+                    limit=limit,
+                    execution_id=state["execution_id"],
+                    team_id=team_of(state).team_id,
+                    round_number=state["round_number"],
+                ),
+            )
+            for query, source in pairs
+        ]
 
 
 class ResearchTeam:

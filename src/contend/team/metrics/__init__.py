@@ -1,8 +1,8 @@
 """The metrics: each turns a submission into a score with its reason. By a model, by code, or by a function."""
 
 from contend.team.metrics.by_model import WITH_PASSAGES, listed
+from contend.team.metrics.judge_view import pair_view
 from contend.team.metrics.measure import MetricResult, measure, metric_tasks, unscored
-from contend.team.metrics.pairs import pair_view
 from contend.team.metrics.support import Doubt, doubts_of, lines_of
 
 __all__ = [
