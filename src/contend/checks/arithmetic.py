@@ -9,7 +9,7 @@ from decimal import Decimal, DecimalException, localcontext
 from typing import Any
 
 from contend.checks.claims import Claim
-from contend.checks.figures import Figure, stated_figures
+from contend.checks.figures import stated_figures
 
 LONGEST_EXPRESSION = 300
 _MOST_PARTS = 100
@@ -100,9 +100,6 @@ def not_shown(claim: Claim) -> Iterator[str]:
         formula = part.partition("=")[0].strip()
         with suppress(CalculationError):
             value = calculate(formula)
-            if not any(_is(each, abs(value) * shift) for each in figures for shift in _SHIFTS):
+            results = [abs(value) * shift for shift in _SHIFTS]
+            if not any(each.is_number_of(each._replace(value=result)) for each in figures for result in results):
                 yield f"{formula} = {value.normalize():f}"
-
-
-def _is(figure: Figure, value: Decimal) -> bool:
-    return figure.is_number_of(figure._replace(value=value))

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from contend.checks.arithmetic import not_shown
-from contend.checks.claims import Claim, ClaimCheck, Level, Mark, PassageText
+from contend.checks.claims import Claim, ClaimCheck, Mark, PassageText
 from contend.checks.rules import DOUBTED, NOT_SUPPORTED, RULES, figure_differs
 from contend.checks.strength import Strength, sentence_of, strength
 from contend.models.research import MARK, ResearchReport
@@ -47,16 +47,12 @@ def _checked(claim: Claim, passages: tuple[PassageText, ...], others: tuple[Pass
         support, marks = _stated(claim, strongest, passages, others)
     place, sentence = strongest.nearest or (0, 0)
     return ClaimCheck(
-        level=level_of(support),
+        level="supported" if support >= SUPPORTED else "near" if support >= NEAR else "unsupported",
         support=round(support, 3),
         marks=marks,
         nearest=passages[place].id,
         excerpt=shorten(sentence_of(passages[place], sentence), _LONGEST_EXCERPT),
     )
-
-
-def level_of(support: float) -> Level:
-    return "supported" if support >= SUPPORTED else "near" if support >= NEAR else "unsupported"
 
 
 def _derived(claim: Claim, comparison: Strength, passages: Sequence[PassageText]) -> tuple[float, list[Mark]]:

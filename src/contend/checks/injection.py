@@ -161,12 +161,6 @@ def worth_asking(text: str) -> bool:
     return bool(signals(text))
 
 
-def orders_in(text: str) -> list[str]:
-    """The sentences that speak to AI systems; all of the text where code finds none."""
-    sentences = split_sentences(clean(text))
-    return [sentence for sentence in sentences if speaks_to_ai(sentence)] or sentences
-
-
 _MOST_EXCERPT = 800
 
 
@@ -239,9 +233,10 @@ _LEAST_ECHO = 0.7
 
 def _orders(document: str, text: str, suspects: Collection[str], speaking: Collection[str]) -> list[str]:
     """The orders in a text of a document; where code finds none in any of its texts, all of it is taken for them."""
-    if document not in suspects:
+    if document not in suspects or (document in speaking and not speaks_to_ai(text)):
         return []
-    return orders_in(text) if speaks_to_ai(text) or document not in speaking else []
+    sentences = split_sentences(clean(text))
+    return [sentence for sentence in sentences if speaks_to_ai(sentence)] or sentences
 
 
 def _names(text: str) -> set[str]:

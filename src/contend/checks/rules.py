@@ -46,11 +46,10 @@ def year_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]
 def figure_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]:
     """A figure that is not in the passages, rounded or not. Counts under ten are anybody's own."""
     absent = missing(claimed_figures(claim.compared), _stated(passages))
-    yield from (figure.text for figure in absent if not _is_count(figure))
-
-
-def _is_count(figure: Figure) -> bool:
-    return not figure.measure and figure.value < _LEAST_FIGURE and figure.value == int(figure.value)
+    for figure in absent:
+        is_count = not figure.measure and figure.value < _LEAST_FIGURE and figure.value == int(figure.value)
+        if not is_count:
+            yield figure.text
 
 
 def unit_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]:
@@ -75,17 +74,13 @@ def sign_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]
         same = [other for other in figures if figure.is_amount_of(other)]
         if same and all(other.negative != figure.negative for other in same):
             without = _sentences_with(figure, passages) if figure.negative else [claim.compared]
-            if not any(map(_speaks_of_less, without)):
+            if not any((0, 1) in clause.sides for text in without for clause in clauses(text)):
                 yield figure.text
 
 
 def _sentences_with(figure: Figure, passages: Sequence[PassageText]) -> list[str]:
     sentences = (sentence for passage in passages for sentence in split_sentences(passage.whole))
     return [each for each in sentences if any(figure.is_amount_of(other) for other in stated_figures(each))]
-
-
-def _speaks_of_less(text: str) -> bool:
-    return any((0, 1) in clause.sides for clause in clauses(text))
 
 
 _LEAST_CONTEXT = 0.65

@@ -128,10 +128,10 @@ def _target(claim: str, *, across: bool) -> _Target:
     japanese = detect_language(claim) == "ja"
     if across:
         words = {term: word for term, word in words.items() if term.isascii()}
-    weights = [_japanese_weight(term) if japanese else _length(word.lower()) for term, word in words.items()]
-    soft = [] if japanese else [place for place, word in enumerate(words.values()) if _may_be_reworded(word)]
-    means = list(words.values())
-    vectors = [_direction(means[place].lower()) for place in soft]
+    weights = [_japanese_weight(term) if japanese else _word_vector(word.lower())[0] for term, word in words.items()]
+    forms = list(words.values())
+    soft = [] if japanese else [at for at, word in enumerate(forms) if word.islower() and word not in en.SPELT]
+    vectors = [_word_vector(forms[at].lower())[1] for at in soft]
     shares = np.array(weights, dtype=np.float32) / (sum(weights) or 1.0)
     return _Target(list(words), shares, soft, np.array(vectors, dtype=np.float32))
 
@@ -156,10 +156,6 @@ def _met(target: _Target, text: _Text) -> Vectors:
     return matrix
 
 
-def _may_be_reworded(word: str) -> bool:
-    return word.islower() and word not in en.SPELT
-
-
 def _windows(matrix: Vectors) -> Vectors:
     """The best of each run of neighbouring sentences; the title stands beside each."""
     import numpy as np  # noqa: PLC0415 - see above
@@ -174,22 +170,13 @@ def _windows(matrix: Vectors) -> Vectors:
 
 
 @lru_cache(maxsize=50_000)
-def _vector(word: str) -> Vectors:
-    vectors: Vectors = default_embedder().words([word])[0]
-    return vectors
-
-
-@lru_cache(maxsize=50_000)
-def _length(word: str) -> float:
+def _word_vector(word: str) -> tuple[float, Vectors]:
+    """A word's weight, the length of its vector, and what it means, the vector's direction."""
     import numpy as np  # noqa: PLC0415 - see above
 
-    return float(np.linalg.norm(_vector(word)))
-
-
-@lru_cache(maxsize=50_000)
-def _direction(word: str) -> Vectors:
-    direction: Vectors = _vector(word) / (_length(word) or 1.0)
-    return direction
+    vector: Vectors = default_embedder().words([word])[0]
+    length = float(np.linalg.norm(vector))
+    return length, vector / (length or 1.0)
 
 
 # A passage's vectors take some hundred kilobytes.
@@ -205,7 +192,7 @@ def _text(title: str, text: str) -> _Text:
         for term in terms_of_one:
             places.setdefault(term, []).append(place)
     words = {
-        place: np.array([_direction(word.lower()) for word in each.values()], dtype=np.float32)
+        place: np.array([_word_vector(word.lower())[1] for word in each.values()], dtype=np.float32)
         for place, each in enumerate(sentence_terms)
         if each
     }

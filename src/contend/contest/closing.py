@@ -36,7 +36,7 @@ from contend.report import PublishedLine, planted_in
 from contend.report.plain import plain_sentence
 from contend.run_context import thread_of
 from contend.services import Services
-from contend.team.metrics import Doubt, doubts_of, lines_of
+from contend.team.metrics import claims_by_text, lines_of
 from contend.text import without_sentences
 
 EDITABLE = ("executive_summary", "key_findings", "detailed_analysis", "constraints_and_challenges")
@@ -192,15 +192,15 @@ class ClosingNodes:
         self, metrics: Sequence[MetricScore], submission: Submission, lines: Sequence[PublishedLine]
     ) -> list[DoubtfulLine]:
         """The published sentences that their passages were not seen to support, as judged; by code where nobody did."""
-        doubts, orders = await doubts_of(self.services, submission), planted_in(lines)
+        claims, orders = await claims_by_text(self.services, submission), planted_in(lines)
         support = next((each for each in metrics if each.name == "citation_support" and each.score is not None), None)
-        statements = support.evidence if support else [text for text, doubt in doubts.items() if doubt.refused]
+        statements = support.evidence if support else [text for text, claim in claims.items() if not claim.value]
         line_of = {line.written: line.shown for line in reversed(lines) if line.shown in submission.content}
         doubtful = []
         for text in filter(line_of.get, statements):
-            line, doubt = line_of[text], doubts.get(text, Doubt())
-            excerpt = without_sentences(doubt.excerpt, orders.in_sentence)
-            doubtful.append(DoubtfulLine(line, doubt.reason(line), excerpt))
+            line, claim = line_of[text], claims.get(text)
+            excerpt = without_sentences(claim.check.excerpt, orders.in_sentence) if claim else ""
+            doubtful.append(DoubtfulLine(line, claim.doubt(line) if claim else "", excerpt))
         for text, lacking in (support.partly if support else {}).items():
             if text in line_of:
                 rest = plain_sentence(without_sentences(lacking, orders.in_sentence))

@@ -125,7 +125,9 @@ class OpenAIEndpoint(Endpoint):
 
     def _refusal(self, error: "openai.APIStatusError", who: str) -> ModelError:
         status, wait = error.status_code, wanted_wait(error.response.headers)
-        reason = f"({status})" if status == _BAD_KEY else f"({status}: {self._one_line(_message(error))})"
+        message = error.body.get("message") if isinstance(error.body, dict) else None
+        words = self._one_line(str(message or error.message))
+        reason = f"({status})" if status == _BAD_KEY else f"({status}: {words})"
         if status in _BAD_REQUEST and any(word in f"{error.code} {error.type} {error.message}" for word in _OVERFLOW):
             return ModelError(_TOO_LONG.format(who=who))
         if wait is not None and error.response.headers.get(_GIVE_UP) == "false":
@@ -258,11 +260,6 @@ def _refused_feature(error: "openai.APIStatusError") -> str | None:
         return "temperature"
     is_format = error.status_code in _BAD_REQUEST and any(word in words for word in _REFUSED_FORMAT)
     return "reply format" if is_format else None
-
-
-def _message(error: "openai.APIStatusError") -> str:
-    message = error.body.get("message") if isinstance(error.body, dict) else None
-    return str(message or error.message)
 
 
 def _checked_key(key: str | None, name: str) -> str:

@@ -141,7 +141,8 @@ class ResearchNodes:
             "sources_off": off,
             "unread": unread_pages(state, pool["results"], best),
             "more_queries": [],
-            **_emptied(state),
+            # Where it grew up to this reading list: each key that is written is a row of every store.
+            **cast("ResearchUpdate", {key: EMPTIED for key in ("found", "failed", "read") if state.get(key)}),
             **(await spent(self.services, state, usage) if usage else {}),
         }
 
@@ -333,12 +334,6 @@ def unsearched(state: ResearchState, pool: EvidencePool) -> list[str]:
     draft = Draft.model_validate(state["draft_report"])
     queries = dict.fromkeys(each.basis for each in draft.sentences() if each.kind == "open" and each.basis)
     return [query for query in queries if query not in pool["searches"]]
-
-
-def _emptied(state: ResearchState) -> ResearchUpdate:
-    """What grew up to this reading list, where it did: each key that is written is a row of every store."""
-    empty = {key: EMPTIED for key in ("found", "failed", "read") if state.get(key)}
-    return cast("ResearchUpdate", empty)
 
 
 async def turn_off(services: Services, task: SearchTask, error: SourceError) -> None:

@@ -35,7 +35,7 @@ def pages_to_read(state: ResearchState) -> list[PageTask]:
     for hit in state.get("found", []):
         if hit["summarized"]:
             url = canonical_url(hit["result"]["url"])
-            worth[url] += _worth(hit, weights)
+            worth[url] += weights[hit["result"]["source"]] / (RANK_CONSTANT + hit["place"])
             task = tasks.setdefault(url, PageTask(result=hit["result"], summary=hit["text"], places={}))
             task["places"][hit["query"]] = hit["place"]
     best = sorted(worth, key=lambda url: (-worth[url], url))
@@ -75,10 +75,6 @@ def unread_pages(state: ResearchState, results: Sequence[Mapping[str, Any]], bes
     all_problems = {**(best.unread if best else {}), **state.get("unread", {}), **problems}
     reasons = {canonical_url(url): reason for url, reason in all_problems.items()}
     return {result["url"]: reason for result in results if (reason := reasons.get(canonical_url(result["url"])))}
-
-
-def _worth(hit: dict[str, Any], weights: dict[str, float]) -> float:
-    return weights[hit["result"]["source"]] / (RANK_CONSTANT + int(hit["place"]))
 
 
 def source_weights(state: ResearchState) -> dict[str, float]:

@@ -98,13 +98,10 @@ def _overall(metrics: Sequence[MetricScore], language: Language) -> Overall:
     if not weight:
         return Overall(None, notes)
     mean = sum((metric.score or 0.0) * metric.weight for metric in usable) / weight
-    if _cites_what_was_not_retrieved(metrics) and mean > INVALID_CITATION_CAP:
+    invalid = any(metric.name == "citation_validity" and metric.score not in {None, 1.0} for metric in metrics)
+    if invalid and mean > INVALID_CITATION_CAP:
         return Overall(INVALID_CITATION_CAP, [*notes, words.capped])
     return Overall(min(1.0, mean), notes)
-
-
-def _cites_what_was_not_retrieved(metrics: Sequence[MetricScore]) -> bool:
-    return any(metric.name == "citation_validity" and metric.score not in {None, 1.0} for metric in metrics)
 
 
 def by_judges(metrics: Sequence[MetricScore]) -> list[MetricScore]:

@@ -1,7 +1,7 @@
 """The state of one team over its rounds: JSON-plain, submissions by document id."""
 
 import operator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
@@ -10,8 +10,6 @@ from contend.clock import Reading
 from contend.llm.model import Scope
 from contend.research.state import AskedTheme, Chat
 from contend.run_context import RunContext
-
-Step = Literal["go_on", "ask_judge", "stop"]
 
 
 class TeamInput(TypedDict, total=False):

@@ -3,13 +3,12 @@
 from contend.team.metrics.by_model import WITH_PASSAGES, listed
 from contend.team.metrics.judge_view import pair_view
 from contend.team.metrics.measure import MetricResult, measure, metric_tasks, unscored
-from contend.team.metrics.support import Doubt, doubts_of, lines_of
+from contend.team.metrics.support import claims_by_text, lines_of
 
 __all__ = [
     "WITH_PASSAGES",
-    "Doubt",
     "MetricResult",
-    "doubts_of",
+    "claims_by_text",
     "lines_of",
     "listed",
     "measure",

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from contend.checks import (
     ClaimCheck,
     DraftClaim,
-    Mark,
     PassageText,
     Validity,
     check_claim,
@@ -55,6 +54,11 @@ class Checked:
     @property
     def passages(self) -> tuple[PassageText, ...]:
         return self.statement.passages
+
+    def doubt(self, sentence: str) -> str:
+        """The marks on what stands in the sentence as it is published: what was left out of it is not repeated."""
+        marks = [each for each in self.check.marks if all(part in sentence for part in each.detail.split(", "))]
+        return "; ".join(each.line for each in marks)
 
     @property
     def doubtful(self) -> bool:
@@ -140,25 +144,9 @@ async def checked_validity(services: Services, submission: Submission) -> Validi
     return check_validity(submission.report, {result.url for result in submission.results}, texts=texts)
 
 
-class Doubt(NamedTuple):
-    """What the check marked in a sentence, and what of its passages is nearest to it; "" where nothing is.
-
-    `refused`: by code alone it is not supported.
-    """
-
-    marks: Sequence[Mark] = ()
-    excerpt: str = ""
-    refused: bool = False
-
-    def reason(self, sentence: str) -> str:
-        """The marks on what stands in the sentence as it is published: what was left out of it is not repeated."""
-        return "; ".join(mark.line for mark in self.marks if all(part in sentence for part in mark.detail.split(", ")))
-
-
-async def doubts_of(services: Services, submission: Submission) -> dict[str, Doubt]:
+async def claims_by_text(services: Services, submission: Submission) -> dict[str, Checked]:
     """What code finds of each sentence that names passages, by the sentence as it was written."""
-    claims = (await _weighed(services, submission)).claims
-    return {each.text: Doubt(each.check.marks, each.check.excerpt, not each.value) for each in claims}
+    return {each.text: each for each in (await _weighed(services, submission)).claims}
 
 
 async def lines_of(services: Services, submission: Submission) -> list[PublishedLine]:
