@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import pairwise
 
 from contend.models.record import Language
 from contend.models.research import GENERATED_AT, MARK
@@ -27,10 +26,12 @@ _FRAME = re.compile(
 )
 """Headings, entries of references, the ruler of a table: they may repeat, and say nothing of the question."""
 
-_ENTRY = re.compile(r"(\d{1,3})\.\s\*\*")
-_LISTED = re.compile(r"[-*+•・>|]|\d{1,3}[.)]\s")
 _REFERENCES = tuple(f"## {words.headings.references}" for words in WORDS.values())
-_ALSO_READ = tuple(f"### {words.headings.also_read}" for words in WORDS.values())
+_REFERENCES_START = re.compile(rf"^(?:{'|'.join(_REFERENCES)})", re.MULTILINE)
+_ENTRY = re.compile(r"^(?=\d{1,3}\. \*\*)", re.MULTILINE)
+_ALSO_READ = "|".join(f"### {words.headings.also_read}" for words in WORDS.values())
+_UNSAID = re.compile(rf"^(?:{_ALSO_READ}|{re.escape(GENERATED_AT)}).*\n*", re.MULTILINE)
+"""Among references: the heading of those that nothing cites, and the report's date."""
 
 _OPENER = re.compile(f"{en.OPENERS}|{ja.OPENERS}", re.IGNORECASE)
 
@@ -38,7 +39,13 @@ _OPENER = re.compile(f"{en.OPENERS}|{ja.OPENERS}", re.IGNORECASE)
 @lru_cache(maxsize=64)
 def whole_text(content: str) -> str:
     """All that the submission says. Of its references those that it cites: the others say nothing of the report."""
-    return _laid_out(_without_unread([*split_blocks(clean(content))]))
+    text = clean(content).strip()
+    if not (start := _REFERENCES_START.search(text)):
+        return text
+    body = text[: start.start()]
+    numbers = set(MARK.findall(body))
+    heading, *entries = _ENTRY.split(_UNSAID.sub("", text[start.start() :]))
+    return (body + heading + "".join(each for each in entries if each.partition(".")[0] in numbers)).strip()
 
 
 @lru_cache(maxsize=64)
@@ -57,26 +64,6 @@ def _is_opener(sentence: str) -> bool:
     plain = without_marks(without_item_mark(sentence))
     words = normalized(clean(plain, single_line=True)).replace("_", " ")
     return _OPENER.fullmatch(" ".join(re.sub(r"[^\w\s']", " ", words).split())) is not None
-
-
-def _without_unread(blocks: list[str]) -> list[str]:
-    """The blocks without the references that nothing cites, and without the date below them."""
-    begin = next((place for place, block in enumerate(blocks) if block.startswith(_REFERENCES)), len(blocks))
-    numbers = {number for block in blocks[:begin] for number in MARK.findall(block)}
-    body, is_cited = blocks[:begin], True
-    for block in blocks[begin:]:
-        if entry := _ENTRY.match(block):
-            is_cited = entry[1] in numbers
-        if is_cited and not block.startswith((GENERATED_AT, *_ALSO_READ)):
-            body.append(block)
-    return body
-
-
-def _laid_out(blocks: list[str]) -> str:
-    text = "".join(blocks[:1])
-    for before, after in pairwise(blocks):
-        text += ("\n" if _LISTED.match(before) and _LISTED.match(after) else "\n\n") + after
-    return text
 
 
 def _said(markdown: str) -> Iterator[str]:
