@@ -4,6 +4,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 from operator import add
@@ -27,7 +28,7 @@ from contend.text import clean, estimate_tokens, shorten
 DEFAULT_OUTPUT_TOKENS = 2048
 _ESTIMATE_MARGIN = 1.25
 """Token estimates are right within 25 %."""
-_THINKING_ROOM = 4
+_THINKING_FACTOR = 4
 """A reply cut off before its first word went into thinking: the second try gets this many times the room."""
 _SHOWN_BACK = 4000
 """Characters of an unusable reply that the model sees again."""
@@ -39,7 +40,7 @@ _FENCED = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
 _FAULTS_SHOWN = 3
 
 
-_SILENCE = Completion("", cut_off=False, refusal="", input_tokens=None, output_tokens=None)
+_NO_COMPLETION = Completion("", cut_off=False, refusal="", input_tokens=None, output_tokens=None)
 
 
 class UnreadableReply(ValueError):  # noqa: N818 - named by what it is
@@ -48,16 +49,16 @@ class UnreadableReply(ValueError):  # noqa: N818 - named by what it is
 
 @dataclass
 class _Talk(Generic[R]):
-    """One structured call: what is said, and what it has cost. `room` is the most output tokens of a reply."""
+    """One structured call: what is said, and what it has cost. `max_tokens` is the most output tokens of a reply."""
 
     prompt: str
     reply_type: type[R]
     scope: Scope
     turns: list[Turn]
-    room: int
-    spread_over: str | None = None
-    heard: Completion = _SILENCE
-    spent: list[CallUsage] = field(default_factory=list)
+    max_tokens: int
+    distribution_over: str | None = None
+    completion: Completion = _NO_COMPLETION
+    usages: list[CallUsage] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -90,94 +91,88 @@ class ChatModel:
         reply_type: type[R],
         *,
         scope: Scope,
-        spread_over: str | None = None,
+        distribution_over: str | None = None,
         faults: Callable[[R], str] | None = None,
     ) -> Answer[R]:
         """Ask, and once more with the fault shown where the reply can't be used; see `Model.structured`."""
         messages = self.prompts.call(prompt, language=scope.language, mark=mark_of(scope.execution_id))
         turns = [Turn("system", messages.system), Turn("user", messages.user)]
-        room = self.max_output_tokens.get(scope.role, DEFAULT_OUTPUT_TOKENS)
-        talk = _Talk(prompt.prompt_name, reply_type, scope, turns, room, spread_over)
+        max_tokens = self.max_output_tokens.get(scope.role, DEFAULT_OUTPUT_TOKENS)
+        talk = _Talk(prompt.prompt_name, reply_type, scope, turns, max_tokens, distribution_over)
         try:
             value = await self._ask(talk)
         except UnreadableReply as fault:
             value = await self._ask_again(talk, fault)
         else:
-            value = await self._mended(talk, value, faults(value) if faults else "")
-        spread = distribution_of(talk.heard.tokens, spread_over) if spread_over else None
-        return Answer(value, reduce(add, talk.spent), spread)
-
-    async def _mended(self, talk: _Talk[R], value: R, faults: str) -> R:
-        """The reply once the model was told what is wrong with it; as it is where nothing better came."""
-        if not faults:
-            return value
-        self._show(talk, UnreadableReply(faults))
-        try:
-            return await self._ask(talk)
-        except UnreadableReply:
-            return value
+            if faults and (problem := faults(value)):
+                self._show_fault(talk, problem)
+                # The first reply stands where nothing better comes.
+                with suppress(UnreadableReply):
+                    value = await self._ask(talk)
+        distribution = distribution_of(talk.completion.tokens, distribution_over) if distribution_over else None
+        return Answer(value, reduce(add, talk.usages), distribution)
 
     async def _ask(self, talk: _Talk[R]) -> R:
-        talk.heard = heard = await self._complete(talk)
-        if heard.refusal:
-            reason = shorten(heard.refusal, 200)
+        talk.completion = completion = await self._complete(talk)
+        if completion.refusal:
+            reason = shorten(completion.refusal, 200)
             raise ReplyError(f"model {self.name!r} refused to answer {talk.prompt}: {reason}; choose another model")
-        return read_reply(without_delimiters(heard.text, mark_of(talk.scope.execution_id)), talk.reply_type)
+        return read_reply(without_delimiters(completion.text, mark_of(talk.scope.execution_id)), talk.reply_type)
 
     async def _ask_again(self, talk: _Talk[R], fault: UnreadableReply) -> R:
-        self._show(talk, fault)
+        self._show_fault(talk, str(fault))
         try:
             return await self._ask(talk)
         except UnreadableReply as again:
-            cut = f"cut off after {talk.room} tokens; raise max_output_tokens"
-            problem = cut if talk.heard.cut_off else f"{again}; try another"
+            cut = f"cut off after {talk.max_tokens} tokens; raise max_output_tokens"
+            problem = cut if talk.completion.cut_off else f"{again}; try another"
             raise ReplyError(
                 f"model {self.name!r} gave no usable reply to {talk.prompt}, also after one repair: {problem}"
             ) from again
 
-    def _show(self, talk: _Talk[R], fault: UnreadableReply) -> None:
-        """Add the unusable reply and what is wrong with it to the talk."""
-        reply, cut_off = talk.heard.text, talk.heard.cut_off
+    def _show_fault(self, talk: _Talk[R], problem: str) -> None:
+        """Add the reply and what is wrong with it to the talk."""
+        reply, cut_off = talk.completion.text, talk.completion.cut_off
         if cut_off and not reply.strip():
-            talk.room *= _THINKING_ROOM
+            talk.max_tokens *= _THINKING_FACTOR
             return
-        repair = self._render(talk, RepairPrompt(problem=str(fault), cut_off=cut_off, limit=talk.room))
+        repair = self._render(talk, RepairPrompt(problem=problem, cut_off=cut_off, limit=talk.max_tokens))
         talk.turns += [Turn("assistant", shorten(clean(reply), _SHOWN_BACK) or "…"), Turn("user", repair)]
 
     async def _complete(self, talk: _Talk[R]) -> Completion:
         """Bind the model to the shape; where the endpoint can't, show it the shape, from then on."""
         if self.name_there not in self.endpoint.without_schemas:
             try:
-                return await self._pay(talk, talk.turns, strict_format(talk.reply_type))
+                return await self._within_budget(talk, talk.turns, strict_format(talk.reply_type))
             except FormatRefused:
                 self.endpoint.without_schemas.add(self.name_there)
         system, *rest = talk.turns
         shape = self._render(talk, ShapePrompt(shape=schema_text(talk.reply_type)))
-        return await self._pay(talk, [Turn("system", f"{system.text}\n\n{shape}"), *rest], JSON_FORMAT)
+        return await self._within_budget(talk, [Turn("system", f"{system.text}\n\n{shape}"), *rest], JSON_FORMAT)
 
-    async def _pay(self, talk: _Talk[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
+    async def _within_budget(self, talk: _Talk[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
         ledger = self.ledger_of(talk.scope.execution_id)
         estimate = _estimated(talk, turns) if ledger.counts_tokens else 0
-        reservation = ledger.reserve(input_tokens=estimate, output_tokens=talk.room, price=self.price)
+        reservation = ledger.reserve(input_tokens=estimate, output_tokens=talk.max_tokens, price=self.price)
         start = time.monotonic()
         try:
-            heard = await self._hear(talk, turns, response_format)
-            usage = self._usage(talk, turns, heard, milliseconds=round((time.monotonic() - start) * 1000))
+            completion = await self._request(talk, turns, response_format)
+            usage = self._usage(talk, turns, completion, milliseconds=round((time.monotonic() - start) * 1000))
             ledger.settle(reservation, usage)
         finally:
             ledger.release(reservation)
-        talk.spent.append(usage)
-        return heard
+        talk.usages.append(usage)
+        return completion
 
-    async def _hear(self, talk: _Talk[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
+    async def _request(self, talk: _Talk[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
         """One completion, with the options that are wanted and that the model doesn't refuse."""
         name, refusals = self.name_there, self.endpoint.refused_options
         temperature = None if talk.scope.sampled else self.temperatures.get(talk.scope.role)
         request = Request(
             turns,
-            talk.room,
+            talk.max_tokens,
             response_format,
-            logprobs=talk.spread_over is not None and (name, "logprobs") not in refusals,
+            logprobs=talk.distribution_over is not None and (name, "logprobs") not in refusals,
             temperature=None if (name, "temperature") in refusals else temperature,
         )
         try:
@@ -187,13 +182,13 @@ class ChatModel:
             if not options[refusal.option]:
                 raise
             refusals.add((name, refusal.option))
-            return await self._hear(talk, turns, response_format)
+            return await self._request(talk, turns, response_format)
 
-    def _usage(self, talk: _Talk[R], turns: list[Turn], heard: Completion, *, milliseconds: int) -> CallUsage:
-        input_tokens, output_tokens = heard.input_tokens, heard.output_tokens
+    def _usage(self, talk: _Talk[R], turns: list[Turn], completion: Completion, *, milliseconds: int) -> CallUsage:
+        input_tokens, output_tokens = completion.input_tokens, completion.output_tokens
         if input_tokens is None or output_tokens is None:
             input_tokens = sum(estimate_tokens(turn.text) for turn in turns)
-            output_tokens = estimate_tokens(heard.text)
+            output_tokens = estimate_tokens(completion.text)
         return CallUsage(
             call_key=talk.scope.call_key(talk.prompt),
             role=talk.scope.role,

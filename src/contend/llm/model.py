@@ -39,12 +39,13 @@ class Scope:
 class Answer(NamedTuple, Generic[R]):
     """A reply in the agreed shape, and what it cost.
 
-    `spread`: how likely each value of the number in `spread_over` was, 0.0 to 1.0; None where nobody asked or told.
+    `distribution`: how likely each value of the number in `distribution_over` was, 0.0 to 1.0; None where nobody asked
+    or told.
     """
 
     value: R
     usage: CallUsage
-    spread: Mapping[int, float] | None = None
+    distribution: Mapping[int, float] | None = None
 
 
 class Model(Protocol):
@@ -58,10 +59,10 @@ class Model(Protocol):
         reply_type: type[R],
         *,
         scope: Scope,
-        spread_over: str | None = None,
+        distribution_over: str | None = None,
         faults: Callable[[R], str] | None = None,
     ) -> Answer[R]:
-        """Ask. `spread_over` names a whole number of the reply whose other likely values are of interest, too.
+        """Ask. `distribution_over` names a whole number of the reply whose other likely values are of interest, too.
 
         `faults` says what is wrong with a reply of the right shape, "" where nothing is. The model is told so once, and
         its second reply stands; where that one is unreadable, the first does.

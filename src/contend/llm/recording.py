@@ -86,7 +86,7 @@ class RecordingModel:
             step=scope.step,
             prompt=prompt,
             reply=_looked_up(answer.value.model_dump(mode="json"), _ids(scope)),
-            spread=dict(answer.spread) if answer.spread else None,
+            spread=dict(answer.distribution) if answer.distribution else None,
             model=self.name,
             context=self._context(scope.execution_id),
             input_tokens=answer.usage.input_tokens,

@@ -52,12 +52,12 @@ async def judged_by_model(
         points=submission.points,
     )
     model = run.model("evaluator", name=config.model)
-    spread_over = "percent" if options.evaluator.expected_score else None
-    answer = await model.structured(prompt, MetricReply, scope=scope_of(run, task), spread_over=spread_over)
+    distribution_over = "percent" if options.evaluator.expected_score else None
+    answer = await model.structured(prompt, MetricReply, scope=scope_of(run, task), distribution_over=distribution_over)
     evidence, unfound = found_evidence(answer.value.evidence, submission.content)
     score = MetricScore(
         name=config.name,
-        score=answer.value.expected(answer.spread) if answer.spread else answer.value.score(),
+        score=answer.value.expected(answer.distribution) if answer.distribution else answer.value.score(),
         reason=answer.value.reason,
         weight=options.evaluator.weights()[config.name],
         evidence=evidence,
