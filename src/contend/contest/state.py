@@ -22,7 +22,7 @@ class ContestInput(TypedDict, total=False):
 
 
 class ContestOutput(TypedDict, total=False):
-    """`report` is a ResearchReport, `summary` an ExecutionSummary with what each team's best submission comes to.
+    """What a run gives.
 
     The last message is the report in Markdown, or says why there is none.
     """
@@ -30,47 +30,69 @@ class ContestOutput(TypedDict, total=False):
     status: RunStatus
     message: str
     report: dict[str, Any] | None
+    """A ResearchReport."""
     summary: dict[str, Any] | None
+    """An ExecutionSummary with what each team's best submission comes to."""
     files: list[str]
     messages: Chat
 
 
 class ContestState(ContestInput, ContestOutput, total=False):
-    """`outcomes` grows by parallel teams and is emptied by `open_run`; `submission` is what will be published.
+    """What the contest's nodes know.
 
     Of an earlier run on the thread, `messages` and `earlier` alone live on: the chat, and what the thread's last report
-    said. `asked` is what the run was opened for. `editing` is an Editing; `merged_scores` and `merged_comparisons` grow
-    by what judges find of the merged report. `criteria` are for judges; `criteria_call` is what they cost,
-    `criteria_failure` says why there are none where there should be.
+    said.
     """
 
     asked: dict[str, str]
+    """What the run was opened for."""
     earlier: str
     given: dict[str, Any]
+    """The RunOptions that the caller set."""
     options: dict[str, Any]
+    """The ResolvedOptions of the run."""
     task: dict[str, Any]
+    """An OrchestratorTask."""
     execution_id: str
     fingerprint: dict[str, str]
+    """What a resume compares: each config file in effect, and all prompts together."""
     teams: list[dict[str, Any]]
+    """The TeamConfigs that enter."""
     sources_off: dict[str, str]
     warnings: list[str]
     bullets: list[dict[str, Any]]
+    """The lessons of the run."""
     withheld: dict[str, Any] | None
+    """Which of them one team goes without."""
     criteria: list[dict[str, Any]]
+    """For judges alone."""
     criteria_call: dict[str, Any] | None
+    """What they cost."""
     criteria_failure: str
+    """Why there are none where there should be."""
     outcomes: Annotated[list[dict[str, Any]], operator.add]
+    """A TeamOutcome of each team that ended; emptied by `open_run`."""
     near_ties: list[str]
+    """The teams too near to the best score to decide who wins, best first."""
     comparisons: Annotated[list[dict[str, Any]], operator.add]
+    """The Comparisons of those, pair by pair."""
     pairwise: dict[str, float]
+    """Each compared team's share of its pairs that it won."""
     winner: str | None
     submission: str | None
+    """The id of what will be published."""
     editing: dict[str, Any] | None
+    """An Editing."""
     merged_scores: Annotated[list[dict[str, Any]], operator.add]
+    """The MetricResults of the merged report."""
     merged_comparisons: Annotated[list[dict[str, Any]], operator.add]
+    """Its Comparisons with the best team's."""
     problem: str
+    """Why a person's answer was not usable."""
     notes: list[str]
+    """What keeps the run from being complete, a line each."""
     lessons: dict[str, Any] | None
+    """What learning gave."""
 
 
 ContestUpdate = ContestState

@@ -39,19 +39,19 @@ class Evidence(TypedDict):
 
 
 class EvidencePool(TypedDict):
-    """All that a team has found so far.
-
-    `results`: the documents, with their titles in place of summaries; `summarized_by`: the id of the text by address
-    that a document was found by first; `searches`: how many passages each query gave; `shown`: the ids of the passages
-    among which a model has chosen already; `whole`: whether all own documents are in it, word for word.
-    """
+    """All that a team has found so far."""
 
     passages: list[Evidence]
     results: list[dict[str, Any]]
+    """The documents, with their titles in place of summaries."""
     summarized_by: dict[str, str]
+    """By address the id of the text by which a document was found first."""
     searches: dict[str, int]
+    """How many passages each query gave."""
     shown: list[str]
+    """The ids of the passages among which a model has chosen already."""
     whole: NotRequired[bool]
+    """Whether all own documents are in it, word for word."""
 
 
 EMPTY: EvidencePool = {"passages": [], "results": [], "summarized_by": {}, "searches": {}, "shown": []}

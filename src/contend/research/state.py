@@ -42,107 +42,129 @@ class ResearchInput(TypedDict, total=False):
     round_number: SkipJsonSchema[int]
     brief: SkipJsonSchema[str]
     bullets: SkipJsonSchema[list[dict[str, Any]]]
+    """The lessons that the team is shown."""
     history: SkipJsonSchema[list[dict[str, Any]]]
+    """The rounds before this one, as `RunContext.keep_round` gives them."""
     best_submission: SkipJsonSchema[str | None]
+    """The id of the best submission of those rounds."""
     pool: SkipJsonSchema[str | None]
+    """The id of all that the team has found, in this round and before."""
     sources_off: SkipJsonSchema[dict[str, str]]
+    """The reason by name of each source that failed."""
     clock: SkipJsonSchema[Reading | None]
+    """The active seconds of run and team when they were last looked at."""
 
 
 class ResearchOutput(TypedDict, total=False):
-    """`submission` is a document's id; `calls` what the round's model calls cost; `report` a ResearchReport.
-
-    `messages`: alone, the question and one answer, the report in Markdown or why there is none.
-    `clock`: the active seconds of run and team when they were last looked at.
-    """
+    """What a research gives back."""
 
     submission: str | None
+    """The document's id."""
     calls: list[dict[str, Any]]
+    """What the round's model calls cost."""
     pool: str | None
     sources_off: dict[str, str]
     clock: Reading | None
     report: dict[str, Any] | None
+    """A ResearchReport; of a research on its own."""
     messages: Chat
+    """Alone, the question and one answer: the report in Markdown, or why there is none."""
 
 
 class WrittenSection(TypedDict):
-    """A section as it was written, with the lessons used and the call's cost; `failure` says why there is none."""
+    """A section of a long report as it was written."""
 
     number: int
     section: dict[str, Any] | None
     bullets: list[str]
+    """The lessons that were used."""
     usage: dict[str, Any] | None
+    """The call's cost."""
     failure: str
+    """Why there is no section."""
 
 
 class ResearchState(ResearchInput, ResearchOutput, total=False):
-    """`found` and `failed` grow by parallel searches, `found` and `read` by pages read in parallel.
-
-    `pool`: the id of all that the team has found; `passages`: those it works with, numbered from 1 in this order;
-    `to_choose`: the ids of those that a model has yet to choose among; `written_from`: those that the draft was written
-    from;
-    `marks`: what a check found at a place of the draft; `gaps_searched`, `open_searched`: whether searches for gaps and
-    for open statements were made; `nothing_new`: whether the last search found nothing for the draft.
-    `unread`: the reason by address of each page that was to be read in full; `problem`: why an answer was not usable;
-    `asked`: what a research on its own was opened for.
-    """
+    """What the nodes of a round know. What `Annotated` says grows by branches in parallel."""
 
     task_plan: dict[str, Any] | None
+    """A ResearchPlan."""
     research_data: list[dict[str, Any]]
+    """The documents of the passages at work, and the first of the others; titles stand for summaries."""
     current_draft: str | None
+    """The draft as Markdown."""
     draft_report: dict[str, Any] | None
+    """The draft as structure: a Draft."""
     feedback: str | None
+    """What the reviewer wants mended; None before a review."""
     iteration_count: int
+    """How often the work went to research or to the writer."""
     next_action: NextAction
     human_input_required: bool
     human_input: str | None
+    """A person's decision on the plan, as JSON."""
     asked: dict[str, str]
+    """What a research on its own was opened for."""
     found: Annotated[list[dict[str, Any]], operator.add]
+    """What searches found, and what pages in full say, until it joins the pool."""
     failed: Annotated[list[dict[str, Any]], operator.add]
+    """The sources that failed meanwhile, with the reason."""
     read: Annotated[list[dict[str, str]], operator.add]
+    """The pages that were to be read in full meanwhile; `problem` says why one was not."""
     unread: dict[str, str]
+    """The reason by address of each page that was to be read in full and was not."""
     passages: list[dict[str, Any]]
+    """Those that the team works with, numbered from 1 in this order; without their texts."""
     to_choose: list[str]
+    """The ids of those that a model has yet to choose among."""
     written_from: list[str]
+    """The ids of those that the draft was written from."""
     written_sections: Annotated[list[WrittenSection], operator.add]
     marks: list[dict[str, str]]
+    """What a check found at a place of the draft."""
     more_queries: list[str]
+    """What to search for next, in place of the plan's queries."""
     gaps_searched: bool
+    """Whether gaps that the choice left were searched for, since the last draft."""
     open_searched: bool
+    """Whether the draft's open statements were searched for."""
     nothing_new: bool
+    """Whether the last search found nothing for the draft."""
     accepted: bool
+    """Whether the reviewer took the draft."""
     problem: str
+    """Why a person's answer was not usable."""
 
 
 class SearchTask(TypedDict):
-    """One query to one source: what `search` is sent. `limit`: as many hits are taken."""
+    """One query to one source: what `search` is sent."""
 
     query: str
     source: str
     limit: int
+    """As many hits are taken."""
     execution_id: str
     team_id: str
     round_number: int
 
 
 class PageTask(TypedDict):
-    """One document to read in full: what `read_page` is sent. `places` by query; `summary` is a document's id."""
+    """One document to read in full: what `read_page` is sent."""
 
     result: dict[str, Any]
     summary: str
+    """The id of the search's text on it."""
     places: dict[str, int]
+    """Its place in the answer to each query."""
 
 
 class SectionTask(TypedDict):
-    """One section of a long report: what `write_section` is sent.
-
-    `research`: the id of the part of the state that it rests on, among the run's documents; a checkpoint keeps what
-    each writer is sent.
-    """
+    """One section of a long report: what `write_section` is sent."""
 
     number: int
     execution_id: str
     research: str
+    """The id of the part of the state that it rests on: a checkpoint keeps what each writer is sent."""
 
 
 ResearchUpdate = ResearchState

@@ -13,10 +13,7 @@ from contend.run_context import RunContext
 
 
 class TeamInput(TypedDict, total=False):
-    """What the contest sends; alone, a team needs only `theme` or `messages`.
-
-    `earlier`: the thread's last report.
-    """
+    """What the contest sends; alone, a team needs only `theme` or `messages`."""
 
     theme: AskedTheme
     messages: Chat
@@ -24,35 +21,46 @@ class TeamInput(TypedDict, total=False):
     team: SkipJsonSchema[dict[str, Any]]
     execution_id: SkipJsonSchema[str]
     bullets: SkipJsonSchema[list[dict[str, Any]]]
+    """The lessons that the team is shown."""
     sources_off: SkipJsonSchema[dict[str, str]]
     earlier: SkipJsonSchema[str]
+    """The thread's last report, in short."""
     criteria: SkipJsonSchema[list[dict[str, Any]]]
     """Judges read them; no prompt of the team does before it was judged by them."""
 
 
 class TeamState(TeamInput, total=False):
-    """`rounds` holds finished rounds; `scores` grows by parallel metrics and is emptied by `brief`.
-
-    `asked`: what a team on its own was opened for; `problem`: why it ended before its rounds did;
-    `round_started`: when the round began, ISO 8601.
-    """
+    """What a team knows over its rounds."""
 
     asked: dict[str, str]
+    """What a team on its own was opened for."""
     round_number: int
     round_started: str
+    """When the round began, ISO 8601."""
     rounds: list[dict[str, Any]]
+    """The rounds that were played, as `RunContext.keep_round` gives them."""
     history: list[dict[str, Any]]
+    """Those before this round."""
     best_submission: str | None
+    """The id of the best submission of those."""
     pool: str | None
+    """The id of all that the team has found."""
     leaderboard_seen: list[dict[str, Any]]
+    """The ranking that the brief shows."""
     brief: str
     submission: str | None
+    """Its id."""
     calls: list[dict[str, Any]]
+    """What the calls of this round's research cost."""
     scores: Annotated[list[dict[str, Any]], operator.add]
+    """The MetricResults of this round; emptied when it begins and ends."""
     decision: dict[str, Any]
+    """A NextStep."""
     clock: Reading | None
     retries: int
+    """How many rounds were played again."""
     problem: str
+    """Why it ended before its rounds did."""
 
 
 TeamUpdate = TeamState
