@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from functools import lru_cache
 from itertools import chain
@@ -191,24 +191,22 @@ def _kanji_value(numeral: str) -> int:
     return total + digit
 
 
-def missing(figures: Iterable[Figure], others: Iterable[Figure]) -> list[Figure]:
+def missing(figures: Iterable[Figure], others: Sequence[Figure]) -> list[Figure]:
     """Those whose number or amount is not among the stated ones, rounded or not."""
-    candidates = list(others)
     return [
         figure
         for figure in figures
         if not any(
             figure.is_number_of(other) or figure.is_amount_of(other) or figure.is_in_other_words(other)
-            for other in candidates
+            for other in others
         )
     ]
 
 
-def in_other_units(figures: Iterable[Figure], others: Iterable[Figure]) -> list[Figure]:
+def in_other_units(figures: Iterable[Figure], others: Sequence[Figure]) -> list[Figure]:
     """Those of which the stated ones have the number, and only with another unit."""
-    candidates = list(others)
     return [
         figure
         for figure in figures
-        if any(map(figure.is_number_of, candidates)) and not any(map(figure.is_amount_of, candidates))
+        if any(map(figure.is_number_of, others)) and not any(map(figure.is_amount_of, others))
     ]

@@ -53,13 +53,9 @@ class Teams:
 
     async def forfeit(self, state: TeamInput, error: NodeError) -> Command[Literal["find_near_ties"]]:
         """A team that fails touches no other. Its state is out of reach: what it did comes from record and ledger."""
-        team, execution_id, record = (
-            TeamConfig.model_validate(state["team"]),
-            state["execution_id"],
-            self.services.record,
-        )
-        run = await self.services.run(state)
-        rounds = rounds_on_record(await record.rounds(execution_id, team.team_id))
+        team, run = TeamConfig.model_validate(state["team"]), await self.services.run(state)
+        execution_id = run.execution_id
+        rounds = rounds_on_record(await self.services.record.rounds(execution_id, team.team_id))
         running = await self._running(execution_id, team)
         why = cause(error)
         stage, reason, message = _ending(why, run.options.timeout_per_team_seconds)
