@@ -62,9 +62,10 @@ types:
 rooms:
 	@$(BIN)/lint-imports
 
+# What is compiled is kept: tests start a hundred processes. The tests of a file share what it takes seconds to start.
 .PHONY: test
 test: lint $(VENV)/redis ## lint and all tests
-	@$(BIN)/pytest --numprocesses 3 --dist worksteal
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 .PHONY: bench
 bench: $(VENV)/dev ## print the figures, in about five minutes (QUICK=1: in one)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadFileScheduling
 
 from fakes.children import enter_folder
 from fakes.servers import Server, agent_server
@@ -34,6 +35,26 @@ if _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMOR
 # Hypothesis leaves a callback that keeps DuckDB's types alive, of which DuckDB complains at the end of the process. A
 # worker that is told to stop ends without pytest's own hooks.
 atexit.register(gc.callbacks.clear)
+
+# Files whose tests share servers that take seconds to start: all of a group run in one process.
+_GROUPS = {
+    "pages": ("tests/api/", "tests/browser/"),
+    "graphs": ("tests/graph/test_server", "tests/graph/test_mcp_server", "tests/graph/test_remote_teams"),
+}
+
+
+class ByServers(LoadFileScheduling):
+    """The tests of a file, or of a group of files, go to one process."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return next((name for name, group in _GROUPS.items() if file.startswith(group)), file)
+
+
+@pytest.hookimpl(tryfirst=True, optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByServers | None:
+    return ByServers(config, log) if config.getvalue("dist") == "loadfile" else None
+
 
 DOCUMENTS = {
     "resume.md": """# How resume works
@@ -98,9 +119,19 @@ def vendors() -> Iterator[Vendors]:
 
 
 @pytest.fixture(scope="session")
+def endpoint() -> Iterator[Vendors]:
+    """The language model of servers that many tests share."""
+    with Vendors() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
 def keyless_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """As somebody starts it who has neither a key nor a workspace of their own."""
+    """As somebody starts it who has neither a key nor a config; beside its workspace lie folders it does not serve."""
     folder = tmp_path_factory.mktemp("keyless")
-    (folder / "workspace").mkdir()
-    with agent_server(folder / "workspace", started_in=folder) as running:
+    for name in ("workspace", "here"):
+        (folder / name).mkdir()
+    listed = f"{folder / 'listed'}, ../more"
+    with agent_server(folder / "workspace", started_in=folder / "here", CONTEND_SERVED_FOLDERS=listed) as running:
         yield running
+        assert "Blocking" not in running.said

@@ -1,5 +1,9 @@
-"""What tests of the HTTP API share: one Agent Server as `contend serve` starts it, and a client of its routes."""
+"""What tests of the HTTP API share: one Agent Server as `contend serve` starts it, and a client of its routes.
 
+It is started in a folder that is not its workspace, and knows of its language model by that folder's env file.
+"""
+
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,14 +18,7 @@ OPTIONS = """
 [options]
 sources = ["local"]
 documents = ["{documents}"]
-max_rounds = 1
 """
-
-
-@pytest.fixture(scope="session")
-def endpoint() -> Iterator[Vendors]:
-    with Vendors() as vendors:
-        yield vendors
 
 
 @pytest.fixture(scope="session")
@@ -30,7 +27,11 @@ def _running(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path, e
     write_workspace(workspace)
     with (workspace / "config" / "orchestrator.toml").open("a", encoding="utf-8") as config:
         config.write(OPTIONS.format(documents=shared_documents))
-    with agent_server(workspace, OPENAI_BASE_URL=endpoint.base_url) as server:
+    here = workspace.with_name("here")
+    shutil.copytree(shared_documents, here / "papers")
+    (here / ".env").write_text(f"OPENAI_BASE_URL={endpoint.base_url}\nCONTEND_MAX_ROUNDS=1\n", "utf-8")
+    lists = {"CONTEND_FETCH_ALLOW": "10.0.0.0/8, fd00::/8", "CONTEND_SERVED_FOLDERS": "more, papers"}
+    with agent_server(workspace, started_in=here, **lists) as server:
         yield server
         assert "Blocking" not in server.said
 

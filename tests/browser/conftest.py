@@ -22,12 +22,6 @@ learn = false
 """
 
 
-@pytest.fixture(scope="session")
-def endpoint() -> Iterator[Vendors]:
-    with Vendors() as vendors:
-        yield vendors
-
-
 def prepared(workspace: Path, documents: object) -> Path:
     """With two teams, whose models read whole passages."""
     write_workspace(workspace, reads=LARGE_CONTEXT)

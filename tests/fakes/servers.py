@@ -1,5 +1,6 @@
 """The Agent Server on contend's graphs, as `contend serve` and `langgraph dev` start it."""
 
+import http.client
 import shutil
 import subprocess
 import sys
@@ -48,7 +49,7 @@ class Server:
         return self.log.read_text("utf-8")
 
     def assistant(self, graph: str) -> str:
-        (found,) = self.client.assistants.search(graph_id=graph)
+        (found,) = self.client.assistants.search(graph_id=graph, metadata={"created_by": "system"})
         return str(found["assistant_id"])
 
     def thread(self) -> str:
@@ -79,6 +80,25 @@ class Server:
         """SIGKILL."""
         self.process.kill()
         self.process.wait()
+
+
+def ask(
+    server: Server, method: str, path: str, headers: dict[str, str], body: str = ""
+) -> tuple[int, dict[str, str], str]:
+    """Status, headers and body; exactly these headers are sent."""
+    host, port = server.url.removeprefix("http://").split(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=240)
+    connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+    for name, value in ({"Host": f"{host}:{port}"} | headers).items():
+        connection.putheader(name, value)
+    if body:
+        connection.putheader("Content-Length", str(len(body.encode())))
+    connection.endheaders(body.encode() or None)
+    answer = connection.getresponse()
+    try:
+        return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read().decode()
+    finally:
+        connection.close()
 
 
 @contextmanager
@@ -144,7 +164,7 @@ def _server(
         try:
             url = f"http://127.0.0.1:{port}"
             wait_for(url, server, log)
-            with get_sync_client(url=url) as client:
+            with get_sync_client(url=url, api_key=variables.get("CONTEND_SERVER_TOKEN")) as client:
                 yield Server(url, workspace, client, server, log)
         finally:
             server.terminate()

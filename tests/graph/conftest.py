@@ -28,6 +28,7 @@ sources = ["local"]
 documents = ["{documents}"]
 """
 
+TOKEN = "a-token-of-more-than-16-letters"
 ON_REDIS = """
 [options]
 sources = ["local"]
@@ -48,12 +49,6 @@ async def services(contest: Contest) -> AsyncIterator[Services]:
     services = contest.services()
     yield services
     await services.aclose()
-
-
-@pytest.fixture(scope="session")
-def endpoint() -> Iterator[Vendors]:
-    with Vendors() as vendors:
-        yield vendors
 
 
 @pytest.fixture(scope="session")
@@ -83,6 +78,21 @@ def server(_running: Server, endpoint: Vendors) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
+def _bare(tmp_path_factory: pytest.TempPathFactory, endpoint: Vendors) -> Iterator[Server]:
+    clone = fresh_clone(tmp_path_factory.mktemp("bare") / "clone")
+    with langgraph_dev(clone, OPENAI_BASE_URL=endpoint.base_url) as server:
+        yield server
+        assert "Blocking" not in server.said
+
+
+@pytest.fixture
+def bare(_bare: Server, endpoint: Vendors) -> Iterator[Server]:
+    """A fresh clone without a workspace or an option."""
+    with _afresh(_bare, endpoint):
+        yield _bare
+
+
+@pytest.fixture(scope="session")
 def redis_of_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     with RedisServer(tmp_path_factory.mktemp("redis"), password="sesame-94b1") as redis:
         yield redis
@@ -96,7 +106,8 @@ def _on_redis(
     write_workspace(workspace, ("alpha", "beta", "gamma"))
     with (workspace / "config" / "orchestrator.toml").open("a", encoding="utf-8") as config:
         config.write(ON_REDIS.format(documents=shared_documents))
-    with agent_server(workspace, OPENAI_BASE_URL=endpoint.base_url, CONTEND_REDIS_URL=redis_of_server.url) as server:
+    variables = {"CONTEND_REDIS_URL": redis_of_server.url, "CONTEND_SERVER_TOKEN": TOKEN}
+    with agent_server(workspace, OPENAI_BASE_URL=endpoint.base_url, **variables) as server:
         yield server
 
 

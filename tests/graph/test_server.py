@@ -3,7 +3,6 @@
 import asyncio
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from contend.settings import load_settings
 from contend.stores.leases import lease
 from fakes.contests import Contest
 from fakes.guide import defined
-from fakes.servers import Server, changes, fresh_clone, langgraph_dev
+from fakes.servers import Server, changes
 from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash?"
@@ -481,14 +480,6 @@ async def test_a_run_that_began_with_another_config_is_refused_with_the_differen
     assert (await contest.resume(thread, "approve", force=True)).status == "completed"
 
 
-@pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory, endpoint: Vendors) -> Iterator[Server]:
-    """A fresh clone without a workspace or an option."""
-    clone = fresh_clone(tmp_path_factory.mktemp("bare") / "clone")
-    with langgraph_dev(clone, OPENAI_BASE_URL=endpoint.base_url) as server:
-        yield server
-
-
 async def test_the_guides_programs_for_the_sdk_get_a_report_and_approve_what_waits(bare: Server) -> None:
     ask = defined("agent-server-and-code.md", "ask")["ask"]
     approve_all = defined("agent-server-and-code.md", "approve_all")["approve_all"]
@@ -519,5 +510,4 @@ def test_all_four_graphs_run_in_a_fresh_clone_by_bare_langgraph_dev_and_leave_it
     assert team["rounds"]
     assert research["report"]["sources"]
     assert learned["result"]["dataset"] == "alone"
-    assert "Blocking" not in bare.said
     assert not changes(bare.workspace)

@@ -5,8 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from fakes.redis_server import RedisServer
-from fakes.servers import Server
+from fakes.servers import Server, ask
 from fakes.vendors import Vendors
+from graph.conftest import TOKEN
 
 THEME = "How does resume work after a crash?"
 TEAMS = ("alpha", "beta", "gamma")
@@ -91,3 +92,16 @@ def test_a_second_message_on_a_finished_thread_is_answered(server: Server) -> No
         ended = server.run("contend", said, thread_id=thread, context={"teams": ["alpha"]})
         assert ended["report"]["theme"] == question
         assert ended["messages"][-1]["content"].startswith(f"# {question}")
+
+
+def test_a_server_with_a_token_answers_nobody_without_it(server: Server) -> None:
+    search = {"Content-Type": "application/json", "Host": "contend.example"}
+    without = ask(server, "POST", "/threads/search", search, "{}")
+    wrong = ask(server, "POST", "/threads/search", {**search, "X-Api-Key": TOKEN[:-1]}, "{}")
+    studio = ask(server, "POST", "/threads/search", {**search, "X-Auth-Scheme": "langsmith"}, "{}")
+    bearer = ask(server, "POST", "/threads/search", {**search, "Authorization": f"Bearer {TOKEN}"}, "{}")
+
+    assert [without[0], wrong[0], studio[0], bearer[0]] == [401, 401, 401, 200]
+    assert "CONTEND_SERVER_TOKEN" in without[2]
+    assert TOKEN not in server.said
+    assert len(server.client.assistants.search()) == 4

@@ -1,14 +1,14 @@
 """A client of the Agent Server that gives what only contend's own nodes may: ids, options, functions, state."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from contend.contest.graph import build_contest_graph
 from fakes.contests import Contest
-from fakes.servers import Server, fresh_clone, langgraph_dev
+from fakes.servers import Server
 from fakes.vendors import Vendors
 
 THEME = "How does contend resume a run after a crash?"
@@ -16,19 +16,18 @@ LOCAL = {"documents": ["docs"], "sources": ["local"], "max_rounds": 1, "learn": 
 CALLED = {"name": "print", "weight": 1.0, "kind": "function", "function": "builtins:print"}
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    clone = fresh_clone(tmp_path_factory.mktemp("trusted") / "clone")
-    with Vendors() as vendors, langgraph_dev(clone, OPENAI_BASE_URL=vendors.base_url) as running:
-        yield running
+@pytest.fixture
+def server(bare: Server) -> Server:
+    return bare
 
 
 @pytest.fixture(scope="module")
-def finished(server: Server) -> tuple[str, dict[str, Any]]:
+def finished(_bare: Server, endpoint: Vendors) -> tuple[str, dict[str, Any]]:
     """A thread whose run is done, and its state."""
-    thread = server.thread()
-    server.run("contend", {"theme": THEME}, thread_id=thread, context=LOCAL)
-    values = server.client.threads.get_state(thread)["values"]
+    endpoint.heal()
+    thread = _bare.thread()
+    _bare.run("contend", {"theme": THEME}, thread_id=thread, context=LOCAL)
+    values = _bare.client.threads.get_state(thread)["values"]
     assert isinstance(values, dict)
     return thread, values
 
@@ -53,6 +52,12 @@ def test_what_a_parent_graph_passes_in_is_refused_from_outside(
 
     with pytest.raises(Exception, match=f"InputError: input: {', '.join(known)} may not be given: give "):
         server.run(graph, {"theme": THEME, **hidden}, thread_id=server.thread())
+
+
+def test_a_page_of_another_site_is_refused_by_bare_langgraph_dev_too(server: Server) -> None:
+    answer = httpx.post(f"{server.url}/threads", json={}, headers={"Origin": "https://evil.example"})
+
+    assert answer.status_code == 403
 
 
 def test_a_front_ends_own_keys_are_passed_over(server: Server) -> None:

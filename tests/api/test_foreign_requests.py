@@ -1,59 +1,32 @@
 """The Agent Server and those who should not reach it: other sites' pages in the user's browser, other machines."""
 
-import http.client
 import json
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langgraph_sdk import get_sync_client
 
 from fakes.browser import serving, visited
 from fakes.children import outside
 from fakes.fork_server import Process
-from fakes.servers import Server, agent_server, fresh_clone, langgraph_dev
+from fakes.servers import Server, ask
 
 SECRET = "The canary of the vault is called Amaryllis and sings at dusk. The canary of the vault is yellow and small."
 LARK = "A lark nests on the ground between tufts of grass. A lark builds its nest in the spring of each year."
 THEME = "What is the canary of the vault called?"
 JSON = {"Content-Type": "application/json"}
 STUDIO = "https://smith.langchain.com"
-TOKEN = "a-token-of-more-than-16-letters"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("served")
+def server(keyless_server: Server) -> Server:
+    folder = keyless_server.workspace.parent
     for name, text in (("private", SECRET), ("listed", SECRET), ("workspace/papers", LARK)):
-        (folder / name).mkdir(parents=True)
+        (folder / name).mkdir()
         (folder / name / "birds.md").write_text(f"# Birds\n\n{text}\n", "utf-8")
-    workspace = folder / "workspace"
-    (workspace / "way-out").symlink_to(folder / "private")
-    clone = fresh_clone(folder / "clone")
-    with langgraph_dev(clone, workspace, CONTEND_SERVED_FOLDERS=f"{folder / 'listed'}, ../more") as running:
-        yield running
-        assert "Blocking" not in running.said
-
-
-def ask(
-    server: Server, method: str, path: str, headers: dict[str, str], body: str = ""
-) -> tuple[int, dict[str, str], str]:
-    """Status, headers and body; exactly these headers are sent."""
-    host, port = server.url.removeprefix("http://").split(":")
-    connection = http.client.HTTPConnection(host, int(port), timeout=240)
-    connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
-    for name, value in ({"Host": f"{host}:{port}"} | headers).items():
-        connection.putheader(name, value)
-    if body:
-        connection.putheader("Content-Length", str(len(body.encode())))
-    connection.endheaders(body.encode() or None)
-    answer = connection.getresponse()
-    try:
-        return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read().decode()
-    finally:
-        connection.close()
+    (keyless_server.workspace / "way-out").symlink_to(folder / "private")
+    return keyless_server
 
 
 def threads(server: Server) -> int:
@@ -225,24 +198,6 @@ def test_a_page_of_this_machine_works_in_a_browser_and_reads_no_private_file(ser
     assert "this server may not read" in got["json"]
     assert "Content-Type 'text/plain'" in got["plain"] or got["plain"] == "TypeError: Failed to fetch"
     assert got["socket"] == "open"
-
-
-def test_a_server_with_a_token_answers_nobody_without_it(tmp_path: Path) -> None:
-    workspace = tmp_path / "workspace"
-    workspace.mkdir()
-    with agent_server(workspace, CONTEND_SERVER_TOKEN=TOKEN) as server:
-        search = {**JSON, "Host": "contend.example"}
-        without = ask(server, "POST", "/threads/search", search, "{}")
-        wrong = ask(server, "POST", "/threads/search", {**search, "X-Api-Key": TOKEN[:-1]}, "{}")
-        studio = ask(server, "POST", "/threads/search", {**search, "X-Auth-Scheme": "langsmith"}, "{}")
-        bearer = ask(server, "POST", "/threads/search", {**search, "Authorization": f"Bearer {TOKEN}"}, "{}")
-        with get_sync_client(url=server.url, api_key=TOKEN) as client:
-            found = client.assistants.search()
-
-    assert [without[0], wrong[0], studio[0], bearer[0]] == [401, 401, 401, 200]
-    assert "CONTEND_SERVER_TOKEN" in without[2]
-    assert TOKEN not in server.said
-    assert len(found) == 4
 
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - nothing listens there: the command is refused
