@@ -262,6 +262,19 @@ def test_no_more_of_a_word_file_is_read_than_the_limit_and_that_is_said() -> Non
     assert document.note == "only the first 2 paragraphs and table rows are read"
 
 
+def test_a_word_table_with_names_on_two_rows_is_read_like_one_in_a_csv_file() -> None:
+    rows = [["Plant", "2023", ""], ["", "Units", "CO2"], ["Kassel", "42", "42"]]
+    document = docx.Document()
+    table = document.add_table(3, 3)
+    for row, cells in zip(table.rows, rows, strict=True):
+        for cell, text in zip(row.cells, cells, strict=True):
+            cell.text = text
+    table.cell(0, 1).merge(table.cell(0, 2))
+    table.cell(0, 0).merge(table.cell(1, 0))
+
+    assert read_docx(saved(document), HERE).text == "- Plant: Kassel; 2023 Units: 42; 2023 CO2: 42."
+
+
 def test_a_word_file_that_unpacks_to_far_too_much_is_refused_unread() -> None:
     packed = io.BytesIO(make_docx(("Normal", WIND)))
     with zipfile.ZipFile(packed, "a", zipfile.ZIP_DEFLATED) as package:
@@ -352,6 +365,67 @@ def test_remarks_above_a_table_with_commas_in_them_are_no_names_of_columns() -> 
         "form; role; now; new",
         "- form: 1; role: driver; now: 32; new: 45.",
         "- form: 2; now: 8; new: 9.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "# Trams, km, 2029, planned\n# A row per route, per day\nroute,day,km,trips\n1,weekday,12,5\n2,sunday,13,4\n",
+        "Trams of 2029,,,\nby,J. Smith,,\nroute,day,km,trips\n1,weekday,12,5\n2,sunday,13,4\n",
+        "Trams of 2029;;;\r\n;;;\r\nroute;day;km;trips\r\n1;weekday;12;5\r\n2;sunday;13;4\r\n",
+        "sep=;\nroute;day;km;trips\n1;weekday;12;5\n2;sunday;13;4\n",
+    ],
+)
+def test_a_table_below_remarks_as_spreadsheets_save_them_has_its_own_names(content: str) -> None:
+    assert csv(content).text.split("\n\n")[-3:] == [
+        "route; day; km; trips",
+        "- route: 1; day: weekday; km: 12; trips: 5.",
+        "- route: 2; day: sunday; km: 13; trips: 4.",
+    ]
+
+
+def test_a_comma_in_the_last_cell_of_most_rows_does_not_cost_the_names_of_the_columns() -> None:
+    assert csv("id,comment\n1,good, cheap\n2,bad, dear\n3,none\n").text.split("\n\n") == [
+        "id; comment",
+        "- id: 1; comment: good; cheap.",
+        "- id: 2; comment: bad; dear.",
+        "- id: 3; comment: none.",
+    ]
+
+
+def test_names_on_two_rows_are_read_as_one_and_equal_figures_of_two_columns_both_stand() -> None:
+    document = csv(
+        "Emissions,,,,\n,2023,,2024,\nPlant,Units,CO2 (t),Units,CO2 (t)\nKassel,42,1.5,42,1.4\nAll,54,6,54,\n"
+    )
+
+    assert document.text.split("\n\n") == [
+        "Emissions",
+        "Plant; 2023 Units; 2023 CO2 (t); 2024 Units; 2024 CO2 (t)",
+        "- Plant: Kassel; 2023 Units: 42; 2023 CO2 (t): 1.5; 2024 Units: 42; 2024 CO2 (t): 1.4.",
+        "- Plant: All; 2023 Units: 54; 2023 CO2 (t): 6; 2024 Units: 54.",
+    ]
+    assert csv("Year,Cost,Cost\n2024,3,3\n").text.endswith("- Year: 2024; Cost: 3; Cost: 3.")
+
+
+def test_units_below_the_names_belong_to_them_and_no_value_of_the_first_row_does() -> None:
+    assert "- Werk: Kassel; Betrag EUR: 1.234,50." in csv("Werk;Betrag\n;EUR\nKassel;1.234,50\nFulda;2,5\n").text
+    assert "- Site: A; Cost: open." in csv("Site,Cost\nA,open\nB,12\n").text
+
+
+@pytest.mark.parametrize("first", ["", "Site"])
+def test_years_name_columns(first: str) -> None:
+    row = csv(f"{first},2023,2024\nHarbour,12,14\nHill,11,13\n").text.split("\n\n")[1]
+
+    assert row == ("- Site: Harbour; 2023: 12; 2024: 14." if first else "- Harbour; 2023: 12; 2024: 14.")
+
+
+def test_a_second_table_below_an_empty_row_has_names_of_its_own_and_a_total_there_has_not() -> None:
+    document = csv("Sites,\nSite,Length\nHill,120\n,\nTotal,120\n,\nJacks,\nJack,Load\nJ1,8\n")
+
+    assert document.text.split("\n\n") == [
+        *("Sites", "Site; Length", "- Site: Hill; Length: 120.", "- Site: Total; Length: 120."),
+        *("Jacks", "Jack; Load", "- Jack: J1; Load: 8."),
     ]
 
 

@@ -2,10 +2,12 @@
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, zip_longest
+from itertools import dropwhile, groupby, islice, zip_longest
 from pathlib import Path
+from typing import NamedTuple
 
 from contend.sources.readers.document import Document, as_prose
 from contend.sources.readers.encodings import decode
@@ -15,19 +17,26 @@ MOST_ROWS = 20_000
 _DELIMITERS = ",;\t|"
 _SAMPLE_CHARACTERS = 64_000
 _SAMPLE_ROWS = 50
+_NAMES_AND_A_ROW = 3
+_EXCEL_HINT = re.compile(r"sep=(.)\r?\n")
+"""Excel's own word on what parts the columns of the file."""
+_YEAR = re.compile(r"(?:19|20)\d\d\Z")
 
 
 def read_csv(content: bytes, path: Path, *, most_rows: int = MOST_ROWS) -> Document:
-    """The names of the columns, then each row with them. Single cells above the table are its title and remarks.
+    """Of each table what stands above it, the names of its columns, then each row with them.
 
     Raises:
         Unreadable: it is not text.
     """
     text = clean(decode(content))
-    rows, note = _bounded(csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text)), most_rows)
-    above, names, table = _parted(rows)
-    lines = [*map(as_prose, above), "; ".join(filter(None, names)), *(said_row(names, row) for row in table)]
-    return Document(above[0] if above else path.stem, "\n\n".join(filter(None, lines)), note)
+    hint = _EXCEL_HINT.match(text)
+    delimiter, text = (hint[1], text[hint.end() :]) if hint else (_delimiter(text), text)
+    rows, note = _bounded(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), most_rows)
+    tables = [_parted(table) for table in _tables([one_line(cell) for cell in row] for row in rows)]
+    lines = [line for table in tables for line in table.lines()]
+    title = tables[0].above[0] if tables and tables[0].above else path.stem
+    return Document(title, "\n\n".join(filter(None, lines)), note)
 
 
 def _delimiter(text: str) -> str:
@@ -57,24 +66,113 @@ def _bounded(reader: Iterator[list[str]], most: int) -> tuple[list[list[str]], s
     return rows, f"only the first {most:,} of {most + further:,} rows are read" if further else ""
 
 
-def _parted(rows: list[list[str]]) -> tuple[list[str], list[str], list[list[str]]]:
-    """What stands above the table, the names of its columns, its rows. A first row of numbers holds no names.
+class _Table(NamedTuple):
+    """A table with what stands above it, and the names of its columns, if it has any."""
 
-    A remark may hold a comma, and so have several cells: the table begins where a row is as wide as most are.
+    above: list[str]
+    names: list[str]
+    rows: list[list[str]]
+
+    def lines(self) -> Iterator[str]:
+        yield from map(as_prose, self.above)
+        yield "; ".join(filter(None, self.names))
+        yield from (said_row(self.names, row) for row in self.rows)
+
+
+def _tables(rows: Iterable[list[str]]) -> list[list[list[str]]]:
+    """Tables below each other. After an empty row another one begins where names stand above figures."""
+    tables: list[list[list[str]]] = []
+    for filled, group in groupby(rows, key=any):
+        block = list(group)
+        if filled and tables and (not _begins_table(block) or not any(map(_is_wide, tables[-1]))):
+            tables[-1] += block
+        elif filled:
+            tables.append(block)
+    return tables
+
+
+def _begins_table(block: Sequence[list[str]]) -> bool:
+    wide = list(dropwhile(lambda row: not _is_wide(row), block))
+    figures = [any(map(_is_figure, row)) for row in wide[:_NAMES_AND_A_ROW]]
+    return any(figures) and not figures[0]
+
+
+def _parted(rows: list[list[str]]) -> _Table:
+    start = _start(rows)
+    above = [", ".join(filter(None, row)) for row in rows[:start]]
+    names, height = column_names(rows[start:])
+    return _Table(above, names, rows[start + height :])
+
+
+def _start(rows: Sequence[list[str]]) -> int:
+    """Where the table begins: at a row that is filled as most are, if it holds names.
+
+    A remark may hold a comma, and so have several cells, and spreadsheets save it as wide as the table.
     """
-    lines = [[one_line(cell) for cell in row] for row in rows if any(cell.strip() for cell in row)]
-    width = Counter(map(len, lines)).most_common(1)[0][0] if lines else 0
-    start = next((place for place, row in enumerate(lines) if len(row) >= width and _is_row(row)), 0)
-    above = [", ".join(filter(None, row)) for row in lines[:start]]
-    table = lines[start:]
-    if table and any(character.isalpha() for cell in table[0] for character in cell):
-        return above, table[0], table[1:]
-    return above, [], table
+    width, filled = (_most_frequent(map(count, rows)) for count in (len, _filled))
+    wide = any(map(_is_wide, rows))
+    starts = [place for place, row in enumerate(rows) if _is_wide(row) or not wide]
+    full = (
+        place
+        for place in starts
+        if len(rows[place]) >= width
+        and not rows[place][0].startswith("# ")
+        and (2 * _filled(rows[place]) > filled or _on_two_rows(rows[place:]))
+    )
+    place = next(full, starts[0])
+    return starts[0] if any(map(_is_figure, rows[place])) else place
 
 
-def _is_row(cells: Sequence[str]) -> bool:
-    """Not a remark alone in a wide row, as spreadsheets save one."""
-    return len(cells) == 1 or sum(map(bool, cells)) > 1
+def _most_frequent(counts: Iterable[int]) -> int:
+    return max(Counter(counts).items(), key=lambda each: each[::-1])[0]
+
+
+def column_names(table: Sequence[Sequence[str]]) -> tuple[list[str], int]:
+    """The names of a table's columns, and on how many rows they stand. A first row of numbers holds none."""
+    if _on_two_rows(table):
+        return _joined(table[0], table[1]), 2
+    first, below = (*table, [])[:2]
+    years = not any(map(_is_figure, first)) and any(map(_is_figure, below))
+    if years or any(character.isalpha() for cell in first for character in cell):
+        return list(first), 1
+    return [], 0
+
+
+def _on_two_rows(table: Sequence[Sequence[str]]) -> bool:
+    """Whether the second row goes on with the names: parts of what stands above them, or units.
+
+    The first column is named once, and there are figures below.
+    """
+    if len(table) < _NAMES_AND_A_ROW:
+        return False
+    first, second, third = table[:_NAMES_AND_A_ROW]
+    gaps = any(below and not above for above, below in zip(first[1:], second[1:], strict=False))
+    once = (first[0] == second[0] != "") or (not second[0] and bool(first[0])) or (not first[0] and second[0] and gaps)
+    figures = any(name and _is_figure(cell) for name, cell in zip(second, third, strict=False))
+    return bool(once) and figures and not any(map(_is_figure, second))
+
+
+def _joined(upper: Sequence[str], lower: Sequence[str]) -> list[str]:
+    """A name of the upper row holds for the columns to its right that have none of their own."""
+    names, over = [], ""
+    for above, below in zip_longest(upper, lower, fillvalue=""):
+        over = above or (over if below else "")
+        names.append(" ".join(dict.fromkeys(filter(None, (over, below)))))
+    return names
+
+
+def _is_wide(row: Sequence[str]) -> bool:
+    return _filled(row) > 1
+
+
+def _filled(row: Sequence[str]) -> int:
+    return sum(map(bool, row))
+
+
+def _is_figure(cell: str) -> bool:
+    """A number or a day; a year alone may be the name of a column."""
+    digits = any(map(str.isdigit, cell)) and not any(map(str.isalpha, cell))
+    return digits and not _YEAR.match(cell)
 
 
 def said_row(names: Sequence[str], values: Iterable[str]) -> str:
@@ -82,12 +180,11 @@ def said_row(names: Sequence[str], values: Iterable[str]) -> str:
 
     A column without a name gives its value alone.
     """
-    cells = dict.fromkeys(
+    row = "; ".join(
         f"{name}: {value}" if name else value
         for name, value in zip_longest(map(one_line, names), map(one_line, values), fillvalue="")
         if value
     )
-    row = "; ".join(cells)
     if row and not row.endswith(tuple(SENTENCE_STOPS)):
         row += "。" if detect_language(row) == "ja" else "."
     return f"- {row}" if row else ""

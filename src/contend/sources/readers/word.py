@@ -6,7 +6,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from docx.oxml.table import CT_Tbl, CT_Tc
 from docx.oxml.text.paragraph import CT_P
 from docx.styles.style import BaseStyle
 
-from contend.sources.readers.csv_table import one_line, said_row
+from contend.sources.readers.csv_table import column_names, one_line, said_row
 from contend.sources.readers.document import Document, Unreadable, as_prose
 from contend.text import clean
 
@@ -150,7 +150,10 @@ def _table_rows(table: CT_Tbl) -> Iterator[str]:
     if len(rows) == 1 or all(len(row) == 1 for row in rows):
         yield from (as_prose(cell) for row in rows for cell in row if cell)
     else:
-        yield from filter(None, (said_row(rows[0], row) for row in rows[1:]))
+        names, height = column_names(rows)
+        for row in rows[height:]:
+            cells = dict.fromkeys(zip_longest(names, row, fillvalue=""))  # one merged over columns of one name, once
+            yield from filter(None, [said_row([name for name, _ in cells], [value for _, value in cells])])
 
 
 def _cells(table: CT_Tbl) -> Iterator[list[str]]:
