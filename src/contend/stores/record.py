@@ -1,23 +1,22 @@
 """The record of executions in DuckDB: a projection of the runs' checkpoints, for ranking and history."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
-from duckdb import DuckDBPyConnection
 from pydantic_core import PydanticSerializationError
 
 from contend.errors import StoreError
 from contend.models.events import Event
 from contend.models.record import utc_now
 from contend.models.rows import EvaluationRow, ExecutionRow, RoundStatusRow, SubmissionRow
-from contend.models.task import CallUsage, RunStatus, RunUsage, TeamStatus
-from contend.stores import record_queries as queries
+from contend.models.task import CallUsage, RunStatus, TeamStatus
 from contend.stores import record_schema as writes
 from contend.stores.record_file import RecordFile
+from contend.stores.record_queries import RecordQueries
 from contend.stores.record_schema import (
     EVENT,
     EXECUTION,
@@ -31,25 +30,10 @@ from contend.stores.record_schema import (
 from contend.stores.record_thread import Job, RecordThread, Work
 
 _T = TypeVar("_T")
-_P = ParamSpec("_P")
 _GOES_ON: frozenset[RunStatus] = frozenset({"running", "interrupted"})
 
 
-def _answer(
-    query: Callable[Concatenate[DuckDBPyConnection, _P], _T], missing: Callable[[], _T]
-) -> Callable[Concatenate["RecordStore", _P], Coroutine[Any, Any, _T]]:
-    """A query as a method of the store: what it gives, or what `missing` does where there is no file."""
-
-    async def answer(self: "RecordStore", /, *values: _P.args, **named: _P.kwargs) -> _T:
-        def work(connection: DuckDBPyConnection) -> _T:
-            return query(connection, *values, **named)
-
-        return await self._done("what was asked", work, missing=missing(), reads=True)
-
-    return answer
-
-
-class RecordStore:
+class RecordStore(RecordQueries):
     """One writer per process, which holds the file only while there is work; safe to use from several event loops.
 
     A durable write returns after its commit. The others return at once and are committed with the next one, or within
@@ -57,25 +41,6 @@ class RecordStore:
     without a database file they are empty and make none. Every method that waits raises `StoreLocked` when another
     process holds the file for longer than `lock_seconds`, and `StoreError` when it cannot be read or written.
     """
-
-    # What it answers, by the functions of `record_queries`; without a file, as if it held nothing.
-    active_seconds = _answer(queries.active_seconds, float)
-    calls = _answer(queries.calls, list)
-    datasets = _answer(queries.datasets, list)
-    draft_documents = _answer(queries.draft_documents, set)
-    events = _answer(queries.events, list)
-    execution = _answer(queries.execution, lambda: None)
-    executions = _answer(queries.executions, list)
-    exit_reasons = _answer(queries.exit_reasons, dict)
-    history = _answer(queries.history, lambda: ([], 0))
-    latest_execution = _answer(queries.latest_execution, lambda: None)
-    leaderboard = _answer(queries.leaderboard, list)
-    rankings = _answer(queries.rankings, dict)
-    rounds = _answer(queries.rounds, list)
-    submission_documents = _answer(queries.submission_documents, dict)
-    team_statuses = _answer(queries.team_statuses, list)
-    threads = _answer(queries.threads, list)
-    told_document = _answer(queries.told_document, lambda: None)
 
     def __init__(self, path: Path, *, lock_seconds: float = 10.0) -> None:
         self._path = path
@@ -135,9 +100,6 @@ class RecordStore:
         """Durable. Removes all rows of the thread's executions and returns their ids."""
         return await self._done(f"thread {thread_id}", partial(writes.delete_thread, thread_id), missing=[])
 
-    async def usage(self, execution_id: str) -> RunUsage:
-        return RunUsage.of(await self.calls(execution_id))
-
     async def flush(self) -> None:
         """Durable: returns after the commit of all that was queued."""
         await self._done("what was queued", lambda _: None, missing=None)
@@ -151,6 +113,10 @@ class RecordStore:
         done: Future[None] = Future()
         self._thread.submit(Job(what="closing the record", done=done, closes=True))
         await asyncio.wrap_future(done)
+
+    async def _rows(self, sql: str, *parameters: object) -> list[dict[str, Any]]:
+        work = partial(writes.fetch, sql=sql, parameters=parameters)
+        return await self._done("what was asked", work, missing=[], reads=True)
 
     async def _write(self, table: Upsert, row: Mapping[str, Any], *, what: str) -> None:
         work = writes.Rows(table, [self._values(table, row, what)])

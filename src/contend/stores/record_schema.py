@@ -1,6 +1,6 @@
 """The record's tables: how they are made, how rows go in and come out."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -107,7 +107,7 @@ EVENT = Upsert("event", ("execution_id", "event_key"), ("execution_id", "event_k
 """In the order in which they are written; one that is told again keeps its place and its words."""
 
 
-def fetch(connection: "DuckDBPyConnection", sql: str, *parameters: object) -> list[dict[str, Any]]:
+def fetch(connection: "DuckDBPyConnection", *, sql: str, parameters: Sequence[object]) -> list[dict[str, Any]]:
     """Rows by column name, JSON columns parsed, columns named `…_at` as times."""
     # As JSON: DuckDB gives times with a zone as objects of a package that contend does without.
     rows = connection.execute(f"SELECT to_json(each) FROM ({sql}) AS each", parameters).fetchall()  # noqa: S608 - our own words
