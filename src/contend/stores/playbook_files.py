@@ -59,15 +59,8 @@ class VersionLine(PlaybookVersion):
 
     def result(self, dataset: str) -> CurationResult:
         """What the curation that made this version answered."""
-        return CurationResult(
-            delta_items=self.delta_items,
-            bullets_before=self.bullets_before,
-            bullets_after=self.bullets_after,
-            summary=self.summary,
-            dataset=dataset,
-            playbook_version=self.version,
-            skipped=self.skipped,
-        )
+        fields = self.model_dump(include={"delta_items", "bullets_before", "bullets_after", "summary", "skipped"})
+        return CurationResult(dataset=dataset, playbook_version=self.version, **fields)
 
 
 class PlaybookFiles:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from contend.errors import InputError, PlaybookChanged, PlaybookDamaged
 from contend.models.playbook import (
@@ -20,6 +20,8 @@ from contend.models.playbook import (
 )
 from contend.models.record import IDENTIFIER_RULE, is_identifier
 from contend.stores.playbook_files import PlaybookFiles, VersionLine
+
+T = TypeVar("T")
 
 
 class Curated(NamedTuple):
@@ -70,10 +72,21 @@ class PlaybookStore:
             PlaybookDamaged: a file cannot be read; nothing was overwritten.
             StoreError: the disk refused; the old version stands.
         """
-        files = self._files(dataset)
-        return await asyncio.to_thread(
-            self._apply, files, execution_id, change, reason=reason, base_version=base_version
-        )
+
+        def work(files: PlaybookFiles) -> CurationResult:
+            if line := files.line_of(execution_id):
+                return line.result(dataset)
+            playbook = files.newest_recorded()
+            _check_newest(playbook, base_version)
+            outcome = change(playbook)
+            line = VersionLine.between(playbook, **outcome._asdict(), execution_id=execution_id, reason=reason)
+            if line.changed or line.removed:
+                files.commit(playbook, line)
+            else:
+                line.version = playbook.version
+            return line.result(dataset)
+
+        return await self._locked(dataset, work)
 
     async def applied(self, dataset: str, execution_id: str) -> CurationResult | None:
         """The result of an execution's curation; None if it was not applied yet."""
@@ -87,7 +100,13 @@ class PlaybookStore:
             PlaybookChanged: somebody else saved a version since `playbook` was loaded.
             StoreError: the disk refused.
         """
-        return await asyncio.to_thread(self._save, self._files(playbook.dataset), playbook, reason)
+
+        def work(files: PlaybookFiles) -> Playbook:
+            newest = files.newest_recorded()
+            _check_newest(newest, playbook.version)
+            return files.commit(newest, VersionLine.between(newest, playbook.bullets, reason=reason))
+
+        return await self._locked(playbook.dataset, work)
 
     async def history(self, dataset: str) -> list[PlaybookVersion]:
         """Every version's deltas, time, run and reason, oldest first."""
@@ -102,7 +121,18 @@ class PlaybookStore:
         """What turns one version into another."""
         old = await self.load(dataset, version=from_version)
         new = await self.load(dataset, version=to_version)
-        return _diff(old, new)
+        before = {bullet.id: bullet for bullet in old.bullets}
+        line = VersionLine.between(old, new.bullets)
+        return PlaybookDiff(
+            dataset=dataset,
+            from_version=from_version,
+            to_version=to_version,
+            added=[bullet for bullet in line.changed if bullet.id not in before],
+            removed=[before[key] for key in line.removed],
+            changed=[
+                BulletChange(before=before[bullet.id], after=bullet) for bullet in line.changed if bullet.id in before
+            ],
+        )
 
     async def rollback(self, dataset: str, version: int, *, base_version: int | None = None) -> Playbook:
         """Make a new version with the bullets of an old one. A damaged playbook file is kept as `.damaged.json`.
@@ -111,41 +141,8 @@ class PlaybookStore:
             UnknownLesson: there is no such version.
             PlaybookChanged: another version than `base_version` is the newest.
         """
-        return await asyncio.to_thread(self._rollback, self._files(dataset), version, base_version)
 
-    async def datasets(self) -> list[str]:
-        """Datasets that have a playbook, by name."""
-        return await asyncio.to_thread(self._datasets)
-
-    def _files(self, dataset: str) -> PlaybookFiles:
-        if not is_identifier(dataset):
-            raise InputError(f"dataset {dataset[:80]!r}: {IDENTIFIER_RULE}")
-        return PlaybookFiles(self.folder, dataset)
-
-    def _apply(
-        self, files: PlaybookFiles, execution_id: str, change: Change, *, reason: str, base_version: int | None
-    ) -> CurationResult:
-        with files.locked(self.lock_seconds):
-            if line := files.line_of(execution_id):
-                return line.result(files.dataset)
-            playbook = files.newest_recorded()
-            _check_newest(playbook, base_version)
-            outcome = change(playbook)
-            line = VersionLine.between(playbook, **outcome._asdict(), execution_id=execution_id, reason=reason)
-            if line.changed or line.removed:
-                files.commit(playbook, line)
-            else:
-                line.version = playbook.version
-            return line.result(files.dataset)
-
-    def _save(self, files: PlaybookFiles, playbook: Playbook, reason: str) -> Playbook:
-        with files.locked(self.lock_seconds):
-            newest = files.newest_recorded()
-            _check_newest(newest, playbook.version)
-            return files.commit(newest, VersionLine.between(newest, playbook.bullets, reason=reason))
-
-    def _rollback(self, files: PlaybookFiles, version: int, base_version: int | None) -> Playbook:
-        with files.locked(self.lock_seconds):
+        def work(files: PlaybookFiles) -> Playbook:
             target = files.rebuilt(version)
             try:
                 newest = files.newest_recorded()
@@ -157,11 +154,30 @@ class PlaybookStore:
             reason = f"rolled back to version {version}"
             return files.commit(newest, VersionLine.between(newest, target.bullets, reason=reason))
 
-    def _datasets(self) -> list[str]:
-        names = {
-            path.name.removesuffix(end) for end in (".json", ".history.jsonl") for path in self.folder.glob(f"*{end}")
-        }
-        return sorted(filter(is_identifier, names))
+        return await self._locked(dataset, work)
+
+    async def datasets(self) -> list[str]:
+        """Datasets that have a playbook, by name."""
+
+        def names() -> set[str]:
+            ends = (".json", ".history.jsonl")
+            return {path.name.removesuffix(end) for end in ends for path in self.folder.glob(f"*{end}")}
+
+        return sorted(filter(is_identifier, await asyncio.to_thread(names)))
+
+    def _files(self, dataset: str) -> PlaybookFiles:
+        if not is_identifier(dataset):
+            raise InputError(f"dataset {dataset[:80]!r}: {IDENTIFIER_RULE}")
+        return PlaybookFiles(self.folder, dataset)
+
+    async def _locked(self, dataset: str, work: Callable[[PlaybookFiles], T]) -> T:
+        files = self._files(dataset)
+
+        def locked_work() -> T:
+            with files.locked(self.lock_seconds):
+                return work(files)
+
+        return await asyncio.to_thread(locked_work)
 
 
 def _check_newest(newest: Playbook, base_version: int | None) -> None:
@@ -178,18 +194,3 @@ def _retired(files: PlaybookFiles) -> dict[str, Bullet]:
         last |= {bullet.id: bullet for bullet in line.changed}
     present = {bullet.id for bullet in files.newest().bullets}
     return {key: bullet for key, bullet in last.items() if key not in present}
-
-
-def _diff(old: Playbook, new: Playbook) -> PlaybookDiff:
-    before = {bullet.id: bullet for bullet in old.bullets}
-    line = VersionLine.between(old, new.bullets)
-    return PlaybookDiff(
-        dataset=new.dataset,
-        from_version=old.version,
-        to_version=new.version,
-        added=[bullet for bullet in line.changed if bullet.id not in before],
-        removed=[before[key] for key in line.removed],
-        changed=[
-            BulletChange(before=before[bullet.id], after=bullet) for bullet in line.changed if bullet.id in before
-        ],
-    )
