@@ -60,11 +60,8 @@ def run_batch(
     path = (out or file.with_name(f"{file.stem}.results.jsonl")).expanduser().absolute()
     batch = Batch(read_questions(file, options), Results(path), settings, queued=server is not None)
     check_folder(path.parent, "--out")
-    work = (
-        batch.run(jobs)
-        if server is None
-        else batch.run_on(ResearchServer(server, token or secret_text(settings.server_token)))
-    )
+    key = token or secret_text(settings.server_token)
+    work = batch.run(jobs) if server is None else batch.run_on(ResearchServer(server, key))
     with batch.view() as view:
         at_once = view.stop if view else lambda: None
         done = asyncio.run(until_stopped(work, on_stop=batch.stopping, at_once=at_once))

@@ -1,7 +1,7 @@
 """What `contend doctor` looks at. Each check says how it is, and what to do where something is amiss."""
 
 import asyncio
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from typing import Literal, NamedTuple
@@ -34,12 +34,15 @@ _NOT_READY = 2
 
 
 class Finding(NamedTuple):
-    """One thing looked at. `off` is fine, only less; with a `fault` the main job can't run."""
+    """What a check found. `off` is fine, only less; with a `fault` the main job can't run."""
 
-    name: str
     state: State
     said: str
     remedy: str = ""
+
+
+Check = tuple[str, Finding]
+"""What was looked at, and what was found."""
 
 
 class Server(NamedTuple):
@@ -57,72 +60,84 @@ def show_checkup() -> int:
         InputError: an environment variable of contend's own is not usable.
     """
     checks = asyncio.run(_checks(COMMAND.settings()))
-    faults = [check for check in checks if check.state == "fault"]
-    if not print_json({"ready": not faults, "checks": [check._asdict() for check in checks]}):
+    faults = [name for name, finding in checks if finding.state == "fault"]
+    if not print_json({"ready": not faults, "checks": [{"name": name, **each._asdict()} for name, each in checks]}):
         show(Group(_table(checks), ""))
         _advise(faults)
     return _NOT_READY if faults else 0
 
 
-async def _checks(settings: Settings) -> list[Finding]:
-    checks = [await _finding("workspace", _workspace_check(settings))]
+async def _checks(settings: Settings) -> list[Check]:
+    workspace = await _check("workspace", _workspace(settings))
     try:
         services = await asyncio.to_thread(Services, settings)
     except InputError as error:
-        return [*checks, Finding("config", "fault", str(error), tr("see `contend config show` once it is mended"))]
-    servers, setup = await _local_servers(), services.resolve(RunOptions())
-    models = models_used(setup.options, setup.teams)
-    prompt_remedy = tr("mend the file, or delete it to have the shipped prompt back")
-    graph_teams = [team for team in services.config.teams.values() if team.kind == "graph"]
-    checks += [
-        Finding("config", "ok", f"{counted(len(services.config.teams), 'team')}: {', '.join(services.config.teams)}"),
-        await _finding("prompts", _prompts_check(services), prompt_remedy),
-        await _finding("model", _model_check(services, models, servers)),
-        *([await _context_check(services, models), _judges_check(setup)] if models else []),
-        *await asyncio.gather(
-            *(_source(services, name, setup.options.documents) for name in services.sources.factories)
-        ),
-        *await asyncio.gather(*(_graph(services, team) for team in graph_teams)),
-        await _finding("record", _record_check(services)),
-        await _finding("checkpointer", _checkpointer_check(settings)),
-        *_extra_checks(servers),
-    ]
+        remedy = tr("see `contend config show` once it is mended")
+        return [workspace, ("config", Finding("fault", str(error), remedy))]
+    checks = [workspace, *await _checks_of(services, await _local_servers())]
     with suppress(StoreError):
         await services.aclose()
     return checks
 
 
-async def _finding(name: str, check: Awaitable[Finding], remedy: str = "") -> Finding:
-    """What a check found, or the fault that it met; `remedy`: of a fault that names none."""
+async def _checks_of(services: Services, servers: Sequence[Server]) -> list[Check]:
+    teams, setup = services.config.teams, services.resolve(RunOptions())
+    models = models_used(setup.options, setup.teams)
+    sources = [
+        _check(f"source {name}", _source(services, name, setup.options.documents), _source_remedy(name))
+        for name in services.sources.factories
+    ]
+    graphs = [
+        _check(f"team {team.team_id}", _graph(services, team), tr("mend {file}", file="config/teams"))
+        for team in teams.values()
+        if team.kind == "graph"
+    ]
+    prompt_remedy = tr("mend the file, or delete it to have the shipped prompt back")
+    return [
+        ("config", Finding("ok", f"{counted(len(teams), 'team')}: {', '.join(teams)}")),
+        await _check("prompts", _prompts(services), prompt_remedy),
+        await _check("model", _model(services, models, servers)),
+        *([("context", await _context(services, models)), ("judges", _judges(setup))] if models else []),
+        *await asyncio.gather(*sources),
+        *await asyncio.gather(*graphs),
+        await _check("record", _record(services)),
+        await _check("checkpointer", _checkpointer(services.settings)),
+        ("serve", _serve()),
+        *(("local server", Finding("ok", f"{server.url} ({_server_text(server)})")) for server in servers),
+    ]
+
+
+async def _check(name: str, finding: Awaitable[Finding], remedy: str = "") -> Check:
+    """With the fault that it met, if one; `remedy`: of a fault that names none."""
     try:
-        return await check
+        return name, await finding
     except NotReady as error:
-        return Finding(name, "fault", error.lack, error.remedy)
+        return name, Finding("fault", error.lack, error.remedy)
     except ContendError as error:
-        return Finding(name, "fault", str(error).removeprefix(f"{name}: "), remedy)
+        return name, Finding("fault", str(error).removeprefix(f"{name}: "), remedy)
 
 
-async def _workspace_check(settings: Settings) -> Finding:
+async def _workspace(settings: Settings) -> Finding:
     """Whether the workspace, or the folder it would be made in, can be written; leaves nothing there."""
     folder = settings.folder
     await asyncio.to_thread(check_folder, folder, "workspace")
     place = str(folder) if folder.exists() else tr("{folder} (made by the first run)", folder=folder)
-    return Finding("workspace", "ok", place)
+    return Finding("ok", place)
 
 
-async def _prompts_check(services: Services) -> Finding:
+async def _prompts(services: Services) -> Finding:
     for language in LANGUAGES:
         await asyncio.to_thread(services.library.check, language)
     count = counted(len(services.library.names()), "prompt")
     words = tr("{prompts} render in {languages}", prompts=count, languages=", ".join(LANGUAGES))
-    return Finding("prompts", "ok", words)
+    return Finding("ok", words)
 
 
-async def _model_check(services: Services, models: Sequence[str], servers: Sequence[Server]) -> Finding:
+async def _model(services: Services, models: Sequence[str], servers: Sequence[Server]) -> Finding:
     """Whether the endpoint answers and has the models; without one, what else there is."""
     if not services.models.providers.are_set():
         lines = tr("no OPENAI_API_KEY or OPENAI_BASE_URL: contend quotes from your documents, without a language model")
-        return Finding("model", "off", lines, _offer(servers))
+        return Finding("off", lines, _offer(servers))
     if services.models.recording:
         recording = services.models.recording.summary
         lines = tr(
@@ -130,18 +145,18 @@ async def _model_check(services: Services, models: Sequence[str], servers: Seque
             day=recording.recorded_on,
             model=recording.model,
         )
-        return Finding("model", "ok", lines)
+        return Finding("ok", lines)
     if warnings := await check_models(services, models):
-        return Finding("model", "warning", "; ".join(warnings))
+        return Finding("warning", "; ".join(warnings))
     places = services.models.providers.by_endpoint(models)
     lines = "; ".join(
         tr("{endpoint} has {models}", endpoint=endpoint.address, models=", ".join(names.values()))
         for endpoint, names in places
     )
-    return Finding("model", "ok", lines)
+    return Finding("ok", lines)
 
 
-async def _context_check(services: Services, models: Sequence[str]) -> Finding:
+async def _context(services: Services, models: Sequence[str]) -> Finding:
     """How much each model can read, and who says so."""
     contexts = await services.models.contexts(models)
     lines = "; ".join(f"{name} {counted(tokens, 'token')} ({origin})" for name, (tokens, origin) in contexts.items())
@@ -150,17 +165,17 @@ async def _context_check(services: Services, models: Sequence[str]) -> Finding:
         remedy = tr(
             "say how much {models} can read: [context] in the workspace's config/models.toml", models=", ".join(unknown)
         )
-        return Finding("context", "warning", lines, remedy)
-    return Finding("context", "ok", lines)
+        return Finding("warning", lines, remedy)
+    return Finding("ok", lines)
 
 
-def _judges_check(setup: RunSetup) -> Finding:
+def _judges(setup: RunSetup) -> Finding:
     """Whether anybody judges what the same model wrote."""
     warning = judges_warning(setup.options, setup.teams)
     if warning:
-        return Finding("judges", "warning", warning)
+        return Finding("warning", warning)
     judge = setup.options.models["evaluator"]
-    return Finding("judges", "ok", tr("{model}, not the writer's model", model=judge))
+    return Finding("ok", tr("{model}, not the writer's model", model=judge))
 
 
 def _server_text(server: Server) -> str:
@@ -182,60 +197,49 @@ def _offer(servers: Sequence[Server]) -> str:
 
 
 async def _source(services: Services, name: str, documents: Sequence[str]) -> Finding:
-    title = f"source {name}"
+    reason = await services.sources.get(name, documents).check()
+    if reason is None:
+        return Finding("ok", tr("on"))
+    remedies = {"local": "give --docs PATH to a run", "tavily": "set TAVILY_API_KEY to search the web"}
+    return Finding("off", reason, tr(remedies.get(name, "runs go on without it")))
 
-    async def check() -> Finding:
-        reason = await services.sources.get(name, documents).check()
-        if reason is None:
-            return Finding(title, "ok", tr("on"))
-        remedies = {"local": "give --docs PATH to a run", "tavily": "set TAVILY_API_KEY to search the web"}
-        return Finding(title, "off", reason, tr(remedies.get(name, "runs go on without it")))
 
-    where = "`documents` in config/orchestrator.toml [options]" if name == "local" else "config/sources.toml"
-    return await _finding(title, check(), tr("mend {file}", file=where))
+def _source_remedy(name: str) -> str:
+    own = "`documents` in config/orchestrator.toml [options]"
+    return tr("mend {file}", file=own if name == "local" else "config/sources.toml")
 
 
 async def _graph(services: Services, team: TeamConfig) -> Finding:
-    title = f"team {team.team_id}"
-
-    async def check() -> Finding:
-        await services.graphs.get(team)
-        graph = team.graph or f"{team.assistant} ({team.url})"
-        return Finding(title, "ok", tr("{graph} can play", graph=graph))
-
-    return await _finding(title, check(), tr("mend {file}", file="config/teams"))
+    await services.graphs.get(team)
+    return Finding("ok", tr("{graph} can play", graph=team.graph or f"{team.assistant} ({team.url})"))
 
 
-async def _record_check(services: Services) -> Finding:
+async def _record(services: Services) -> Finding:
     count = len(await services.record.executions(limit=1000))
-    return Finding("record", "ok", counted(count, "run") if count else tr("no runs yet"))
+    return Finding("ok", counted(count, "run") if count else tr("no runs yet"))
 
 
-async def _checkpointer_check(settings: Settings) -> Finding:
+async def _checkpointer(settings: Settings) -> Finding:
     if settings.checkpointer == "memory":
         remedy = tr("unset CONTEND_CHECKPOINTER to keep them in SQLite")
-        return Finding("checkpointer", "warning", tr("memory: a run that is stopped cannot go on"), remedy)
+        return Finding("warning", tr("memory: a run that is stopped cannot go on"), remedy)
     if settings.checkpointer == "redis":
         warnings = await check_checkpointer(settings)
         words = "; ".join(warnings) or tr(
             "Redis at {address} answers, with search and JSON", address=settings.redis_address
         )
-        return Finding("checkpointer", "warning" if warnings else "ok", words)
+        return Finding("warning" if warnings else "ok", words)
     if not has_checkpoints(settings):
-        return Finding("checkpointer", "ok", tr("SQLite, made by the first run"))
+        return Finding("ok", tr("SQLite, made by the first run"))
     async with open_checkpointer(settings) as saver:
         await saver.aget_tuple({"configurable": {"thread_id": "doctor", "checkpoint_ns": ""}})
-    return Finding("checkpointer", "ok", tr("SQLite answers"))
+    return Finding("ok", tr("SQLite answers"))
 
 
-def _extra_checks(servers: Sequence[Server]) -> Iterator[Finding]:
-    """What is not needed for the main job."""
+def _serve() -> Finding:
     if find_spec("langgraph_cli") is not None and find_spec("langgraph_api") is not None:
-        yield Finding("serve", "ok", tr("`contend serve` opens the graphs in Studio"))
-    else:
-        yield Finding("serve", "off", tr("the extra `serve` is not installed"), "pip install 'contend[serve]'")
-    for server in servers:
-        yield Finding("local server", "ok", f"{server.url} ({_server_text(server)})")
+        return Finding("ok", tr("`contend serve` opens the graphs in Studio"))
+    return Finding("off", tr("the extra `serve` is not installed"), "pip install 'contend[serve]'")
 
 
 async def _local_servers() -> list[Server]:
@@ -253,22 +257,22 @@ async def _local(port: int, kind: str) -> Server | None:
     return Server(url, kind, [model["id"] for model in models])
 
 
-def _table(checks: Sequence[Finding]) -> Table:
+def _table(checks: Sequence[Check]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for check in checks:
-        line = Text(plain(check.said))
-        if check.remedy:
-            line.append(f"\n→ {plain(check.remedy)}", style="cyan")
-        table.add_row(Text(check.state, style=_STYLES[check.state]), check.name, line)
+    for name, finding in checks:
+        line = Text(plain(finding.said))
+        if finding.remedy:
+            line.append(f"\n→ {plain(finding.remedy)}", style="cyan")
+        table.add_row(Text(finding.state, style=_STYLES[finding.state]), name, line)
     return table
 
 
-def _advise(faults: Sequence[Finding]) -> None:
+def _advise(faults: Sequence[str]) -> None:
     if faults:
-        say("Not ready: mend {checks}.", checks=", ".join(check.name for check in faults))
+        say("Not ready: mend {checks}.", checks=", ".join(faults))
         advise("contend doctor")
     else:
         say("Ready.")
