@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from duckdb import DuckDBPyConnection
 from pydantic_core import PydanticSerializationError
 
 from contend.errors import StoreError
@@ -30,6 +31,11 @@ from contend.stores.record_schema import (
 from contend.stores.record_thread import Job, RecordThread, Work
 
 _T = TypeVar("_T")
+_SET_STATUS = """
+UPDATE execution SET status = ?, message = ?, winner_team_id = coalesce(?, winner_team_id),
+    best_score = coalesce(?, best_score), finished_at = ?
+WHERE execution_id = ?
+"""
 _GOES_ON: frozenset[RunStatus] = frozenset({"running", "interrupted"})
 
 
@@ -62,7 +68,10 @@ class RecordStore(RecordQueries):
         """Durable. A winner and a best score already written stay where None is given."""
         finished_at = None if status in _GOES_ON else utc_now()
         values = [status, message, winner_team_id, best_score, finished_at, execution_id]
-        work = partial(writes.set_status, values)
+
+        def work(connection: DuckDBPyConnection) -> None:
+            connection.execute(_SET_STATUS, values)
+
         await self._done(f"the status of execution {execution_id}", work, missing=None)
 
     async def save_team_status(self, execution_id: str, status: TeamStatus) -> None:

@@ -67,7 +67,10 @@ class Upsert(NamedTuple):
 
     def values(self, row: Mapping[str, Any]) -> list[Any]:
         """A row as parameters; lists and dicts as JSON text, where NaN and infinities become null."""
-        return [_as_parameter(row[column]) for column in self.columns]
+        values = [row[column] for column in self.columns]
+        return [
+            to_json(each, inf_nan_mode="null").decode() if isinstance(each, dict | list) else each for each in values
+        ]
 
     def key_of(self, values: list[Any]) -> tuple[Any, ...]:
         """A row's natural key, from its parameters."""
@@ -85,12 +88,6 @@ class Upsert(NamedTuple):
     def _later(self, column: str) -> str:
         """What a column holds once its row is written again."""
         return f"coalesce({self.table}.{column}, excluded.{column})" if column in self.first else f"excluded.{column}"
-
-
-def _as_parameter(value: object) -> object:
-    if isinstance(value, dict | list):
-        return to_json(value, inf_nan_mode="null").decode()
-    return value
 
 
 _ROUND = ("execution_id", "team_id", "round_number")
@@ -111,18 +108,13 @@ def fetch(connection: "DuckDBPyConnection", *, sql: str, parameters: Sequence[ob
     """Rows by column name, JSON columns parsed, columns named `…_at` as times."""
     # As JSON: DuckDB gives times with a zone as objects of a package that contend does without.
     rows = connection.execute(f"SELECT to_json(each) FROM ({sql}) AS each", parameters).fetchall()  # noqa: S608 - our own words
-    return [{name: _as_value(name, value) for name, value in from_json(row).items()} for (row,) in rows]
-
-
-def _as_value(name: str, value: Any) -> Any:  # noqa: ANN401 - whatever DuckDB holds
-    return datetime.fromisoformat(value) if value and name.endswith("_at") else value
-
-
-_SET_STATUS = """
-UPDATE execution SET status = ?, message = ?, winner_team_id = coalesce(?, winner_team_id),
-    best_score = coalesce(?, best_score), finished_at = ?
-WHERE execution_id = ?
-"""
+    return [
+        {
+            name: datetime.fromisoformat(value) if value and name.endswith("_at") else value
+            for name, value in from_json(row).items()
+        }
+        for (row,) in rows
+    ]
 
 
 @dataclass(frozen=True)
@@ -155,11 +147,6 @@ def together(writes: Iterable[Rows]) -> list[Rows]:
     for write in writes:
         by_table.setdefault(write.table, []).extend(write.rows)
     return [Rows(table, rows) for table, rows in by_table.items()]
-
-
-def set_status(values: list[Any], connection: "DuckDBPyConnection") -> None:
-    """`values`: status, message, winner or None, best score or None, finished at or None, execution id."""
-    connection.execute(_SET_STATUS, values)
 
 
 def set_pairwise(execution_id: str, keys: Mapping[str, float], connection: "DuckDBPyConnection") -> None:
