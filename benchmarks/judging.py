@@ -19,7 +19,7 @@ from contend.models.options import ResolvedOptions, RunOptions
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.settings import load_settings, resolve_options
-from contend.team.criteria import made_criteria
+from contend.team.criteria import make_criteria
 from contend.team.evaluation import evaluation_of
 from contend.team.metrics import measure, metric_tasks
 from judging_pairs import Pair, kept_submission, pairs
@@ -98,7 +98,7 @@ async def judge(services: Services, pair: Pair, *, by_code: bool, why: bool) -> 
         side: await kept_submission(services, pair, parts)
         for side, parts in zip(_SIDES, (pair.good, pair.damaged), strict=True)
     }
-    made = await made_criteria(services, run, theme=pair.theme)
+    made = await make_criteria(services, run, theme=pair.theme)
     results = await asyncio.gather(*(evaluated(services, pair, documents[side], run, made.criteria) for side in _SIDES))
     verdict = ["-"] if by_code else await compared(services, pair, documents, made.criteria)
     good, damaged = map(_judged, results)

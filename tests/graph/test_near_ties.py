@@ -20,7 +20,7 @@ from contend.models.submission import Submission
 from contend.report import build_report
 from contend.services import Services
 from contend.team.metrics import pair_view
-from contend.team.metrics.judge_view import shown_report
+from contend.team.metrics.judge_view import report_view
 from contend.text import estimate_tokens
 from fakes.contests import LARGE_CONTEXT, Contest, write_workspace
 from fakes.terminal import Terminal
@@ -284,7 +284,7 @@ async def test_passages_have_the_same_numbers_for_the_judges_of_a_pair_as_for_th
     assert [each.title for each in view.passages] == ["snow", "fog"]
     assert [each.title for each in view.others] == ["rain"]
     for text, each in zip(view.texts, (first, second), strict=True):
-        assert text == (await shown_report(services, each, tokens=1_000, beside=1_000)).text
+        assert text == (await report_view(services, each, tokens=1_000, beside=1_000)).text
     prompt = view.prompt(user_query=THEME, instructions="", criteria="")
     assert [passage.number for document in prompt.passages for passage in document.passages] == [3, 4]
     assert [each.number for each in prompt.others] == [2]
@@ -304,7 +304,7 @@ async def test_a_judge_sees_what_a_report_cites_and_of_the_rest_what_fits_beside
     each = max(map(estimate_tokens, texts.values()))
 
     async def titles(*, tokens: int, beside: int) -> list[str]:
-        shown = await shown_report(services, submission, tokens=tokens, beside=beside)
+        shown = await report_view(services, submission, tokens=tokens, beside=beside)
         return [passage.title for passage in shown.passages]
 
     assert await titles(tokens=9_000, beside=9_000) == ["wind", "rain", "snow", "fog"]
@@ -337,7 +337,7 @@ async def test_a_source_that_nobody_retrieved_is_shown_as_such_to_the_judges_of_
     assert "summary 1: Bridges hum. [?]" in second
     assert "[?] is a source that nobody retrieved" in second
     assert text in shown
-    alone = await shown_report(services, inventing, tokens=1_000, beside=1_000)
+    alone = await report_view(services, inventing, tokens=1_000, beside=1_000)
     assert "summary 1: Bridges hum. [?]" in alone.text
     assert alone.invented
 

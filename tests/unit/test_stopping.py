@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from contend.models.evaluation import MetricScore
 from contend.models.options import EvaluatorConfig, JudgmentConfig, MetricConfig, ResolvedOptions
 from contend.models.round import ExitReason, Judgment, Round, best_round
-from contend.team.rounds import NextStep, TeamLimits, decide, judged, lean, on_plateau
+from contend.team.rounds import NextStep, TeamLimits, after_judgment, decide, lean, on_plateau
 
 
 def rounds_of(*scores: float | None) -> list[Round]:
@@ -132,7 +132,7 @@ def test_a_judges_stop_holds_from_half_its_confidence_on(
 ) -> None:
     said = Judgment(should_continue=should_continue, reasoning="Enough is said.", confidence=confidence)
 
-    decision = judged(said, confidence_threshold=0.5)
+    decision = after_judgment(said, confidence_threshold=0.5)
 
     assert decision.exit_reason == reason
     assert decision.step == ("stop" if reason else "go_on")

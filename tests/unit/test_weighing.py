@@ -12,7 +12,7 @@ from contend.models.evaluation import EvaluationResult, Fix, MetricScore
 from contend.models.judging_replies import JudgmentReply, MetricReply, PairwiseReply
 from contend.models.options import EvaluatorConfig, MetricConfig
 from contend.models.round import Judgment
-from contend.team.evaluation import evaluation_of, found_evidence, medians
+from contend.team.evaluation import evaluation_of, evidence_in, medians
 
 
 def metric(name: str, score: float | None, *, weight: float = 0.5, reason: str = "Fair.") -> MetricScore:
@@ -139,7 +139,7 @@ def test_quotes_stand_in_the_submission_white_space_aside() -> None:
     content = "Wind sheds\nvortices.  Dampers help.\n橋は風で\n鳴る。"
     quotes = ["sheds vortices", "Dampers  help", "橋は風で鳴る", "Dampers hurt", "  ", ""]
 
-    assert found_evidence(quotes, content) == (quotes[:3], 3)
+    assert evidence_in(quotes, content) == (quotes[:3], 3)
 
 
 def test_quotes_are_found_without_the_citation_marks_and_emphasis_of_the_submission() -> None:
@@ -151,7 +151,7 @@ def test_quotes_are_found_without_the_citation_marks_and_emphasis_of_the_submiss
         "bridges hum in wind [2]",
     ]
 
-    assert found_evidence([*quotes, "Bridges hum in rain."], content) == (quotes, 1)
+    assert evidence_in([*quotes, "Bridges hum in rain."], content) == (quotes, 1)
 
 
 # ---- what a judge may say

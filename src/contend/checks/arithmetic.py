@@ -89,7 +89,7 @@ def _power(base: Decimal, exponent: Decimal) -> Decimal:
 _SHIFTS = tuple(Decimal(10) ** power for power in (0, 2, 3, 4, 6, 8, 9, 12))
 
 
-def not_shown(claim: Claim) -> Iterator[str]:
+def missing_results(claim: Claim) -> Iterator[str]:
     """The parts of a claim's expression, set apart by semicolons, whose result the claim does not give.
 
     Each is said with its result. A result may be rounded. What is no arithmetic, such as days that are counted, is for

@@ -5,7 +5,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from contend.checks.arithmetic import not_shown
+from contend.checks.arithmetic import missing_results
 from contend.checks.claims import Claim, ClaimCheck, Mark, PassageText
 from contend.checks.rules import DOUBTED, NOT_SUPPORTED, RULES, figure_differs
 from contend.checks.strength import Strength, sentence_of, strength
@@ -30,21 +30,21 @@ def check_claim(claim: Claim, passages: Sequence[PassageText], others: Sequence[
     honest = tuple(passage for passage in passages if not passage.speaks_to_ai)
     if passages and not honest and claim.kind in {"stated", "derived"}:
         return ClaimCheck(level="unsupported", support=0.0, marks=[_mark(claim, "speaks_to_ai")])
-    return _checked(claim, honest, tuple(other for other in others if not other.speaks_to_ai))
+    return _check(claim, honest, tuple(other for other in others if not other.speaks_to_ai))
 
 
 # The metrics, the comparison of two teams and the published report ask about the same sentences.
 @lru_cache(maxsize=4096)
-def _checked(claim: Claim, passages: tuple[PassageText, ...], others: tuple[PassageText, ...]) -> ClaimCheck:
+def _check(claim: Claim, passages: tuple[PassageText, ...], others: tuple[PassageText, ...]) -> ClaimCheck:
     if claim.kind in {"judgement", "open"}:
         return ClaimCheck(level="not_needed", support=1.0)
     if not passages:
         return ClaimCheck(level="unsupported", support=0.0, marks=[_mark(claim, "no_passage")])
     strongest = strength(claim.compared, passages)
     if claim.kind == "derived":
-        support, marks = _derived(claim, strongest, passages)
+        support, marks = _check_derived(claim, strongest, passages)
     else:
-        support, marks = _stated(claim, strongest, passages, others)
+        support, marks = _check_stated(claim, strongest, passages, others)
     place, sentence = strongest.nearest or (0, 0)
     return ClaimCheck(
         level="supported" if support >= SUPPORTED else "near" if support >= NEAR else "unsupported",
@@ -55,18 +55,18 @@ def _checked(claim: Claim, passages: tuple[PassageText, ...], others: tuple[Pass
     )
 
 
-def _derived(claim: Claim, comparison: Strength, passages: Sequence[PassageText]) -> tuple[float, list[Mark]]:
+def _check_derived(claim: Claim, comparison: Strength, passages: Sequence[PassageText]) -> tuple[float, list[Mark]]:
     """It has other words than its passages: code only computes, and whether it follows is for a language model."""
     foreign = claim.expression and any(figure_differs(claim, passages))
-    wrong = [_mark(claim, "arithmetic", each) for each in not_shown(claim)] if foreign else []
-    return NOT_SUPPORTED if wrong else min(DOUBTED, max(NEAR, _scaled(comparison.lift))), wrong
+    wrong = [_mark(claim, "arithmetic", each) for each in missing_results(claim)] if foreign else []
+    return NOT_SUPPORTED if wrong else min(DOUBTED, max(NEAR, _support_of_lift(comparison.lift))), wrong
 
 
-def _stated(
+def _check_stated(
     claim: Claim, comparison: Strength, passages: Sequence[PassageText], others: Sequence[PassageText]
 ) -> tuple[float, list[Mark]]:
     marks = list(_marks(claim, passages))
-    support, better = _weighed(claim, comparison, passages, others)
+    support, better = _support(claim, comparison, passages, others)
     if any(mark.rule == "language" for mark, _ in marks):
         support, better = max(support, NEAR), ""
     if better:
@@ -74,22 +74,22 @@ def _stated(
     return min([support, *(cap for _, cap in marks)]), [mark for mark, _ in marks]
 
 
-def _weighed(
+def _support(
     claim: Claim, comparison: Strength, passages: Sequence[PassageText], others: Sequence[PassageText]
 ) -> tuple[float, str]:
     """The support by strength alone, and the title of another passage that says it clearly better."""
     ids = {passage.id for passage in passages}
     rivals = [other for other in others if other.id not in ids]
     if not rivals:
-        return _scaled(comparison.lift), ""
+        return _support_of_lift(comparison.lift), ""
     if comparison.share + _CLEARLY_BETTER < 1:
         best, title = max((strength(claim.compared, (other,)).share, other.title) for other in rivals)
         if best - comparison.share > _CLEARLY_BETTER:
-            return _scaled(comparison.lift), title
-    return _scaled(comparison.lift + _UNRIVALLED if comparison.lift else 0.0), ""
+            return _support_of_lift(comparison.lift), title
+    return _support_of_lift(comparison.lift + _UNRIVALLED if comparison.lift else 0.0), ""
 
 
-def _scaled(lift: float) -> float:
+def _support_of_lift(lift: float) -> float:
     within = max(0.0, min(1.0, lift))
     (low, least), (high, most) = next(pair for pair in pairwise(_SCALE) if within <= pair[1][0])
     return least + (most - least) * (within - low) / (high - low)

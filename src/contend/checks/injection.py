@@ -265,7 +265,7 @@ def _key(sentence: str) -> str:
 
 
 def _folded_sentences(sentence: str) -> Iterator[FoldedSentence]:
-    text, count = _folded(sentence)
+    text, count = _fold(sentence)
     for begin in range(0, max(1, len(text) - (_PIECE - _STEP)), _STEP):
         piece = text[begin : begin + _PIECE]
         yield FoldedSentence(piece, _COMPILED["QUOTED"].sub(" ", piece), count)
@@ -276,7 +276,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _EMPHASIS = re.compile(r"(?<!\w)[*_]+|[*_]+(?!\w)|^\s*(?:[-+>]|\d{1,3}[.)])\s+")
 
 
-def _folded(sentence: str) -> tuple[str, int]:
+def _fold(sentence: str) -> tuple[str, int]:
     """Small letters without accents, look-alikes as what they look like; words in disguise."""
     disguised = 0
 

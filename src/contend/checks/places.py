@@ -80,7 +80,7 @@ def out_of_place(claim: str, sentence: str, names: frozenset[str]) -> str:
     Either another one of its kind stands where the claim has it, or the claim turns their order round.
     """
     own, source = words_of(claim, names), words_of(sentence, names)
-    return next(_with_others(own, source), "") or _turned(own, source)
+    return next(_with_others(own, source), "") or _out_of_order(own, source)
 
 
 def _with_others(own: Sequence[PlacedWord], source: Sequence[PlacedWord]) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _vote(anchor: PlacedWord, word: PlacedWord, source: Sequence[PlacedWord], ke
     return -1 if beside and keys.isdisjoint(beside) else 0
 
 
-def _turned(own: Sequence[PlacedWord], source: Sequence[PlacedWord]) -> str:
+def _out_of_order(own: Sequence[PlacedWord], source: Sequence[PlacedWord]) -> str:
     places, keys = [word.key for word in source], [word.key for word in own]
     common = [word for word in own if places.count(word.key) == 1 and keys.count(word.key) == 1]
     along = [places.index(word.key) for word in common]

@@ -34,7 +34,7 @@ def _same_language(claim: Claim, passages: Sequence[PassageText]) -> list[Passag
     return [passage for passage in passages if detect_language(passage.text) == language]
 
 
-def _stated(passages: Sequence[PassageText]) -> list[Figure]:
+def _figures_of(passages: Sequence[PassageText]) -> list[Figure]:
     return [figure for passage in passages for figure in stated_figures(passage.whole)]
 
 
@@ -45,7 +45,7 @@ def year_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]
 
 def figure_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]:
     """A figure that is not in the passages, rounded or not. Counts under ten are anybody's own."""
-    absent = missing(claimed_figures(claim.compared), _stated(passages))
+    absent = missing(claimed_figures(claim.compared), _figures_of(passages))
     for figure in absent:
         is_count = not figure.measure and figure.value < _LEAST_FIGURE and figure.value == int(figure.value)
         if not is_count:
@@ -55,7 +55,7 @@ def figure_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[st
 def unit_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]:
     """A figure that the passages give in another unit, or a rate (a minute, a year) that they do not name."""
     figures = claimed_figures(claim.compared)
-    yield from (figure.text for figure in in_other_units(figures, _stated(passages)))
+    yield from (figure.text for figure in in_other_units(figures, _figures_of(passages)))
     own, rates = _rates(claim.compared), {rate for passage in passages for rate in _rates(passage.whole)}
     if rates and figures:
         yield from (own[rate] for rate in own.keys() - rates)
@@ -69,7 +69,7 @@ def _rates(text: str) -> Mapping[str, str]:
 
 def sign_differs(claim: Claim, passages: Sequence[PassageText]) -> Iterator[str]:
     """A figure with a minus that the passages give without one, or the other way round, where nothing else says it."""
-    figures = _stated(passages)
+    figures = _figures_of(passages)
     for figure in claimed_figures(claim.compared):
         same = [other for other in figures if figure.is_amount_of(other)]
         if same and all(other.negative != figure.negative for other in same):

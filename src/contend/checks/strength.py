@@ -81,7 +81,7 @@ def strength(claim: str, passages: tuple[PassageText, ...]) -> Strength:
     target = _target(claim, across=bool(cited) and all(read.japanese != japanese for read in cited))
     if not target.terms or not cited:
         return Strength(0.0, 0.0, None)
-    met = [_met(target, read) for read in cited]
+    met = [_meets(target, read) for read in cited]
     whole = float(target.shares @ np.maximum.reduce([each.max(axis=1) for each in met]))
     share = (whole + max(float((target.shares @ _windows(each)).max()) for each in met)) / 2
     floor = _floor(max(read.terms for read in cited), japanese=japanese)
@@ -142,7 +142,7 @@ def _japanese_weight(term: str) -> float:
     return (1.0, _MIXED_WEIGHT, _HIRAGANA_WEIGHT)[min(2, len(_HIRAGANA.findall(term)))]
 
 
-def _met(target: _Target, text: _Text) -> Vectors:
+def _meets(target: _Target, text: _Text) -> Vectors:
     """How far each sentence of a text meets each target term: a row a term, a column a sentence."""
     import numpy as np  # noqa: PLC0415 - see above
 

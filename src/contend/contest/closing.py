@@ -101,7 +101,7 @@ class ClosingNodes:
             case Approved(report) if report is submission.report:
                 return {"problem": ""}
             case Approved(report):
-                return {"submission": await self._edited(state, submission, report), "problem": ""}
+                return {"submission": await self._keep_edit(state, submission, report), "problem": ""}
 
     async def publish(self, state: ContestState, runtime: Runtime[RunOptions]) -> ContestUpdate:
         """Check the winner's citations and write its report; from here on the report is done."""
@@ -168,7 +168,7 @@ class ClosingNodes:
         """To the editor first: where its report is published, nothing that is read hangs on a near tie."""
         return "synthesize" if wants_editor(await self.services.run(state), state) else await route_to_pairs(state)
 
-    async def _edited(self, state: ContestState, submission: Submission, report: ResearchReport) -> str:
+    async def _keep_edit(self, state: ContestState, submission: Submission, report: ResearchReport) -> str:
         """The id of the submission with a person's report."""
         folders = self.services.sources.paths(state["options"]["documents"])
         content = report.to_markdown(state["options"]["language"], folders=folders)

@@ -22,7 +22,7 @@ from contend.models.options import ResolvedOptions
 from contend.models.record import Identifier, Record
 from contend.models.task import CallUsage
 from contend.services import Services
-from contend.team.metrics import listed, pair_view
+from contend.team.metrics import numbered_criteria, pair_view
 
 Choice = Literal["first", "second", "tie"]
 
@@ -91,7 +91,9 @@ async def comparison_of(services: Services, task: CompareTask) -> dict[str, Any]
         view.prompt(
             user_query=task["theme"],
             instructions=run.options.instructions,
-            criteria=listed([Criterion.model_validate(each) for each in task["criteria"]], with_weights=True),
+            criteria=numbered_criteria(
+                [Criterion.model_validate(each) for each in task["criteria"]], with_weights=True
+            ),
         ),
         PairwiseReply,
         scope=Scope(

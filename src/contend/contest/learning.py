@@ -30,7 +30,7 @@ class LearnNode:
     async def learn(self, state: ContestState, graph: LearnRunner) -> ContestUpdate:
         """Reflect on the run and curate the dataset's playbook; the report is done by now."""
         options = (await self.services.run(state)).options
-        learn_input = await self.given(state, options.dataset)
+        learn_input = await self.input_of(state, options.dataset)
         learn_input["approve"] = "playbook" in options.approve
         lessons = await graph.ainvoke(learn_input)
         result = CurationResult.model_validate(lessons["result"])
@@ -48,7 +48,7 @@ class LearnNode:
         await self.services.record.flush()
         return {"lessons": lessons}
 
-    async def given(self, state: ContestState, dataset: str) -> LearnInput:
+    async def input_of(self, state: ContestState, dataset: str) -> LearnInput:
         """What the learning graph is asked with."""
         outcomes, options = outcomes_of(state), ResolvedOptions.model_validate(state["options"])
         return LearnInput(
@@ -60,14 +60,14 @@ class LearnNode:
             rounds=[
                 each.model_dump(mode="json")
                 for outcome in outcomes
-                for each in _played(outcome, await self._judged(state["execution_id"], outcome))
+                for each in _rounds_to_learn_from(outcome, await self._reasons(state["execution_id"], outcome))
             ],
             withheld=state.get("withheld"),
             bullets=[bullet["id"] for bullet in state["bullets"]],
-            sources=await self._read(outcomes),
+            sources=await self._source_ids(outcomes),
         )
 
-    async def _judged(self, execution_id: str, outcome: TeamOutcome) -> dict[int, list[str]]:
+    async def _reasons(self, execution_id: str, outcome: TeamOutcome) -> dict[int, list[str]]:
         """What judges wrote of each round, by its number."""
         rows = await self.services.record.rounds(execution_id, outcome.team.team_id)
         metrics = {row.round_number: row.details.get("metrics", []) for row in rows}
@@ -80,7 +80,7 @@ class LearnNode:
             for number, scores in metrics.items()
         }
 
-    async def _read(self, outcomes: list[TeamOutcome]) -> list[str]:
+    async def _source_ids(self, outcomes: list[TeamOutcome]) -> list[str]:
         """The ids of what the teams' best submissions were written from."""
         best = [outcome.best.submission for outcome in outcomes if outcome.best is not None]
         submissions = [await self.services.require_submission(document) for document in best]
@@ -94,11 +94,11 @@ async def learned_from(services: Services, state: ContestState, dataset: str) ->
         raise InputError("this run gave quotes: there are no scores to learn from")
     services.open_run(state["execution_id"], options, goes_on=True)
     graph = build_learn_graph(services.learn_nodes).compile()
-    lessons = await graph.ainvoke(await LearnNode(services).given(state, dataset))
+    lessons = await graph.ainvoke(await LearnNode(services).input_of(state, dataset))
     return CurationResult.model_validate(lessons["result"])
 
 
-def _played(outcome: TeamOutcome, reasons: Mapping[int, list[str]]) -> list[PlayedRound]:
+def _rounds_to_learn_from(outcome: TeamOutcome, reasons: Mapping[int, list[str]]) -> list[PlayedRound]:
     last = outcome.rounds[-1].round_number if outcome.rounds else 0
     return [
         PlayedRound(

@@ -25,7 +25,7 @@ from contend.preflight import Opening, asked_of, open_question, question_in_chat
 from contend.research.state import EMPTIED
 from contend.run_context import identity
 from contend.services import Services
-from contend.team.criteria import made_criteria
+from contend.team.criteria import make_criteria
 from contend.team.state import TeamInput
 from contend.text import shorten, without_marks
 
@@ -72,7 +72,7 @@ class OpeningNode:
     services: Services
 
     async def open_run(self, state: ContestState, runtime: Runtime[RunOptions]) -> ContestUpdate:
-        opening = await open_question(self.services, state, _given(state, runtime))
+        opening = await open_question(self.services, state, _request_of(state, runtime))
         question = question_in_chat(state)
         execution_id, thread_id = identity(runtime)
         await self._enter(opening, execution_id, thread_id)
@@ -96,7 +96,7 @@ class OpeningNode:
     async def set_criteria(self, state: ContestState) -> ContestUpdate:
         """What a report on this question has to do, settled before there is one: judges alone read it."""
         run = await self.services.run(state)
-        outcome = await made_criteria(self.services, run, theme=state["theme"])
+        outcome = await make_criteria(self.services, run, theme=state["theme"])
         if outcome.usage is not None:
             await self.services.record.save_usage(run.execution_id, "", 0, [outcome.usage])
         criteria = [Criterion.model_validate(each) for each in outcome.criteria]
@@ -202,7 +202,7 @@ def _earlier(state: ContestState) -> str:
     return shorten(without_marks(text), EARLIER_CHARACTERS)
 
 
-def _given(state: ContestState, runtime: Runtime[RunOptions]) -> RunOptions | None:
+def _request_of(state: ContestState, runtime: Runtime[RunOptions]) -> RunOptions | None:
     """What an entry point was asked with, also in a process that goes on; a graph called by itself has its context."""
     options = state.get("run_options")
     return runtime.context if options is None else RunOptions.model_validate(options)

@@ -71,7 +71,7 @@ def with_signs(report: ResearchReport, doubtful: Sequence[DoubtfulLine]) -> Rese
     )
 
 
-class Published(NamedTuple):
+class Publication(NamedTuple):
     markdown: str
     files: list[Path]
 
@@ -186,7 +186,7 @@ async def publish(
     lines: Sequence[PublishedLine],
     doubtful: Sequence[DoubtfulLine],
     folders: Sequence[Path],
-) -> Published:
+) -> Publication:
     """Write report.md, report.html, report.json and what its citations rest on into the run's folder, whole or not.
 
     `lines` are those of the report's draft, `folders` those of the local documents.
@@ -201,7 +201,7 @@ async def publish(
     doubts = {line.text: line.reason or line.excerpt or DOUBTFUL_SIGN for line in doubtful}
     evidence = ReportEvidence.of(report, options.language, lines, doubts=doubts, folders=folders)
     await asyncio.to_thread(_write_all, folder, {**texts, EVIDENCE_FILE: evidence.model_dump_json()})
-    return Published(markdown, [folder / name for name in texts])
+    return Publication(markdown, [folder / name for name in texts])
 
 
 def _write_all(folder: Path, texts: dict[str, str]) -> None:

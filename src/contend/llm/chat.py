@@ -152,7 +152,7 @@ class ChatModel:
 
     async def _within_budget(self, talk: _Talk[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
         ledger = self.ledger_of(talk.scope.execution_id)
-        estimate = _estimated(talk, turns) if ledger.counts_tokens else 0
+        estimate = _estimate(talk, turns) if ledger.counts_tokens else 0
         reservation = ledger.reserve(input_tokens=estimate, output_tokens=talk.max_tokens, price=self.price)
         start = time.monotonic()
         try:
@@ -204,7 +204,7 @@ class ChatModel:
         return self.prompts.show(values, language=scope.language, mark=mark_of(scope.execution_id))
 
 
-def _estimated(talk: _Talk[R], turns: list[Turn]) -> int:
+def _estimate(talk: _Talk[R], turns: list[Turn]) -> int:
     """The most input tokens that the call may count, the shape included."""
     tokens = schema_tokens(talk.reply_type) + sum(estimate_tokens(turn.text) for turn in turns)
     return round(tokens * _ESTIMATE_MARGIN)
@@ -247,19 +247,19 @@ def _without_thinking(reply: str) -> str:
 def _without_hidden(text: str) -> str:
     """The JSON with its strings cleaned: lone surrogates and NUL hide in escapes. As it is where it isn't JSON."""
     try:
-        return json.dumps(_cleaned(json.loads(text)), ensure_ascii=False)
+        return json.dumps(_clean_strings(json.loads(text)), ensure_ascii=False)
     except (ValueError, RecursionError):
         return text
 
 
-def _cleaned(value: object) -> object:
+def _clean_strings(value: object) -> object:
     match value:
         case str():
             return clean(value)
         case list():
-            return [_cleaned(item) for item in value]
+            return [_clean_strings(item) for item in value]
         case dict():
-            return {clean(key): _cleaned(item) for key, item in value.items()}
+            return {clean(key): _clean_strings(item) for key, item in value.items()}
         case _:
             return value
 

@@ -48,12 +48,12 @@ async def listed_models(
     Raises:
         NoAnswer: unreachable, too slow, refused, or not such a server; says which.
     """
-    status, body = await _answered("GET", f"{url.rstrip('/')}/models", key, seconds, direct=direct)
+    status, body = await _ask("GET", f"{url.rstrip('/')}/models", key, seconds, direct=direct)
     if status in _BAD_KEY:
         raise Unlisted(f"refused the key (status {status})")
     if status != _OK:
         raise Unlisted(f"answered with status {status} to GET /models")
-    models = _entries(_parsed(body))
+    models = _entries(_json_of(body))
     if models is None:
         raise NoAnswer("is no OpenAI-compatible server: GET /models gave no list of models")
     return models
@@ -79,7 +79,7 @@ async def endpoint_models(url: str, key: str | None, *, seconds: float = ANSWER_
 
 
 async def _check_chat(url: str, key: str | None, seconds: float) -> None:
-    status, _ = await _answered("POST", f"{url.rstrip('/')}/chat/completions", key, seconds)
+    status, _ = await _ask("POST", f"{url.rstrip('/')}/chat/completions", key, seconds)
     if status in _BAD_KEY:
         raise NoAnswer(f"refused the key (status {status})")
     if status in _NO_SUCH_PATH:
@@ -104,15 +104,13 @@ def missing_models(models: Iterable[str], known_models: Iterable[str]) -> list[s
 async def _fact(url: str, key: str | None) -> object:
     """What a path beside the API gives; None where that is no JSON in time."""
     try:
-        status, body = await _answered("GET", url, key, ANSWER_SECONDS)
+        status, body = await _ask("GET", url, key, ANSWER_SECONDS)
     except NoAnswer:
         return None
-    return _parsed(body) if status == _OK else None
+    return _json_of(body) if status == _OK else None
 
 
-async def _answered(
-    method: str, url: str, key: str | None, seconds: float, *, direct: bool = False
-) -> tuple[int, bytes]:
+async def _ask(method: str, url: str, key: str | None, seconds: float, *, direct: bool = False) -> tuple[int, bytes]:
     """Status and body; what is posted is an empty object.
 
     Raises:
@@ -150,7 +148,7 @@ def certificates() -> "ssl.SSLContext":
     return httpx2.create_ssl_context()
 
 
-def _parsed(body: bytes) -> object:
+def _json_of(body: bytes) -> object:
     try:
         return json.loads(body)
     except ValueError:
@@ -182,8 +180,10 @@ class EndpointSizes:
         Of several sizes the smallest holds: a server that reads 8,192 tokens of a model trained on 131,072 tells both.
         """
         # A server with one model answers by whatever name it is asked.
-        entries = [*self.models, self.server] if len(self.models) == 1 else _named(name, self.models)
-        return min((size for each in (*entries, *_named(name, self.beside)) for size in _sizes(each)), default=None)
+        entries = [*self.models, self.server] if len(self.models) == 1 else _entries_of(name, self.models)
+        return min(
+            (size for each in (*entries, *_entries_of(name, self.beside)) for size in _sizes(each)), default=None
+        )
 
 
 async def read_sizes(url: str, key: str | None) -> EndpointSizes:
@@ -203,7 +203,7 @@ async def read_sizes(url: str, key: str | None) -> EndpointSizes:
     return EndpointSizes(models, [*_models_of(studio, "data"), *_models_of(ollama, "models")], server)
 
 
-def _named(name: str, models: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _entries_of(name: str, models: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The model in a list of models. Ollama lists as `llama3:latest` what is asked for as `llama3`."""
     names = {name, f"{name}:latest"}
     return [model for model in models if names & {model.get("id"), model.get("model")}]

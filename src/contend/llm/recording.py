@@ -85,7 +85,7 @@ class RecordingModel:
             round=scope.round_number,
             step=scope.step,
             prompt=prompt,
-            reply=_looked_up(answer.value.model_dump(mode="json"), _ids(scope)),
+            reply=_translate(answer.value.model_dump(mode="json"), _ids(scope)),
             spread=dict(answer.distribution) if answer.distribution else None,
             model=self.name,
             context=self._context(scope.execution_id),
@@ -174,7 +174,7 @@ class ReplayModel:
         """
         record = self.recording.reply_to(prompt.prompt_name, scope)
         try:
-            value = reply_type.model_validate(_looked_up(record.reply, _numbers(scope)))
+            value = reply_type.model_validate(_translate(record.reply, _numbers(scope)))
         except ValidationError as error:
             place = ".".join(map(str, error.errors()[0]["loc"]))
             caller = _caller(prompt.prompt_name, scope)
@@ -214,26 +214,26 @@ def _numbers(scope: Scope) -> dict[str, dict[Any, Any]]:
     return {name: texts[name] | {each: number for number, each in ids.items()} for name, ids in ids_of.items()}
 
 
-def _looked_up(value: Any, tables: Mapping[str, Mapping[Any, Any]]) -> Any:  # noqa: ANN401 - JSON
+def _translate(value: Any, tables: Mapping[str, Mapping[Any, Any]]) -> Any:  # noqa: ANN401 - JSON
     """The value with what its numbering fields list looked up in the field's table."""
     if isinstance(value, list):
-        return [_looked_up(each, tables) for each in value]
+        return [_translate(each, tables) for each in value]
     if not isinstance(value, dict):
         return value
     return {
-        name: _listed(inner, tables[name]) if name in tables else _looked_up(inner, tables)
+        name: _translate_list(inner, tables[name]) if name in tables else _translate(inner, tables)
         for name, inner in value.items()
     }
 
 
-def _listed(values: list[Any], table: Mapping[Any, Any]) -> list[Any]:
+def _translate_list(values: list[Any], table: Mapping[Any, Any]) -> list[Any]:
     """What is not in the table is left out; numbers of a call that offers nothing stay as they are."""
-    return [number for each in values if (number := _named(each, table)) is not None]
+    return [number for each in values if (number := _translate_item(each, table)) is not None]
 
 
-def _named(each: Any, table: Mapping[Any, Any]) -> Any:  # noqa: ANN401 - JSON
+def _translate_item(each: Any, table: Mapping[Any, Any]) -> Any:  # noqa: ANN401 - JSON
     if isinstance(each, dict):
-        number = _named(each.get("number"), table)
+        number = _translate_item(each.get("number"), table)
         return None if number is None else {**each, "number": number}
     return table.get(each, table.get(text_id(str(each)))) if table or isinstance(each, str) else each
 

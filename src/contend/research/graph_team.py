@@ -84,7 +84,7 @@ class GraphNodes:
         run.clock.go(team.team_id, state.get("clock"))
         graph, meter = await self.services.graphs.get(team), self._meter(run.ledger, state)
         message = run.render(await self._prompt(state))
-        request = GraphRequest(message, state["theme"], lend(lambda query: self._searched(state, query)))
+        request = GraphRequest(message, state["theme"], lend(lambda query: self._search(state, query)))
         try:
             report = reply_of(await self._last_values(state, graph, request, meter))
         finally:
@@ -109,7 +109,7 @@ class GraphNodes:
             documents=state["options"]["documents"],
             execution_id=state["execution_id"],
         )
-        draft, pool = await self._grounded(report.draft, cited)
+        draft, pool = await self._ground(report.draft, cited)
         pool, usage = await screened(self.services, state, pool)
         submission = await self._submission(state, draft, pool, cited)
         text = await self.services.documents.put(submission.content)
@@ -148,7 +148,7 @@ class GraphNodes:
                     tell_step(self.services, at_step, "graph", step)
         return values
 
-    async def _searched(self, state: GraphState, query: str) -> str:
+    async def _search(self, state: GraphState, query: str) -> str:
         """What the team's sources say on a query; one that fails is off for the rest of the run."""
         run, texts = await self.services.run(state), list[str]()
         for name in searched_sources(state):
@@ -186,7 +186,7 @@ class GraphNodes:
             **length_values(state["options"]["length"]),
         )
 
-    async def _grounded(self, draft: Draft, cited: CitedDocuments) -> tuple[Draft, EvidencePool]:
+    async def _ground(self, draft: Draft, cited: CitedDocuments) -> tuple[Draft, EvidencePool]:
         """The draft by passages: of each document that a sentence cites those nearest to it."""
         nearest = await asyncio.to_thread(_nearest, draft, cited)
         pieces = list(dict.fromkeys(each for of_sentence in nearest.values() for each in of_sentence))

@@ -75,7 +75,7 @@ class ResearchNodes:
             best = await self.services.submission(state.get("best_submission"))
             revision = await self._without_plan(whole, best) if best else None
             return {**first, **(revision or await self._plan(whole, best))}
-        open_questions = unsearched(state, await pool_of(self.services, state))
+        open_questions = open_queries(state, await pool_of(self.services, state))
         if state.get("accepted") or state["iteration_count"] >= max_iterations(state):
             if open_questions and not state.get("open_searched"):
                 # Nobody writes that nothing is known before a search for exactly that came back empty.
@@ -93,7 +93,7 @@ class ResearchNodes:
         clock.wait(team_id)
         decision = interrupt(_plan_question(state))
         clock.go(team_id, state.get("clock"))
-        return _plan_approved(state, decision)
+        return _follow_decision(state, decision)
 
     async def search(self, task: SearchTask) -> ResearchUpdate:
         """One query to one source; texts go to the document store, state gets their ids."""
@@ -101,7 +101,7 @@ class ResearchNodes:
         source = await self.services.sources.ready(task["source"], documents, task["execution_id"])
         hits = await source.search(task["query"], limit=task["limit"])
         self.services.tell(search_done(task, hits))
-        return {"found": await self._stored(hits, task["query"], summarized=source.summarizes)}
+        return {"found": await self._store(hits, task["query"], summarized=source.summarizes)}
 
     async def turn_off(self, task: SearchTask, error: NodeError) -> Command[Literal["collect"]]:
         """A source that fails is off for the rest of the run; the other sources go on."""
@@ -187,7 +187,7 @@ class ResearchNodes:
         # A failed node's edges are not followed: without this, pages that all fail would end the graph silently.
         return Command(update={"read": [{"url": task["result"]["url"], "problem": str(why)}]}, goto="collect")
 
-    async def _stored(self, hits: Sequence[Found], query: str, *, summarized: bool) -> list[dict[str, Any]]:
+    async def _store(self, hits: Sequence[Found], query: str, *, summarized: bool) -> list[dict[str, Any]]:
         documents = await self.services.documents.put_many([hit.text for hit in hits])
         return [
             {
@@ -212,7 +212,7 @@ class ResearchNodes:
             return []
         documents, execution_id = state["options"]["documents"], state["execution_id"]
         sections = await self.services.sources.whole(documents, execution_id, limits.offered_tokens)
-        return await self._stored(sections, "", summarized=False)
+        return await self._store(sections, "", summarized=False)
 
     def _working(
         self, state: ResearchState, pool: EvidencePool, best: Submission | None, first: Sequence[str]
@@ -306,7 +306,7 @@ def _plan_question(state: ResearchState) -> dict[str, Any]:
     )
 
 
-def _plan_approved(state: ResearchState, answer: object) -> ResearchUpdate:
+def _follow_decision(state: ResearchState, answer: object) -> ResearchUpdate:
     """What the answer makes of the state; one that can't be followed leaves the question open and says why."""
     plan = state["task_plan"] or {}
     result = apply_answer(
@@ -327,7 +327,7 @@ def _plan_approved(state: ResearchState, answer: object) -> ResearchUpdate:
     return {**update, "task_plan": result.value.model_dump(mode="json")}
 
 
-def unsearched(state: ResearchState, pool: EvidencePool) -> list[str]:
+def open_queries(state: ResearchState, pool: EvidencePool) -> list[str]:
     """The searches named by the draft's open statements that nobody has made."""
     if not state.get("draft_report"):
         return []

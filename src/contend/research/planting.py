@@ -38,15 +38,15 @@ class PlantedFilter:
         return self._repeats(text, [])
 
     def repeats(self, sentence: CitedSentence) -> bool:
-        return self._repeats(sentence.text, self._cited(sentence))
+        return self._repeats(sentence.text, self._passages_of(sentence))
 
     def source_of(self, sentence: CitedSentence) -> str:
         """The address of the source whose orders the sentence repeats, "" if none is known."""
-        urls = [passage.url for passage in self._cited(sentence) if passage.speaks_to_ai]
+        urls = [passage.url for passage in self._passages_of(sentence) if passage.speaks_to_ai]
         speaking = [passage.url for passage in self._numbered if passage.speaks_to_ai]
         return next(iter([*urls, *speaking]), "")
 
-    def _cited(self, sentence: CitedSentence) -> list[Passage]:
+    def _passages_of(self, sentence: CitedSentence) -> list[Passage]:
         return [self._offered[each] for each in sentence.passages if each in self._offered]
 
     def _repeats(self, text: str, passages: Sequence[Passage]) -> bool:

@@ -75,7 +75,7 @@ class QuotesNode:
         )
         begun: ResearchState = {**state, "iteration_count": 1}
         tell_step(self.services, begun, "plan", f"{len(points)} parts of the question", plan=plan)
-        answers = await asyncio.to_thread(_answers, state["theme"], await _found(self.services, state))
+        answers = await asyncio.to_thread(_answers, state["theme"], await _passages(self.services, state))
         submission = await _submission(self.services, state, plan, answers)
         quotes = f"{sum(len(answer.quotes) for answer in answers)} quotes"
         text = await self.services.documents.put(submission.content)
@@ -89,7 +89,7 @@ class QuotesNode:
         }
 
 
-async def _found(services: Services, state: ResearchState) -> list[Found]:
+async def _passages(services: Services, state: ResearchState) -> list[Found]:
     documents, execution_id = state["options"]["documents"], state["execution_id"]
     if whole := await services.sources.whole(documents, execution_id, WHOLE_TOKENS):
         return whole

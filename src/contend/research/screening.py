@@ -23,7 +23,7 @@ MOST_ASKED = 60
 """So many excerpts are asked about at once; what comes after them, code alone decides on."""
 
 
-class _Screened(NamedTuple):
+class _Signals(NamedTuple):
     """The signals of passages that speak to AI systems, by id, and passages to ask about, with excerpts."""
 
     signals: dict[str, list[str]]
@@ -41,7 +41,7 @@ async def screened(
     new = [each for each in pool["passages"] if "speaks_to_ai" not in each]
     texts = await services.documents.get_many(each["id"] for each in new)
     by_code = await asyncio.to_thread(_screen, new, texts)
-    by_model, usage = await _asked(services, state, by_code.doubtful)
+    by_model, usage = await _ask_model(services, state, by_code.doubtful)
     signals = {**by_code.signals, **{each: [BY_MODEL] for each in by_model}}
     speaking = [each for each in pool["passages"] if each.get("speaks_to_ai") or each["id"] in signals]
     urls = {each["url"] for each in speaking}
@@ -52,15 +52,15 @@ async def screened(
     return {**pool, "passages": passages}, usage
 
 
-def _screen(new: Sequence[Evidence], texts: dict[str, str]) -> _Screened:
+def _screen(new: Sequence[Evidence], texts: dict[str, str]) -> _Signals:
     whole = [(each, f"{each['title']}\n\n{each['heading']}\n\n{texts[each['id']]}") for each in new]
     signals = {each["id"]: names for each, text in whole if (names := certain_signals(text))}
     speaking = {each["url"] for each in new if each["id"] in signals}
     doubtful = [(each, text) for each, text in whole if each["url"] not in speaking and worth_asking(text)]
-    return _Screened(signals, [(each, excerpt_of(text)) for each, text in doubtful[:MOST_ASKED]])
+    return _Signals(signals, [(each, excerpt_of(text)) for each, text in doubtful[:MOST_ASKED]])
 
 
-async def _asked(
+async def _ask_model(
     services: Services, state: ResearchState, doubtful: Sequence[tuple[Evidence, str]]
 ) -> tuple[set[str], CallUsage | None]:
     """The passages that speak to AI systems, by id. What the call cost is told to the team that came first."""

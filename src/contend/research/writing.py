@@ -48,9 +48,12 @@ class WritingNodes:
         best = await self.services.submission(state.get("best_submission"))
         if profile(state).compact:
             draft, usage = await compact.write(self.services, state, passages, best.content if best else "")
-            return {**await self._written(state, draft, passages, marks=[]), **await spent(self.services, state, usage)}
+            return {
+                **await self._with_draft(state, draft, passages, marks=[]),
+                **await spent(self.services, state, usage),
+            }
         draft, usage = await full.write(self.services, state, passages, draft_to_mend(state, best))
-        update = await self._written(state, draft, passages, marks=await marks_of(draft, passages))
+        update = await self._with_draft(state, draft, passages, marks=await marks_of(draft, passages))
         return {**update, **await self._later_passages(state, draft), **await spent(self.services, state, usage)}
 
     async def _later_passages(self, state: ResearchState, draft: Draft) -> ResearchUpdate:
@@ -95,12 +98,12 @@ class WritingNodes:
         calls = [each["usage"] for each in usable if each["usage"]]
         after_sections: ResearchState = {**state, "calls": [*state.get("calls", []), *calls]}
         return {
-            **await self._written(state, draft, passages, marks=[*missing, *await marks_of(draft, passages)]),
+            **await self._with_draft(state, draft, passages, marks=[*missing, *await marks_of(draft, passages)]),
             "written_sections": EMPTIED,
             **await spent(self.services, after_sections, usage),
         }
 
-    async def _written(
+    async def _with_draft(
         self, state: ResearchState, draft: Draft, passages: Sequence[Passage], *, marks: list[dict[str, str]]
     ) -> ResearchUpdate:
         """What a new draft makes of the state."""
@@ -150,11 +153,11 @@ def _marks(draft: Draft, passages: Sequence[Passage]) -> Iterator[dict[str, str]
     texts = {each.id: PassageText(each.id, each.title, each.text) for each in passages}
     figures = {number for each in passages for number in _DIGITS.findall(f"{each.title}\n{each.heading}\n{each.text}")}
     for each in draft.placed():
-        if each.sentence.kind == "stated" and (lines := "; ".join(_told(each, texts, figures))):
+        if each.sentence.kind == "stated" and (lines := "; ".join(_mark_lines(each, texts, figures))):
             yield {"place": each.place, "text": lines}
 
 
-def _told(statement: PlacedSentence, texts: dict[str, PassageText], figures: set[str]) -> Iterator[str]:
+def _mark_lines(statement: PlacedSentence, texts: dict[str, PassageText], figures: set[str]) -> Iterator[str]:
     passages = [texts[each] for each in statement.sentence.passages if each in texts]
     for mark in check_claim(Claim(text=statement.sentence.text), passages).marks:
         digits = _DIGITS.findall(mark.detail)

@@ -14,7 +14,7 @@ from contend.models.round import best_round
 from contend.preflight import answer, asked_of, is_alone, open_question, question_in_chat, refuse
 from contend.run_context import identity
 from contend.services import Services
-from contend.team.criteria import made_criteria
+from contend.team.criteria import make_criteria
 from contend.team.recording import record_end
 from contend.team.state import TeamState, TeamUpdate
 from contend.team.view import TeamView
@@ -62,7 +62,7 @@ class TeamAlone:
 
     async def set_criteria(self, state: TeamState) -> TeamUpdate:
         """What a report on this question has to do: judges alone read it."""
-        criteria = await made_criteria(self.services, await self.services.run(state), theme=state["theme"])
+        criteria = await make_criteria(self.services, await self.services.run(state), theme=state["theme"])
         if criteria.usage is not None:
             await self.services.record.save_usage(state["execution_id"], "", 0, [criteria.usage])
         return {"criteria": criteria.criteria}

@@ -23,7 +23,7 @@ class Criteria(NamedTuple):
     failure: str = ""
 
 
-async def made_criteria(services: Services, run: RunContext, *, theme: str) -> Criteria:
+async def make_criteria(services: Services, run: RunContext, *, theme: str) -> Criteria:
     """Ask for the criteria of a question and its reader's instructions, once a run; a failing call makes none."""
     options = run.options
     if not any(judged_by_criteria(services, metric, options) for metric in options.evaluator.metrics):

@@ -109,7 +109,7 @@ def by_judges(metrics: Sequence[MetricScore]) -> list[MetricScore]:
     return [metric for metric in metrics if metric.weight > 0 and metric.name not in CODE_METRIC_NAMES]
 
 
-def found_evidence(evidence: Sequence[str], content: str) -> tuple[list[str], int]:
+def evidence_in(evidence: Sequence[str], content: str) -> tuple[list[str], int]:
     """The quotes that stand in the submission, white space, emphasis and citation marks aside, and how many do not."""
     body = squeezed(content)
     quotes = [quote for quote in evidence if (plain := squeezed(quote).strip(_AROUND_QUOTES)) and plain in body]

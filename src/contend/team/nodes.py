@@ -24,7 +24,7 @@ from contend.team.evaluation import evaluation_of
 from contend.team.metrics import MetricResult, measure, metric_tasks, unscored
 from contend.team.metrics.plan_points import uncovered_points
 from contend.team.recording import record_decision, record_evaluation, record_round_start, record_submission
-from contend.team.rounds import NextStep, decide, judged
+from contend.team.rounds import NextStep, after_judgment, decide
 from contend.team.state import MetricTask, TeamState, TeamUpdate
 from contend.team.view import TeamView, limits_of, prompt_context
 from contend.team_kinds import team_kind
@@ -182,7 +182,7 @@ class TeamNodes:
             reasoning=reply.reasoning,
             confidence=reply.confidence_percent / 100,
         )
-        decision = judged(judgment, confidence_threshold=view.options.judgment.confidence_threshold)
+        decision = after_judgment(judgment, confidence_threshold=view.options.judgment.confidence_threshold)
         return await self._follow(state, view, decision, answer.usage)
 
     async def judge_failed(self, state: TeamState, error: NodeError) -> JudgeCommand:

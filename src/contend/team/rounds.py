@@ -57,7 +57,7 @@ def decide(rounds: Sequence[Round], options: ResolvedOptions, limits: TeamLimits
     return NextStep(step="ask_judge", reasoning="the round judge decides")
 
 
-def judged(judgment: Judgment, *, confidence_threshold: float) -> NextStep:
+def after_judgment(judgment: Judgment, *, confidence_threshold: float) -> NextStep:
     """The judge's word; a stop it is not sure of is not followed."""
     if judgment.should_continue or judgment.confidence < confidence_threshold:
         return NextStep(step="go_on", reasoning=judgment.reasoning, confidence=judgment.confidence)

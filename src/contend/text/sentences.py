@@ -106,7 +106,7 @@ def without_code(markdown: str) -> str:
 
 def _blocks_of(lines: list[str]) -> list[str]:
     pairs = len(lines) > 1 and all(map(is_pair, lines))
-    return [line.strip() for line in lines] if pairs else [_joined(lines)]
+    return [line.strip() for line in lines] if pairs else [_join_lines(lines)]
 
 
 def is_pair(line: str) -> bool:
@@ -114,7 +114,7 @@ def is_pair(line: str) -> bool:
     return _PAIR.match(line) is not None
 
 
-def _joined(lines: list[str]) -> str:
+def _join_lines(lines: list[str]) -> str:
     """One line of several: a space where they meet, none between Japanese characters."""
     parts = [line.strip() for line in lines]
     pieces = [parts[0]]

@@ -16,10 +16,10 @@ from contend.research.drafts import length_of
 from contend.research.full import length_values
 from contend.services import Services
 from contend.team.criteria import judged_by_criteria
-from contend.team.evaluation import found_evidence
-from contend.team.metrics.judge_view import cited_passages, reference_numbers, shown_report
+from contend.team.evaluation import evidence_in
+from contend.team.metrics.judge_view import cited_passages, reference_numbers, report_view
 from contend.team.metrics.rejection import whole_text
-from contend.team.metrics.support import Checked, keep_verdicts, weighed
+from contend.team.metrics.support import CheckedClaim, citations_of, keep_verdicts
 from contend.team.state import MetricTask, scope_of
 from contend.text import WORDS, clean
 
@@ -29,7 +29,7 @@ WITH_PASSAGES = "correctness"
 _SHARES = {"met": 1.0, "partly": 0.5, "unmet": 0.0}
 
 
-async def judged_by_model(
+async def judge_by_model(
     services: Services, task: MetricTask, config: MetricConfig, submission: Submission
 ) -> tuple[MetricScore, CallUsage]:
     """One metric's verdict.
@@ -54,7 +54,7 @@ async def judged_by_model(
     model = run.model("evaluator", name=config.model)
     distribution_over = "percent" if options.evaluator.expected_score else None
     answer = await model.structured(prompt, MetricReply, scope=scope_of(run, task), distribution_over=distribution_over)
-    evidence, unfound = found_evidence(answer.value.evidence, submission.content)
+    evidence, unfound = evidence_in(answer.value.evidence, submission.content)
     score = MetricScore(
         name=config.name,
         score=answer.value.expected(answer.distribution) if answer.distribution else answer.value.score(),
@@ -66,7 +66,7 @@ async def judged_by_model(
     return score, answer.usage
 
 
-async def judged_together(
+async def judge_together(
     services: Services, task: MetricTask, configs: Sequence[MetricConfig], submission: Submission
 ) -> tuple[list[MetricScore], CallUsage]:
     """The verdicts on several metrics, of one call. Coverage is judged by the run's criteria, where it has any.
@@ -84,8 +84,8 @@ async def judged_together(
     criteria = [Criterion.model_validate(each) for each in task["criteria"]] if by_criteria else []
     by_rubric = [each for each in configs if each not in by_criteria]
     profile = run.profile("evaluator")
-    view = await shown_report(services, submission, tokens=profile.judged_tokens, beside=profile.chosen_tokens)
-    citations = await weighed(services, task, submission)
+    view = await report_view(services, submission, tokens=profile.judged_tokens, beside=profile.chosen_tokens)
+    citations = await citations_of(services, task, submission)
     doubtful = [each for each in citations.doubtful() if view.numbers.keys() >= {one.id for one in each.passages}]
     doubtful = doubtful[:MOST_CITATIONS]
     rubrics = [f"## {each.name}\n\n{services.rubric(each, options.language)}" for each in by_rubric]
@@ -98,7 +98,7 @@ async def judged_together(
         invented=view.invented,
         declined=[clean(each, single_line=True) for each in submission.draft.declined],
         doubtful=_listed_doubts(doubtful, view.numbers),
-        criteria=listed(criteria),
+        criteria=numbered_criteria(criteria),
         rubrics="\n\n".join(rubrics),
         **length_of(submission.draft),
         **length_values(options.length),
@@ -123,7 +123,7 @@ async def judged_together(
     return scores, answer.usage
 
 
-def _listed_doubts(doubtful: Sequence[Checked], numbers: Mapping[str, int]) -> list[DoubtfulCitation]:
+def _listed_doubts(doubtful: Sequence[CheckedClaim], numbers: Mapping[str, int]) -> list[DoubtfulCitation]:
     """Doubtful statements by their places, with the numbers of their passages."""
     return [
         DoubtfulCitation(
@@ -136,7 +136,7 @@ def _listed_doubts(doubtful: Sequence[Checked], numbers: Mapping[str, int]) -> l
     ]
 
 
-def listed(criteria: Sequence[Criterion], *, with_weights: bool = False) -> str:
+def numbered_criteria(criteria: Sequence[Criterion], *, with_weights: bool = False) -> str:
     """The criteria by number, with their weights where wanted. They are a model's words on a question of anybody's."""
     weights = [f" ({each.weight:.0%})" if with_weights else "" for each in criteria]
     lines = [f"{number}. {each.text}{weights[number - 1]}" for number, each in enumerate(criteria, start=1)]
@@ -199,7 +199,7 @@ def faults_of(reply: VerdictsReply, criteria: int, metrics: Sequence[str]) -> st
 def _score(name: str, verdict: MetricVerdict | None, text: str, weight: float, language: Language) -> MetricScore:
     if verdict is None:
         return MetricScore(name=name, score=None, reason=WORDS[language].feedback.no_verdict, weight=weight)
-    evidence, unfound = found_evidence(verdict.evidence, text)
+    evidence, unfound = evidence_in(verdict.evidence, text)
     return MetricScore(
         name=name,
         score=verdict.percent / 100,

@@ -20,7 +20,7 @@ INVENTED = "?"
 """Stands in a statement's brackets for a source that its team never had at hand."""
 
 
-class ShownReport(NamedTuple):
+class ReportView(NamedTuple):
     """The text; `structured`: it names places such as `2.1.3`, and `passages` by the numbers at which they stand."""
 
     text: str
@@ -33,7 +33,7 @@ class ShownReport(NamedTuple):
         return numbers_of([passage.id for passage in self.passages])
 
 
-async def shown_report(services: Services, submission: Submission, *, tokens: int, beside: int) -> ShownReport:
+async def report_view(services: Services, submission: Submission, *, tokens: int, beside: int) -> ReportView:
     """The whole report, and the passages that its team had at hand, or only the cited where `tokens` are too few.
 
     Of what it does not cite as much as `beside` holds with what it cites; in all calls on a team's reports in the same
@@ -43,9 +43,9 @@ async def shown_report(services: Services, submission: Submission, *, tokens: in
     own conversation, a heading or a verdict.
     """
     if not submission.passages:
-        return ShownReport(whole_text(submission.content), structured=False)
+        return ReportView(whole_text(submission.content), structured=False)
     passages = await _judged_passages(services, submission, tokens=tokens, beside=beside)
-    view = ShownReport("", structured=True, passages=passages)
+    view = ReportView("", structured=True, passages=passages)
     at_hand = {each.id for each in submission.passages}
     unknown = {each: INVENTED for each in cited_ids(submission.draft) if each not in at_hand}
     text = shown_draft(submission.draft, {**view.numbers, **unknown}, basis=False)

@@ -15,10 +15,10 @@ from contend.registry import FunctionFailed, call_function
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.team.criteria import judged_by_criteria, reads_whole_reports
-from contend.team.metrics.by_model import judged_by_model, judged_together
+from contend.team.metrics.by_model import judge_by_model, judge_together
 from contend.team.metrics.plan_points import names_something, uncovered_points
 from contend.team.metrics.rejection import refusal
-from contend.team.metrics.support import checked_validity, citation_support, supported, weighed
+from contend.team.metrics.support import checked_validity, citation_support, citations_of, support_of
 from contend.team.state import MetricTask
 from contend.text import WORDS, clean, shorten
 
@@ -130,7 +130,7 @@ async def measure(services: Services, task: MetricTask) -> list[MetricResult]:
     if not task["together"]:
         return [await _measure_alone(services, task, configs[0], submission)]
     by_model = [each for each in configs if each.kind == "model"]
-    scores, usage = await judged_together(services, task, by_model, submission)
+    scores, usage = await judge_together(services, task, by_model, submission)
     rest = [*scores[1:], *await _citations_by_verdicts(services, task)]
     return [MetricResult(score=scores[0], usage=usage), *(MetricResult(score=each) for each in rest)]
 
@@ -151,17 +151,17 @@ async def _citations_by_verdicts(services: Services, task: MetricTask) -> list[M
     configs = [MetricConfig.model_validate(each) for each in task["metrics"] if each["name"] == WITH_CITATIONS]
     submission = await services.require_submission(task["submission"])
     language = (await services.run(task)).options.language
-    return [_score(each, supported(await weighed(services, task, submission), language)) for each in configs]
+    return [_score(each, support_of(await citations_of(services, task, submission), language)) for each in configs]
 
 
 async def _measure_alone(
     services: Services, task: MetricTask, config: MetricConfig, submission: Submission
 ) -> MetricResult:
     if config.kind == "model":
-        score, usage = await judged_by_model(services, task, config, submission)
+        score, usage = await judge_by_model(services, task, config, submission)
         return MetricResult(score=score, usage=usage)
     if config.kind == "python":
-        measurement = await judged_by_function(services, config, submission, theme=task["theme"])
+        measurement = await judge_by_function(services, config, submission, theme=task["theme"])
     else:
         measurement = await CODE_METRICS[config.name](services, task, submission)
     return MetricResult(score=_score(config, measurement), usage=measurement.usage)
@@ -186,7 +186,7 @@ def _goes_together(services: Services, metric: MetricConfig, options: ResolvedOp
     return not options.evaluator.expected_score or (criteria and judged_by_criteria(services, metric, options))
 
 
-async def judged_by_function(
+async def judge_by_function(
     services: Services, config: MetricConfig, submission: Submission, *, theme: str
 ) -> Measurement:
     """What the function says: a score from 0 to 1, or a score and its reason.

@@ -40,7 +40,7 @@ _SHOWN_CHARACTERS = 160
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedClaim:
     """A statement of the draft, what code says of it, and a model's word where it was asked."""
 
     statement: DraftClaim
@@ -79,17 +79,17 @@ class Checked:
         return {"supported": 1.0, "near": NEAR_COUNTS}.get(self.check.level, 0.0)
 
 
-class Weighed(NamedTuple):
+class Citations(NamedTuple):
     """Each sentence that names passages once, with its weakest citation, and how many others no passage says."""
 
-    claims: list[Checked]
+    claims: list[CheckedClaim]
     unfounded: int
 
-    def doubtful(self) -> list[Checked]:
+    def doubtful(self) -> list[CheckedClaim]:
         """Those that only a model can decide on, and on which none has."""
         return [each for each in self.claims if each.doubtful and each.verdict is None]
 
-    def judged(self, verdicts: Mapping[str, CitationWord]) -> "Weighed":
+    def with_verdicts(self, verdicts: Mapping[str, CitationWord]) -> "Citations":
         """The same with a model's word on the doubtful ones, by key."""
         return self._replace(
             claims=[replace(each, verdict=verdicts.get(each.key)) if each.doubtful else each for each in self.claims]
@@ -107,12 +107,12 @@ async def citation_support(services: Services, task: MetricTask, submission: Sub
     sentences that are not supported, the weakest first.
     """
     language = (await services.run(task)).options.language
-    citations, usage = await _asked(services, task, await weighed(services, task, submission))
-    return supported(citations, language, usage)
+    citations, usage = await _ask_model(services, task, await citations_of(services, task, submission))
+    return support_of(citations, language, usage)
 
 
-def supported(citations: Weighed, language: Language, usage: CallUsage | None = None) -> Measurement:
-    """As `citation_support`, of claims that were weighed."""
+def support_of(citations: Citations, language: Language, usage: CallUsage | None = None) -> Measurement:
+    """As `citation_support`, of claims that were citations_of."""
     words, claims, without_source = WORDS[language].feedback, citations.claims, citations.unfounded
     if not claims:
         return Measurement(None, words.uncited)
@@ -128,12 +128,12 @@ def supported(citations: Weighed, language: Language, usage: CallUsage | None = 
     return Measurement(total / (len(claims) + without_source), reason, [each.text for each in bad], usage, partly)
 
 
-async def weighed(services: Services, task: MetricTask, submission: Submission) -> Weighed:
+async def citations_of(services: Services, task: MetricTask, submission: Submission) -> Citations:
     """The submission's claims, with what a model has said of the doubtful ones earlier in the run."""
-    return (await _weighed(services, submission)).judged((await services.run(task)).verdicts)
+    return (await _check_citations(services, submission)).with_verdicts((await services.run(task)).verdicts)
 
 
-def keep_verdicts(run: RunContext, claims: Sequence[Checked], verdicts: Sequence[CitationVerdict]) -> None:
+def keep_verdicts(run: RunContext, claims: Sequence[CheckedClaim], verdicts: Sequence[CitationVerdict]) -> None:
     """Remember a model's word for the rest of the run; a number that was not asked about says nothing."""
     run.verdicts.update({claims[each.number - 1].key: each.word() for each in verdicts if each.number <= len(claims)})
 
@@ -144,9 +144,9 @@ async def checked_validity(services: Services, submission: Submission) -> Validi
     return check_validity(submission.report, {result.url for result in submission.results}, texts=texts)
 
 
-async def claims_by_text(services: Services, submission: Submission) -> dict[str, Checked]:
+async def claims_by_text(services: Services, submission: Submission) -> dict[str, CheckedClaim]:
     """What code finds of each sentence that names passages, by the sentence as it was written."""
-    return {each.text: each for each in (await _weighed(services, submission)).claims}
+    return {each.text: each for each in (await _check_citations(services, submission)).claims}
 
 
 async def lines_of(services: Services, submission: Submission) -> list[PublishedLine]:
@@ -154,7 +154,7 @@ async def lines_of(services: Services, submission: Submission) -> list[Published
     return published_lines(submission.draft, await with_texts(services, submission.passages), submission.results)
 
 
-async def _weighed(services: Services, submission: Submission) -> Weighed:
+async def _check_citations(services: Services, submission: Submission) -> Citations:
     passages = await with_texts(services, submission.passages)
     texts = [passage_text(passage) for passage in passages]
     statements = [each for each in claims_of(submission.draft, passages) if each.claim.kind in {"stated", "derived"}]
@@ -164,21 +164,21 @@ async def _weighed(services: Services, submission: Submission) -> Weighed:
         for each in statements
         if not each.passages and not each.place.startswith("limit ")
     ]
-    weakest: dict[str, Checked] = {}
+    weakest: dict[str, CheckedClaim] = {}
     for claim in await _check_all(citing, texts):
         key = squeezed(claim.text)
         weakest[key] = min(claim, weakest.get(key, claim), key=lambda each: each.check.support)
     without_source = {squeezed(each.text) for each in await _check_all(bare, ()) if each.check.level == "unsupported"}
-    return Weighed(list(weakest.values()), len(without_source - weakest.keys()))
+    return Citations(list(weakest.values()), len(without_source - weakest.keys()))
 
 
-async def _check_all(statements: Sequence[DraftClaim], others: Sequence[PassageText]) -> list[Checked]:
+async def _check_all(statements: Sequence[DraftClaim], others: Sequence[PassageText]) -> list[CheckedClaim]:
     return await asyncio.to_thread(
-        lambda: [Checked(each, check_claim(each.claim, each.passages, others)) for each in statements]
+        lambda: [CheckedClaim(each, check_claim(each.claim, each.passages, others)) for each in statements]
     )
 
 
-async def _asked(services: Services, task: MetricTask, citations: Weighed) -> tuple[Weighed, CallUsage | None]:
+async def _ask_model(services: Services, task: MetricTask, citations: Citations) -> tuple[Citations, CallUsage | None]:
     """The claims, the doubtful ones with the model's word on them, in as few calls as they fit into."""
     run = await services.run(task)
     doubtful = citations.doubtful()
@@ -196,12 +196,12 @@ async def _asked(services: Services, task: MetricTask, citations: Weighed) -> tu
             break
         usage = answer.usage if usage is None else usage + answer.usage
         keep_verdicts(run, batch, answer.value.citations)
-    return citations.judged(run.verdicts), usage
+    return citations.with_verdicts(run.verdicts), usage
 
 
-def _batches(claims: Sequence[Checked], tokens: int) -> Iterator[list[Checked]]:
+def _batches(claims: Sequence[CheckedClaim], tokens: int) -> Iterator[list[CheckedClaim]]:
     """As many claims a call as their passages, each shown once, leave room for."""
-    batch: list[Checked] = []
+    batch: list[CheckedClaim] = []
     for each in claims:
         if batch and (len(batch) == MOST_CITATIONS or _tokens_of([*batch, each]) > tokens):
             yield batch
@@ -211,19 +211,19 @@ def _batches(claims: Sequence[Checked], tokens: int) -> Iterator[list[Checked]]:
         yield batch
 
 
-def _tokens_of(claims: Sequence[Checked]) -> int:
+def _tokens_of(claims: Sequence[CheckedClaim]) -> int:
     texts = [*(each.whole for each in _passages_of(claims)), *(each.text for each in claims)]
     return sum(map(estimate_tokens, texts))
 
 
-def _passages_of(claims: Sequence[Checked]) -> list[PassageText]:
+def _passages_of(claims: Sequence[CheckedClaim]) -> list[PassageText]:
     """Each once; those of one title next to each other."""
     passages = list(dict.fromkeys(passage for each in claims for passage in each.passages))
     titles = [each.title for each in passages]
     return sorted(passages, key=lambda each: titles.index(each.title))
 
 
-def _prompt(claims: Sequence[Checked]) -> CitationPrompt:
+def _prompt(claims: Sequence[CheckedClaim]) -> CitationPrompt:
     numbers = {passage: number for number, passage in enumerate(_passages_of(claims), start=1)}
     return CitationPrompt(
         passages=SourceDocument.numbered(Passage(url="", **each._asdict()) for each in numbers),
