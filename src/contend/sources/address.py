@@ -38,15 +38,15 @@ def canonical_url(url: str) -> str:
 
 async def why_unreachable(url: str, *, seconds: float = _CHECK_SECONDS) -> str | None:
     """None if a connection to the address (or to the proxy in front of it) opens, else why not."""
-    door = urlsplit(_proxy_for(url) or url)
-    port = door.port or (443 if door.scheme == "https" else 80)
+    server = urlsplit(_proxy_for(url) or url)
+    port = server.port or (443 if server.scheme == "https" else 80)
     try:
         async with asyncio.timeout(seconds):
-            _, writer = await asyncio.open_connection(door.hostname, port)
+            _, writer = await asyncio.open_connection(server.hostname, port)
     except TimeoutError:
-        return f"no answer from {door.hostname} within {seconds:g} s"
+        return f"no answer from {server.hostname} within {seconds:g} s"
     except OSError as error:
-        return f"no connection to {door.hostname} ({_reason(error)})"
+        return f"no connection to {server.hostname} ({_reason(error)})"
     writer.close()
     with contextlib.suppress(OSError):
         await writer.wait_closed()

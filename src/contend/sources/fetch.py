@@ -57,7 +57,7 @@ class Fetcher:
     def __init__(self, guard: Guard, *, deadline_seconds: float = 20.0) -> None:
         self._guard = guard
         self._deadline = deadline_seconds
-        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, asyncio.Lock]] = (
+        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, asyncio.Lock]] = (
             WeakKeyDictionary()
         )
 
@@ -87,7 +87,7 @@ class Fetcher:
         """The page, or where it has gone."""
         addresses = await self._guard.addresses(url)
         await asyncio.to_thread(certificates)
-        async with self._turn(url.host):
+        async with self._lock_of(url.host):
             for address in addresses[:-1]:
                 try:
                     return await _request(address, url)
@@ -95,9 +95,9 @@ class Fetcher:
                     continue
             return await _request(addresses[-1], url)
 
-    def _turn(self, host: str) -> asyncio.Lock:
-        turns = self._turns.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
-        return turns.setdefault(host, asyncio.Lock())
+    def _lock_of(self, host: str) -> asyncio.Lock:
+        locks = self._locks.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
+        return locks.setdefault(host, asyncio.Lock())
 
 
 async def _request(address: str, url: httpx.URL) -> Fetched | httpx.URL:

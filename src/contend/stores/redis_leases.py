@@ -34,22 +34,22 @@ async def redis_lease(settings: Settings, thread_id: str) -> AsyncIterator[Lease
     # A client of its own: renewing never waits behind the saver's work.
     async with open_redis(settings, connections=2) as client:
         with redis_errors(settings.redis_address):
-            holding = await _taken(client, settings.redis_address, thread_id)
+            held_lease = await _acquire(client, settings.redis_address, thread_id)
         owner = asyncio.current_task()
-        keeper = asyncio.create_task(holding.keep(owner))
+        keeper = asyncio.create_task(held_lease.keep(owner))
         try:
-            yield holding.lease
+            yield held_lease.lease
         except asyncio.CancelledError:
-            if holding.lease.taken_by is None or owner is None or owner.uncancel() > 0:
+            if held_lease.lease.taken_by is None or owner is None or owner.uncancel() > 0:
                 raise
             raise ThreadBusy(
-                f"thread {thread_id}: {holding.lease.taken_by} took it over while this process could not renew its "
+                f"thread {thread_id}: {held_lease.lease.taken_by} took it over while this process could not renew its "
                 "lease in Redis; that one goes on with it"
             ) from None
         finally:
             keeper.cancel()
             await asyncio.gather(keeper, return_exceptions=True)
-            await holding.let_go()
+            await held_lease.let_go()
 
 
 async def is_redis_leased(settings: Settings, thread_id: str) -> bool:
@@ -62,7 +62,7 @@ async def is_redis_leased(settings: Settings, thread_id: str) -> bool:
 
 
 @dataclass
-class _Held:
+class _HeldLease:
     client: Redis
     lock: Lock
     token: str
@@ -106,7 +106,7 @@ class _Held:
                 await self.lock.release()
 
 
-async def _taken(client: Redis, address: str, thread_id: str) -> _Held:
+async def _acquire(client: Redis, address: str, thread_id: str) -> _HeldLease:
     lock = client.lock(_key(thread_id), timeout=LEASE_SECONDS, thread_local=False)
     token = f"{socket.gethostname()}/{os.getpid()}/{uuid4().hex}"
     milliseconds = float("inf")
@@ -117,7 +117,7 @@ async def _taken(client: Redis, address: str, thread_id: str) -> _Held:
             holder = await _holder(client, lock)
             raise ThreadBusy(f"thread {thread_id} is being worked on by {holder}: wait for it or stop it")
         await asyncio.sleep(_LOOK_SECONDS)
-    return _Held(client, lock, token, address, await epoch_of(client))
+    return _HeldLease(client, lock, token, address, await epoch_of(client))
 
 
 async def _holder(client: Redis, lock: Lock) -> str:

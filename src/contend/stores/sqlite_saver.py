@@ -78,7 +78,7 @@ class ThreadedSqliteSaver(RollsBack, SqliteSaver):
                 self.conn.execute("ALTER TABLE writes ADD COLUMN run_id TEXT")
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        return await self._there(self.get_tuple, config)
+        return await self._in_thread(self.get_tuple, config)
 
     async def alist(
         self,
@@ -89,7 +89,7 @@ class ThreadedSqliteSaver(RollsBack, SqliteSaver):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         search = partial(self.list, config, filter=filter, before=before, limit=limit)
-        for snapshot in await self._there(lambda: list(search())):
+        for snapshot in await self._in_thread(lambda: list(search())):
             yield snapshot
 
     async def aput(
@@ -101,14 +101,14 @@ class ThreadedSqliteSaver(RollsBack, SqliteSaver):
     ) -> RunnableConfig:
         if run_of(config, metadata) in self._deleted_runs:
             return config
-        return await self._there(self.put, config, checkpoint, metadata, new_versions)
+        return await self._in_thread(self.put, config, checkpoint, metadata, new_versions)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         run = run_of(config)
         if run not in self._deleted_runs:
-            await self._there(self._put_writes_of, run, config, writes, task_id, task_path)
+            await self._in_thread(self._put_writes_of, run, config, writes, task_id, task_path)
 
     def _put_writes_of(
         self, run: str, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
@@ -122,25 +122,25 @@ class ThreadedSqliteSaver(RollsBack, SqliteSaver):
             cursor.executemany(_TAG, [(run, *place, number) for number in numbers])
 
     async def adelete_thread(self, thread_id: str) -> None:
-        await self._there(self.delete_thread, thread_id)
+        await self._in_thread(self.delete_thread, thread_id)
 
     async def _delete_runs(self, runs: Sequence[str]) -> set[str]:
-        return await self._there(self._roll_back, [{"run": run} for run in runs])
+        return await self._in_thread(self._roll_back, [{"run": run} for run in runs])
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        await self._there(self._change, _COPY, [{"source": source_thread_id, "target": target_thread_id}])
+        await self._in_thread(self._change, _COPY, [{"source": source_thread_id, "target": target_thread_id}])
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Keep the latest checkpoint of each namespace, or with any other strategy none."""
         if strategy == "keep_latest":
-            await self._there(self._change, _KEEP_LATEST, [{"thread": thread} for thread in thread_ids])
+            await self._in_thread(self._change, _KEEP_LATEST, [{"thread": thread} for thread in thread_ids])
             return
         for thread in thread_ids:
             await self.adelete_thread(thread)
 
     async def akeep_latest_run(self, thread_id: str) -> None:
         """Delete what runs before a thread's latest one left."""
-        await self._there(self._change, _KEEP_LATEST_RUN, [{"thread": thread_id}])
+        await self._in_thread(self._change, _KEEP_LATEST_RUN, [{"thread": thread_id}])
 
     def _roll_back(self, runs: Sequence[dict[str, str]]) -> set[str]:
         """The threads that they were on."""
@@ -160,7 +160,7 @@ class ThreadedSqliteSaver(RollsBack, SqliteSaver):
                 self.conn.rollback()
                 raise
 
-    async def _there(self, work: Callable[..., _T], *arguments: object) -> _T:
+    async def _in_thread(self, work: Callable[..., _T], *arguments: object) -> _T:
         with _errors_named(self._file):
             return await asyncio.get_running_loop().run_in_executor(self._thread, partial(work, *arguments))
 
@@ -174,13 +174,13 @@ async def open_sqlite_saver(file: Path, serde: SerializerProtocol) -> AsyncItera
         CheckpointError: the file cannot be opened; from the saver: read or written.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="contend-checkpoints") as thread:
-        there = partial(asyncio.get_running_loop().run_in_executor, thread)
+        in_thread = partial(asyncio.get_running_loop().run_in_executor, thread)
         with _errors_named(file), writing(file):
-            connection = await there(_connected, file)
+            connection = await in_thread(_connected, file)
         try:
             yield ThreadedSqliteSaver(connection, file=file, serde=serde, thread=thread)
         finally:
-            await there(connection.close)
+            await in_thread(connection.close)
 
 
 @contextmanager

@@ -49,7 +49,7 @@ class LocalDocuments:
         self._paths = list(paths)
         self._library = Library(cache, embedder)
         self._look_again_seconds = look_again_seconds
-        self._looked: float | None = None
+        self._refreshed_at: float | None = None
         self._waiting = 0
         # One thread: concurrent searches share one build, and the event loop's own threads stay free meanwhile.
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="contend-local")
@@ -59,7 +59,7 @@ class LocalDocuments:
         if not self._paths:
             return "no documents given"
         files, left_out = await asyncio.to_thread(list_files, self._paths)
-        if self._looked is None:
+        if self._refreshed_at is None:
             self.left_out = left_out
         if files:
             return None
@@ -68,7 +68,7 @@ class LocalDocuments:
 
     async def search(self, query: str, *, limit: int) -> list[Found]:
         """At most `limit` sections with what answers in them, best first; those of one document share its url."""
-        return await self._after_a_look(lambda: [_as_found(hit) for hit in self._library.search(query, limit)])
+        return await self._refreshed(lambda: [_as_found(hit) for hit in self._library.search(query, limit)])
 
     async def read_all(self, progress: Progress | None = None) -> None:
         """Read what was not read yet, as before a search: `left_out` is complete afterwards.
@@ -77,11 +77,11 @@ class LocalDocuments:
         how many were.
         """
         if not self._is_fresh():
-            await self._after_a_look(lambda: None, _stepwise(progress) if progress else None)
+            await self._refreshed(lambda: None, _stepwise(progress) if progress else None)
 
     async def catalogue(self) -> list[CatalogueEntry]:
         """The documents that are searched, in the order of their paths."""
-        return await self._after_a_look(self._library.catalogue)
+        return await self._refreshed(self._library.catalogue)
 
     async def whole(self, most_tokens: int) -> list[Found]:
         """All sections of all documents in order, where they take at most so many tokens together; else none."""
@@ -91,33 +91,33 @@ class LocalDocuments:
                 return []
             return [_as_found(hit) for hit in self._library.sections()]
 
-        return await self._after_a_look(fitting)
+        return await self._refreshed(fitting)
 
     def left_out_lines(self) -> list[str]:
         """`left_out` for a reader, a line for each reason."""
         return reason_lines(self.left_out, self._paths)
 
-    async def _after_a_look(self, work: Callable[[], T], progress: Progress | None = None) -> T:
-        def looked() -> T:
-            self._look(progress or (lambda *_: None))
+    async def _refreshed(self, work: Callable[[], T], progress: Progress | None = None) -> T:
+        def refresh_and_work() -> T:
+            self._refresh(progress or (lambda *_: None))
             return work()
 
         self._waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._worker, looked)
+            return await asyncio.get_running_loop().run_in_executor(self._worker, refresh_and_work)
         finally:
             self._waiting -= 1
 
     def _is_fresh(self) -> bool:
-        return self._looked is not None and time.monotonic() - self._looked < self._look_again_seconds
+        return self._refreshed_at is not None and time.monotonic() - self._refreshed_at < self._look_again_seconds
 
-    def _look(self, progress: Progress) -> None:
+    def _refresh(self, progress: Progress) -> None:
         if not self._is_fresh():
             now = time.monotonic()
             files, left_out = list_files(self._paths)
             left_out += self._library.update(files, is_awaited=lambda: self._waiting > 0, progress=progress)
             self.left_out = left_out
-            self._looked = now
+            self._refreshed_at = now
 
 
 def _stepwise(progress: Progress) -> Progress:

@@ -62,7 +62,7 @@ class CatalogueEntry(NamedTuple):
     """YYYY-MM-DD, if known."""
 
 
-class Unwanted(Exception):  # noqa: N818 - no error: nobody is there to be told
+class ReadingStopped(Exception):  # noqa: N818 - no error: nobody is there to be told
     """Reading stopped because nobody waits for it."""
 
 
@@ -91,7 +91,7 @@ class Library:
         `progress` is told after each file how many of how many were read.
 
         Raises:
-            Unwanted: between two files nobody waited any more; what was read until then is kept.
+            ReadingStopped: between two files nobody waited any more; what was read until then is kept.
         """
         if set(files) != set(self._files):
             before = load_index(self._cache, files, self._embedder) if self._cache and not self._files else None
@@ -100,7 +100,7 @@ class Library:
             for count, file in enumerate(new, start=1):
                 if not is_awaited():
                     self._index(files, documents)
-                    raise Unwanted
+                    raise ReadingStopped
                 documents[file] = _read(file, self._embedder)
                 progress(count, len(new))
             self._files = {file: documents[file] for file in files}
@@ -108,8 +108,8 @@ class Library:
             is_same = before is not None and [*before.files] == [*_readable(self._files)]
             index = before.index if before and is_same else self._index(files, self._files)
             # All teams ask for the theme in each round, and what they plan to ask is often alike.
-            shelf = _Shelf([*_readable(self._files).values()], self._embedder, index)
-            self._search = lru_cache(maxsize=_KEPT_SEARCHES)(shelf.search)
+            library_index = _LibraryIndex([*_readable(self._files).values()], self._embedder, index)
+            self._search = lru_cache(maxsize=_KEPT_SEARCHES)(library_index.search)
         return [reason for each in self._files.values() if (reason := _unread(each))]
 
     def _unchanged(self, files: list[LocalFile], index: KeptIndex | None) -> dict[LocalFile, IndexedFile | LeftOut]:
@@ -206,7 +206,7 @@ def _top_headings(file: IndexedFile) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Shelf:
+class _LibraryIndex:
     """The library as of one update. A passage's place is its number over all files in turn."""
 
     files: list[IndexedFile]
@@ -229,7 +229,7 @@ class _Shelf:
         vector = self.embedder.embed([query])[0]
         hits = self.index.search(query, max(_RANKED, 3 * limit), vector=vector)
         own = {hit.index: hit.score for hit in hits}
-        scores = own | self._named(own, self.index.vectors @ vector)
+        scores = own | self._mentioned(own, self.index.vectors @ vector)
         places = sorted(scores, key=lambda place: (-scores[place], -own.get(place, 0.0), place))
         best: dict[tuple[int, int], PieceHit] = {}
         for place in places:
@@ -242,7 +242,7 @@ class _Shelf:
         number = self.owners[place]
         return number, self.files[number].sections.places[place - self.starts[number]]
 
-    def _named(self, own: dict[int, float], cosines: "Vectors") -> dict[int, float]:
+    def _mentioned(self, own: dict[int, float], cosines: "Vectors") -> dict[int, float]:
         """The best passage of each document that the first hits name, with its raised score.
 
         It rises up to the hit that names it, not above.
