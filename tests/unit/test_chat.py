@@ -89,13 +89,16 @@ class Caller:
         defaults: Settings = {"call_deadline_seconds": 60.0, "max_retries": 1}
         self.endpoint = OpenAIEndpoint(url, KEY, CallLimits(**{**defaults, **settings}))
 
-    def model(self, name: str = "judge-1", *, price: ModelPrice | None = None, room: int = 300) -> ChatModel:
+    def model(
+        self, name: str = "judge-1", *, price: ModelPrice | None = None, room: int = 300, context: int = 32_000
+    ) -> ChatModel:
         return ChatModel(
             name,
             self.endpoint,
             self.prompts,
             self.ledgers.__getitem__,
             max_output_tokens={"evaluator": room},
+            context_of=lambda _: context,
             price=price,
         )
 
@@ -147,6 +150,28 @@ async def test_delimiters_that_a_model_copies_are_taken_out(vendors: Vendors, pr
 
     assert value.reason == "It is short."
     assert value.evidence == ["Bridges hum.", "a <b-1> c"]
+
+
+@pytest.mark.parametrize(("context", "room"), [(128_000, 16_000), (32_000, 8_000), (8_000, 6_000)])
+async def test_a_reply_takes_no_more_of_the_context_than_its_prompt_leaves(
+    vendors: Vendors, prompts: PromptLibrary, context: int, room: int
+) -> None:
+    async with calling(vendors, prompts) as caller:
+        await caller.model(room=16_000, context=context).structured(PROMPT, MetricReply, scope=SCOPE)
+
+    assert vendors.calls[0].body["max_tokens"] == room
+
+
+async def test_a_model_that_writes_less_than_it_is_let_is_asked_for_less_from_then_on(
+    vendors: Vendors, prompts: PromptLibrary
+) -> None:
+    said = "max_tokens is too large: 16000. This model supports at most 8192 completion tokens."
+    vendors.fail(status=400, message=said, param="max_tokens", times=1)
+    async with calling(vendors, prompts) as caller:
+        for _ in range(2):
+            await caller.model(room=16_000, context=128_000).structured(PROMPT, MetricReply, scope=SCOPE)
+
+    assert [call.body["max_tokens"] for call in vendors.calls] == [16_000, 6_000, 6_000]
 
 
 async def test_the_endpoint_is_bound_to_the_shape_and_to_the_roles_limit(

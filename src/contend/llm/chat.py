@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from contend.errors import ReplyError
 from contend.llm.budget import Ledger, cost_usd
+from contend.llm.context import DEFAULT_CONTEXT_TOKENS
 from contend.llm.endpoint import Completion, Endpoint, FormatRefused, OptionRefused, Request, Turn
 from contend.llm.logprobs import distribution_of
 from contend.llm.model import Answer, R, Scope
@@ -26,6 +27,10 @@ from contend.settings import ModelPrice
 from contend.text import clean, estimate_tokens, shorten
 
 DEFAULT_OUTPUT_TOKENS = 2048
+SURE_OUTPUT_TOKENS = 6_000
+"""Of a reply, where the model reads little or refuses to write more: about a report of standard length."""
+_SHARE_OF_REPLY = 4
+"""So many times the tokens of its reply a model reads, at least: half is for passages, the rest for all else."""
 _ESTIMATE_MARGIN = 1.25
 """Token estimates are right within 25 %."""
 _THINKING_FACTOR = 4
@@ -75,6 +80,8 @@ class ChatModel:
     """An execution's ledger by its id."""
     max_output_tokens: Mapping[Role, int] = field(default_factory=dict, kw_only=True)
     """2,048 for the roles left out."""
+    context_of: Callable[[str], int] = field(default=lambda _: DEFAULT_CONTEXT_TOKENS, kw_only=True)
+    """The tokens that the model can read in an execution, by its id."""
     temperatures: Mapping[Role, float] = field(default_factory=dict, kw_only=True)
     """From 0.0 for the likeliest reply on; the endpoint's own for roles left out and for models that take none."""
     price: ModelPrice | None = field(default=None, kw_only=True)
@@ -97,8 +104,7 @@ class ChatModel:
         """Ask, and once more with the fault shown where the reply can't be used; see `Model.structured`."""
         messages = self.prompts.call(prompt, language=scope.language, mark=mark_of(scope.execution_id))
         turns = [Turn("system", messages.system), Turn("user", messages.user)]
-        max_tokens = self.max_output_tokens.get(scope.role, DEFAULT_OUTPUT_TOKENS)
-        talk = _Talk(prompt.prompt_name, reply_type, scope, turns, max_tokens, distribution_over)
+        talk = _Talk(prompt.prompt_name, reply_type, scope, turns, self._room(scope), distribution_over)
         try:
             value = await self._ask(talk)
         except UnreadableReply as fault:
@@ -111,6 +117,13 @@ class ChatModel:
                     value = await self._ask(talk)
         distribution = distribution_of(talk.completion.tokens, distribution_over) if distribution_over else None
         return Answer(value, reduce(add, talk.usages), distribution)
+
+    def _room(self, scope: Scope) -> int:
+        """The most tokens of a reply. Servers refuse a call whose prompt and reply together exceed the context."""
+        wanted = self.max_output_tokens.get(scope.role, DEFAULT_OUTPUT_TOKENS)
+        if (self.name_there, "max_tokens") in self.endpoint.refused_options:
+            return min(wanted, SURE_OUTPUT_TOKENS)
+        return min(wanted, max(SURE_OUTPUT_TOKENS, self.context_of(scope.execution_id) // _SHARE_OF_REPLY))
 
     async def _ask(self, talk: _Talk[R]) -> R:
         talk.completion = completion = await self._complete(talk)
@@ -178,10 +191,16 @@ class ChatModel:
         try:
             return await self.endpoint.complete(name, request)
         except OptionRefused as refusal:
-            options = {"logprobs": request.logprobs, "temperature": request.temperature is not None}
+            options = {
+                "logprobs": request.logprobs,
+                "temperature": request.temperature is not None,
+                "max_tokens": talk.max_tokens > SURE_OUTPUT_TOKENS,
+            }
             if not options[refusal.option]:
                 raise
             refusals.add((name, refusal.option))
+            if refusal.option == "max_tokens":
+                talk.max_tokens = SURE_OUTPUT_TOKENS
             return await self._request(talk, turns, response_format)
 
     def _usage(self, talk: _Talk[R], turns: list[Turn], completion: Completion, *, milliseconds: int) -> CallUsage:

@@ -23,11 +23,16 @@ class FormatRefused(ModelError):  # noqa: N818 - named by what the caller meets
 
 
 class OptionRefused(ModelError):  # noqa: N818 - named by what the caller meets
-    """The endpoint or model doesn't know an option that a request can do without: `logprobs` or `temperature`."""
+    """An option is refused that a request can do without or with less of: `logprobs`, `temperature`, `max_tokens`."""
 
     def __init__(self, message: str, *, option: str) -> None:
         super().__init__(message)
         self.option = option
+
+
+def names_output_limit(words: str) -> bool:
+    """Whether an endpoint's error is about the room for the reply, as OpenAI, Anthropic and Google call it."""
+    return any(name in words for name in ("max_tokens", "max_completion_tokens", "max_output_tokens"))
 
 
 class NoAnswer(Exception):  # noqa: N818 - it says why, and is caught where the endpoint was asked
@@ -112,7 +117,7 @@ class Endpoint(ABC):
 
         Raises:
             ModelError: refused, unreachable, or not done within the deadline; FormatRefused for the reply format,
-                OptionRefused for `logprobs` or `temperature`.
+                OptionRefused for `logprobs`, `temperature` or `max_tokens`.
         """
         seconds = self.limits.call_deadline_seconds
         who = f"model {model!r} at {self.address}"

@@ -15,6 +15,7 @@ from contend.llm.endpoint import (
     OptionRefused,
     Request,
     completion_of,
+    names_output_limit,
     without_keys,
 )
 from contend.registry import Function, error_line
@@ -23,6 +24,8 @@ from contend.text import clean
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+
+_BAD_REQUEST = 400
 
 PACKAGES: dict[str, tuple[str, str]] = {
     "anthropic": ("langchain_anthropic", "ChatAnthropic"),
@@ -110,6 +113,8 @@ class LangChainEndpoint(Endpoint):
         if isinstance(error, ContextOverflowError):
             return ModelError(f"{who}: the prompt is longer than the model's context: choose a larger one")
         status = getattr(error, "status_code", None)
+        if status == _BAD_REQUEST and names_output_limit(str(error)):
+            return OptionRefused(f"{who} refused max_tokens: choose another model", option="max_tokens")
         # LangChain's own errors say it themselves; for the others, their HTTP status does.
         passing = isinstance(error, OSError) or getattr(error, "is_retryable", False) or is_passing(status)
         return ModelError(f"{who} failed ({without_keys(error_line(error))}): {self.remedy}", transient=passing)

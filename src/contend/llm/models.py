@@ -59,12 +59,17 @@ class LanguageModels:
     def _live(self, name: str) -> Model:
         """A model to ask; its replies are kept where the settings say so."""
         endpoint, name_there = self.providers.find(name)
+
+        def context(execution_id: str) -> int:
+            return self.context_of(name, execution_id)
+
         chat = ChatModel(
             name,
             endpoint,
             self.library,
             self.ledger_of,
             max_output_tokens=self.config.max_output_tokens,
+            context_of=context,
             temperatures=self.config.temperature,
             price=self.config.prices.get(name),
             name_there=name_there,
@@ -72,7 +77,7 @@ class LanguageModels:
         if (file := self.settings.record) is None:
             return chat
         path = self.settings.located(str(file))
-        return RecordingModel(chat, path, context=lambda execution_id: self.context_of(name, execution_id))
+        return RecordingModel(chat, path, context=context)
 
 
 class RoleModel:

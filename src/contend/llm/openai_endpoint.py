@@ -22,6 +22,7 @@ from contend.llm.endpoint import (
     Request,
     SettingNames,
     completion_of,
+    names_output_limit,
     without_keys,
 )
 from contend.llm.listing import OPENAI_HOST, EndpointSizes, certificates, endpoint_models, parted_login, read_sizes
@@ -258,6 +259,8 @@ def _refused_feature(error: "openai.APIStatusError") -> str | None:
         return "logprobs"
     if error.status_code in _BAD_REQUEST and "temperature" in words:
         return "temperature"
+    if error.status_code in _BAD_REQUEST and names_output_limit(words):
+        return "max_tokens"
     is_format = error.status_code in _BAD_REQUEST and any(word in words for word in _REFUSED_FORMAT)
     return "reply format" if is_format else None
 
