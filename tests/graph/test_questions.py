@@ -80,11 +80,10 @@ async def test_an_answer_to_a_question_that_was_answered_is_refused_by_its_id(co
         await contest.resume("asked", answers={questions["beta"].id: "approve"})
 
 
-@pytest.mark.parametrize("answer", ["approve", "yes", True, {"approved": True}, {"decisions": [{"type": "approve"}]}])
-async def test_a_bare_approval_answers_all_open_questions(contest: Contest, vendors: Vendors, answer: object) -> None:
+async def test_a_bare_approval_answers_all_open_questions(contest: Contest, vendors: Vendors) -> None:
     await _asked(contest)
 
-    outcome = await contest.resume("asked", answer)
+    outcome = await contest.resume("asked", "yes")
 
     assert outcome.status == "completed"
     assert vendors.prompts().count("supervisor/plan") == 3
@@ -110,9 +109,9 @@ async def test_a_list_of_decisions_answers_the_questions_in_turn(contest: Contes
     assert set(again) == {waiting.questions[0].team_id}
 
 
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
+async def test_an_answer_that_does_not_fit_all_open_questions_is_refused_with_one_that_does(contest: Contest) -> None:
+    await _asked(contest)
+    unfit: list[tuple[object, str]] = [
         (
             {"type": "edit", "args": {"plan_text": "Look."}},
             'an edit or a reason fits one of them: .*"alpha": "approve"',
@@ -120,17 +119,13 @@ async def test_a_list_of_decisions_answers_the_questions_in_turn(contest: Contes
         ([{"type": "response", "args": "too broad"}], "an edit or a reason fits one of them"),
         ({"decisions": [{"type": "approve"}, {"type": "reject"}]}, "2 decisions for 3 open questions"),
         ("maybe", 'give "approve", {"type": "edit"'),
-    ],
-)
-async def test_an_answer_that_does_not_fit_all_open_questions_is_refused_with_one_that_does(
-    contest: Contest, answer: object, said: str
-) -> None:
-    await _asked(contest)
+    ]
 
-    with pytest.raises(InputError, match=said) as refused:
-        await contest.resume("asked", answer)
+    for answer, said in unfit:
+        with pytest.raises(InputError, match=said) as refused:
+            await contest.resume("asked", answer)
+        assert "--" not in str(refused.value)
 
-    assert "--" not in str(refused.value)
     services = contest.services()
     assert len((await contend.status("asked", services=services)).questions) == 3
     await services.aclose()

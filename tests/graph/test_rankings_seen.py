@@ -17,7 +17,7 @@ from fakes.vendors import Vendors
 
 THEME = "How does resume work after a crash, and what is a team?"
 TEAMS = tuple(f"team{number:02}" for number in range(1, 13))
-ROUNDS = 4
+ROUNDS = 3
 SHOWN = 10
 
 _ROW = re.compile(r"^- (\S+) <team-\w{8}>Team(\d\d)</team-\w{8}>: ([^←\n]*?)(?: (←) your team)?$", re.MULTILINE)

@@ -3,9 +3,10 @@
 import asyncio
 import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -13,6 +14,7 @@ from contend.app import RunOutcome
 from contend.errors import InputError
 from contend.services import Services
 from contend.settings import load_settings
+from fakes.children import enter_folder
 from fakes.contests import LARGE_CONTEXT, SMALL_CONTEXT, Contest, write_workspace
 from fakes.terminal import Terminal
 from fakes.vendors import Vendors
@@ -39,12 +41,12 @@ class Replayed(Contest):
 
 
 @pytest.fixture
-def contest(request: pytest.FixtureRequest, workspace: Path, documents: Path, vendors: Vendors) -> Contest:
-    write_workspace(workspace, reads=getattr(request, "param", LARGE_CONTEXT))
+def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
+    write_workspace(workspace, reads=LARGE_CONTEXT)
     return Contest(workspace, documents, vendors.base_url)
 
 
-each_profile = pytest.mark.parametrize("contest", [LARGE_CONTEXT, SMALL_CONTEXT], indirect=True)
+each_profile = pytest.mark.parametrize("kept", [LARGE_CONTEXT, SMALL_CONTEXT], indirect=True, scope="module")
 
 
 @pytest.fixture
@@ -63,6 +65,34 @@ async def record(contest: Contest, file: Path, theme: str = THEME, **given: obje
     return await Replayed(contest, file).run(theme, min_rounds=2, **given)
 
 
+class Kept(NamedTuple):
+    """A recorded contest that several tests replay: what it left, how it ended, how often a model was asked."""
+
+    contest: Contest
+    file: Path
+    outcome: RunOutcome
+    calls: int
+
+
+@pytest.fixture(scope="module", params=[LARGE_CONTEXT])
+def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> Kept:
+    folder = tmp_path_factory.mktemp("kept")
+    write_workspace(folder / "workspace", reads=request.param)
+    with pytest.MonkeyPatch.context() as patch, Vendors() as vendors:
+        enter_folder(folder, patch)
+        contest = Contest(folder / "workspace", shared_documents, vendors.base_url)
+        outcome = asyncio.run(record(contest, folder / "replies.jsonl"))
+    return Kept(contest, folder / "replies.jsonl", outcome, len(vendors.calls))
+
+
+@pytest.fixture
+def copied(kept: Kept, documents: Path, file: Path) -> Contest:
+    """It, with documents and a recording that a test may change."""
+    file.parent.mkdir()
+    shutil.copy(kept.file, file)
+    return replace(kept.contest, documents=documents)
+
+
 def timeless(outcome: RunOutcome) -> str:
     """The report without what a clock wrote."""
     text = re.sub(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}", "", outcome.markdown or "")
@@ -70,20 +100,17 @@ def timeless(outcome: RunOutcome) -> str:
 
 
 @each_profile
-async def test_a_replayed_contest_gives_the_same_report_and_asks_no_model(
-    contest: Contest, file: Path, elsewhere: Path, vendors: Vendors
-) -> None:
-    first = await record(contest, file)
-    asked = len(vendors.calls)
+async def test_a_replayed_contest_gives_the_same_report_and_asks_no_model(kept: Kept, elsewhere: Path) -> None:
+    first = kept.outcome
 
-    again = await Replayed(contest, file, workspace=elsewhere).run(THEME, min_rounds=2)
+    again = await Replayed(kept.contest, kept.file, workspace=elsewhere).run(THEME, min_rounds=2)
 
     assert first.status == again.status == "completed"
     assert timeless(again) == timeless(first)
     assert first.summary
     assert again.summary
     assert again.summary.best_score == first.summary.best_score
-    assert len(vendors.calls) == asked == len(lines_of(file))
+    assert kept.calls == len(lines_of(kept.file))
     assert again.usage.requests == again.usage.input_tokens == 0
 
 
@@ -106,100 +133,95 @@ async def test_a_replay_knows_what_speaks_to_ai_systems_whichever_team_comes_fir
     assert "as a language model read it" in (again.markdown or "")
 
 
-@pytest.mark.parametrize(
-    ("theme", "words"),
-    [
-        (THEME, r"Model replies: recorded on \d{4}-\d\d-\d\d \(model alpha, beta, gpt"),
-        (JAPANESE, r"モデルの返答：.*記録"),
-    ],
-    ids=["en", "ja"],
-)
 async def test_a_replayed_report_says_when_and_by_which_model_its_replies_were_given(
-    contest: Contest, file: Path, elsewhere: Path, theme: str, words: str
+    kept: Kept, elsewhere: Path
 ) -> None:
-    first = await record(contest, file, theme)
+    words = r"Model replies: recorded on \d{4}-\d\d-\d\d \(model alpha, beta, gpt"
 
-    again = await Replayed(contest, file, workspace=elsewhere).run(theme, min_rounds=2)
+    again = await Replayed(kept.contest, kept.file, workspace=elsewhere).run(THEME, min_rounds=2)
 
+    assert not re.search(words, kept.outcome.markdown or "")
+    assert re.search(words, again.markdown or "")
+
+
+async def test_a_replayed_japanese_report_says_so_in_japanese(contest: Contest, file: Path, elsewhere: Path) -> None:
+    first = await record(contest, file, JAPANESE)
+
+    again = await Replayed(contest, file, workspace=elsewhere).run(JAPANESE, min_rounds=2)
+
+    words = r"モデルの返答：.*記録"
     assert not re.search(words, first.markdown or "")
     assert re.search(words, again.markdown or "")
 
 
 @each_profile
-async def test_passages_in_another_order_keep_their_citations(contest: Contest, file: Path, elsewhere: Path) -> None:
-    first = await record(contest, file)
+async def test_passages_in_another_order_keep_their_citations(kept: Kept, copied: Contest, elsewhere: Path) -> None:
     for number, name in enumerate(["teams.md", "scores.html", "resume.md", "saikai.txt"], start=1):
-        (contest.documents / name).rename(contest.documents / f"{number}-{name}")
+        (copied.documents / name).rename(copied.documents / f"{number}-{name}")
 
-    again = await Replayed(contest, file, workspace=elsewhere).run(THEME, min_rounds=2)
+    again = await Replayed(copied, kept.file, workspace=elsewhere).run(THEME, min_rounds=2)
 
-    before = await cited(contest, first)
+    before = await cited(kept.contest, kept.outcome)
     assert any(texts for _, texts in before)
-    assert await cited(replace(contest, workspace=elsewhere), again) == before
+    assert await cited(replace(copied, workspace=elsewhere), again) == before
 
 
-async def test_a_passage_that_is_gone_is_not_cited(contest: Contest, file: Path, elsewhere: Path) -> None:
-    first = await record(contest, file)
-    teams = contest.documents / "teams.md"
+async def test_a_passage_that_is_gone_is_not_cited(kept: Kept, copied: Contest, elsewhere: Path) -> None:
+    teams = copied.documents / "teams.md"
     teams.write_text(teams.read_text("utf-8").replace("A team plans", "Each team plans"), "utf-8")
 
-    again = await Replayed(contest, file, workspace=elsewhere).run(THEME, min_rounds=2)
+    again = await Replayed(copied, kept.file, workspace=elsewhere).run(THEME, min_rounds=2)
 
-    assert first.report
+    assert kept.outcome.report
     assert again.report
-    assert "teams.md" in str([source.url for source in first.report.sources])
+    assert "teams.md" in str([source.url for source in kept.outcome.report.sources])
     assert "Each team plans" not in "".join(
-        text for _, texts in await cited(replace(contest, workspace=elsewhere), again) for text in texts
+        text for _, texts in await cited(replace(copied, workspace=elsewhere), again) for text in texts
     )
 
 
 async def test_a_reply_that_is_missing_is_named_in_one_line_with_the_remedy(
-    contest: Contest, file: Path, elsewhere: Path
+    copied: Contest, file: Path, elsewhere: Path
 ) -> None:
-    await record(contest, file)
     lines = lines_of(file)
-    kept = [line for line in lines if not is_draft(line, team="beta")]
-    write_lines(file, kept)
+    others = [line for line in lines if not is_draft(line, team="beta")]
+    write_lines(file, others)
 
-    again = await Replayed(contest, file, workspace=elsewhere).run(THEME, min_rounds=2)
+    again = await Replayed(copied, file, workspace=elsewhere).run(THEME, min_rounds=2)
 
-    assert len(kept) == len(lines) - 1
+    assert len(others) == len(lines) - 1
     assert again.status == "partial"
     assert f"team beta failed: {file} holds no reply of the writer of team beta, round 1, step 1 (" in again.message
     assert "record the run anew with CONTEND_RECORD=FILE" in again.message
 
 
-async def test_a_reply_of_another_shape_is_named(contest: Contest, file: Path, elsewhere: Path) -> None:
-    await record(contest, file)
+async def test_a_reply_of_another_shape_is_named(copied: Contest, file: Path, elsewhere: Path) -> None:
     lines = lines_of(file)
     for line in lines:
         if is_draft(line, team="beta"):
             del line["reply"]["summary"]
     write_lines(file, lines)
 
-    again = await Replayed(contest, file, workspace=elsewhere).run(THEME, min_rounds=2)
+    again = await Replayed(copied, file, workspace=elsewhere).run(THEME, min_rounds=2)
 
     assert "the writer of team beta, round 1, step 1" in again.message
     assert "does not fit this version of contend (summary: Field required)" in again.message
 
 
 async def test_a_run_that_plays_a_recording_does_not_go_on_with_a_model(
-    contest: Contest, file: Path, elsewhere: Path, vendors: Vendors
+    kept: Kept, elsewhere: Path, vendors: Vendors
 ) -> None:
-    await record(contest, file)
-    asked = len(vendors.calls)
-    waiting = await Replayed(contest, file, workspace=elsewhere).run(
-        THEME, thread_id="t-1", min_rounds=2, approve=["report"]
-    )
-    live = replace(contest, workspace=elsewhere)
+    replayed = Replayed(kept.contest, kept.file, workspace=elsewhere)
+    waiting = await replayed.run(THEME, thread_id="t-1", min_rounds=2, approve=["report"])
+    live = replace(kept.contest, workspace=elsewhere, base_url=vendors.base_url)
 
     with pytest.raises(InputError, match=r"plays replies recorded on .*: set CONTEND_REPLAY to that recording"):
         await live.resume("t-1", "approve")
-    ended = await Replayed(contest, file, workspace=elsewhere).resume("t-1", "approve")
+    ended = await replayed.resume("t-1", "approve")
 
     assert waiting.questions
     assert ended.status == "completed"
-    assert len(vendors.calls) == asked
+    assert not vendors.calls
 
 
 async def test_of_several_runs_in_a_file_the_last_is_played(contest: Contest, file: Path, elsewhere: Path) -> None:
@@ -213,21 +235,17 @@ async def test_of_several_runs_in_a_file_the_last_is_played(contest: Contest, fi
     assert timeless(again) == timeless(last)
 
 
-async def test_a_model_of_the_callers_is_refused_beside_a_recording(
-    contest: Contest, file: Path, elsewhere: Path
-) -> None:
-    await record(contest, file)
-
+async def test_a_model_of_the_callers_is_refused_beside_a_recording(kept: Kept, elsewhere: Path) -> None:
     with pytest.raises(InputError, match=r"model gpt-5: the replies of .* are played, and no model is asked"):
-        await Replayed(contest, file, workspace=elsewhere).run(THEME, model="gpt-5")
+        await Replayed(kept.contest, kept.file, workspace=elsewhere).run(THEME, model="gpt-5")
 
 
 def test_the_terminal_says_of_a_replay_what_it_is(
-    contest: Contest, file: Path, elsewhere: Path, capsys: pytest.CaptureFixture[str]
+    kept: Kept, elsewhere: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asyncio.run(record(contest, file))
-    given = ["run", THEME, "--docs", contest.documents, "--source", "local", "--rounds", "2", "--replay", file]
-    told = f"model replies: recorded on {lines_of(file)[-1]['recorded_at'][:10]} (model alpha, beta, gpt"
+    given = ["run", THEME, "--docs", kept.contest.documents, "--source", "local", "--rounds", "2"]
+    given += ["--replay", kept.file]
+    told = f"model replies: recorded on {lines_of(kept.file)[-1]['recorded_at'][:10]} (model alpha, beta, gpt"
     terminal = Terminal(elsewhere, capsys.readouterr)
 
     dry = terminal(*given, "--dry-run")
