@@ -35,8 +35,9 @@ def read_csv(content: bytes, path: Path, *, most_rows: int = MOST_ROWS) -> Docum
     rows, note = _bounded(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), most_rows)
     tables = [_parted(table) for table in _tables([one_line(cell) for cell in row] for row in rows)]
     lines = [line for table in tables for line in table.lines()]
-    title = tables[0].above[0] if tables and tables[0].above else path.stem
-    return Document(title, "\n\n".join(filter(None, lines)), note)
+    above = tables[0].above if tables else []
+    title = above[0].lstrip("# ") if above else ""
+    return Document(title or path.stem, "\n\n".join(filter(None, lines)), note)
 
 
 def _delimiter(text: str) -> str:
