@@ -3,7 +3,6 @@
 import asyncio
 import shutil
 from collections.abc import Iterable
-from pathlib import Path
 from typing import NamedTuple
 
 from contend.errors import UnknownThread
@@ -39,13 +38,13 @@ async def delete(thread_id: str, *, services: Services) -> Deleted:
         others = await _texts(services, [document for documents in by_thread.values() for document in documents])
         drafts = await services.record.draft_documents(thread)
         await services.documents.delete((own | drafts) - others)
-        await asyncio.to_thread(_remove, services.folder / "results" / thread)
+        await asyncio.to_thread(shutil.rmtree, services.folder / "results" / thread, ignore_errors=True)
         if has_checkpoints(services.settings):
             async with open_checkpointer(services.settings) as saver:
                 await saver.adelete_thread(thread)
         executions = await services.record.delete_thread(thread)
         for execution_id in executions:
-            await asyncio.to_thread(_remove, services.run_folder / execution_id)
+            await asyncio.to_thread(shutil.rmtree, services.run_folder / execution_id, ignore_errors=True)
     return Deleted(thread, len(executions), len(own - others))
 
 
@@ -54,7 +53,3 @@ async def _texts(services: Services, submissions: Iterable[str]) -> set[str]:
     texts = {document: await services.documents.get(document) for document in set(submissions)}
     passages = [Submission.model_validate_json(text).passages for text in texts.values()]
     return texts.keys() | {text_id(passage.id) for of_text in passages for passage in of_text}
-
-
-def _remove(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)

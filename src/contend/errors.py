@@ -8,10 +8,11 @@
     + ThreadBusy          (another process holds the thread's lease; try again when it ends)
     + SeveralQuestions    (an answer that fits one question came without its name while several are open)
     + RunChanged          (config, prompts or teams differ from those the run began with)
-  + SourceError           (a source refused or failed; `transient` says whether again is worth it)
-  + ModelError            (the endpoint failed; `transient` says whether again is worth it)
-    + ReplyError          (it answered, not in the agreed shape, also after one repair)
-    + BudgetExhausted     (a hard budget would be exceeded by the call)
+  + ServiceError          (another service failed; `transient` says whether again is worth it)
+    + SourceError         (a source refused or failed)
+    + ModelError          (the endpoint failed)
+      + ReplyError        (it answered, not in the agreed shape, also after one repair)
+      + BudgetExhausted   (a hard budget would be exceeded by the call)
   + MetricError           (a metric's own function failed, hung or gave no score)
   + GraphError            (the graph that a team brought failed, waits for a person or gave no report)
   + DraftError            (there is no draft to make a report of, or too little text in it)
@@ -79,20 +80,20 @@ class RunChanged(InputError):  # noqa: N818 - named by what the caller meets
     """Config, prompts or teams changed since the run began; `force` goes on all the same."""
 
 
-class SourceError(ContendError):
+class ServiceError(ContendError):
+    """Another service failed; `transient`: whether it may answer when it is asked again."""
+
+    def __init__(self, message: str, *, transient: bool = False) -> None:
+        super().__init__(message)
+        self.transient = transient
+
+
+class SourceError(ServiceError):
     """A source refused or failed."""
 
-    def __init__(self, message: str, *, transient: bool = False) -> None:
-        super().__init__(message)
-        self.transient = transient
 
-
-class ModelError(ContendError):
+class ModelError(ServiceError):
     """A model's endpoint failed."""
-
-    def __init__(self, message: str, *, transient: bool = False) -> None:
-        super().__init__(message)
-        self.transient = transient
 
 
 class ReplyError(ModelError):

@@ -5,36 +5,22 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from contend.cli.flags import (
-    DATASET,
-    FORM,
-    LATEST_THREAD,
-    LIMIT,
-    OUT,
-    REPLAY,
-    THREAD,
-    THREAD_HELP,
-    in_workspace,
-    known_threads,
-    with_json,
-    with_json_lines,
-    with_run_options,
-)
+from contend.cli import flags
 from contend.cli.words import speak
 
 if TYPE_CHECKING:
     from contend.models.options import RunOptions
 
 
-@with_json_lines
-@with_run_options
+@flags.with_json_lines
+@flags.with_run_options
 def run(
     theme: Annotated[str, typer.Argument(metavar="THEME", help="The question, 1 to 8,000 characters.")],
     *,
     options: "RunOptions",
     thread: Annotated[str | None, typer.Option(metavar="ID", help="The run's thread. Default: a new one.")] = None,
-    replay: REPLAY = None,
-    out: OUT = None,
+    replay: flags.REPLAY = None,
+    out: flags.OUT = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would happen and might cost; spend and write nothing.")
     ] = False,
@@ -52,8 +38,8 @@ def run(
     raise typer.Exit(run_theme(theme, options, thread=thread, replay=replay, out=out))
 
 
-@with_json_lines
-@with_run_options
+@flags.with_json_lines
+@flags.with_run_options
 def batch(
     file: Annotated[
         Path,
@@ -73,7 +59,7 @@ def batch(
     token: Annotated[
         str | None, typer.Option(metavar="TOKEN", help="That server's token (env CONTEND_SERVER_TOKEN).")
     ] = None,
-    replay: REPLAY = None,
+    replay: flags.REPLAY = None,
 ) -> None:
     """Answer each question of FILE.jsonl by a run of its own; the same command again goes on where it stopped.
 
@@ -86,9 +72,9 @@ def batch(
     raise typer.Exit(code)
 
 
-@with_json_lines
+@flags.with_json_lines
 def resume(
-    thread: THREAD,
+    thread: flags.THREAD,
     *,
     approve: Annotated[bool, typer.Option("--approve", help="Approve the open question, or all of them.")] = False,
     edit: Annotated[
@@ -105,7 +91,7 @@ def resume(
     force: Annotated[
         bool, typer.Option("--force", help="Go on although config or prompts changed since the run began.")
     ] = False,
-    out: OUT = None,
+    out: flags.OUT = None,
 ) -> None:
     """Go on with THREAD's run after a crash, a stop or a question; calls that were finished are not made again."""
     from contend.cli.options import answers_of
@@ -115,15 +101,15 @@ def resume(
     raise typer.Exit(resume_thread(thread, answers, force=force, out=out))
 
 
-@with_json
-def status(thread: THREAD) -> None:
+@flags.with_json
+def status(thread: flags.THREAD) -> None:
     """Show where THREAD's run stands, team by team."""
     from contend.cli.runs import show_status
 
     show_status(thread)
 
 
-@with_json
+@flags.with_json
 def runs(
     *,
     limit: Annotated[int, typer.Option(min=1, metavar="N", help="At most so many, the newest first.")] = 20,
@@ -134,9 +120,9 @@ def runs(
     show_runs(limit)
 
 
-@with_json
+@flags.with_json
 def leaderboard(
-    thread: LATEST_THREAD = "latest",
+    thread: flags.LATEST_THREAD = "latest",
 ) -> None:
     """Show the ranking of a run and each round's score."""
     from contend.cli.runs import show_leaderboard
@@ -144,7 +130,7 @@ def leaderboard(
     show_leaderboard(thread)
 
 
-@with_json
+@flags.with_json
 def standings(
     dataset: Annotated[str, typer.Argument(metavar="[DATASET]", help="The dataset of the runs.")] = "default",
 ) -> None:
@@ -154,10 +140,10 @@ def standings(
     show_standings(dataset)
 
 
-@with_json
+@flags.with_json
 def compare(
-    one: Annotated[str, typer.Argument(metavar="A", help=THREAD_HELP, autocompletion=known_threads)],
-    other: Annotated[str, typer.Argument(metavar="B", help="The other one.", autocompletion=known_threads)],
+    one: Annotated[str, typer.Argument(metavar="A", help=flags.THREAD_HELP, autocompletion=flags.known_threads)],
+    other: Annotated[str, typer.Argument(metavar="B", help="The other one.", autocompletion=flags.known_threads)],
 ) -> None:
     """Show the runs of threads A and B side by side: scores per round, criteria met, cost, sources."""
     from contend.cli.compare import compare_runs
@@ -165,9 +151,9 @@ def compare(
     compare_runs(one, other)
 
 
-@in_workspace
+@flags.in_workspace
 def report(
-    thread: THREAD,
+    thread: flags.THREAD,
     *,
     kind: Annotated[
         Literal["md", "html", "json", "bibtex", "csv", "pdf", "docx"],
@@ -194,15 +180,15 @@ def init(
     write_workspace(folder, force=force)
 
 
-@with_json
-def delete(thread: THREAD) -> None:
+@flags.with_json
+def delete(thread: flags.THREAD) -> None:
     """Delete all that is kept of THREAD: checkpoints, record, texts, report. What it taught stays in the playbook."""
     from contend.cli.runs import delete_thread
 
     delete_thread(thread)
 
 
-@with_json
+@flags.with_json
 def evaluate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A text, such as a report in Markdown.")],
     *,
@@ -216,18 +202,18 @@ def evaluate(
     raise typer.Exit(evaluate_file(file, theme, model=model))
 
 
-@with_json
+@flags.with_json
 def learn(
-    dataset: DATASET,
+    dataset: flags.DATASET,
     *,
     source: Annotated[
         str, typer.Option("--from", metavar="THREAD|FILE", help="A run, or a JSONL file of questions with answers.")
     ],
-    kind: FORM = "text",
+    kind: flags.FORM = "text",
     validation: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Questions to test on; left out: one in five of FILE.")
     ] = None,
-    limit: LIMIT = None,
+    limit: flags.LIMIT = None,
 ) -> None:
     """Learn into DATASET without a contest: from a run, or from labelled questions, with accuracy before and after."""
     from contend.cli.learn import learn_dataset
@@ -235,7 +221,7 @@ def learn(
     learn_dataset(dataset, source, form=kind, validation=validation, limit=limit)
 
 
-@with_json
+@flags.with_json
 def doctor() -> None:
     """Check keys, endpoint, sources, workspace, config and prompts, and say what to do.
 
@@ -246,7 +232,7 @@ def doctor() -> None:
     raise typer.Exit(show_checkup())
 
 
-@with_json
+@flags.with_json
 def config(
     *,
     prompts: Annotated[
@@ -262,7 +248,7 @@ def config(
         show_config()
 
 
-@in_workspace
+@flags.in_workspace
 def serve(
     *,
     port: Annotated[int, typer.Option(min=1, max=65_535, metavar="N", help="The port to listen on.")] = 2024,
@@ -277,10 +263,10 @@ def serve(
     serve_graphs(host, port, expose=expose)
 
 
-@in_workspace
+@flags.in_workspace
 def open_page(
     thread: Annotated[
-        str | None, typer.Argument(metavar="[THREAD]", help=THREAD_HELP, autocompletion=known_threads)
+        str | None, typer.Argument(metavar="[THREAD]", help=flags.THREAD_HELP, autocompletion=flags.known_threads)
     ] = None,
     *,
     port: Annotated[int, typer.Option(min=1, max=65_535, metavar="N", help="The server's port.")] = 2024,
