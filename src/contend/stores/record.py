@@ -72,7 +72,7 @@ class RecordStore(RecordQueries):
         def work(connection: DuckDBPyConnection) -> None:
             connection.execute(_SET_STATUS, values)
 
-        await self._done(f"the status of execution {execution_id}", work, missing=None)
+        await self._done(f"the status of execution {execution_id}", work)
 
     async def save_team_status(self, execution_id: str, status: TeamStatus) -> None:
         row = {"execution_id": execution_id, **status.model_dump()}
@@ -107,11 +107,11 @@ class RecordStore(RecordQueries):
 
     async def delete_thread(self, thread_id: str) -> list[str]:
         """Durable. Removes all rows of the thread's executions and returns their ids."""
-        return await self._done(f"thread {thread_id}", partial(writes.delete_thread, thread_id), missing=[])
+        return await self._done(f"thread {thread_id}", partial(writes.delete_thread, thread_id)) or []
 
     async def flush(self) -> None:
         """Durable: returns after the commit of all that was queued."""
-        await self._done("what was queued", lambda _: None, missing=None)
+        await self._done("what was queued", lambda _: None)
 
     async def close(self) -> None:
         """Commits what is queued and lets go of the file; the store opens it again when it is used again.
@@ -125,11 +125,11 @@ class RecordStore(RecordQueries):
 
     async def _rows(self, sql: str, *parameters: object) -> list[dict[str, Any]]:
         work = partial(writes.fetch, sql=sql, parameters=parameters)
-        return await self._done("what was asked", work, missing=[], reads=True)
+        return await self._done("what was asked", work, reads=True) or []
 
     async def _write(self, table: Upsert, row: Mapping[str, Any], *, what: str) -> None:
         work = writes.Rows(table, [self._values(table, row, what)])
-        await self._done(what, work, creates=True, missing=None)
+        await self._done(what, work, creates=True)
 
     def _queue(self, table: Upsert, rows: Sequence[Mapping[str, Any]], *, what: str) -> None:
         if rows:
@@ -142,9 +142,10 @@ class RecordStore(RecordQueries):
         except PydanticSerializationError as error:
             raise StoreError(f"record {self._path} did not take {what}, which is not JSON: {error}") from error
 
-    async def _done(self, what: str, work: Work[_T], *, missing: _T, creates: bool = False, reads: bool = False) -> _T:
-        done: Future[_T] = Future()
-        self._thread.submit(Job(what=what, work=work, done=done, writes=not reads, creates=creates, missing=missing))
+    async def _done(self, what: str, work: Work[_T], *, creates: bool = False, reads: bool = False) -> _T | None:
+        """What the work gives; None where there is no file and it makes none."""
+        done: Future[_T | None] = Future()
+        self._thread.submit(Job(what=what, work=work, done=done, writes=not reads, creates=creates))
         return await asyncio.wrap_future(done)
 
 

@@ -34,8 +34,6 @@ class Job:
     """It makes the file if there is none."""
     closes: bool = False
     """It lets go of the file."""
-    missing: Any = None
-    """What the job gives where there is no file and it makes none."""
 
     def taken(self) -> bool:
         """Whether it is still wanted: a write is, also when its caller was cancelled."""
@@ -131,12 +129,12 @@ class RecordThread:
         self._close([job for job in jobs if job.closes])
 
     def _opened(self, jobs: list[Job]) -> bool:
-        """Whether there is a file to work on, opened; if not, the jobs are settled."""
+        """Whether there is a file to work on, opened; if not, the jobs give None."""
         if jobs and (any(job.creates for job in jobs) or self._file.exists()):
             self._file.connection()
             return True
         for job in jobs:
-            job.settle(job.missing)
+            job.settle(None)
         return False
 
     def _commit(self, jobs: list[Job]) -> None:
