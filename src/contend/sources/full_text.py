@@ -106,18 +106,18 @@ class FullTexts:
         return Fetcher(Guard(self._allowed))
 
 
-def _read(fetched: "Fetched", url: str) -> FullText:
-    text = clean(_markdown(fetched, url))[:_CHARACTERS]
+def _read(page: "Fetched", url: str) -> FullText:
+    text = clean(_markdown(page, url))[:_CHARACTERS]
     if not text.strip():
         raise Unreadable("no text in it")
     return FullText.of(text)
 
 
-def _markdown(fetched: "Fetched", url: str) -> str:
-    if fetched.kind == "pdf":
-        return read_apart(".pdf", fetched.body, Path(url), most_pages=_PDF_PAGES, most_seconds=_READING_SECONDS).text
-    if fetched.kind == "text":
-        return decode(fetched.body, declared=fetched.charset)
-    if len(fetched.body) > LARGE_PAGE:
-        return read_apart("web", fetched.body, Path(url), charset=fetched.charset, most_seconds=_READING_SECONDS).text
-    return read_web_page(fetched.body, fetched.charset)
+def _markdown(page: "Fetched", url: str) -> str:
+    if page.kind == "pdf":
+        return read_apart(".pdf", page.body, Path(url), most_pages=_PDF_PAGES, most_seconds=_READING_SECONDS).text
+    if page.kind == "text":
+        return decode(page.body, declared=page.charset)
+    if len(page.body) > LARGE_PAGE:
+        return read_apart("web", page.body, Path(url), charset=page.charset, most_seconds=_READING_SECONDS).text
+    return read_web_page(page.body, page.charset)

@@ -139,13 +139,13 @@ def item_found(source: str, item: object) -> Found | None:
     )
 
 
-def as_day(written: object) -> str | None:
+def as_day(date: object) -> str | None:
     """YYYY-MM-DD of a date as mail (RFC 2822) or ISO 8601 writes it; None of anything else."""
-    if not isinstance(written, str):
+    if not isinstance(date, str):
         return None
     for parse in (parsedate_to_datetime, datetime.fromisoformat):
         try:
-            return parse(written.strip()).date().isoformat()
+            return parse(date.strip()).date().isoformat()
         except (ValueError, OverflowError):
             continue
     return None

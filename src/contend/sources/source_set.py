@@ -79,16 +79,16 @@ class SourceSet:
             self._sources[key] = self.factories[name]([*map(self._located, documents)])
         return self._sources[key]
 
-    def _located(self, named: str) -> Path:
+    def _located(self, document: str) -> Path:
         """Where a document lies; over a server only where its operator lets clients read.
 
         Raises:
             InputError: it lies elsewhere; says nothing of whether it is there.
         """
-        path = self._settings.located(named)
+        path = self._settings.located(document)
         if self._served and not any(path.resolve().is_relative_to(folder) for folder in self._served_folders):
             raise InputError(
-                f"documents: this server may not read {shorten(clean(named, single_line=True), 200)}: name files or "
+                f"documents: this server may not read {shorten(clean(document, single_line=True), 200)}: name files or "
                 "folders of its workspace, or have the folder listed in its CONTEND_SERVED_FOLDERS"
             )
         return path
@@ -113,7 +113,7 @@ class SourceSet:
         source = self.get(name, documents)
         if isinstance(source, LocalDocuments):
             await source.read_all(
-                lambda read, files: self._tell(DocumentsRead(execution_id=execution_id, read=read, files=files))
+                lambda count, files: self._tell(DocumentsRead(execution_id=execution_id, read=count, files=files))
             )
         return source
 

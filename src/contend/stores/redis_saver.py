@@ -219,19 +219,19 @@ class RedisSaver(RollsBack, AsyncRedisSaver):
     async def _places_of(self, thread_id: str) -> list[_Place]:
         return await self._places(Tag("thread_id") == to_storage_safe_id(thread_id))
 
-    async def _places(self, chosen: FilterExpression) -> list[_Place]:
+    async def _places(self, which: FilterExpression) -> list[_Place]:
         fields = ["thread_id", "checkpoint_ns", "checkpoint_id"]
-        query = FilterQuery(filter_expression=chosen, return_fields=fields)
+        query = FilterQuery(filter_expression=which, return_fields=fields)
         pages = self.checkpoints_index.paginate(query, page_size=_PAGE)
         return [_Place(*(row[field] for field in fields)) async for page in pages for row in page]
 
     async def _remove(self, places: Iterable[_Place]) -> None:
-        touched: dict[str, set[str]] = {}
+        changes: dict[str, set[str]] = {}
         for place in places:
-            touched.setdefault(place.thread, set()).add(place.namespace)
+            changes.setdefault(place.thread, set()).add(place.namespace)
             writes = await self._redis.zrange(_registry(place), 0, -1)
             await self._redis.unlink(self._make_redis_checkpoint_key(*place), _registry(place), *writes)
-        for thread, namespaces in touched.items():
+        for thread, namespaces in changes.items():
             await self._redis.unlink(*(self._make_redis_checkpoint_latest_key(thread, each) for each in namespaces))
             await self._point(thread)
 
