@@ -65,17 +65,17 @@ def is_waiting(execution: ExecutionRow) -> bool:
     return execution.status == "interrupted" and execution.message.startswith(WAITING)
 
 
-def report_of(settings: Settings, thread: str, execution: ExecutionRow | None) -> ResearchReport | None:
-    """The report of a thread's newest run; None where it has none, or only one of an earlier run. Blocking.
+def report_of(settings: Settings, execution: ExecutionRow) -> ResearchReport | None:
+    """The report of a thread's newest run; None where its folder has none, or one of an earlier run. Blocking.
 
     Raises:
         InputError: its file cannot be read.
     """
-    path = settings.folder / "results" / thread / "report.json"
+    path = settings.folder / "results" / execution.thread_id / "report.json"
     try:
         report = ResearchReport.model_validate_json(path.read_text("utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read: it was changed or damaged") from error
-    return None if execution is not None and report.generated_at < execution.created_at else report
+    return None if report.generated_at < execution.created_at else report

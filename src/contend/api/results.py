@@ -22,7 +22,7 @@ async def report(researches: Researches, research_id: str) -> ResearchReport:
     details = await researches.details(research_id)
     row = await researches.services.record.latest_execution(details.research_id)
     settings = researches.services.settings
-    newest = await asyncio.to_thread(report_of, settings, details.research_id, row) if details.has_report else None
+    newest = await asyncio.to_thread(report_of, settings, row) if row and details.has_report else None
     if newest is None:
         raise UnknownThread(f"research {research_id!r} has no report: it is {details.outcome or details.status}")
     return newest

@@ -79,7 +79,7 @@ def compare_runs(one: str, other: str) -> None:
 
 def _side(thread: str) -> ComparedRun:
     run = stored_run(thread)
-    report = report_of(COMMAND.settings(), run.execution.thread_id, run.execution)
+    report = report_of(COMMAND.settings(), run.execution)
     return ComparedRun(run, _criteria(run), None if report is None else report.cited_sources())
 
 

@@ -245,7 +245,7 @@ def _report(name: str, kind: "ReportFormat") -> bytes:
     if kind == "csv":
         return scores_csv(run)
     settings, thread = COMMAND.settings(), run.execution.thread_id
-    report = report_of(settings, thread, run.execution)
+    report = report_of(settings, run.execution)
     if report is None:
         status, command = tr(run.execution.status), f"contend status {thread}"
         raise input_error("thread {thread} has no report, its run is {status}: see `{command}`",
