@@ -45,10 +45,15 @@ def reader_folder(folder: Path) -> Path:
     for name in ("make", "pip", "python3", "curl"):
         (tools / name).write_text("#!/bin/sh\nexit 0\n", "utf-8")
         (tools / name).chmod(0o755)
-    command = f"{sys.executable} -SE {fork_client.__file__} {fork_server()}"
-    (tools / "contend").write_text(f'#!/bin/sh\n[ "$1" = serve ] || exec {command} "$@"\n', "utf-8")
-    (tools / "contend").chmod(0o755)
+    write_command(tools)
     return folder
+
+
+def write_command(folder: Path) -> None:
+    """A program `contend` that need not import it; `contend serve` does nothing."""
+    command = f"{sys.executable} -SE {fork_client.__file__} {fork_server()}"
+    (folder / "contend").write_text(f'#!/bin/sh\n[ "$1" = serve ] || exec {command} "$@"\n', "utf-8")
+    (folder / "contend").chmod(0o755)
 
 
 QUESTIONS = """{"theme": "Why do bridges hum in the wind?", "options": {"documents": ["papers"], "sources": ["local"]}}

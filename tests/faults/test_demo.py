@@ -1,7 +1,6 @@
 """`make demo` plays the shipped recording offline and spends nothing; all else of the contest is done anew."""
 
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from contend.llm.recording import Recording
+from fakes.guide import write_command
 from fakes.terminal import child_of
 from fakes.vendors import Vendors
 
@@ -47,7 +47,8 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
         (folder / ".env").write_text("".join(f"{name}={value}\n" for name, value in keys.items()), "utf-8")
         make = ["make", "--makefile", ROOT / "Makefile", "--directory", folder]
         # The environment that the tests run in stands for the demo's own.
-        given = ["demo", "--assume-old=.venv/core", f"BIN={Path(sys.executable).parent}"]
+        write_command(folder)
+        given = ["demo", "--assume-old=.venv/core", f"BIN={folder}"]
         more = {"CONTEND_MODEL": "gpt-5-mini", "CONTEND_RECORD": str(folder / "new.jsonl"), **keys}
         with child_of([*make, *given], **more) as child:
             out, err = child.communicate(timeout=240)
@@ -115,7 +116,8 @@ def test_live_says_what_it_may_cost_before_it_asks_the_users_model(tmp_path: Pat
     for name in SHIPPED:
         (tmp_path / "demo" / name).symlink_to(ROOT / "demo" / name)
     make = ["make", "--makefile", ROOT / "Makefile", "--directory", tmp_path, "demo", "LIVE=1"]
-    given = ["--assume-old=.venv/core", f"BIN={Path(sys.executable).parent}"]
+    write_command(tmp_path)
+    given = ["--assume-old=.venv/core", f"BIN={tmp_path}"]
 
     with child_of([*make, *given], OPENAI_BASE_URL=vendors.base_url) as child:
         out, err = child.communicate(timeout=240)

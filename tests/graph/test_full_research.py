@@ -24,7 +24,7 @@ CONFIG: Any = {"configurable": {"thread_id": "t-1"}}
 @pytest.fixture
 def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
     write_workspace(workspace, reads=LARGE_CONTEXT)
-    return Contest(workspace, documents, vendors.base_url, defaults={"learn": False})
+    return Contest(workspace, documents, vendors.base_url, defaults={"learn": False, "teams": ["alpha"]})
 
 
 async def researched(services: Services, contest: Contest, **given: object) -> dict[str, Any]:
