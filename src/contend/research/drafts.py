@@ -210,7 +210,8 @@ def _block_lines(draft: Draft) -> dict[str, str]:
 class DraftLength(TypedDict):
     """As it is printed, in words and in characters other than spaces; whole, and by part.
 
-    The marks behind a sentence or a cell count as one word of three characters, whatever their numbers.
+    The marks behind a sentence or an item count as one word of three characters, whatever their numbers. Those in
+    tables do not count: a row would have one column of them for all its cells, where each figure should have its own.
     """
 
     draft_words: int
@@ -227,10 +228,8 @@ def length_of(draft: Draft) -> DraftLength:
     rows = draft.rows()
     for place, sentence in draft.placed():
         row = rows.get(place)
-        marks = [passages for passages in (row.passages_by_cell() if row else [sentence.passages]) if passages]
-        texts.setdefault(_part_of(place), []).extend(
-            [*(row.texts() if row else [sentence.text]), *["[1]" for _ in marks]]
-        )
+        texts_here = row.texts() if row else [sentence.text, *(["[1]"] if sentence.passages else [])]
+        texts.setdefault(_part_of(place), []).extend(texts_here)
     parts = [_length(name, " ".join(of_part).split()) for name, of_part in texts.items()]
     return {
         "draft_words": sum(part.words for part in parts),
