@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
 
-from langchain_core.messages import AIMessage
 from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
 from langgraph.types import Command, Send
 
 from contend.contest.state import ContestState, ContestUpdate
-from contend.errors import InputError
 from contend.estimate import estimate_run
 from contend.langgraph_compat import cause
 from contend.learning.selection import select_bullets, withheld
@@ -21,7 +19,7 @@ from contend.models.events import CriteriaSet, RunStarted
 from contend.models.options import RunOptions
 from contend.models.research import ResearchReport
 from contend.models.task import OrchestratorTask
-from contend.preflight import Opening, asked_of, open_question, question_in_chat
+from contend.preflight import Opening, asked_of, open_question, question_in_chat, refuse
 from contend.research.state import EMPTIED
 from contend.run_context import identity
 from contend.services import Services
@@ -109,13 +107,14 @@ class OpeningNode:
 
     async def refuse(self, state: ContestState, error: NodeError) -> Command[Literal["__end__"]]:
         """Bad input ends the run with its one line, where a server would only say that something went wrong."""
-        why = cause(error)
-        if not isinstance(why, InputError):
-            raise why
-        problem, question = str(why), question_in_chat(state)
-        chat: ContestUpdate = {"asked": asked_of(state, question), "earlier": _earlier(state)}
-        update: ContestUpdate = {**EMPTY, **chat, "execution_id": "", "status": "failed", "message": problem}
-        return Command(update={**update, "messages": [*question, AIMessage(problem)]}, goto="__end__")
+        message = str(cause(error))
+        outcome: ContestUpdate = {
+            "execution_id": "",
+            "status": "failed",
+            "message": message,
+            "earlier": _earlier(state),
+        }
+        return refuse(state, error, {**EMPTY, **outcome})
 
     def _task(self, opening: Opening, execution_id: str) -> dict[str, Any]:
         config = self.services.config

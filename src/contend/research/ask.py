@@ -15,7 +15,7 @@ from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.research.gathering import pool_of, with_summaries
 from contend.research.planting import PlantedFilter
-from contend.research.state import ResearchState, ResearchUpdate, latest_calls
+from contend.research.state import ResearchState, ResearchUpdate, SearchTask, latest_calls
 from contend.services import Services
 
 AgentRole = Literal["supervisor", "writer", "reviewer"]
@@ -97,6 +97,17 @@ def queries_of(state: ResearchState) -> list[str]:
     plan = state.get("task_plan") or {}
     # Queries of a plan look for what is beside the question, and may all miss what answers it.
     return list(dict.fromkeys([state["theme"], *plan.get("search_queries", [])]))
+
+
+def search_task(state: ResearchState, query: str, source: str, *, limit: int) -> SearchTask:
+    return SearchTask(
+        query=query,
+        source=source,
+        limit=limit,
+        execution_id=state["execution_id"],
+        team_id=team_of(state).team_id,
+        round_number=state["round_number"],
+    )
 
 
 async def passages_at_work(services: Services, state: ResearchState) -> list[Passage]:

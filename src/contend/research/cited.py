@@ -49,11 +49,10 @@ async def retrieve(
     own = await _own_documents(services, documents, execution_id)
     keys = list(references)[:MOST_REFERENCES]
     answers = await asyncio.gather(*(_one(services, references[key], own) for key in keys))
-    found = {key: answer for key, answer in zip(keys, answers, strict=True) if isinstance(answer, Retrieved)}
-    missing = {key: answer for key, answer in zip(keys, answers, strict=True) if isinstance(answer, str)}
-    return CitedDocuments(
-        found, missing | {key: f"over {MOST_REFERENCES} references" for key in references if key not in keys}
-    )
+    by_key = dict(zip(keys, answers, strict=True))
+    missing = {key: answer for key, answer in by_key.items() if isinstance(answer, str)}
+    missing |= {key: f"over {MOST_REFERENCES} references" for key in references if key not in keys}
+    return CitedDocuments({key: each for key, each in by_key.items() if isinstance(each, Retrieved)}, missing)
 
 
 async def _one(services: Services, reference: Reference, own: Mapping[str, list[Found]]) -> Retrieved | str:

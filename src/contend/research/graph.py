@@ -17,7 +17,7 @@ from contend.models.options import ResearchOptions
 from contend.models.record import Record
 from contend.preflight import is_alone
 from contend.research.alone import ResearchAlone
-from contend.research.ask import max_iterations, profile, queries_of, searched_sources, team_of
+from contend.research.ask import max_iterations, profile, queries_of, search_task, searched_sources, team_of
 from contend.research.full import outline_of, writes_by_section
 from contend.research.gathering import pool_of
 from contend.research.nodes import ResearchNodes
@@ -119,20 +119,7 @@ class ResearchRoutes:
             for source in sources
             if (query in keywords or source == "local") and query not in past
         ]
-        return [
-            Send(
-                "search",
-                SearchTask(
-                    query=query,
-                    source=source,
-                    limit=limit,
-                    execution_id=state["execution_id"],
-                    team_id=team_of(state).team_id,
-                    round_number=state["round_number"],
-                ),
-            )
-            for query, source in pairs
-        ]
+        return [Send("search", search_task(state, query, source, limit=limit)) for query, source in pairs]
 
 
 class ResearchTeam:

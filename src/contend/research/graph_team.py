@@ -17,7 +17,7 @@ from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts.research import GraphPrompt
 from contend.report import build_report, read_draft
-from contend.research.ask import folders, guard_of, searched_sources, team_of, tell_step, with_texts
+from contend.research.ask import folders, guard_of, search_task, searched_sources, team_of, tell_step, with_texts
 from contend.research.cited import CitedDocuments, retrieve
 from contend.research.evidence import EMPTY, Evidence, EvidencePool
 from contend.research.full import fixes_for, length_values
@@ -25,7 +25,7 @@ from contend.research.gathering import passages_of
 from contend.research.nodes import search_done, turn_off
 from contend.research.planting import without_planted
 from contend.research.screening import screened
-from contend.research.state import ResearchInput, ResearchOutput, ResearchState, SearchTask
+from contend.research.state import ResearchInput, ResearchOutput, ResearchState
 from contend.research.writing import speaking_of
 from contend.services import Services
 from contend.sources.address import canonical_url
@@ -139,7 +139,8 @@ class GraphNodes:
             async for mode, data in parts:
                 new, count = meter.calls[count:], len(meter.calls)
                 # Of a process that is killed here, what was spent is known all the same.
-                await self.services.record.save_usage(*_round_of(state), new)
+                key = state["execution_id"], state["team"]["team_id"], state["round_number"]
+                await self.services.record.save_usage(*key, new)
                 if mode == "values":
                     values = data
                 elif mode == "updates" and (step := shown_step(data)) and steps < _MOST_STEPS_TOLD:
@@ -154,15 +155,7 @@ class GraphNodes:
         for name in searched_sources(state):
             if name in run.sources_off:
                 continue
-            execution_id, team_id, number = _round_of(state)
-            task = SearchTask(
-                query=query,
-                source=name,
-                limit=_HITS,
-                execution_id=execution_id,
-                team_id=team_id,
-                round_number=number,
-            )
+            task = search_task(state, query, name, limit=_HITS)
             try:
                 source = await self.services.sources.ready(name, run.options.documents, run.execution_id)
                 hits = await source.search(query, limit=_HITS)
@@ -221,10 +214,6 @@ class GraphNodes:
             missing=cited.missing,
             speaking=speaking_of(pool),
         )
-
-
-def _round_of(state: GraphState) -> tuple[str, str, int]:
-    return state["execution_id"], state["team"]["team_id"], state["round_number"]
 
 
 def _nearest(draft: Draft, cited: CitedDocuments) -> dict[tuple[str, ...], list[_Nearest]]:

@@ -17,16 +17,13 @@ from contend.research import compact, full
 from contend.research.alone import hand_in
 from contend.research.ask import (
     draft_to_mend,
-    folders,
     max_iterations,
-    passages_at_work,
     profile,
     queries_of,
     searched_sources,
     spent,
     team_of,
     tell_step,
-    whole_results,
     with_texts,
 )
 from contend.research.evidence import EvidencePool
@@ -80,7 +77,8 @@ class ResearchNodes:
             if open_questions and not state.get("open_searched"):
                 # Nobody writes that nothing is known before a search for exactly that came back empty.
                 return {"next_action": "research", "more_queries": open_questions, "open_searched": True}
-            return {"next_action": "end", **await self._hand_in(state)}
+            submission = await submission_of(self.services, state)
+            return {"next_action": "end", **await hand_in(self.services, state, submission)}
         if state.get("feedback") is None:
             return {"next_action": "review"}
         queries = list(dict.fromkeys([*(state.get("more_queries") or []), *open_questions]))
@@ -285,12 +283,6 @@ class ResearchNodes:
             "iteration_count": 1,
             **await spent(self.services, state, usage),
         }
-
-    async def _hand_in(self, state: ResearchState) -> ResearchUpdate:
-        results, passages = await whole_results(self.services, state), await passages_at_work(self.services, state)
-        pool = await pool_of(self.services, state)
-        submission = submission_of(state, results, passages, pool, folders=folders(self.services, state))
-        return await hand_in(self.services, state, submission)
 
 
 def _plan_question(state: ResearchState) -> dict[str, Any]:

@@ -5,7 +5,6 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from langgraph.errors import NodeError
@@ -14,7 +13,7 @@ from langgraph.types import Command
 from contend.checks import Claim, PassageText, check_claim
 from contend.errors import BudgetExhausted, ContendError, DraftError
 from contend.langgraph_compat import cause
-from contend.models.research import Draft, Passage, PlacedSentence, ResearchPlan, SearchResult
+from contend.models.research import Draft, Passage, PlacedSentence, ResearchPlan
 from contend.models.submission import Submission
 from contend.report import state_to_report
 from contend.research import compact, full
@@ -165,29 +164,21 @@ def _mark_lines(statement: PlacedSentence, texts: dict[str, PassageText], figure
             yield mark.line
 
 
-def submission_of(
-    state: ResearchState,
-    results: Sequence[SearchResult],
-    passages: Sequence[Passage],
-    pool: EvidencePool,
-    *,
-    folders: Sequence[Path],
-) -> Submission:
-    """What the team hands in; `results` are the state's, whole, and `passages` those offered, with their texts.
-
-    `folders`: those of the local documents.
+async def submission_of(services: Services, state: ResearchState) -> Submission:
+    """What the team hands in.
 
     Raises:
         DraftError: there is no draft, or too little text in it.
     """
-    report = state_to_report(state, results=results, passages=passages)
+    results, pool = await whole_results(services, state), await pool_of(services, state)
+    report = state_to_report(state, results=results, passages=await passages_at_work(services, state))
     plan = ResearchPlan.model_validate(state["task_plan"])
     return Submission(
-        content=report.to_markdown(state["options"]["language"], folders=folders),
+        content=report.to_markdown(state["options"]["language"], folders=folders(services, state)),
         report=report,
         draft=Draft.model_validate(state["draft_report"]),
         passages=[Passage.model_validate(passage) for passage in state["passages"]],
-        results=list(results),
+        results=results,
         points=plan.investigation_points,
         queries=plan.search_queries,
         feedback=state.get("feedback") or "",
