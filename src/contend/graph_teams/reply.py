@@ -1,10 +1,10 @@
 """What a graph's state says: its report as Markdown, and a line on each of its steps."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, convert_to_messages
 from pydantic import BaseModel, ValidationError
 
 from contend.errors import GraphError
@@ -13,7 +13,6 @@ from contend.text import clean, shorten
 
 _KEYS = ("report", "structured_response")
 _TEXTS = ("report", "markdown", "text")
-_OF_MODELS = {"ai", "assistant", "AIMessage", "AIMessageChunk"}
 _NOTHING = (
     "its graph ended without a report: it leaves Markdown as `report`, as `structured_response`, or as the last "
     "message of a model"
@@ -32,7 +31,8 @@ def reply_of(values: object) -> str:
     state = _plain(values)
     if not isinstance(state, Mapping):
         state = {"report": state}
-    texts = [*(_markdown(state.get(key)) for key in _KEYS), _last_text(state.get("messages"))]
+    last_first = (str(message.text).strip() for message in reversed(_messages_of_models(state)))
+    texts = [*(_markdown(state.get(key)) for key in _KEYS), *last_first]
     if not (text := next(filter(None, texts), "")):
         raise GraphError(_NOTHING)
     return text
@@ -62,39 +62,25 @@ def _markdown(value: object) -> str:
         return next((each.strip() for key in _TEXTS if isinstance(each := record.get(key), str)), "")
 
 
-def _last_text(messages: object) -> str:
-    texts = (_text(message) for message in reversed(_list(messages)) if _field(message, "type", "role") in _OF_MODELS)
-    return next(filter(None, texts), "")
-
-
-def _text(message: object) -> str:
-    if isinstance(message, BaseMessage):
-        return str(message.text).strip()
-    content = _field(message, "content")
-    blocks = [content] if isinstance(content, str) else _list(content)
-    texts = (block if isinstance(block, str) else _field(block, "text") for block in blocks)
-    return "".join(text for text in texts if isinstance(text, str)).strip()
-
-
 def _step_text(node: str, change: object) -> str:
-    calls = ", ".join(_calls(_list(_field(change, "messages"))))
+    calls = ", ".join(_calls(change))
     return f"{node}: {calls}" if calls else node
 
 
-def _calls(messages: Sequence[object]) -> Iterator[str]:
-    for message in messages:
-        for call in _list(_field(message, "tool_calls")):
-            arguments = json.dumps(_field(call, "args"), ensure_ascii=False, default=str)
-            yield f"{_field(call, 'name')}({arguments})"
+def _calls(change: object) -> Iterator[str]:
+    for message in _messages_of_models(change):
+        for call in message.tool_calls:
+            yield f"{call['name']}({json.dumps(call['args'], ensure_ascii=False, default=str)})"
 
 
-def _field(record: object, *names: str) -> Any:  # noqa: ANN401 - of others' records anything
-    for name in names:
-        value = record.get(name) if isinstance(record, Mapping) else getattr(record, name, None)
-        if value is not None:
-            return value
-    return None
-
-
-def _list(value: object) -> Sequence[Any]:
-    return value if isinstance(value, list | tuple) else []
+def _messages_of_models(record: object) -> list[AIMessage]:
+    """Those of a state or of what a node changed in it; what LangChain cannot read is left out."""
+    record = _plain(record)
+    values = record.get("messages") if isinstance(record, Mapping) else None
+    messages: list[BaseMessage] = []
+    for each in values if isinstance(values, list | tuple) else ():
+        # A streamed message that a server has kept is one as any other.
+        is_chunk = isinstance(each, Mapping) and each.get("type") == "AIMessageChunk"
+        with suppress(ValueError, TypeError, NotImplementedError):
+            messages += convert_to_messages([{**each, "type": "ai"} if is_chunk else each])
+    return [message for message in messages if isinstance(message, AIMessage)]
