@@ -1,23 +1,28 @@
 """The Agent Server's tools, as the official MCP client meets them."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from mcp import Client
-from mcp.types import TextContent
 
 from fakes.servers import Server
+
+if TYPE_CHECKING:
+    from mcp import Client
 
 THEME = "How does resume work after a crash?"
 
 
 @pytest.fixture
-def client(server: Server) -> Client:
+def client(server: Server) -> "Client":
+    from mcp import Client  # noqa: PLC0415 - slow to import
+
     return Client(f"{server.url}/mcp")
 
 
-async def called(client: Client, tool: str, **given: Any) -> tuple[str, bool]:  # noqa: ANN401 - a tool's arguments
+async def called(client: "Client", tool: str, **given: Any) -> tuple[str, bool]:  # noqa: ANN401 - a tool's arguments
     """The tool's text, and whether it is an error."""
+    from mcp.types import TextContent  # noqa: PLC0415 - the same
+
     async with client:
         result = await client.call_tool(tool, given)
     (content,) = result.content
@@ -25,7 +30,7 @@ async def called(client: Client, tool: str, **given: Any) -> tuple[str, bool]:  
     return content.text, bool(result.is_error)
 
 
-async def test_the_tools_are_the_two_that_answer_and_say_what_to_give(client: Client) -> None:
+async def test_the_tools_are_the_two_that_answer_and_say_what_to_give(client: "Client") -> None:
     async with client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
 
@@ -39,7 +44,7 @@ async def test_the_tools_are_the_two_that_answer_and_say_what_to_give(client: Cl
 
 
 @pytest.mark.parametrize("tool", ["contest", "research"])
-async def test_a_call_on_documents_is_answered_by_the_report(client: Client, server: Server, tool: str) -> None:
+async def test_a_call_on_documents_is_answered_by_the_report(client: "Client", server: Server, tool: str) -> None:
     (server.workspace / "own").mkdir(exist_ok=True)
     (server.workspace / "own" / "ferries.md").write_text(FERRIES, "utf-8")
 
@@ -51,7 +56,7 @@ async def test_a_call_on_documents_is_answered_by_the_report(client: Client, ser
     assert "## About this run" in report
 
 
-async def test_while_it_works_a_call_tells_how_far_it_is(client: Client) -> None:
+async def test_while_it_works_a_call_tells_how_far_it_is(client: "Client") -> None:
     told: list[str | None] = []
 
     async def progressed(_: float, __: float | None, message: str | None) -> None:
@@ -74,7 +79,7 @@ async def test_while_it_works_a_call_tells_how_far_it_is(client: Client) -> None
     ids=["documents", "question", "depth"],
 )
 async def test_what_is_refused_is_an_error_that_names_the_field(
-    client: Client, given: dict[str, Any], line: str
+    client: "Client", given: dict[str, Any], line: str
 ) -> None:
     said, failed = await called(client, "contest", **given)
 
