@@ -278,17 +278,17 @@ _EMPHASIS = re.compile(r"(?<!\w)[*_]+|[*_]+(?!\w)|^\s*(?:[-+>]|\d{1,3}[.)])\s+")
 
 def _fold(sentence: str) -> tuple[str, int]:
     """Small letters without accents, look-alikes as what they look like; words in disguise."""
-    disguised = 0
+    disguises = 0
 
     def plain(match: re.Match[str]) -> str:
-        nonlocal disguised
-        word, folded = match[0], _word(match[0])
-        disguised += folded is not None and len(word) > 1
-        return word if folded is None else folded
+        nonlocal disguises
+        word, look = match[0], _word(match[0])
+        disguises += look is not None and len(word) > 1
+        return word if look is None else look
 
     text = _WORD.sub(plain, _LINK.sub(" ", sentence))
     text = _EMPHASIS.sub("", normalized(text)).replace("ß", "ss").lower()
-    return " ".join("".join(_bare(letter) for letter in text).split()), disguised
+    return " ".join("".join(_bare(letter) for letter in text).split()), disguises
 
 
 def _word(word: str) -> str | None:

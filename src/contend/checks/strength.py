@@ -77,23 +77,23 @@ def strength(claim: str, passages: tuple[PassageText, ...]) -> Strength:
     """
     import numpy as np  # noqa: PLC0415 - heavy, and not needed by most commands
 
-    japanese, cited = detect_language(claim) == "ja", [_text(passage.title, passage.text) for passage in passages]
-    target = _target(claim, across=bool(cited) and all(read.japanese != japanese for read in cited))
-    if not target.terms or not cited:
+    japanese, texts = detect_language(claim) == "ja", [_text(passage.title, passage.text) for passage in passages]
+    target = _target(claim, across=bool(texts) and all(text.japanese != japanese for text in texts))
+    if not target.terms or not texts:
         return Strength(0.0, 0.0, None)
-    met = [_meets(target, read) for read in cited]
-    whole = float(target.shares @ np.maximum.reduce([each.max(axis=1) for each in met]))
-    share = (whole + max(float((target.shares @ _windows(each)).max()) for each in met)) / 2
-    floor = _floor(max(read.terms for read in cited), japanese=japanese)
-    by_sentence = [target.shares @ each for each in met]
-    place = max(range(len(cited)), key=lambda place: float(by_sentence[place].max()))
+    matches = [_meets(target, text) for text in texts]
+    whole = float(target.shares @ np.maximum.reduce([each.max(axis=1) for each in matches]))
+    share = (whole + max(float((target.shares @ _windows(each)).max()) for each in matches)) / 2
+    floor = _floor(max(text.terms for text in texts), japanese=japanese)
+    by_sentence = [target.shares @ each for each in matches]
+    place = max(range(len(texts)), key=lambda place: float(by_sentence[place].max()))
     nearest = place, int(by_sentence[place].argmax())
-    unmet = _unmet(claim, cited) if japanese else ()
+    unmet = _unmet(claim, texts) if japanese else ()
     return Strength(share, max(0.0, (share - floor) / (1 - floor)), nearest, unmet)
 
 
 def _unmet(claim: str, texts: Sequence[_Text]) -> tuple[str, ...]:
-    vocabulary = {term for read in texts for term in read.places}
+    vocabulary = {term for text in texts for term in text.places}
     runs = dict.fromkeys(_JAPANESE_NAME.findall(claim))
     return tuple(run for run in runs if _unknown_share(run, vocabulary) > _UNMET_PAIRS)
 

@@ -227,11 +227,11 @@ def _failures(state: ContestState) -> Iterator[tuple[str, str]]:
     if reason := state.get("criteria_failure"):
         yield "no criteria could be set, and coverage is judged by its rubric", reason
     rounds = [each for outcome in outcomes_of(state) for each in outcome.rounds]
-    unscored = [[metric for metric in by_judges(each.metrics) if metric.score is None] for each in rounds]
-    if with_unscored := [metrics for metrics in unscored if metrics]:
-        names = sorted({metric.name for metrics in with_unscored for metric in metrics})
-        rest = f"{len(with_unscored)} of {len(rounds)} rounds: {', '.join(names)}"
-        yield f"unscored in {rest}", with_unscored[0][0].reason
+    open_metrics = [[metric for metric in by_judges(each.metrics) if metric.score is None] for each in rounds]
+    if incomplete := [metrics for metrics in open_metrics if metrics]:
+        names = sorted({metric.name for metrics in incomplete for metric in metrics})
+        rest = f"{len(incomplete)} of {len(rounds)} rounds: {', '.join(names)}"
+        yield f"unscored in {rest}", incomplete[0][0].reason
     if failures := [each.judge_failure for each in rounds if each.judge_failure]:
         count = "1 round" if len(failures) == 1 else f"{len(failures)} rounds"
         yield f"the round judge failed after {count}, and its team played on", failures[0]

@@ -59,8 +59,8 @@ class Teams:
         running = await self._running(execution_id, team)
         why = cause(error)
         stage, reason, message = _ending(why, run.options.timeout_per_team_seconds)
-        has_delivered = isinstance(why, BudgetExhausted) and rounds
-        status = running.to("completed") if has_delivered else running.to(stage, error_message=message)
+        delivers = isinstance(why, BudgetExhausted) and rounds
+        status = running.to("completed") if delivers else running.to(stage, error_message=message)
         await self._keep_reason(run, status, reason, message)
         spent = await self._spent(run, team.team_id)
         outcome = TeamOutcome(team=team, status=status, rounds=rounds, exit_reason=reason, spent=spent)

@@ -143,7 +143,7 @@ class Endpoint(ABC):
         """A vendor's error as the one line that says who failed how, and what to do."""
 
     @abstractmethod
-    async def models(self, wanted: Sequence[str]) -> list[str]:
+    async def models(self, names: Sequence[str]) -> list[str]:
         """The models that it has, as far as it tells; nothing is computed.
 
         Raises:

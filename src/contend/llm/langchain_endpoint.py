@@ -119,11 +119,11 @@ class LangChainEndpoint(Endpoint):
         passing = isinstance(error, OSError) or getattr(error, "is_retryable", False) or is_passing(status)
         return ModelError(f"{who} failed ({without_keys(error_line(error))}): {self.remedy}", transient=passing)
 
-    async def models(self, wanted: Sequence[str]) -> list[str]:
+    async def models(self, names: Sequence[str]) -> list[str]:
         """All that are wanted: none is asked, but each is made as a call would; see `Endpoint.models`."""
-        for model in wanted:
+        for model in names:
             await self._available_chat(model)
-        return [*wanted]
+        return [*names]
 
     async def context_tokens(self, model: str) -> int | None:
         """By the profile that the model's package has of it; see `Endpoint.context_tokens`."""

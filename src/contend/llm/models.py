@@ -83,10 +83,10 @@ class LanguageModels:
 class RoleModel:
     """The model of a role, whichever `named` gives for the execution of the call's scope. Implements `Model`."""
 
-    def __init__(self, role: Role, named: Callable[[Role, str], Model]) -> None:
+    def __init__(self, role: Role, model_of: Callable[[Role, str], Model]) -> None:
         self.name: str = role
         self._role = role
-        self._named = named
+        self._named = model_of
 
     async def structured(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope, **options: Any) -> Answer[R]:  # noqa: ANN401 - passed on
         """See `Model.structured`."""

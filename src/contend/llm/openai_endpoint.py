@@ -156,7 +156,7 @@ class OpenAIEndpoint(Endpoint):
             text = text.replace(secret, "…")
         return without_keys(text)
 
-    async def models(self, wanted: Sequence[str]) -> list[str]:  # noqa: ARG002 - the protocol's; it lists what it has
+    async def models(self, names: Sequence[str]) -> list[str]:  # noqa: ARG002 - the protocol's; it lists what it has
         """Those that it lists; see `Endpoint.models`."""
         return await endpoint_models(self._given_url, self._given_key)
 

@@ -47,9 +47,9 @@ async def spent(services: Services, state: ResearchState, usage: CallUsage) -> R
     }
 
 
-def guard_of(state: ResearchState, offered: Sequence[Passage]) -> PlantedFilter:
+def guard_of(state: ResearchState, passages: Sequence[Passage]) -> PlantedFilter:
     """What the passages offered want said that speak to AI systems."""
-    return PlantedFilter(offered, f"{state['theme']}\n{state['options']['instructions']}")
+    return PlantedFilter(passages, f"{state['theme']}\n{state['options']['instructions']}")
 
 
 def scope(state: ResearchState, role: AgentRole, *, step: str = "", passages: Sequence[Passage] = ()) -> Scope:

@@ -38,7 +38,7 @@ class Retrieved(NamedTuple):
 class CitedDocuments(NamedTuple):
     """The documents by the keys of their references, and the reason by key for each that was not retrieved."""
 
-    found: dict[str, Retrieved]
+    documents: dict[str, Retrieved]
     missing: dict[str, str]
 
 

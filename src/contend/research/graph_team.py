@@ -103,15 +103,15 @@ class GraphNodes:
         begun: GraphState = {**state, "iteration_count": 1}
         report = await asyncio.to_thread(read_draft, await self.services.documents.get(state["answer"]))
         tell_step(self.services, begun, "search", f"{len(report.references)} references")
-        cited = await retrieve(
+        sources = await retrieve(
             self.services,
             report.references,
             documents=state["options"]["documents"],
             execution_id=state["execution_id"],
         )
-        draft, pool = await self._ground(report.draft, cited)
+        draft, pool = await self._ground(report.draft, sources)
         pool, usage = await screened(self.services, state, pool)
-        submission = await self._submission(state, draft, pool, cited)
+        submission = await self._submission(state, draft, pool, sources)
         text = await self.services.documents.put(submission.content)
         tell_step(self.services, begun, "write", f"{len(draft.sentences())} statements", document=text)
         calls = [*state.get("calls", []), *([usage.model_dump(mode="json")] if usage else [])]
@@ -179,12 +179,12 @@ class GraphNodes:
             **length_values(state["options"]["length"]),
         )
 
-    async def _ground(self, draft: Draft, cited: CitedDocuments) -> tuple[Draft, EvidencePool]:
+    async def _ground(self, draft: Draft, sources: CitedDocuments) -> tuple[Draft, EvidencePool]:
         """The draft by passages: of each document that a sentence cites those nearest to it."""
-        nearest = await asyncio.to_thread(_nearest, draft, cited)
+        nearest = await asyncio.to_thread(_nearest, draft, sources)
         pieces = list(dict.fromkeys(each for of_sentence in nearest.values() for each in of_sentence))
         texts = await self.services.documents.put_many([each.text for each in pieces])
-        urls = [canonical_url(cited.found[each.key].result.url) for each in pieces]
+        urls = [canonical_url(sources.documents[each.key].result.url) for each in pieces]
         ids = dict(zip(pieces, map(passage_id, texts, urls), strict=True))
 
         def nearest_to(sentence: CitedSentence) -> dict[str, list[str]]:
@@ -193,15 +193,15 @@ class GraphNodes:
                 by_document.setdefault(each.key, []).append(ids[each])
             return by_document
 
-        evidence = {ids[each]: _evidence(ids[each], each, cited.found[each.key].result) for each in pieces}
+        evidence = {ids[each]: _evidence(ids[each], each, sources.documents[each.key].result) for each in pieces}
         return draft.with_passages(nearest_to), {**EMPTY, "passages": list(evidence.values())}
 
     async def _submission(
-        self, state: GraphState, draft: Draft, pool: EvidencePool, cited: CitedDocuments
+        self, state: GraphState, draft: Draft, pool: EvidencePool, sources: CitedDocuments
     ) -> Submission:
         passages = passages_of(pool, [each["id"] for each in pool["passages"]])
         whole = await with_texts(self.services, passages)
-        results = list({each.result.url: each.result for each in cited.found.values()}.values())
+        results = list({each.result.url: each.result for each in sources.documents.values()}.values())
         own = without_planted(draft, guard_of(state, whole))
         language = state["options"]["language"]
         report = build_report(own, whole, results, theme=state["theme"], language=language)
@@ -211,19 +211,19 @@ class GraphNodes:
             draft=own,
             passages=passages,
             results=results,
-            missing=cited.missing,
+            missing=sources.missing,
             speaking=speaking_of(pool),
         )
 
 
-def _nearest(draft: Draft, cited: CitedDocuments) -> dict[tuple[str, ...], list[_Nearest]]:
+def _nearest(draft: Draft, sources: CitedDocuments) -> dict[tuple[str, ...], list[_Nearest]]:
     """By each sentence with its references, the passages nearest to it of every document that it cites."""
     return {
         (each.text, *each.passages): [
             _Nearest(key, piece.heading, piece.text)
             for key in each.passages
-            if key in cited.found
-            for piece in cited.found[key].nearest(each)
+            if key in sources.documents
+            for piece in sources.documents[key].nearest(each)
         ]
         for each in draft.sentences()
     }

@@ -99,7 +99,7 @@ class ResearchNodes:
         source = await self.services.sources.ready(task["source"], documents, task["execution_id"])
         hits = await source.search(task["query"], limit=task["limit"])
         self.services.tell(search_done(task, hits))
-        return {"found": await self._store(hits, task["query"], summarized=source.summarizes)}
+        return {"found": await self._store(hits, task["query"], is_summary=source.summarizes)}
 
     async def turn_off(self, task: SearchTask, error: NodeError) -> Command[Literal["collect"]]:
         """A source that fails is off for the rest of the run; the other sources go on."""
@@ -185,7 +185,7 @@ class ResearchNodes:
         # A failed node's edges are not followed: without this, pages that all fail would end the graph silently.
         return Command(update={"read": [{"url": task["result"]["url"], "problem": str(why)}]}, goto="collect")
 
-    async def _store(self, hits: Sequence[Found], query: str, *, summarized: bool) -> list[dict[str, Any]]:
+    async def _store(self, hits: Sequence[Found], query: str, *, is_summary: bool) -> list[dict[str, Any]]:
         documents = await self.services.documents.put_many([hit.text for hit in hits])
         return [
             {
@@ -194,7 +194,7 @@ class ResearchNodes:
                 "text": document,
                 "heading": hit.heading,
                 "tokens": estimate_tokens(names_once(hit.text)),
-                "summarized": summarized,
+                "summarized": is_summary,
                 "result": hit.result.model_dump(mode="json", exclude_none=True, exclude={"summary"}),
             }
             for place, (hit, document) in enumerate(zip(hits, documents, strict=True), start=1)
@@ -210,7 +210,7 @@ class ResearchNodes:
             return []
         documents, execution_id = state["options"]["documents"], state["execution_id"]
         sections = await self.services.sources.whole(documents, execution_id, limits.offered_tokens)
-        return await self._store(sections, "", summarized=False)
+        return await self._store(sections, "", is_summary=False)
 
     def _working(
         self, state: ResearchState, pool: EvidencePool, best: Submission | None, first: Sequence[str]

@@ -19,12 +19,12 @@ _ALONE = (
 class PlantedFilter:
     """The passages that a draft is written from, and what those of them want that speak to AI systems."""
 
-    def __init__(self, offered: Sequence[Passage], request: str) -> None:
-        """`offered` with their texts; `request`: the question and what its reader asks of the report."""
-        self._offered = {passage.id: passage for passage in offered}
-        self._numbered = [*offered]
-        speaking = {passage.url for passage in offered if passage.speaks_to_ai}
-        texts = [(passage.url, f"{passage.heading}\n\n{passage.text}") for passage in offered]
+    def __init__(self, passages: Sequence[Passage], request: str) -> None:
+        """`passages` with their texts; `request`: the question and what its reader asks of the report."""
+        self._by_id = {passage.id: passage for passage in passages}
+        self._numbered = [*passages]
+        speaking = {passage.url for passage in passages if passage.speaks_to_ai}
+        texts = [(passage.url, f"{passage.heading}\n\n{passage.text}") for passage in passages]
         self._planted = Planted(texts, speaking=speaking, question=request)
 
     def fault(self, text: str, numbers: Sequence[int]) -> str:
@@ -47,7 +47,7 @@ class PlantedFilter:
         return next(iter([*urls, *speaking]), "")
 
     def _passages_of(self, sentence: CitedSentence) -> list[Passage]:
-        return [self._offered[each] for each in sentence.passages if each in self._offered]
+        return [self._by_id[each] for each in sentence.passages if each in self._by_id]
 
     def _repeats(self, text: str, passages: Sequence[Passage]) -> bool:
         honest = [passage_text(passage) for passage in passages if not passage.speaks_to_ai]

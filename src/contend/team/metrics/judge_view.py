@@ -57,13 +57,13 @@ async def _judged_passages(
 ) -> Sequence[Passage]:
     passages = await with_texts(services, submission.passages)
     sizes = {each.id: estimate_tokens(each.text) for each in passages}
-    cited = set(cited_ids(submission.draft)) & sizes.keys()
-    needed = sum(sizes[each] for each in cited)
-    if needed > tokens:
+    ids = set(cited_ids(submission.draft)) & sizes.keys()
+    least = sum(sizes[each] for each in ids)
+    if least > tokens:
         return await cited_passages(services, submission, tokens=tokens)
-    room, view = min(tokens, beside) - needed, []
+    room, view = min(tokens, beside) - least, []
     for each in passages:
-        if each.id in cited:
+        if each.id in ids:
             view.append(each)
         elif sizes[each.id] <= room:
             view.append(each)
