@@ -19,7 +19,7 @@ from fakes.redis_server import RedisServer
 from fakes.vendors import Vendors
 
 QUESTION = "Why do long bridges hum in the wind?"
-RUN = ["contend", "run", QUESTION, "--docs", "papers", "--source", "local", "--rounds", "1"]
+RUN = ["contend", "run", QUESTION, "--docs", "papers", "--source", "local", "--depth", "quick"]
 BEFORE = {
     "README.md": [[*RUN, "--thread", "THREAD"]],
     "docs/resume.md": [[*RUN, "--thread", "7c1f0c1e-6c1e-4f7e-9d0c-0b7f7f3c2a55"]],
