@@ -178,6 +178,33 @@ def test_accented_text_is_read_in_each_encoding_it_comes_in(encoding: str) -> No
     assert decode(text.encode(encoding)) == text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Site,Rent\nCannon Street,£48,300\n",
+        "It\u2019s the tram\u2019s length \u2013 32.4 m \u2013 that counts.",
+        "20 °C ± 2, 3 × 4 m², §5",
+        "Die Straße wurde schön und größer.",
+    ],
+)
+def test_signs_of_a_western_file_as_spreadsheets_save_it_are_not_read_as_japanese(text: str) -> None:
+    assert decode(text.encode("cp1252")) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("年,月,日\n5,3,1\n", "cp932"),
+        ("路線,4月,5月\n港線,987,1012\n", "cp932"),
+        ("路線,4月,5月\n港線,987,1012\n", "euc_jp"),
+        ("ｶｲｼｬ,ｷﾝｶﾞｸ\nA,5\n", "cp932"),
+        ("東京のX社とY社は10月に合併した。", "euc_jp"),
+    ],
+)
+def test_a_few_japanese_characters_among_letters_and_figures_are_japanese(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding)) == text
+
+
 @pytest.mark.parametrize("content", [b"\x00\x01\x02\x03", b"\xff\xfeA", bytes(range(128, 256)) * 4, b"\x1b$B\xff"])
 def test_bytes_that_are_no_text_are_refused(content: bytes) -> None:
     with pytest.raises(Unreadable):

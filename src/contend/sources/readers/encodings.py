@@ -8,7 +8,13 @@ _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf
 _HIRAGANA = re.compile("[\u3041-\u3096]")
 _HALF_WIDTH_KANA = re.compile("[\uff61-\uff9f]")
 _WESTERN_MARKS = re.compile("[\x80-\xff]")
-_MOST_WESTERN_MARKS = 0.1
+_MOST_WESTERN_MARKS = 0.2
+_JAPANESE_RUN = re.compile("[\u3005\u3041-\u30ff\u4e00-\u9fff\uff61-\uff9f]+")
+_KANA = re.compile("[\u3041-\u30ff]")
+_MISREAD = re.compile(
+    "(?<![\uff61-\uff9f])[\uff61-\uff9f](?![\uff61-\uff9f])|(?<=[A-Za-z])[\u4e00-\u9fff](?![\u3041-\u9fff])|[\ue000-\uf8ff]"
+)
+"""What signs and accents of Windows-1252 are in Shift JIS: a lone half-width letter for £, a lone character for ’s."""
 _COMMON = re.compile("[\t\n\r -~\u00a0-\u00ff\u2010-\u2030\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]")
 _LEAST_COMMON = 0.8
 _DECLARED = re.compile(
@@ -43,14 +49,26 @@ def _guessed(content: bytes, declared: str) -> str:
     japanese = max(readings, key=_kana, default=None)
     is_codec = _DECLARED.fullmatch(declared) is not None
     by_word = _decoded(content, _WIDER.get(declared.lower(), declared)) if is_codec else None
-    if japanese is not None and (by_word is None or _kana(japanese) > 0):
+    if japanese is not None and (_is_japanese(japanese) if by_word is None else _kana(japanese) > 0):
         return japanese
     if by_word is not None:
         return by_word
     western = _decoded(content, "cp1252")
-    if western is None or len(_WESTERN_MARKS.findall(western)) > _MOST_WESTERN_MARKS * len(western):
-        raise Unreadable("not text in UTF-8, UTF-16, Shift JIS, EUC-JP or Windows-1252: save it as UTF-8")
-    return western
+    if western is not None and (japanese is not None or _few_marks(western)):
+        return western
+    if japanese is not None:
+        return japanese
+    raise Unreadable("not text in UTF-8, UTF-16, Shift JIS, EUC-JP or Windows-1252: save it as UTF-8")
+
+
+def _few_marks(western: str) -> bool:
+    return len(_WESTERN_MARKS.findall(western)) <= _MOST_WESTERN_MARKS * len(western)
+
+
+def _is_japanese(text: str) -> bool:
+    """Whether a reading of bytes that may be Windows-1252 has more of Japanese than of misread signs."""
+    runs = [run for run in _JAPANESE_RUN.findall(text) if len(run) > 1 or _KANA.match(run)]
+    return sum(map(len, runs)) >= len(_MISREAD.findall(text))
 
 
 def _kana(text: str) -> int:
