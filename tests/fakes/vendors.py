@@ -23,6 +23,7 @@ from typing import Any, Self, TypedDict, Unpack
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from contend.text import estimate_tokens
 from fakes.agents import agents_report, next_tool_call
 from fakes.chat_replies import PROMPTS, Asked, answer
 from fakes.loopback import LoopbackServer
@@ -123,6 +124,8 @@ class Vendors:
         self.latency = latency
         self.models: list[dict[str, Any]] = []
         """What `GET /v1/models` lists."""
+        self.context: int | None = None
+        """As vLLM, refuse a call whose prompt, with the longest reply it allows, has more tokens."""
         self.hung: list[Call] = []
         self.calls: list[Call] = []
         self.most_in_flight = 0
@@ -282,6 +285,9 @@ class Vendors:
             rule = next((rule for rule in self._rules if rule.meets(call)), None)
         if rule:
             rule.spoil(given)
+        if self.context and (tokens := _most_tokens(body)) > self.context:
+            given.status = 400
+            given.error = {"message": f"maximum context length is {self.context} tokens, {tokens} were asked for"}
         if given.hang:
             self.hung.append(call)
         self._over.wait(1e6 if given.hang else self.latency)
@@ -415,3 +421,8 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+def _most_tokens(body: dict[str, Any]) -> int:
+    prompt = "".join(str(message["content"]) for message in body["messages"])
+    return estimate_tokens(prompt) + int(body.get("max_tokens") or body.get("max_completion_tokens") or 0)

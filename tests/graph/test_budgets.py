@@ -43,6 +43,25 @@ async def test_eight_teams_at_once_never_exceed_the_tokens_and_the_best_until_th
     assert "max_tokens was reached" in (outcome.markdown or "")
 
 
+async def test_rounds_and_lessons_fit_a_small_models_context_with_the_longest_reply(
+    workspace: Path, documents: Path, vendors: Vendors
+) -> None:
+    write_workspace(workspace)
+    for number in range(60):
+        note = f"A run that crashed, number {number}, resumes from its checkpoint; a team loses the call in flight. "
+        (documents / f"note-{number}.md").write_text(
+            f"# Notes on crash and resume, week {number}\n\n{note * 6}", "utf-8"
+        )
+    vendors.context = SMALL_CONTEXT
+
+    outcome = await Contest(workspace, documents, vendors.base_url).run(
+        THEME, instructions="Be exact. " * 40, min_rounds=3, max_rounds=3
+    )
+
+    assert (outcome.status, outcome.message) == ("completed", "all teams delivered")
+    assert max(call.body["max_tokens"] for call in vendors.calls) > 1_000
+
+
 async def test_calls_are_counted_over_a_resume(contest: Contest, vendors: Vendors) -> None:
     vendors.hang(prompt="writer/write", after=10)
     task = asyncio.create_task(contest.run(THEME, thread_id="stopped", max_calls=90, min_rounds=5, max_rounds=5))

@@ -152,7 +152,7 @@ async def test_delimiters_that_a_model_copies_are_taken_out(vendors: Vendors, pr
     assert value.evidence == ["Bridges hum.", "a <b-1> c"]
 
 
-@pytest.mark.parametrize(("context", "room"), [(128_000, 16_000), (32_000, 8_000), (8_000, 6_000)])
+@pytest.mark.parametrize(("context", "room"), [(128_000, 16_000), (32_000, 8_000), (8_000, 6_000), (300, 256)])
 async def test_a_reply_takes_no_more_of_the_context_than_its_prompt_leaves(
     vendors: Vendors, prompts: PromptLibrary, context: int, room: int
 ) -> None:
@@ -160,6 +160,18 @@ async def test_a_reply_takes_no_more_of_the_context_than_its_prompt_leaves(
         await caller.model(room=16_000, context=context).structured(PROMPT, MetricReply, scope=SCOPE)
 
     assert vendors.calls[0].body["max_tokens"] == room
+
+
+async def test_a_long_prompt_leaves_the_reply_what_is_left_of_the_context(
+    vendors: Vendors, prompts: PromptLibrary
+) -> None:
+    prompt = PROMPT.model_copy(update={"submission": "A bridge hums in the wind. " * 800})
+    vendors.context = 8_000
+
+    async with calling(vendors, prompts) as caller:
+        await caller.model(room=6_000, context=8_000).structured(prompt, MetricReply, scope=SCOPE)
+
+    assert 1_000 < vendors.calls[0].body["max_tokens"] < 3_000
 
 
 async def test_a_model_that_writes_less_than_it_is_let_is_asked_for_less_from_then_on(

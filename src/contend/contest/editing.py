@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal
 
 from langgraph.errors import NodeError
@@ -34,6 +35,7 @@ from contend.team.evaluation import evaluation_of
 from contend.team.metrics import MetricResult, measure, metric_tasks, unscored
 from contend.team.metrics.judge_view import whole_passages
 from contend.team.state import MetricTask
+from contend.text import estimate_tokens
 
 EDITOR: Literal["editor"] = "editor"
 BEST: Literal["winner"] = "winner"
@@ -71,9 +73,13 @@ class EditingNodes:
         """One report of the best parts of all, from the passages that they rest on."""
         run = await self.services.run(state)
         options = run.options
+        limits = run.profile("writer")
         outcomes = mergeable(outcomes_of(state))
         submissions = [await self.services.require_submission(outcome.document) for outcome in outcomes]
-        passages = await self._passages(submissions, tokens=run.profile("writer").offered_tokens)
+        sizes = [*accumulate(map(_size, submissions, outcomes))]
+        fitting = max(_FEWEST, sum(size <= limits.tokens // 2 for size in sizes))
+        outcomes, submissions, size = outcomes[:fitting], submissions[:fitting], sizes[:fitting][-1]
+        passages = await self._passages(submissions, tokens=limits.beside(size))
         guard = PlantedFilter(passages, f"{state['theme']}\n{options.instructions}")
         answer = await run.model("writer").structured(
             MergePrompt(
@@ -209,6 +215,13 @@ def is_worse(score: float | None, best: float | None, comparisons: Sequence[Comp
 
 def editing_of(state: ContestState) -> Editing:
     return Editing.model_validate(state.get("editing") or {})
+
+
+def _size(submission: Submission, outcome: TeamOutcome) -> int:
+    """About so many tokens a report takes in the editor's prompt, with what judges said of it."""
+    return estimate_tokens(draft_text(submission.draft, submission.passages)) + estimate_tokens(
+        outcome.best.feedback if outcome.best else ""
+    )
 
 
 def wants_editor(run: RunContext, state: ContestState) -> bool:

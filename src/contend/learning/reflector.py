@@ -18,22 +18,25 @@ from contend.text import shorten
 
 _log = logging.getLogger(__name__)
 
-_MOST_ROUNDS = 16
-_MOST_QUERIES, _MOST_JUDGED, _MOST_CITED = 20, 10, 40
-_LINE_CHARACTERS = 400
+_MOST_JUDGED = 10
 
 
 class _Limits(NamedTuple):
-    """Characters of a round that a prompt holds, in each of its texts."""
+    """Rounds in a prompt; characters of a round in each of its texts, `line` in a query or document; their number."""
 
+    rounds: int
     feedback: int
     judged: int
     draft: int
+    queries: int
+    cited: int
+    line: int
 
 
-_WHOLE = _Limits(feedback=12_000, judged=2_000, draft=40_000)
+_WHOLE = _Limits(rounds=16, feedback=12_000, judged=2_000, draft=40_000, queries=20, cited=40, line=400)
 """Longer than what judges and writers may write."""
-_COMPACT = _Limits(feedback=1_200, judged=300, draft=4_000)
+_COMPACT = _Limits(rounds=4, feedback=1_200, judged=150, draft=3_000, queries=6, cited=8, line=120)
+"""About 6,000 tokens at most: a small model reads 8,000."""
 
 
 class PlayedRound(Record):
@@ -97,7 +100,7 @@ class ReflectorAgent:
         prompt = ReflectorPrompt(
             dataset=dataset,
             theme=theme,
-            rounds=[_shortened(each, limits) for each in _telling(rounds)],
+            rounds=[_shortened(each, limits) for each in _telling(rounds, limits.rounds)],
             bullets=[ShownBullet.of(bullet) for bullet in own],
         )
         scope = Scope(execution_id=execution_id, role="reflector", language=language)
@@ -105,14 +108,14 @@ class ReflectorAgent:
         return Reflection(reflection_of(answer.value, {bullet.id for bullet in own}), [answer.usage])
 
 
-def _telling(rounds: Sequence[PlayedRound]) -> list[PlayedRound]:
+def _telling(rounds: Sequence[PlayedRound], most: int) -> list[PlayedRound]:
     """The best and the worst rounds, in the order played: lessons come from the contrast."""
-    if len(rounds) <= _MOST_ROUNDS:
+    if len(rounds) <= most:
         return [*rounds]
     by_score = sorted((each for each in rounds if each.score is not None), key=lambda each: each.score or 0.0)
-    half = _MOST_ROUNDS // 2
+    half = most // 2
     extremes = {id(each) for each in (*by_score[:half], *by_score[-half:])}
-    return [each for each in rounds if id(each) in extremes] or [*rounds[:_MOST_ROUNDS]]
+    return [each for each in rounds if id(each) in extremes] or [*rounds[:most]]
 
 
 def _shortened(whole: PlayedRound, limits: _Limits) -> RoundReflectedOn:
@@ -120,13 +123,13 @@ def _shortened(whole: PlayedRound, limits: _Limits) -> RoundReflectedOn:
         **whole.model_dump(exclude={"submission", "feedback", "draft", "queries", "judged", "cited"}),
         feedback=shorten(whole.feedback, limits.feedback),
         draft=shorten(whole.draft, limits.draft),
-        queries=_lines(whole.queries, _MOST_QUERIES),
+        queries=_lines(whole.queries, limits.queries, limits.line),
         judged=_lines(whole.judged, _MOST_JUDGED, limits.judged),
-        cited=_lines(whole.cited, _MOST_CITED),
+        cited=_lines(whole.cited, limits.cited, limits.line),
     )
 
 
-def _lines(texts: Sequence[str], most: int, characters: int = _LINE_CHARACTERS) -> list[str]:
+def _lines(texts: Sequence[str], most: int, characters: int) -> list[str]:
     return [shorten(text, characters) for text in texts[:most]]
 
 

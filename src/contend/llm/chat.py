@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
@@ -33,6 +33,9 @@ _SHARE_OF_REPLY = 4
 """So many times the tokens of its reply a model reads, at least: half is for passages, the rest for all else."""
 _ESTIMATE_MARGIN = 1.25
 """Token estimates are right within 25 %."""
+_CONTEXT_MARGIN = 1.1
+"""By so much a prompt may be longer than estimated and leave the reply its room in the model's context."""
+_LEAST_OUTPUT_TOKENS = 256
 _THINKING_FACTOR = 4
 """A reply cut off before its first word went into thinking: the second try gets this many times the room."""
 _SHOWN_BACK = 4000
@@ -166,6 +169,7 @@ class ChatModel:
     async def _within_budget(self, talk: _Talk[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
         ledger = self.ledger_of(talk.scope.execution_id)
         estimate = _estimate(talk, turns) if ledger.counts_tokens else 0
+        talk.max_tokens = self._within_context(talk, turns)
         reservation = ledger.reserve(input_tokens=estimate, output_tokens=talk.max_tokens, price=self.price)
         start = time.monotonic()
         try:
@@ -176,6 +180,12 @@ class ChatModel:
             ledger.release(reservation)
         talk.usages.append(usage)
         return completion
+
+    def _within_context(self, talk: _Talk[R], turns: Sequence[Turn]) -> int:
+        """What the model's context leaves: vLLM and others refuse a call whose prompt and longest reply exceed it."""
+        prompt = round(_prompt_tokens(talk, turns) * _CONTEXT_MARGIN)
+        left = self.context_of(talk.scope.execution_id) - prompt
+        return min(talk.max_tokens, max(left, _LEAST_OUTPUT_TOKENS))
 
     async def _request(self, talk: _Talk[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
         """One completion, with the options that are wanted and that the model doesn't refuse."""
@@ -225,8 +235,11 @@ class ChatModel:
 
 def _estimate(talk: _Talk[R], turns: list[Turn]) -> int:
     """The most input tokens that the call may count, the shape included."""
-    tokens = schema_tokens(talk.reply_type) + sum(estimate_tokens(turn.text) for turn in turns)
-    return round(tokens * _ESTIMATE_MARGIN)
+    return round(_prompt_tokens(talk, turns) * _ESTIMATE_MARGIN)
+
+
+def _prompt_tokens(talk: _Talk[R], turns: Sequence[Turn]) -> int:
+    return schema_tokens(talk.reply_type) + sum(estimate_tokens(turn.text) for turn in turns)
 
 
 def read_reply(text: str, reply_type: type[R]) -> R:

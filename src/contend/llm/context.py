@@ -35,7 +35,9 @@ class ContextProfile:
     @property
     def offered_tokens(self) -> int:
         """Passages that the one call may read which chooses among all that was gathered."""
-        return min(COMPACT_PASSAGE_TOKENS if self.compact else _MOST_OFFERED, self.tokens // 2)
+        if self.compact:  # each has its title and delimiters beside its text there, and the whole brief stands above
+            return min(COMPACT_PASSAGE_TOKENS, self.tokens // 3)
+        return min(_MOST_OFFERED, self.tokens // 2)
 
     @property
     def chosen_tokens(self) -> int:
@@ -46,6 +48,10 @@ class ContextProfile:
     def judged_tokens(self) -> int:
         """Passages that a judge has at hand beside a whole report."""
         return self.offered_tokens // 2 if self.compact else self.offered_tokens
+
+    def beside(self, tokens: int) -> int:
+        """Passages of a call that shows `tokens` of reports: both leave a quarter of the context or more."""
+        return min(self.offered_tokens, max(self.tokens * 3 // 4 - tokens, self.chosen_tokens))
 
     @property
     def disputed_tokens(self) -> int:
