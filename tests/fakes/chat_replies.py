@@ -174,7 +174,11 @@ def _section(asked: Asked) -> dict[str, Any]:
 def _merge(asked: Asked) -> dict[str, Any]:
     """A report of its own of the same passages, and a word on what was taken."""
     letters = re.findall(r"^# (?:Report |報告)([A-Z])$", asked.user, re.MULTILINE)
-    return {**_report(asked), "taken": [{"report": letter, "what": f"the facts of {letter}"} for letter in letters]}
+    return {
+        **_report(asked),
+        "title": "",
+        "taken": [{"report": letter, "what": f"the facts of {letter}"} for letter in letters],
+    }
 
 
 def _revision(asked: Asked) -> dict[str, Any]:

@@ -35,7 +35,8 @@ def merging(vendors: Vendors, text: str = "Merged: a run keeps a checkpoint afte
     said = {"text": text, "sources": [1], "kind": "stated", "basis": ""}
     section = {"heading": "Merged", "blocks": [{"type": "paragraph", "sentences": [said] * 2}]}
     taken = [{"report": "A", "what": "the checkpoints"}, {"report": "B", "what": "the teams"}]
-    reply = {"summary": [said], "findings": [said], "sections": [section], "limits": [], "lessons": [], "taken": taken}
+    parts = {"summary": [said], "findings": [said], "sections": [section], "limits": []}
+    reply = {"title": "Merged: after a crash", **parts, "lessons": [], "taken": taken}
     vendors.reply(json.dumps(reply), prompt="research/merge")
 
 
@@ -49,6 +50,7 @@ async def test_a_merged_report_that_judges_prefer_is_published_and_says_what_it_
 
     assert outcome.report is not None
     assert outcome.report.executive_summary == "Merged: a run keeps a checkpoint after every step [1]."
+    assert outcome.report.theme == "Merged: after a crash"
     assert "### The editor" in (outcome.markdown or "")
     assert "merged of the best parts of 2 teams' reports" in (outcome.markdown or "")
     assert "From Alpha: the " in (outcome.markdown or "")

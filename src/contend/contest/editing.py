@@ -245,7 +245,7 @@ def _submission(
 ) -> Submission:
     best = submissions[0]
     results = [*{result.url: result for each in submissions for result in each.results}.values()]
-    draft = without_planted(draft_of(reply, passages, [], best.draft.title), guard)
+    draft = without_planted(draft_of(reply, passages, [], reply.title or best.draft.title), guard)
     lessons = list(dict.fromkeys(bullet for each in submissions for bullet in each.draft.bullets_used))
     report = build_report(draft, passages, results, theme=best.report.theme or theme, language=options.language)
     return Submission(

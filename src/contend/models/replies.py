@@ -252,9 +252,15 @@ class TakenReply(Reply):
 
 
 class MergeReply(ReportReply):
-    """The editor's report, merged of several."""
+    """The editor's report, merged of several. Without a title it has that of the best of them."""
 
+    title: str = Field(max_length=120)
     taken: list[TakenReply] = Field(max_length=12)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_an_older_recording(cls, reply: object) -> object:
+        return {"title": "", **reply} if isinstance(reply, dict) else reply
 
 
 class KeptReply(Reply):
