@@ -154,3 +154,22 @@ async def test_an_editor_that_fails_leaves_the_best_teams_report_and_is_named(
 
     assert outcome.report is not None
     assert "the editor failed, and the best team's report stands" in outcome.message
+
+
+async def test_of_reports_that_do_not_fit_a_models_context_together_the_best_are_merged(
+    workspace: Path, documents: Path, vendors: Vendors
+) -> None:
+    write_workspace(workspace, ("alpha", "beta", "gamma", "delta"), reads=20_000)
+    words = (
+        "A run keeps a checkpoint after every step, and a team loses no more than the call that was in flight then. "
+    )
+    item = {"text": words * 3, "sources": [1], "kind": "stated", "basis": ""}
+    section = {"heading": "Runs", "blocks": [{"type": "paragraph", "sentences": [item] * 10}] * 2}
+    vendors.malform(lambda reply: json.dumps(json.loads(reply) | {"section": section}), prompt="research/section")
+    vendors.context = 20_000
+
+    await ran(Contest(workspace, documents, vendors.base_url, defaults={"learn": False}))
+
+    (merge,) = [call for call in vendors.calls if call.prompt == "research/merge"]
+    assert "# Report B" in merge.user
+    assert "# Report D" not in merge.user
