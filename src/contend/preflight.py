@@ -23,7 +23,7 @@ from contend.services import Services
 from contend.settings import RunSetup
 from contend.stores.checkpoints import check_checkpointer
 from contend.team_kinds import team_kind
-from contend.text import clean, shorten
+from contend.text import clean, estimate_tokens, shorten
 
 QUOTES = TeamConfig(team_id="quotes", name="Quotes", kind="quotes", sources=["local"])
 """The team of a run without a language model, where the workspace has none of its kind."""
@@ -154,6 +154,7 @@ async def check_run(
             "contexts": {name: context.tokens for name, context in contexts.items()},
         }
     )
+    _check_length(question, options)
     unsure = await check_ready(services, options, teams)
     return Opening(
         theme=question,
@@ -170,6 +171,17 @@ async def check_run(
         left_out=await services.sources.left_out(options.documents, read=False) if "local" in on else [],
         unsure=unsure,
     )
+
+
+def _check_length(question: str, options: ResolvedOptions) -> None:
+    """Question and instructions stand in each prompt, beside passages and drafts."""
+    tokens = estimate_tokens(question) + estimate_tokens(options.instructions)
+    name, context = min(options.contexts.items(), key=lambda each: each[1], default=("", None))
+    if context is not None and tokens > context // 2:
+        raise InputError(
+            f"theme and instructions have about {tokens:,} tokens, and model {name!r} reads {context:,}: at most half"
+            " of that may be theirs; shorten them, or choose a model that reads more ([context] in config/models.toml)"
+        )
 
 
 def _recording_options(services: Services, request: RunOptions, options: ResolvedOptions) -> dict[str, object]:

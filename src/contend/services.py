@@ -171,7 +171,10 @@ class Services:
 
     @cached_property
     def reflector(self) -> ReflectorAgent:
-        return ReflectorAgent(RoleModel("reflector", self.named))
+        return ReflectorAgent(
+            RoleModel("reflector", self.named),
+            lambda execution_id: self._context(self.named("reflector", execution_id).name, execution_id),
+        )
 
     @cached_property
     def curator(self) -> CuratorAgent:

@@ -429,6 +429,19 @@ async def test_feedback_is_shown_whole_and_cut_only_for_a_small_model(
     assert len(cut) <= 1200
 
 
+async def test_many_long_rounds_are_shortened_to_half_of_what_the_model_reads(
+    stub: Stub, playbooks: PlaybookStore, documents: DocumentStore
+) -> None:
+    feedback = ("word " * 2_000).strip()
+    rounds = [_round(feedback, round_number=number, score=number / 100) for number in range(1, 17)]
+
+    await _learned(_nodes(stub, playbooks, documents), rounds=rounds)
+
+    shown = stub.shown[0]["rounds"]
+    assert [played["round_number"] for played in shown] == [1, 2, 3, 14, 15, 16]
+    assert all(len(played["feedback"]) <= 2_400 for played in shown)
+
+
 async def test_japanese_runs_ask_in_japanese(stub: Stub, playbooks: PlaybookStore, documents: DocumentStore) -> None:
     nodes = _nodes(stub, playbooks, documents)
 

@@ -9,6 +9,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 import contend
 from contend.contest.graph import build_contest_graph
+from contend.errors import InputError
 from contend.llm.context import role_profile
 from contend.models.options import ResolvedOptions, RunOptions
 from contend.preflight import check_run
@@ -40,6 +41,19 @@ async def test_a_run_keeps_the_contexts_that_it_began_with(untold: Contest, vend
     assert options["contexts"]["alpha"] == 9000
     assert options["contexts"]["beta"] == 32_000
     assert role_profile(ResolvedOptions.model_validate(options), "writer", name="alpha").compact
+
+
+@pytest.mark.parametrize("context", [8_192, 32_000])
+async def test_a_question_with_wishes_that_a_model_cannot_read_is_refused_before_it_is_asked(
+    workspace: Path, documents: Path, vendors: Vendors, context: int
+) -> None:
+    write_workspace(workspace, reads=context)
+    contest = Contest(workspace, documents, vendors.base_url)
+
+    with pytest.raises(InputError, match=rf"about \d\d,\d{{3}} tokens, and model '.*' reads {context:,}"):
+        await contest.run("橋はなぜ鳴るか。" * 900, instructions="結論を先に書くこと。" * 1_900)
+
+    assert vendors.calls == []
 
 
 async def opening(

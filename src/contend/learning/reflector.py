@@ -1,12 +1,13 @@
 """The reflector: draws lessons from a run's rounds, and says of the bullets that were used whether they helped."""
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from pydantic import Field
 
+from contend.llm.context import DEFAULT_CONTEXT_TOKENS
 from contend.llm.model import Model, Scope
 from contend.models.learning_replies import BulletEvaluation, ReflectionReply
 from contend.models.playbook import Bullet, ReflectionResult
@@ -14,11 +15,9 @@ from contend.models.record import Identifier, Language, Record, Score
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts.learning import ReflectorPrompt, RoundReflectedOn, ShownBullet
-from contend.text import shorten
+from contend.text import estimate_tokens, shorten
 
 _log = logging.getLogger(__name__)
-
-_MOST_JUDGED = 10
 
 
 class _Limits(NamedTuple):
@@ -26,6 +25,7 @@ class _Limits(NamedTuple):
 
     rounds: int
     feedback: int
+    judges: int
     judged: int
     draft: int
     queries: int
@@ -33,10 +33,13 @@ class _Limits(NamedTuple):
     line: int
 
 
-_WHOLE = _Limits(rounds=16, feedback=12_000, judged=2_000, draft=40_000, queries=20, cited=40, line=400)
+_WHOLE = _Limits(rounds=16, feedback=12_000, judges=10, judged=2_000, draft=40_000, queries=20, cited=40, line=400)
 """Longer than what judges and writers may write."""
-_COMPACT = _Limits(rounds=4, feedback=1_200, judged=150, draft=3_000, queries=6, cited=8, line=120)
-"""About 6,000 tokens at most: a small model reads 8,000."""
+_SHORTENED = _Limits(rounds=6, feedback=2_400, judges=6, judged=300, draft=12_000, queries=8, cited=10, line=150)
+"""About 20,000 tokens at most."""
+_COMPACT = _Limits(rounds=4, feedback=1_200, judges=4, judged=150, draft=3_000, queries=4, cited=4, line=120)
+"""About 5,000 tokens at most: a small model reads 8,000."""
+_LIMITS = (_WHOLE, _SHORTENED, _COMPACT)
 
 
 class PlayedRound(Record):
@@ -72,6 +75,8 @@ class ReflectorAgent:
     """Reflects on a run in one model call."""
 
     llm: Model
+    context_of: Callable[[str], int] = lambda _: DEFAULT_CONTEXT_TOKENS
+    """The tokens that the model can read in an execution, by its id."""
 
     async def reflect(
         self,
@@ -87,7 +92,8 @@ class ReflectorAgent:
         """Lessons of the rounds, and one tag at most for each of `bullets` that a round used.
 
         Without rounds there is no call. Of many rounds the best and the worst are shown. Tags of other bullets are
-        dropped and logged. `compact`: texts are cut to what a small model reads.
+        dropped and logged. Texts are cut where they take more than half of what the model reads, and to the least if
+        `compact`.
 
         Raises:
             ModelError: as `Model.structured`.
@@ -96,7 +102,8 @@ class ReflectorAgent:
             return Reflection(ReflectionResult(), [])
         ids = {bullet_id for each in rounds for bullet_id in each.used}
         own = [bullet for bullet in bullets if bullet.id in ids]
-        limits = _COMPACT if compact else _WHOLE
+        context = self.context_of(execution_id)
+        limits = _COMPACT if compact else next(each for each in _LIMITS if _fits(rounds, each, context))
         prompt = ReflectorPrompt(
             dataset=dataset,
             theme=theme,
@@ -106,6 +113,11 @@ class ReflectorAgent:
         scope = Scope(execution_id=execution_id, role="reflector", language=language)
         answer = await self.llm.structured(prompt, ReflectionReply, scope=scope)
         return Reflection(reflection_of(answer.value, {bullet.id for bullet in own}), [answer.usage])
+
+
+def _fits(rounds: Sequence[PlayedRound], limits: _Limits, context: int) -> bool:
+    shown = (_shortened(each, limits).model_dump_json() for each in _telling(rounds, limits.rounds))
+    return limits is _COMPACT or sum(map(estimate_tokens, shown)) <= context // 2
 
 
 def _telling(rounds: Sequence[PlayedRound], most: int) -> list[PlayedRound]:
@@ -124,7 +136,7 @@ def _shortened(whole: PlayedRound, limits: _Limits) -> RoundReflectedOn:
         feedback=shorten(whole.feedback, limits.feedback),
         draft=shorten(whole.draft, limits.draft),
         queries=_lines(whole.queries, limits.queries, limits.line),
-        judged=_lines(whole.judged, _MOST_JUDGED, limits.judged),
+        judged=_lines(whole.judged, limits.judges, limits.judged),
         cited=_lines(whole.cited, limits.cited, limits.line),
     )
 
