@@ -51,6 +51,11 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_unconfigure() -> None:
+    """Garbage again at the exit: DuckDB complains on standard error of what is not freed."""
+    gc.unfreeze()
+
+
 class ByServers(LoadFileScheduling):
     """The tests of a file, or of a group of files, go to one process."""
 
