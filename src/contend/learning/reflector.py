@@ -37,8 +37,8 @@ _WHOLE = _Limits(rounds=16, feedback=12_000, judges=10, judged=2_000, draft=40_0
 """Longer than what judges and writers may write."""
 _SHORTENED = _Limits(rounds=6, feedback=2_400, judges=6, judged=300, draft=12_000, queries=8, cited=10, line=150)
 """About 20,000 tokens at most."""
-_COMPACT = _Limits(rounds=4, feedback=1_200, judges=4, judged=150, draft=3_000, queries=4, cited=4, line=120)
-"""About 5,000 tokens at most: a small model reads 8,000."""
+_COMPACT = _Limits(rounds=2, feedback=1_200, judges=4, judged=150, draft=3_000, queries=4, cited=4, line=120)
+"""About 4,000 tokens at most: a small model reads 8,000, and its reply has to fit."""
 _LIMITS = (_WHOLE, _SHORTENED, _COMPACT)
 
 
