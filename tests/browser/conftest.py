@@ -37,9 +37,9 @@ def server(tmp_path_factory: pytest.TempPathFactory, shared_documents: object, e
         yield running
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    # Closed after this folder's tests: while it is open, a loop runs in this thread, and no other one can.
+    # Closed after each file: while it is open, a loop runs in this thread, and the next file's tests could open none.
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         yield opened
