@@ -49,7 +49,7 @@ def _read_markdown(content: bytes, path: Path) -> Document:
     text = clean(decode(content))
     front = _FRONT_MATTER.match(text)
     body = text[front.end() :] if front else text
-    values = dict(_FRONT_VALUE.findall(front[0])) if front else {}
+    values = {name: _unquoted(value.strip()) for name, value in _FRONT_VALUE.findall(front[0])} if front else {}
     title = _first_heading(body) or values.get("title") or path.stem
     return Document(title, body, published=day_of(values.get("date", "")))
 
@@ -86,7 +86,12 @@ _FRONT_MATTER = re.compile(
 )
 """Of YAML or TOML."""
 
-_FRONT_VALUE = re.compile(r"^(title|date)[ \t]*[:=][ \t]*[\"']?(\S.*?)[\"']?[ \t]*$", re.MULTILINE)
+_FRONT_VALUE = re.compile(r"^(title|date)[ \t]*[:=][ \t]*(\S.*)$", re.MULTILINE)
+
+
+def _unquoted(title: str) -> str:
+    begun = title[1:] if len(title) > 1 and title[0] in "\"'" else title
+    return begun[:-1] if len(begun) > 1 and begun[-1] in "\"'" else begun
 
 
 def _first_heading(markdown: str) -> str:
