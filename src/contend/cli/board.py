@@ -65,9 +65,10 @@ class Board:
             case events.WinnerPicked():
                 self.rank(event.leaderboard)
                 self.stage = tr("Publishing the report")
-            case events.ReportMerged() | events.ReportPublished():
-                done = isinstance(event, events.ReportPublished)
-                self.stage = tr("Learning from the run") if done else tr("Publishing the report")
+            case events.ReportMerged():
+                self.stage = tr("Publishing the report")
+            case events.ReportPublished():
+                self.stage = tr("Learning from the run")
             case events.Learned():
                 self.lesson, self.taught = learned_text(event), event.dataset if event.lessons else ""
             case events.SourceOff():

@@ -31,9 +31,19 @@ def with_options(
     return with_more
 
 
-def option(name: str, kind: Any, flag: str, words: str, metavar: str | None = None, **more: Any) -> Parameter:  # noqa: ANN401 - any type, and typer's own words
+def option(
+    name: str,
+    kind: Any,  # noqa: ANN401 - any type
+    flag: str,
+    words: str,
+    metavar: str | None = None,
+    *,
+    panel: str | None = None,
+    callback: Callable[[bool], bool | None] | None = None,
+) -> Parameter:
     """A parameter that typer reads as an option; None where it is not given, but for a switch."""
-    annotation = Annotated[kind, typer.Option(flag, help=words, metavar=metavar, **more)]
+    own = typer.Option(flag, help=words, metavar=metavar, rich_help_panel=panel, callback=callback)
+    annotation = Annotated[kind, own]
     return Parameter(name, Parameter.KEYWORD_ONLY, default=False if kind is bool else None, annotation=annotation)
 
 
@@ -92,8 +102,8 @@ FORM = Annotated[
 ]
 LIMIT = Annotated[int | None, typer.Option(min=1, metavar="N", help="At most so many questions.")]
 DATASET = Annotated[str, typer.Argument(metavar="DATASET", help="The playbook's dataset.")]
-_LIMITS = {"rich_help_panel": "Limits"}
-_MODELS = {"rich_help_panel": "Models and learning"}
+_LIMITS = "Limits"
+_MODELS = "Models and learning"
 
 REPLAY = Annotated[
     Path | None,
@@ -101,7 +111,7 @@ REPLAY = Annotated[
         "--replay",
         metavar="FILE",
         help="Play recorded model replies; no model is asked (env CONTEND_REPLAY).",
-        **_MODELS,
+        rich_help_panel=_MODELS,
     ),
 ]
 
@@ -134,7 +144,7 @@ _RUN_OPTIONS = [
     option("rounds", _TEXT, "--rounds", "Rounds per team, 1 to 10; `2` for exactly two.", "MIN:MAX"),
     option("dataset", _TEXT, "--dataset", "The playbook to start from and to learn into.", "NAME"),
     option("language", Literal["auto", "en", "ja"] | None, "--language", "Language of prompts and report."),
-    option("model", _TEXT, "--model", "Model of every role.", "NAME", **_MODELS),
+    option("model", _TEXT, "--model", "Model of every role.", "NAME", panel=_MODELS),
     option(
         "approve", _TEXTS, "--approve", "Wait for a person before it: plan, report, playbook; may be repeated.", "WHAT"
     ),
@@ -145,12 +155,12 @@ _RUN_OPTIONS = [
         "Publish the winner's report; no editor merges the best parts.",
         callback=_off,
     ),
-    option("learn", _SWITCH, "--no-learn", "Write nothing into the playbook.", callback=_off, **_MODELS),
-    option("playbook", _SWITCH, "--no-playbook", "Start without the playbook's lessons.", callback=_off, **_MODELS),
-    option("max_tokens", _WHOLE, "--max-tokens", "Tokens of the whole run.", "N", **_LIMITS),
-    option("max_usd", float | None, "--max-usd", "Money of the whole run; needs prices.", "N", **_LIMITS),
-    option("max_minutes", float | None, "--max-minutes", "Active minutes of the whole run.", "N", **_LIMITS),
-    option("max_calls", _WHOLE, "--max-calls", "Model calls of the whole run.", "N", **_LIMITS),
+    option("learn", _SWITCH, "--no-learn", "Write nothing into the playbook.", callback=_off, panel=_MODELS),
+    option("playbook", _SWITCH, "--no-playbook", "Start without the playbook's lessons.", callback=_off, panel=_MODELS),
+    option("max_tokens", _WHOLE, "--max-tokens", "Tokens of the whole run.", "N", panel=_LIMITS),
+    option("max_usd", float | None, "--max-usd", "Money of the whole run; needs prices.", "N", panel=_LIMITS),
+    option("max_minutes", float | None, "--max-minutes", "Active minutes of the whole run.", "N", panel=_LIMITS),
+    option("max_calls", _WHOLE, "--max-calls", "Model calls of the whole run.", "N", panel=_LIMITS),
 ]
 
 

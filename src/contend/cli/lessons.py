@@ -305,7 +305,7 @@ def _table(bullets: Iterable[Bullet]) -> Table:
     for bullet in bullets:
         trial = bullet.trial
         difference = "" if trial.difference is None else f"{trial.difference * 100:+.1f}"
-        trials = tr("{shown}, withheld {withheld}", shown=trial.shown, withheld=trial.withheld) if trial.shown else ""
+        trials = tr("{runs}, withheld {without}", runs=trial.shown, without=trial.withheld) if trial.shown else ""
         votes = f"+{bullet.helpful} −{bullet.harmful}"
         table.add_row(bullet.id, f"{bullet.confidence * 100:.0f}%", votes, trials, difference, _lesson(bullet))
     return table

@@ -40,7 +40,7 @@ def _rounds(rounds: str | None) -> tuple[int | None, int | None]:
     try:
         return int(least), int(most if colon else least)
     except ValueError:
-        raise input_error("--rounds {given}: give MIN:MAX, such as 1:3, or one number", given=repr(rounds)) from None
+        raise input_error("--rounds {rounds}: give MIN:MAX, such as 1:3, or one number", rounds=repr(rounds)) from None
 
 
 def _names(texts: Sequence[str] | None) -> list[str] | None:
@@ -98,7 +98,7 @@ def _answer_by_name(text: str) -> tuple[str, object]:
         case "edit" if question and rest:
             return question, _edit(Path(rest))
     raise input_error(
-        "--answer {given}: give QUESTION=approve, QUESTION=reject:WHY or QUESTION=edit:FILE", given=repr(text)
+        "--answer {answer}: give QUESTION=approve, QUESTION=reject:WHY or QUESTION=edit:FILE", answer=repr(text)
     )
 
 

@@ -39,11 +39,11 @@ class ResearchServer:
             ContendError: it does not answer.
         """
         for each in {str(each.options): each for each in reversed([*questions])}.values():
-            await self._ask("POST", "/research/dry-run", each, json=_request(each))
+            await self._ask("POST", "/research/dry-run", each, _request(each))
 
     async def start(self, question: BatchQuestion) -> None:
         """Queue a question's run, unless the server knows it. Raises: as `check`."""
-        await self._ask("PUT", f"/research/{question.thread}", question, json=_request(question))
+        await self._ask("PUT", f"/research/{question.thread}", question, _request(question))
 
     async def results(self, questions: Iterable[BatchQuestion]) -> AsyncIterator[tuple[BatchQuestion, dict[str, Any]]]:
         """The result of each question as it ends, `waiting` where a person is asked.
@@ -72,15 +72,18 @@ class ResearchServer:
                     raise
             await asyncio.sleep(_SECONDS_BETWEEN_LOOKS if remaining else 0)
 
-    async def _ask(self, method: str, path: str, question: BatchQuestion, **body: Any) -> Any:  # noqa: ANN401 - any JSON
+    async def _ask(
+        self, method: str, path: str, question: BatchQuestion, body: Mapping[str, Any] | None = None
+    ) -> Mapping[str, Any]:
         try:
-            answer = await self._http.request(method, path, **body)
+            answer = await self._http.request(method, path, json=body)
         except httpx.HTTPError as error:
             message = tr("--server {url}: it does not answer ({why}); the same command goes on when it does",
                          url=self._url, why=error or type(error).__name__)  # fmt: skip
             raise ServerAwayError(message) from error
         if answer.is_success:
-            return answer.json()
+            content: dict[str, Any] = answer.json()
+            return content
         if answer.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise ServerAwayError(f"--server {self._url}: {_detail(answer)}")
         if answer.status_code == HTTPStatus.CONFLICT:

@@ -155,14 +155,14 @@ _SHOWN = 60
 
 
 def checked_theme(theme: object) -> str:
-    """The question, question and stripped.
+    """The question, cleaned and stripped.
 
     Raises:
         InputError: no text, empty, or over 8,000 characters.
     """
     if not isinstance(theme, str):
         raise InputError(f"theme = {shorten(repr(theme), _SHOWN)} is no text: give the question in quotes")
-    # Its length is looked at before it is question, which takes long for long texts, and after: some characters unfold.
+    # Its length is looked at before it is cleaned, which takes long for long texts, and after: some characters unfold.
     question = clean(_bounded(theme.strip())).strip()
     if not question:
         raise InputError(f"theme is empty: give the question to research, 1 to {QUESTION_CHARACTERS:,} characters")
