@@ -1,6 +1,6 @@
 """What tests of the HTTP API share: one Agent Server as `contend serve` starts it, and a client of its routes.
 
-It is started in a folder that is not its workspace, and knows of its language model by that folder's env file.
+It is started in a folder that is not its workspace, whose env file names the language model and two of three teams.
 """
 
 import shutil
@@ -24,12 +24,13 @@ documents = ["{documents}"]
 @pytest.fixture(scope="session")
 def _running(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path, endpoint: Vendors) -> Iterator[Server]:
     workspace = tmp_path_factory.mktemp("server") / "workspace"
-    write_workspace(workspace)
+    write_workspace(workspace, ("alpha", "beta", "gamma"))
     with (workspace / "config" / "orchestrator.toml").open("a", encoding="utf-8") as config:
         config.write(OPTIONS.format(documents=shared_documents))
     here = workspace.with_name("here")
     shutil.copytree(shared_documents, here / "papers")
-    (here / ".env").write_text(f"OPENAI_BASE_URL={endpoint.base_url}\nCONTEND_MAX_ROUNDS=1\n", "utf-8")
+    env_file = f"OPENAI_BASE_URL={endpoint.base_url}\nCONTEND_MAX_ROUNDS=1\nCONTEND_TEAMS=alpha,beta\n"
+    (here / ".env").write_text(env_file, "utf-8")
     lists = {"CONTEND_FETCH_ALLOW": "10.0.0.0/8, fd00::/8", "CONTEND_SERVED_FOLDERS": "more, papers"}
     with agent_server(workspace, started_in=here, **lists) as server:
         yield server
