@@ -7,10 +7,12 @@ import pytest
 
 from contend.errors import InputError, PromptError
 from contend.models.record import Language
+from contend.models.research import Passage
 from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, Untrusted, samples_of
 from contend.prompts.judging import MetricPrompt
 from contend.prompts.library import LANGUAGES, SETTINGS
-from contend.prompts.research import ReportPrompt, WritePrompt
+from contend.prompts.passages import SourceDocument
+from contend.prompts.research import ReportPrompt, ResearchHead, WritePrompt
 from contend.prompts.values import PromptPart
 from contend.resources import resource
 
@@ -271,10 +273,15 @@ def test_a_templates_fault_names_the_file_and_the_line(tmp_path: Path, template:
 
 
 def test_passages_may_be_longer_than_a_template_writes_itself() -> None:
-    head = "word " * 60_000
-    prompt = ReportPrompt(head=head, words=500, characters=2_000)
+    passage = Passage(id="x", url="file:///a.md", title="On bridges", text="word " * 60_000)
+    head = ResearchHead(theme="Why?", passages=SourceDocument.numbered([passage]))
+    prompts = PromptLibrary(None)
 
-    assert head.strip() in PromptLibrary(None).call(prompt, language="en", mark="00000000").user
+    shown = prompts.show(head, language="en", mark="00000000")
+    prompt = ReportPrompt(head=shown, words=500, characters=2_000)
+
+    assert passage.text.strip() in shown
+    assert shown in prompts.call(prompt, language="en", mark="00000000").user
 
 
 @pytest.mark.parametrize("name", ["settings", "config", "environ", "services", "workspace", "openai_api_key", "store"])

@@ -12,7 +12,7 @@ from contend.errors import PromptError
 from contend.models.record import Language
 from contend.prompts.settings import PromptBuilderSettings
 from contend.prompts.templates import PromptTemplate
-from contend.prompts.values import SYSTEM_VARIABLES, PromptValues, samples_of
+from contend.prompts.values import PASSAGE_VARIABLES, SYSTEM_VARIABLES, PromptValues, samples_of
 from contend.prompts.wrapping import Untrusted, seal
 from contend.resources import resource
 from contend.text import WORDS
@@ -28,8 +28,6 @@ SETTINGS = {
 
 _BY_DATASET = ("reflector", "curator")
 _OPEN_FOLDERS = ("rubrics", "stance", *_BY_DATASET)
-_PASSAGES = ("passages", "head")
-"""Variables that hold the passages of a call, alone or in the part that several calls begin with."""
 
 
 class Rendered(NamedTuple):
@@ -102,7 +100,7 @@ class PromptLibrary:
             sealed = {key: seal(value, mark) for key, value in values.items()}
         except TypeError as error:
             raise PromptError(f"Jinja2 template error: {name}: {error}") from error
-        passages = sum(_characters(sealed.get(key)) for key in _PASSAGES)
+        passages = sum(len(str(sealed.get(name, ""))) for name in PASSAGE_VARIABLES)
         return self._template(name, language).render(self._common(language) | sealed, passage_characters=passages)
 
     def show(self, values: PromptValues, *, language: Language, mark: str) -> str:
@@ -213,18 +211,6 @@ class PromptLibrary:
                 if source := folder.get(f"{wanted}.{language}") or folder.get(wanted):
                     return source
         raise PromptError(f"Jinja2 template error: no prompt named {name!r}; write it to prompts/{name}{SUFFIX}")
-
-
-def _characters(value: object) -> int:
-    match value:
-        case str():
-            return len(value)
-        case Mapping():
-            return sum(map(_characters, value.values()))
-        case list():
-            return sum(map(_characters, value))
-        case _:
-            return 0
 
 
 def _ended(value: object, end: str) -> str:

@@ -32,6 +32,8 @@ TeamName = Annotated[str, outside("team")]
 
 SYSTEM_VARIABLES = ("metric", "rubric", "stance")
 """What system messages may show where the call has it. None of it comes from outside."""
+PASSAGE_VARIABLES = ("passages", "head")
+"""What holds a call's passages, alone or in the part that several calls begin with."""
 
 _LONG = "Wind makes a bridge hum. 風が橋を鳴らす。\nAnother line <b>with</b> brackets."
 _SHORT = {
