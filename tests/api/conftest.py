@@ -34,7 +34,6 @@ def _running(tmp_path_factory: pytest.TempPathFactory, shared_documents: Path, e
     lists = {"CONTEND_FETCH_ALLOW": "10.0.0.0/8, fd00::/8", "CONTEND_SERVED_FOLDERS": "more, papers"}
     with agent_server(workspace, started_in=here, **lists) as server:
         yield server
-        assert "Blocking" not in server.said
 
 
 @pytest.fixture(scope="session")

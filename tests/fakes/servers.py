@@ -166,6 +166,7 @@ def _server(
             wait_for(url, server, log)
             with get_sync_client(url=url, api_key=variables.get("CONTEND_SERVER_TOKEN")) as client:
                 yield Server(url, workspace, client, server, log)
+            assert "Blocking" not in log.read_text("utf-8")
         finally:
             server.terminate()
 

@@ -68,7 +68,6 @@ def _running(
         config.write(OPTIONS.format(documents=shared_documents))
     with langgraph_dev(clone, Path(os.path.relpath(workspace, clone)), OPENAI_BASE_URL=endpoint.base_url) as server:
         yield server
-        assert "Blocking" not in server.said
 
 
 @pytest.fixture
@@ -82,7 +81,6 @@ def _bare(tmp_path_factory: pytest.TempPathFactory, endpoint: Vendors) -> Iterat
     clone = fresh_clone(tmp_path_factory.mktemp("bare") / "clone")
     with langgraph_dev(clone, OPENAI_BASE_URL=endpoint.base_url) as server:
         yield server
-        assert "Blocking" not in server.said
 
 
 @pytest.fixture
