@@ -36,8 +36,8 @@ class Replayed(Contest):
         self.file = file
 
     def services(self) -> Services:
-        kept: dict[str, Any] = {"record" if self.base_url else "replay": self.file}
-        return Services(load_settings(workspace=self.workspace, OPENAI_BASE_URL=self.base_url, **kept))
+        recording: dict[str, Any] = {"record" if self.base_url else "replay": self.file}
+        return Services(load_settings(workspace=self.workspace, OPENAI_BASE_URL=self.base_url, **recording))
 
 
 @pytest.fixture
@@ -46,12 +46,12 @@ def contest(workspace: Path, documents: Path, vendors: Vendors) -> Contest:
     return Contest(workspace, documents, vendors.base_url)
 
 
-each_profile = pytest.mark.parametrize("kept", [LARGE_CONTEXT, SMALL_CONTEXT], indirect=True, scope="module")
+each_profile = pytest.mark.parametrize("recording", [LARGE_CONTEXT, SMALL_CONTEXT], indirect=True, scope="module")
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    return tmp_path / "kept" / "replies.jsonl"
+    return tmp_path / "recording" / "replies.jsonl"
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ async def record(contest: Contest, file: Path, theme: str = THEME, **given: obje
     return await Replayed(contest, file).run(theme, min_rounds=2, **given)
 
 
-class Kept(NamedTuple):
+class Recording(NamedTuple):
     """A recorded contest that several tests replay: what it left, how it ended, how often a model was asked."""
 
     contest: Contest
@@ -75,22 +75,24 @@ class Kept(NamedTuple):
 
 
 @pytest.fixture(scope="module", params=[LARGE_CONTEXT])
-def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, shared_documents: Path) -> Kept:
-    folder = tmp_path_factory.mktemp("kept")
+def recording(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, shared_documents: Path
+) -> Recording:
+    folder = tmp_path_factory.mktemp("recording")
     write_workspace(folder / "workspace", reads=request.param)
     with pytest.MonkeyPatch.context() as patch, Vendors() as vendors:
         enter_folder(folder, patch)
         contest = Contest(folder / "workspace", shared_documents, vendors.base_url)
         outcome = asyncio.run(record(contest, folder / "replies.jsonl"))
-    return Kept(contest, folder / "replies.jsonl", outcome, len(vendors.calls))
+    return Recording(contest, folder / "replies.jsonl", outcome, len(vendors.calls))
 
 
 @pytest.fixture
-def copied(kept: Kept, documents: Path, file: Path) -> Contest:
+def copied(recording: Recording, documents: Path, file: Path) -> Contest:
     """It, with documents and a recording that a test may change."""
     file.parent.mkdir()
-    shutil.copy(kept.file, file)
-    return replace(kept.contest, documents=documents)
+    shutil.copy(recording.file, file)
+    return replace(recording.contest, documents=documents)
 
 
 def timeless(outcome: RunOutcome) -> str:
@@ -100,17 +102,19 @@ def timeless(outcome: RunOutcome) -> str:
 
 
 @each_profile
-async def test_a_replayed_contest_gives_the_same_report_and_asks_no_model(kept: Kept, elsewhere: Path) -> None:
-    first = kept.outcome
+async def test_a_replayed_contest_gives_the_same_report_and_asks_no_model(
+    recording: Recording, elsewhere: Path
+) -> None:
+    first = recording.outcome
 
-    again = await Replayed(kept.contest, kept.file, workspace=elsewhere).run(THEME, min_rounds=2)
+    again = await Replayed(recording.contest, recording.file, workspace=elsewhere).run(THEME, min_rounds=2)
 
     assert first.status == again.status == "completed"
     assert timeless(again) == timeless(first)
     assert first.summary
     assert again.summary
     assert again.summary.best_score == first.summary.best_score
-    assert kept.calls == len(lines_of(kept.file))
+    assert recording.calls == len(lines_of(recording.file))
     assert again.usage.requests == again.usage.input_tokens == 0
 
 
@@ -134,13 +138,13 @@ async def test_a_replay_knows_what_speaks_to_ai_systems_whichever_team_comes_fir
 
 
 async def test_a_replayed_report_says_when_and_by_which_model_its_replies_were_given(
-    kept: Kept, elsewhere: Path
+    recording: Recording, elsewhere: Path
 ) -> None:
     words = r"Model replies: recorded on \d{4}-\d\d-\d\d \(model alpha, beta, gpt"
 
-    again = await Replayed(kept.contest, kept.file, workspace=elsewhere).run(THEME, min_rounds=2)
+    again = await Replayed(recording.contest, recording.file, workspace=elsewhere).run(THEME, min_rounds=2)
 
-    assert not re.search(words, kept.outcome.markdown or "")
+    assert not re.search(words, recording.outcome.markdown or "")
     assert re.search(words, again.markdown or "")
 
 
@@ -155,26 +159,28 @@ async def test_a_replayed_japanese_report_says_so_in_japanese(contest: Contest, 
 
 
 @each_profile
-async def test_passages_in_another_order_keep_their_citations(kept: Kept, copied: Contest, elsewhere: Path) -> None:
+async def test_passages_in_another_order_keep_their_citations(
+    recording: Recording, copied: Contest, elsewhere: Path
+) -> None:
     for number, name in enumerate(["teams.md", "scores.html", "resume.md", "saikai.txt"], start=1):
         (copied.documents / name).rename(copied.documents / f"{number}-{name}")
 
-    again = await Replayed(copied, kept.file, workspace=elsewhere).run(THEME, min_rounds=2)
+    again = await Replayed(copied, recording.file, workspace=elsewhere).run(THEME, min_rounds=2)
 
-    before = await cited(kept.contest, kept.outcome)
+    before = await cited(recording.contest, recording.outcome)
     assert any(texts for _, texts in before)
     assert await cited(replace(copied, workspace=elsewhere), again) == before
 
 
-async def test_a_passage_that_is_gone_is_not_cited(kept: Kept, copied: Contest, elsewhere: Path) -> None:
+async def test_a_passage_that_is_gone_is_not_cited(recording: Recording, copied: Contest, elsewhere: Path) -> None:
     teams = copied.documents / "teams.md"
     teams.write_text(teams.read_text("utf-8").replace("A team plans", "Each team plans"), "utf-8")
 
-    again = await Replayed(copied, kept.file, workspace=elsewhere).run(THEME, min_rounds=2)
+    again = await Replayed(copied, recording.file, workspace=elsewhere).run(THEME, min_rounds=2)
 
-    assert kept.outcome.report
+    assert recording.outcome.report
     assert again.report
-    assert "teams.md" in str([source.url for source in kept.outcome.report.sources])
+    assert "teams.md" in str([source.url for source in recording.outcome.report.sources])
     assert "Each team plans" not in "".join(
         text for _, texts in await cited(replace(copied, workspace=elsewhere), again) for text in texts
     )
@@ -209,11 +215,11 @@ async def test_a_reply_of_another_shape_is_named(copied: Contest, file: Path, el
 
 
 async def test_a_run_that_plays_a_recording_does_not_go_on_with_a_model(
-    kept: Kept, elsewhere: Path, vendors: Vendors
+    recording: Recording, elsewhere: Path, vendors: Vendors
 ) -> None:
-    replayed = Replayed(kept.contest, kept.file, workspace=elsewhere)
+    replayed = Replayed(recording.contest, recording.file, workspace=elsewhere)
     waiting = await replayed.run(THEME, thread_id="t-1", min_rounds=2, approve=["report"])
-    live = replace(kept.contest, workspace=elsewhere, base_url=vendors.base_url)
+    live = replace(recording.contest, workspace=elsewhere, base_url=vendors.base_url)
 
     with pytest.raises(InputError, match=r"plays replies recorded on .*: set CONTEND_REPLAY to that recording"):
         await live.resume("t-1", "approve")
@@ -235,17 +241,17 @@ async def test_of_several_runs_in_a_file_the_last_is_played(contest: Contest, fi
     assert timeless(again) == timeless(last)
 
 
-async def test_a_model_of_the_callers_is_refused_beside_a_recording(kept: Kept, elsewhere: Path) -> None:
+async def test_a_model_of_the_callers_is_refused_beside_a_recording(recording: Recording, elsewhere: Path) -> None:
     with pytest.raises(InputError, match=r"model gpt-5: the replies of .* are played, and no model is asked"):
-        await Replayed(kept.contest, kept.file, workspace=elsewhere).run(THEME, model="gpt-5")
+        await Replayed(recording.contest, recording.file, workspace=elsewhere).run(THEME, model="gpt-5")
 
 
 def test_the_terminal_says_of_a_replay_what_it_is(
-    kept: Kept, elsewhere: Path, capsys: pytest.CaptureFixture[str]
+    recording: Recording, elsewhere: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = ["run", THEME, "--docs", kept.contest.documents, "--source", "local", "--rounds", "2"]
-    given += ["--replay", kept.file]
-    told = f"model replies: recorded on {lines_of(kept.file)[-1]['recorded_at'][:10]} (model alpha, beta, gpt"
+    given = ["run", THEME, "--docs", recording.contest.documents, "--source", "local", "--rounds", "2"]
+    given += ["--replay", recording.file]
+    told = f"model replies: recorded on {lines_of(recording.file)[-1]['recorded_at'][:10]} (model alpha, beta, gpt"
     terminal = Terminal(elsewhere, capsys.readouterr)
 
     dry = terminal(*given, "--dry-run")

@@ -80,6 +80,6 @@ def _numbered(number: int, passage: Passage) -> NumberedPassage:
 
 def _document_of(passage: Passage) -> tuple[str, str, bool]:
     """Its address, its title with file and day, and whether it speaks to AI systems."""
-    known = ", ".join(filter(None, [file_name(passage.url), passage.published]))
-    title = clean(passage.title, single_line=True) + (f" ({known})" if known else "")
+    file_and_day = ", ".join(filter(None, [file_name(passage.url), passage.published]))
+    title = clean(passage.title, single_line=True) + (f" ({file_and_day})" if file_and_day else "")
     return passage.url, title, passage.speaks_to_ai

@@ -57,22 +57,22 @@ class _Citations:
         texts = (f"{passage.title}\n{passage.text}" for passage in passages if passage.id in cited)
         self._addresses = {address for text in texts for address in addresses(text)} | self.sources.keys()
 
-    def numbers_of(self, passages: Sequence[str]) -> list[int]:
-        urls = dict.fromkeys(known.url for known in self._known(passages))
+    def numbers_of(self, ids: Sequence[str]) -> list[int]:
+        urls = dict.fromkeys(each.url for each in self._passages_of(ids))
         return sorted(self.numbers.setdefault(url, len(self.numbers) + 1) for url in urls if url in self.sources)
 
-    def _known(self, passages: Sequence[str]) -> list[Passage]:
-        return [self._passages[each] for each in passages if each in self._passages]
+    def _passages_of(self, ids: Sequence[str]) -> list[Passage]:
+        return [self._passages[each] for each in ids if each in self._passages]
 
-    def marks(self, passages: Sequence[str]) -> str:
-        return "".join(f"[{number}]" for number in self.numbers_of(passages))
+    def marks(self, ids: Sequence[str]) -> str:
+        return "".join(f"[{number}]" for number in self.numbers_of(ids))
 
-    def published(self, passages: Sequence[str]) -> list[PublishedMark]:
+    def published(self, ids: Sequence[str]) -> list[PublishedMark]:
         """The same marks, each with the passages behind it."""
-        known = self._known(passages)
+        passages = self._passages_of(ids)
         return [
-            PublishedMark(number, [each for each in known if self.numbers.get(each.url) == number])
-            for number in self.numbers_of(passages)
+            PublishedMark(number, [each for each in passages if self.numbers.get(each.url) == number])
+            for number in self.numbers_of(ids)
         ]
 
     def sentence(self, sentence: CitedSentence) -> str:
@@ -175,11 +175,11 @@ def published_lines(draft: Draft, passages: Sequence[Passage], results: Sequence
     lines = []
     for place, sentence in draft.placed():
         if row := rows.get(place):
-            shown, named = citations.row(tables[place.rpartition(".")[0]], row), row.passages_by_cell()
+            shown, ids = citations.row(tables[place.rpartition(".")[0]], row), row.passages_by_cell()
         else:
-            shown, named = citations.sentence(sentence), [sentence.passages]
+            shown, ids = citations.sentence(sentence), [sentence.passages]
         if shown:
-            marks = [mark for passages_named in named for mark in citations.published(passages_named)]
+            marks = [mark for of_cell in ids for mark in citations.published(of_cell)]
             lines.append(PublishedLine(sentence.text, shown, marks))
     return lines
 

@@ -98,8 +98,8 @@ class PassagesBehind:
         self._in_turn = [mark.passages for mark in marks] if [mark.number for mark in marks] == [*numbers] else []
         self.of_source: dict[int, list[Passage]] = {}
         for number, passages in marks:
-            known = self.of_source.setdefault(number, [])
-            known += [passage for passage in passages if passage not in known]
+            behind = self.of_source.setdefault(number, [])
+            behind += [passage for passage in passages if passage not in behind]
 
     def of_mark(self, place: int, number: int) -> list[Passage]:
         """Those of the report's mark at that place, counted from 0."""

@@ -49,16 +49,16 @@ _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,
 _CODE = re.compile("\x00(\\d+)\x01")
 
 
-def plain_sentence(text: str, known: Collection[str] = ()) -> str:
+def plain_sentence(text: str, sources: Collection[str] = ()) -> str:
     """As `plain_text`; "" where nothing is said."""
-    shown, nowhere = plain_text(text, known), WORDS[detect_language(text)].unknown_address
+    shown, nowhere = plain_text(text, sources), WORDS[detect_language(text)].unknown_address
     return shown if re.search(r"[\w`]", shown.replace(nowhere, "")) else ""
 
 
-def plain_text(text: str, known: Collection[str] = ()) -> str:
+def plain_text(text: str, sources: Collection[str] = ()) -> str:
     """The text on one line of Markdown that reads as it was written, with its emphasis and its code spans.
 
-    Citation marks are taken out, and addresses that are not in `known` (see `addresses`) leave a word in their place.
+    Citation marks are taken out, and addresses that are not in `sources` (see `addresses`) leave a word in their place.
     Links become their text and address; what would be HTML, a block or a link is escaped. Code spans stay untouched.
     """
     pieces = split_code(" ".join(clean(text).split("\n")))
@@ -67,7 +67,7 @@ def plain_text(text: str, known: Collection[str] = ()) -> str:
     gaps = (f"\x00{place}\x01" for place in range(len(code)))
     whole = "".join(piece + gap for piece, gap in zip_longest(prose, gaps, fillvalue=""))
     language = detect_language(text)
-    shown = _escaped(_cited_by_code(whole, {address_key(each) for each in known}, language))
+    shown = _escaped(_cited_by_code(whole, {address_key(each) for each in sources}, language))
     return _CODE.sub(lambda found: code[int(found[1])], shown)
 
 
@@ -83,7 +83,7 @@ def table_row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _cited_by_code(text: str, known: set[str], language: Language) -> str:
+def _cited_by_code(text: str, sources: set[str], language: Language) -> str:
     """Taking a mark out can close the gap in another, so it is done again until nothing changes."""
     source, nowhere = WORDS[language].the_source, WORDS[language].unknown_address
     before = None
@@ -92,7 +92,7 @@ def _cited_by_code(text: str, known: set[str], language: Language) -> str:
     text = _AUTOLINK.sub(_bare, LINK.sub(_unlinked, text))
     return _TWICE.sub(
         lambda found: found[1] if found[1] == nowhere else found[0],
-        ADDRESS.sub(lambda found: _known_address(found[0], known, nowhere), text),
+        ADDRESS.sub(lambda found: _address_of_source(found[0], sources, nowhere), text),
     )
 
 
@@ -121,9 +121,9 @@ def _bare(match: re.Match[str]) -> str:
     return match[1] if ADDRESS.match(match[1]) else match[0]
 
 
-def _known_address(address: str, known: set[str], nowhere: str) -> str:
+def _address_of_source(address: str, sources: set[str], nowhere: str) -> str:
     """The address if a source has it, else that none has, and the punctuation that followed it."""
-    return address if address_key(address) in known else nowhere + address[len(without_tail(address)) :]
+    return address if address_key(address) in sources else nowhere + address[len(without_tail(address)) :]
 
 
 def _escaped(text: str) -> str:

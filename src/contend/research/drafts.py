@@ -110,8 +110,8 @@ def revised(
         sections[number] = _section(change.section, ids, before) if change.section else None
     remaining = [section for section in sections.values() if section]
     used = list(dict.fromkeys([*draft.bullets_used, *_used(reply.lessons, bullets)]))
-    known = {"bullets_used": used, "declined": [*draft.declined, *reply.not_done]}
-    return draft.model_copy(update={**changed, **known, "sections": remaining or draft.sections})
+    notes = {"bullets_used": used, "declined": [*draft.declined, *reply.not_done]}
+    return draft.model_copy(update={**changed, **notes, "sections": remaining or draft.sections})
 
 
 def _safe(changes: Sequence[SectionChange], before: Before) -> list[SectionChange]:
@@ -144,7 +144,7 @@ def faults_of(
             sections = [*enumerate(reply.sections, start=1)]
         case SummaryReply():
             sections = []
-    return _told(_faults(reply, sections, offered=offered, guard=guard))
+    return _joined(_faults(reply, sections, offered=offered, guard=guard))
 
 
 def faults_of_revision(reply: RevisionReply, draft: Draft, offered: int, guard: PlantedFilter | None = None) -> str:
@@ -156,7 +156,7 @@ def faults_of_revision(reply: RevisionReply, draft: Draft, offered: int, guard: 
         *(fault for _, section in changed for fault in _not_kept(section, before)),
         *(f"the draft has no section {each.number}" for each in reply.sections if each.number > sections),
     ]
-    return _told(lines)
+    return _joined(lines)
 
 
 def _not_kept(section: RevisedSection | None, before: Before) -> Iterator[str]:
@@ -376,6 +376,6 @@ def _faults_of(statement: StatementReply | RowReply, offered: int, guard: Plante
         yield fault
 
 
-def _told(faults: Sequence[str]) -> str:
+def _joined(faults: Sequence[str]) -> str:
     rest = len(faults) - _MOST_FAULTS
     return "\n".join([*faults[:_MOST_FAULTS], *([f"and {rest} more such faults"] if rest > 0 else [])])

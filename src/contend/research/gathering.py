@@ -58,9 +58,9 @@ def grown_pool(
         if hit["query"]:
             searches[hit["query"]] = searches.get(hit["query"], 0) + 1
     weights = source_weights(state)
-    searches_before = {(text_id(each["id"]), each["url"]): each["id"] for each in pool["passages"]}
+    ids = {(text_id(each["id"]), each["url"]): each["id"] for each in pool["passages"]}
     return {
-        "passages": grown(pool["passages"], (_evidence(hit, results, weights, searches_before) for hit in hits)),
+        "passages": grown(pool["passages"], (_evidence(hit, results, weights, ids) for hit in hits)),
         "results": list(results.values()),
         "summarized_by": summarized_by,
         "searches": searches,
@@ -158,14 +158,14 @@ def _evidence(
     hit: Mapping[str, Any],
     results: Mapping[str, Any],
     weights: Mapping[str, float],
-    known: Mapping[tuple[str, str], str],
+    ids: Mapping[tuple[str, str], str],
 ) -> Evidence:
-    """`known`: the ids of passages by text and address; a run of an earlier release has them without the address."""
+    """`ids`: those of the pool's passages by text and address; those of an earlier release are ids of texts alone."""
     result = hit["result"]
     address = canonical_url(result["url"])
     url = results[address]["url"]
     return {
-        "id": known.get((hit["text"], url)) or passage_id(hit["text"], address),
+        "id": ids.get((hit["text"], url)) or passage_id(hit["text"], address),
         "url": url,
         "title": result["title"],
         "heading": hit["heading"],
