@@ -185,6 +185,9 @@ def test_accented_text_is_read_in_each_encoding_it_comes_in(encoding: str) -> No
         "It\u2019s the tram\u2019s length \u2013 32.4 m \u2013 that counts.",
         "20 °C ± 2, 3 × 4 m², §5",
         "Die Straße wurde schön und größer.",
+        "Ticket, € a day",
+        "çalma listesi",
+        "Šifrirana poruka",
     ],
 )
 def test_signs_of_a_western_file_as_spreadsheets_save_it_are_not_read_as_japanese(text: str) -> None:
@@ -205,8 +208,18 @@ def test_a_few_japanese_characters_among_letters_and_figures_are_japanese(text: 
     assert decode(text.encode(encoding)) == text
 
 
-@pytest.mark.parametrize("content", [b"\x00\x01\x02\x03", b"\xff\xfeA", bytes(range(128, 256)) * 4, b"\x1b$B\xff"])
-def test_bytes_that_are_no_text_are_refused(content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x00\x01\x02\x03",
+        b"\xff\xfeA",
+        bytes(range(128, 256)) * 4,
+        b"\x1b$B\xff",
+        "Мост гудит на ветру.".encode("cp1251"),
+        "Η γέφυρα βουίζει στον άνεμο.".encode("cp1253"),
+    ],
+)
+def test_bytes_that_are_no_text_in_a_known_encoding_are_refused(content: bytes) -> None:
     with pytest.raises(Unreadable):
         decode(content)
 

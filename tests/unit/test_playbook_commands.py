@@ -178,6 +178,17 @@ def test_code_enters_by_an_import_only_and_secrets_never(terminal: Terminal, tmp
     assert "holds what looks like a secret" in said.err
 
 
+@pytest.mark.parametrize("bullets", ["5", "null", '"ab"'])
+def test_a_file_whose_lessons_are_no_list_is_refused(terminal: Terminal, tmp_path: Path, bullets: str) -> None:
+    file = tmp_path / "lessons.json"
+    file.write_text(f'{{"bullets": {bullets}}}', "utf-8")
+
+    said = terminal("playbook", "import", "ports", file)
+
+    assert (said.code, said.err.count("\n")) == (2, 1)
+    assert "holds no lessons" in said.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [

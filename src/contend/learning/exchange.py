@@ -75,7 +75,7 @@ def _items(text: str, name: str) -> tuple[list[Any], list[str]]:
 def _of_json(value: Any) -> tuple[list[Any], list[str]]:  # noqa: ANN401 - whatever the file holds
     """The bullets of our own playbook, of a bare list, or of a mapping by id as ACE's tools write it."""
     bullets = value.get("bullets", []) if isinstance(value, dict) else value
-    items = [*(bullets.values() if isinstance(bullets, dict) else bullets)]
+    items = [*bullets.values()] if isinstance(bullets, dict) else bullets if isinstance(bullets, list) else []
     fields = {key for item in items if isinstance(item, Mapping) for key in item}
     return [_completed(item) for item in items], sorted(fields - _FIELDS - Bullet.model_computed_fields.keys())
 

@@ -9,12 +9,19 @@ _HIRAGANA = re.compile("[\u3041-\u3096]")
 _HALF_WIDTH_KANA = re.compile("[\uff61-\uff9f]")
 _WESTERN_MARKS = re.compile("[\x80-\xff]")
 _MOST_WESTERN_MARKS = 0.2
+"""Of a text's characters: Russian or Greek read as Windows-1252 has more; of the Western lines below, 5 have."""
 _JAPANESE_RUN = re.compile("[\u3005\u3041-\u30ff\u4e00-\u9fff\uff61-\uff9f]+")
 _KANA = re.compile("[\u3041-\u30ff]")
 _MISREAD = re.compile(
-    "(?<![\uff61-\uff9f])[\uff61-\uff9f](?![\uff61-\uff9f])|(?<=[A-Za-z])[\u4e00-\u9fff](?![\u3041-\u9fff])|[\ue000-\uf8ff]"
+    "(?<![\uff61-\uff9f])[\uff61-\uff9f](?![\uff61-\uff9f])|[\x80\ue000-\uf8ff]"
+    "|(?<=[A-Za-z])[\u4e00-\u9fff\uf900-\ufaff](?![\u3041-\u9fff])|[\u4e00-\u9fff\uf900-\ufaff](?=[a-z])"
 )
-"""What signs and accents of Windows-1252 are in Shift JIS: a lone half-width letter for £, a lone character for ’s."""
+"""What Windows-1252 is in Shift JIS: a lone half-width letter for £, a control sign for €, `’s` or `áb` a character.
+
+Of 15,064 lines with signs or accents, from what installed packages say of themselves, 99% are read right one by one,
+and of 10,252 lines in Shift JIS and EUC-JP 99.8%. Where charset-normalizer has only these encodings to choose from,
+which it seldom chooses otherwise, it reads 92% and 91% of 1,500 of each right.
+"""
 _COMMON = re.compile("[\t\n\r -~\u00a0-\u00ff\u2010-\u2030\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]")
 _LEAST_COMMON = 0.8
 _DECLARED = re.compile(
