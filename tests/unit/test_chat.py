@@ -15,11 +15,13 @@ from threading import Barrier
 from typing import Any, TypedDict, Unpack
 
 import pytest
+from langchain_core.language_models import FakeListChatModel
 
 from contend.errors import BudgetExhausted, InputError, ModelError, ReplyError
 from contend.llm.budget import Ledger
 from contend.llm.chat import ChatModel, schema_text
 from contend.llm.endpoint import CallLimits
+from contend.llm.langchain_endpoint import LangChainEndpoint
 from contend.llm.model import Answer, Scope
 from contend.llm.openai_endpoint import OpenAIEndpoint
 from contend.models.judging_replies import MetricReply
@@ -184,6 +186,58 @@ async def test_a_model_that_writes_less_than_it_is_let_is_asked_for_less_from_th
             await caller.model(room=16_000, context=128_000).structured(PROMPT, MetricReply, scope=SCOPE)
 
     assert [call.body["max_tokens"] for call in vendors.calls] == [16_000, 6_000, 6_000]
+
+
+async def test_a_model_that_refused_a_long_reply_is_not_asked_for_a_longer_one_where_it_only_thought(
+    vendors: Vendors, prompts: PromptLibrary
+) -> None:
+    vendors.fail(status=400, message="max_tokens is too large: 16000.", param="max_tokens", times=1)
+
+    async with calling(vendors, prompts) as caller:
+        model = caller.model(room=16_000, context=128_000)
+        await model.structured(PROMPT, MetricReply, scope=SCOPE)
+        vendors.reply("", finish_reason="length", times=1)
+        await model.structured(PROMPT, MetricReply, scope=SCOPE)
+
+    assert [call.body["max_tokens"] for call in vendors.calls] == [16_000, 6_000, 6_000, 6_000]
+
+
+class WritesLittle(FakeListChatModel):
+    def _call(self, *_: object, **__: object) -> str:
+        error = ValueError("max_tokens: 16000 > 8192, which is the maximum allowed number of output tokens")
+        error.status_code = 400  # type: ignore[attr-defined]
+        raise error
+
+
+async def test_a_langchain_model_that_writes_less_than_it_is_let_is_asked_for_less(prompts: PromptLibrary) -> None:
+    reply, limits = json.dumps({"reason": "It hums.", "evidence": [], "percent": 50}), list[int]()
+
+    def make(_: str, *, max_tokens: int, **__: object) -> FakeListChatModel:
+        limits.append(max_tokens)
+        return FakeListChatModel(responses=[reply]) if max_tokens < 8_192 else WritesLittle(responses=[reply])
+
+    endpoint = LangChainEndpoint("mine", make, remedy="try later")
+    ledger, room = Ledger(), {"evaluator": 16_000}
+    model = ChatModel("m", endpoint, prompts, lambda _: ledger, max_output_tokens=room, context_of=lambda _: 128_000)
+
+    assert (await model.structured(PROMPT, MetricReply, scope=SCOPE)).value.percent == 50
+    assert limits == [16_000, 6_000]
+
+
+async def test_prompts_of_many_lengths_share_few_clients_of_a_langchain_model(prompts: PromptLibrary) -> None:
+    reply, limits = json.dumps({"reason": "It hums.", "evidence": [], "percent": 50}), list[int]()
+
+    def make(_: str, *, max_tokens: int, **__: object) -> FakeListChatModel:
+        limits.append(max_tokens)
+        return FakeListChatModel(responses=[reply])
+
+    endpoint = LangChainEndpoint("mine", make, remedy="try later")
+    ledger = Ledger()
+    model = ChatModel("m", endpoint, prompts, lambda _: ledger, context_of=lambda _: 2_000)
+    for length in range(1, 31):
+        await model.structured(PROMPT.model_copy(update={"submission": "Hum. " * length}), MetricReply, scope=SCOPE)
+
+    assert len(limits) <= 3, limits
 
 
 async def test_the_endpoint_is_bound_to_the_shape_and_to_the_roles_limit(

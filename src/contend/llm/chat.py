@@ -27,7 +27,7 @@ from contend.settings import ModelPrice
 from contend.text import clean, estimate_tokens, shorten
 
 DEFAULT_OUTPUT_TOKENS = 2048
-SURE_OUTPUT_TOKENS = 6_000
+_SURE_OUTPUT_TOKENS = 6_000
 """Of a reply, where the model reads little or refuses to write more: about a report of standard length."""
 _SHARE_OF_REPLY = 4
 """So many times the tokens of its reply a model reads, at least: half is for passages, the rest for all else."""
@@ -36,6 +36,7 @@ _ESTIMATE_MARGIN = 1.25
 _CONTEXT_MARGIN = 1.1
 """By so much a prompt may be longer than estimated and leave the reply its room in the model's context."""
 _LEAST_OUTPUT_TOKENS = 256
+"""What a prompt leaves of the context counts in multiples of it: LangChain's clients are kept by their limits."""
 _THINKING_FACTOR = 4
 """A reply cut off before its first word went into thinking: the second try gets this many times the room."""
 _SHOWN_BACK = 4000
@@ -56,14 +57,15 @@ class UnreadableReply(ValueError):  # noqa: N818 - named by what it is
 
 @dataclass
 class _Talk(Generic[R]):
-    """One structured call: what is said, and what it has cost. `max_tokens` is the most output tokens of a reply."""
+    """One structured call: what is said, and what it has cost. `max_tokens`: the most of the last reply."""
 
     prompt: str
     reply_type: type[R]
     scope: Scope
     turns: list[Turn]
-    max_tokens: int
     distribution_over: str | None = None
+    factor: int = 1
+    max_tokens: int = 0
     completion: Completion = _NO_COMPLETION
     usages: list[CallUsage] = field(default_factory=list)
 
@@ -106,7 +108,7 @@ class ChatModel:
         """Ask, and once more with the fault shown where the reply can't be used; see `Model.structured`."""
         messages = self.prompts.call(prompt, language=scope.language, mark=mark_of(scope.execution_id))
         turns = [Turn("system", messages.system), Turn("user", messages.user)]
-        talk = _Talk(prompt.prompt_name, reply_type, scope, turns, self._room(scope), distribution_over)
+        talk = _Talk(prompt.prompt_name, reply_type, scope, turns, distribution_over)
         try:
             value = await self._ask(talk)
         except UnreadableReply as fault:
@@ -119,13 +121,6 @@ class ChatModel:
                     value = await self._ask(talk)
         distribution = distribution_of(talk.completion.tokens, distribution_over) if distribution_over else None
         return Answer(value, reduce(add, talk.usages), distribution)
-
-    def _room(self, scope: Scope) -> int:
-        """The most tokens of a reply. Servers refuse a call whose prompt and reply together exceed the context."""
-        wanted = self.max_output_tokens.get(scope.role, DEFAULT_OUTPUT_TOKENS)
-        if (self.name_there, "max_tokens") in self.endpoint.refused_options:
-            return min(wanted, SURE_OUTPUT_TOKENS)
-        return min(wanted, max(SURE_OUTPUT_TOKENS, self.context_of(scope.execution_id) // _SHARE_OF_REPLY))
 
     async def _ask(self, talk: _Talk[R]) -> R:
         talk.completion = completion = await self._complete(talk)
@@ -149,7 +144,7 @@ class ChatModel:
         """Add the reply and what is wrong with it to the talk."""
         reply, cut_off = talk.completion.text, talk.completion.cut_off
         if cut_off and not reply.strip():
-            talk.max_tokens *= _THINKING_FACTOR
+            talk.factor = _THINKING_FACTOR
             return
         repair = self._render(talk, RepairPrompt(problem=problem, cut_off=cut_off, limit=talk.max_tokens))
         talk.turns += [Turn("assistant", shorten(clean(reply), _SHOWN_BACK) or "…"), Turn("user", repair)]
@@ -168,7 +163,7 @@ class ChatModel:
     async def _within_budget(self, talk: _Talk[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
         ledger = self.ledger_of(talk.scope.execution_id)
         estimate = _estimate(talk, turns) if ledger.counts_tokens else 0
-        talk.max_tokens = self._within_context(talk, turns)
+        talk.max_tokens = self._output_limit(talk, turns)
         reservation = ledger.reserve(input_tokens=estimate, output_tokens=talk.max_tokens, price=self.price)
         start = time.monotonic()
         try:
@@ -180,11 +175,18 @@ class ChatModel:
         talk.usages.append(usage)
         return completion
 
-    def _within_context(self, talk: _Talk[R], turns: Sequence[Turn]) -> int:
-        """What the model's context leaves: vLLM and others refuse a call whose prompt and longest reply exceed it."""
-        prompt = round(_prompt_tokens(talk, turns) * _CONTEXT_MARGIN)
-        left = self.context_of(talk.scope.execution_id) - prompt
-        return min(talk.max_tokens, max(left, _LEAST_OUTPUT_TOKENS))
+    def _output_limit(self, talk: _Talk[R], turns: Sequence[Turn]) -> int:
+        """The most tokens of a reply: its role's, a share of the context at most, and no more than its prompt leaves.
+
+        vLLM and others refuse a call whose prompt and longest reply together exceed the context.
+        """
+        context, role = self.context_of(talk.scope.execution_id), talk.scope.role
+        limit = self.max_output_tokens.get(role, DEFAULT_OUTPUT_TOKENS)
+        limit = min(limit, max(_SURE_OUTPUT_TOKENS, context // _SHARE_OF_REPLY)) * talk.factor
+        if (self.name_there, "max_tokens") in self.endpoint.refused_options:
+            limit = min(limit, _SURE_OUTPUT_TOKENS)
+        left = context - round(_prompt_tokens(talk, turns) * _CONTEXT_MARGIN)
+        return min(limit, max(left // _LEAST_OUTPUT_TOKENS, 1) * _LEAST_OUTPUT_TOKENS)
 
     async def _request(self, talk: _Talk[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
         """One completion, with the options that are wanted and that the model doesn't refuse."""
@@ -203,13 +205,12 @@ class ChatModel:
             options = {
                 "logprobs": request.logprobs,
                 "temperature": request.temperature is not None,
-                "max_tokens": talk.max_tokens > SURE_OUTPUT_TOKENS,
+                "max_tokens": talk.max_tokens > _SURE_OUTPUT_TOKENS,
             }
             if not options[refusal.option]:
                 raise
             refusals.add((name, refusal.option))
-            if refusal.option == "max_tokens":
-                talk.max_tokens = SURE_OUTPUT_TOKENS
+            talk.max_tokens = self._output_limit(talk, turns)
             return await self._request(talk, turns, response_format)
 
     def _usage(self, talk: _Talk[R], turns: list[Turn], completion: Completion, *, milliseconds: int) -> CallUsage:
