@@ -1,12 +1,14 @@
 """Quotes: what a run without a language model finds in documents, and how it shows them."""
 
 import re
+from itertools import permutations
 from pathlib import Path
 
 import pytest
 
 from contend.quotes import CALIBRATION, SourceText, Unit, answers_of, parts_of, quoted_report, said_by, units_of
 from contend.sources.local.documents import LocalDocuments
+from contend.text import detect_language
 from fakes.quoted import Asked, asked, write_documents
 
 EVERYTHING = 1_000_000
@@ -74,6 +76,35 @@ async def test_a_sentence_that_asks_two_things_is_answered_clause_by_clause(
 
     quoted = ["\n".join(said_by(quote.unit) for quote in answer.quotes) for answer in answers]
     assert [fact in shown for fact, shown in zip(facts, quoted, strict=True)] == [True, True]
+
+
+def joined(first: Asked, second: Asked) -> str:
+    """Both questions in one sentence."""
+    if detect_language(first.question) == "ja":
+        return f"{first.question.rstrip('？か').removesuffix('です')}で、{second.question}"
+    return f"{first.question.rstrip('?')}, and {second.question[0].lower()}{second.question[1:]}"
+
+
+@pytest.mark.parametrize(("language", "least", "pairs"), [("en", 162, 210), ("ja", 28, 30)])
+async def test_of_questions_joined_in_pairs_three_quarters_are_answered(
+    language: str, least: int, pairs: int, tmp_path: Path
+) -> None:
+    units = await units_in(write_documents(tmp_path / "documents"))
+    cases = [each for each in (*asked("questions"), *asked("fresh")) if len(each.parts) == 1 and each.parts[0]]
+    alone = [each for each in cases if detect_language(each.question) == language and not missed(each, units)]
+
+    shown = {
+        (first, second): "\n".join(
+            f"{quote.unit.lead} {quote.unit.text}"
+            for answer in answers_of(joined(alone[first], alone[second]), units)
+            for quote in answer.quotes
+        )
+        for first, second in permutations(range(len(alone)), 2)
+    }
+
+    right = [pair for pair, text in shown.items() if all(fact in text for at in pair for fact in alone[at].parts[0])]
+    assert len(shown) == pairs
+    assert len(right) >= least
 
 
 async def test_a_sentence_of_which_one_clause_has_no_answer_is_refused_whole(tmp_path: Path) -> None:
