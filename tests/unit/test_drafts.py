@@ -53,9 +53,7 @@ OF_CELLS: dict[str, Any] = {
     "rows": [
         {**row(sources=()), "cells": [cell("West"), cell("0.2", 1), cell("240", 3, 2)]},
         {
-            **row(
-                sources=(1, 3),
-            ),
+            **row(sources=(1, 3)),
             "cells": [cell("East"), cell("0.9", 3), cell("")],
             "kind": "derived",
             "basis": "3 * 0.3",
