@@ -1,20 +1,16 @@
 """`contend serve`, started in a folder that is not the workspace: what was set where the user stands holds."""
 
 from fakes.api_client import Api
-from fakes.servers import Server
 
 THEME = "How does resume work after a crash?"
 
 
-def test_relative_documents_and_the_env_file_are_those_of_the_folder_it_was_started_in(
-    api: Api,  # noqa: ARG001 - nothing else is at work
-    _running: Server,  # noqa: PT019 - the server itself
-) -> None:
-    ended = _running.run("contend", {"theme": THEME}, context={"documents": ["papers"], "sources": ["local"]})
+def test_relative_documents_and_the_env_file_are_those_of_the_folder_it_was_started_in(api: Api) -> None:
+    ended = api.server.run("contend", {"theme": THEME}, context={"documents": ["papers"], "sources": ["local"]})
 
     assert ended["status"] == "completed"
     assert [result["round_number"] for result in ended["summary"]["team_results"]] == [1, 1]
     assert [status["team_id"] for status in ended["summary"]["team_statuses"]] == ["alpha", "beta"]
-    papers = (_running.workspace.with_name("here") / "papers").as_uri()
+    papers = (api.server.workspace.with_name("here") / "papers").as_uri()
     assert ended["report"]["sources"]
     assert all(source["url"].startswith(papers) for source in ended["report"]["sources"])
