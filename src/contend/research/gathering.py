@@ -102,7 +102,8 @@ def room_for(pool: EvidencePool, pinned: Sequence[str], tokens: int) -> int:
 
 def tokens_of(pool: EvidencePool, ids: Collection[str]) -> int:
     """What passages take together."""
-    return sum(each["tokens"] for each in pool["passages"] if each["id"] in set(ids))
+    sizes = {each["id"]: each["tokens"] for each in pool["passages"]}
+    return sum(sizes.get(each, 0) for each in set(ids))
 
 
 def chosen_ids(reply: ChoiceReply, candidates: Sequence[Evidence], *, tokens: int) -> list[str]:
