@@ -406,6 +406,11 @@ class _Handler(BaseHTTPRequestHandler):
         """Silent."""
 
 
+def _most_tokens(body: dict[str, Any]) -> int:
+    prompt = "".join(str(message["content"]) for message in body["messages"])
+    return estimate_tokens(prompt) + int(body.get("max_tokens") or body.get("max_completion_tokens") or 0)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, default=0)
@@ -421,8 +426,3 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
-
-
-def _most_tokens(body: dict[str, Any]) -> int:
-    prompt = "".join(str(message["content"]) for message in body["messages"])
-    return estimate_tokens(prompt) + int(body.get("max_tokens") or body.get("max_completion_tokens") or 0)
