@@ -54,6 +54,14 @@ def test_a_sentence_of_the_passage_is_supported_and_shown_beside_it(text: str, p
     assert text.rstrip(".。") in found.excerpt
 
 
+def test_the_decimals_of_a_figure_are_no_figure_of_their_own_and_digits_in_a_name_are() -> None:
+    lens = PassageText("p5", "Lens", "The lens GX-17, shown in fig.12, has a focal length of 35.14 mm.")
+
+    assert "figure" in rules(check("The lens has a focal length of 14 mm.", lens))
+    assert not rules(check("The lens has a focal length of 35.14 mm.", lens))
+    assert "figure" not in rules(check("Figure 12 has the lens of 17.", lens))
+
+
 def test_a_minus_and_the_lack_of_one_are_told_apart_and_a_fall_is_a_minus() -> None:
     cold = PassageText("p4", "Store", "The temperature of the store is -20 °C. Noise since 2024-03-05: -35.9 %.")
 

@@ -35,7 +35,8 @@ _YEAR = re.compile(
 )
 _ERA = re.compile(rf"({'|'.join(ja.ERAS)})(元|\d+)年")
 _SECOND_YEAR = re.compile(r"(?<=\b20\d\d|\b19\d\d)[–/-]\d\d\b(?![.,–/-]?\d)")
-_DIGITS_IN_NAME = re.compile(r"(?:(?<=[A-Za-z_.^])|(?<=[A-Za-z\d]-))\d{1,9}(?:\.\d{1,4})?(?![\d.])")
+# As in Llama-7B, No.5 and the days of 2024-03-05; what follows a point behind a digit are decimals.
+_DIGITS_IN_NAME = re.compile(r"(?:(?<=[A-Za-z_^])|(?<=\D\.)|(?<=[A-Za-z\d]-))\d{1,9}(?:\.\d{1,4})?(?![\d.])")
 _LIST_MARK = re.compile(r"\A\W*\d{1,2}[.)]\s|\(\d{1,2}\)\s")
 _ABOUT = re.compile(rf"{en.ABOUT}|{ja.ABOUT}", re.IGNORECASE)
 _SPELT = re.compile(rf"\b({'|'.join(en.SPELT)})\b(?:[\s-](?P<unit>[a-z]+))?", re.IGNORECASE)
@@ -44,7 +45,7 @@ _LONGEST = 18
 _NEAR = Decimal("0.05")
 # Tables say "thousand" or "million" once, above their columns. One digit alone is met by chance.
 _TABLE_SCALES = tuple(Decimal(10) ** power for power in (-6, -3, 3, 6))
-_TELLING = 2
+_FEWEST_DIGITS = 2
 
 
 class Figure(NamedTuple):
@@ -82,7 +83,7 @@ class Figure(NamedTuple):
 
     def is_in_other_words(self, other: "Figure") -> bool:
         """Whether the other, without a scale beside it, stands in thousands or millions of this, or this in its."""
-        if other.value != other.number or len(self.number.normalize().as_tuple().digits) < _TELLING:
+        if other.value != other.number or len(self.number.normalize().as_tuple().digits) < _FEWEST_DIGITS:
             return False
         agree = not self.measure or not other.measure or self.measure == other.measure
         return agree and any(self._holds(other.value * scale) for scale in _TABLE_SCALES)

@@ -81,13 +81,15 @@ class LanguageModels:
 
 
 class RoleModel:
-    """The model of a role, whichever `named` gives for the execution of the call's scope. Implements `Model`."""
+    """The model of a role, whichever `model_of` gives for the execution of the call's scope. Implements `Model`."""
 
     def __init__(self, role: Role, model_of: Callable[[Role, str], Model]) -> None:
         self.name: str = role
         self._role = role
-        self._named = model_of
+        self._model_of = model_of
 
     async def structured(self, prompt: PromptValues, reply_type: type[R], *, scope: Scope, **options: Any) -> Answer[R]:  # noqa: ANN401 - passed on
         """See `Model.structured`."""
-        return await self._named(self._role, scope.execution_id).structured(prompt, reply_type, scope=scope, **options)
+        return await self._model_of(self._role, scope.execution_id).structured(
+            prompt, reply_type, scope=scope, **options
+        )
