@@ -64,7 +64,7 @@ def check_folder(folder: Path, name: str) -> None:
     """Whether files can be written in a folder, or in the nearest one above it; leaves nothing there.
 
     Raises:
-        NotReady: it is a file, cannot be written, or has too little space; begins with `named`.
+        NotReady: it is a file, cannot be written, or has too little space; begins with `name`.
     """
     there = folder
     try:

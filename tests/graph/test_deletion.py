@@ -1,3 +1,4 @@
+import shutil
 from pathlib import Path
 
 import pytest
@@ -29,9 +30,12 @@ async def test_a_deleted_thread_leaves_no_checkpoint_row_text_or_report(contest:
     assert playbook.bullets
 
 
-async def test_texts_that_another_thread_uses_stay(contest: Contest) -> None:
+async def test_texts_that_another_thread_uses_stay_also_where_it_read_them_in_copies(
+    contest: Contest, documents: Path, tmp_path: Path
+) -> None:
+    copies = shutil.copytree(documents, tmp_path / "copies")
     await contest.run(THEME, thread_id="gone", max_rounds=1)
-    kept = await contest.run(THEME, thread_id="kept", max_rounds=1)
+    kept = await contest.run(THEME, thread_id="kept", max_rounds=1, documents=[str(copies)])
     services = contest.services()
 
     await delete("gone", services=services)

@@ -55,6 +55,14 @@ def test_a_settled_call_counts_with_what_it_cost() -> None:
     ledger.reserve(input_tokens=45, output_tokens=45)
 
 
+def test_a_call_and_its_repair_count_as_two_requests_of_one_call_with_the_time_of_both() -> None:
+    call = usage(tokens=10, usd=0.5) + usage(tokens=20, usd=0.25)
+
+    assert isinstance(call, CallUsage)
+    assert (call.requests, call.input_tokens, call.cost_usd, call.milliseconds) == (2, 30, 0.75, 2)
+    assert (call + usage(usd=None)).cost_usd is None
+
+
 def test_a_released_call_counts_nothing() -> None:
     ledger = Ledger({"max_calls": 1})
 
