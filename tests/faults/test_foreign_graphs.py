@@ -285,6 +285,7 @@ def test_doctor_shows_each_graph_and_why_one_cannot_play(terminal: Terminal, wor
 
     assert ready["team mine"]["said"] == "my_agent:agent can play"
     assert faulty["team mine"]["state"] == "fault"
+    assert faulty["team mine"]["said"].startswith("graph = 'my_agent:misspelt' cannot be loaded: ")
     assert "module 'contend_workspace.my_agent' has no attribute 'misspelt'" in faulty["team mine"]["said"]
 
 

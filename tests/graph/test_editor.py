@@ -31,12 +31,16 @@ def preferring(vendors: Vendors, *, merged: bool) -> None:
         vendors.reply(json.dumps({"reason": "It is.", "choice": choice}), prompt="pairwise/compare", match=shown)
 
 
-def merging(vendors: Vendors, text: str = "Merged: a run keeps a checkpoint after every step.") -> None:
+TEXT = "Merged: a run keeps a checkpoint after every step."
+TITLE = {"title": "Merged: after a crash"}
+
+
+def merging(vendors: Vendors, text: str = TEXT, title: dict[str, str] = TITLE) -> None:
     said = {"text": text, "sources": [1], "kind": "stated", "basis": ""}
     section = {"heading": "Merged", "blocks": [{"type": "paragraph", "sentences": [said] * 2}]}
     taken = [{"report": "A", "what": "the checkpoints"}, {"report": "B", "what": "the teams"}]
     parts = {"summary": [said], "findings": [said], "sections": [section], "limits": []}
-    reply = {"title": "Merged: after a crash", **parts, "lessons": [], "taken": taken}
+    reply = {**title, **parts, "lessons": [], "taken": taken}
     vendors.reply(json.dumps(reply), prompt="research/merge")
 
 
@@ -56,6 +60,21 @@ async def test_a_merged_report_that_judges_prefer_is_published_and_says_what_it_
     assert "From Alpha: the " in (outcome.markdown or "")
     (merged,) = [event for event in contest.events if isinstance(event, ReportMerged)]
     assert merged.published
+
+
+async def test_a_merged_report_whose_reply_is_from_before_it_had_a_title_has_that_of_the_best(
+    contest: Contest, vendors: Vendors
+) -> None:
+    alone = await ran(contest, synthesis=False)
+    merging(vendors, title={})
+    preferring(vendors, merged=True)
+
+    outcome = await ran(contest)
+
+    assert outcome.report is not None
+    assert alone.report is not None
+    assert outcome.report.executive_summary.startswith(TEXT[:-1])
+    assert outcome.report.theme == alone.report.theme
 
 
 @pytest.mark.parametrize(("verdict", "marked"), [("stated", False), ("contradicted", True)])
