@@ -338,6 +338,7 @@ def test_each_row_of_a_csv_file_is_a_sentence_with_the_names_of_its_columns() ->
         ('Name,Note\nAnn,"first\nsecond line"\n', "- Name: Ann; Note: first second line."),
         ("Name|Age\r\nAnn|7\r\n", "- Name: Ann; Age: 7."),
         ("Name\n# Ann\n", "- Name: # Ann."),
+        ("sep=:\nName:Age\nAnn:7\n", "- Name: Ann; Age: 7."),
     ],
 )
 def test_a_csv_file_is_read_whatever_parts_its_columns(text: str, row: str) -> None:
@@ -369,28 +370,45 @@ def test_remarks_above_a_table_with_commas_in_them_are_no_names_of_columns() -> 
 
 
 @pytest.mark.parametrize(
-    "content",
+    ("content", "title"),
     [
-        "# Trams, km, 2029, planned\n# A row per route, per day\nroute,day,km,trips\n1,weekday,12,5\n2,sunday,13,4\n",
-        "Trams of 2029,,,\nby,J. Smith,,\nroute,day,km,trips\n1,weekday,12,5\n2,sunday,13,4\n",
-        "Trams of 2029;;;\r\n;;;\r\nroute;day;km;trips\r\n1;weekday;12;5\r\n2;sunday;13;4\r\n",
-        "sep=;\nroute;day;km;trips\n1;weekday;12;5\n2;sunday;13;4\n",
+        (
+            "# Trams, km, 2029, planned\n# A row per route\nroute,day,km,trips\n1,weekday,12,5\n2,sunday,13,4\n",
+            "Trams, km, 2029, planned",
+        ),
+        ("Trams, planned, 2029\nroute,day,km,trips\n1,weekday,12,5\n2,sunday,13,4\n", "Trams, planned, 2029"),
+        ("Trams of 2029,,,\nby,J. Smith,,\nroute,day,km,trips\n1,weekday,12,5\n2,sunday,13,4\n", "Trams of 2029"),
+        ("Trams of 2029;;;\r\n;;;\r\nroute;day;km;trips\r\n1;weekday;12;5\r\n2;sunday;13;4\r\n", "Trams of 2029"),
+        ("sep=;\nroute;day;km;trips\n1;weekday;12;5\n2;sunday;13;4\n", "file"),
     ],
 )
-def test_a_table_below_remarks_as_spreadsheets_save_them_has_its_own_names(content: str) -> None:
-    assert csv(content).text.split("\n\n")[-3:] == [
+def test_a_table_below_remarks_as_spreadsheets_save_them_has_its_own_names(content: str, title: str) -> None:
+    document = csv(content)
+
+    assert document.title == title
+    assert document.text.split("\n\n")[-3:] == [
         "route; day; km; trips",
         "- route: 1; day: weekday; km: 12; trips: 5.",
         "- route: 2; day: sunday; km: 13; trips: 4.",
     ]
 
 
+def test_a_remark_above_a_single_column_or_one_without_a_name_is_none_of_the_names() -> None:
+    assert csv("# of 2029\nName\nAnn\n").text.endswith("\n\nName\n\n- Name: Ann.")
+    assert csv("# by, J. Smith\n,North,South\nTrams,12,5\nCars,7,9\n").text.split("\n\n")[-3:] == [
+        "North; South",
+        "- Trams; North: 12; South: 5.",
+        "- Cars; North: 7; South: 9.",
+    ]
+
+
 def test_a_comma_in_the_last_cell_of_most_rows_does_not_cost_the_names_of_the_columns() -> None:
-    assert csv("id,comment\n1,good, cheap\n2,bad, dear\n3,none\n").text.split("\n\n") == [
+    assert csv("id,comment\n1,good, cheap\n2,bad, dear\n3,none\n4,good, dear\n").text.split("\n\n") == [
         "id; comment",
         "- id: 1; comment: good; cheap.",
         "- id: 2; comment: bad; dear.",
         "- id: 3; comment: none.",
+        "- id: 4; comment: good; dear.",
     ]
 
 
@@ -410,7 +428,11 @@ def test_names_on_two_rows_are_read_as_one_and_equal_figures_of_two_columns_both
 
 def test_units_below_the_names_belong_to_them_and_no_value_of_the_first_row_does() -> None:
     assert "- Werk: Kassel; Betrag EUR: 1.234,50." in csv("Werk;Betrag\n;EUR\nKassel;1.234,50\nFulda;2,5\n").text
+    assert "- Werk: Kassel; Betrag EUR: 5; gut." in csv("Werk;Betrag;\n;EUR;\nKassel;5;gut\n").text
     assert "- Site: A; Cost: open." in csv("Site,Cost\nA,open\nB,12\n").text
+    assert "- Cost: 5." in csv("Site,Cost\n,5\nB,12\n").text
+    assert "- Note: none." in csv("Site,Note\n,none\nB,good\n").text
+    assert "- State; North: open; South: shut." in csv(",North,South\nState,open,shut\nTrams,12,5\n").text
 
 
 @pytest.mark.parametrize("first", ["", "Site"])
@@ -421,16 +443,18 @@ def test_years_name_columns(first: str) -> None:
 
 
 def test_a_second_table_below_an_empty_row_has_names_of_its_own_and_a_total_there_has_not() -> None:
-    document = csv("Sites,\nSite,Length\nHill,120\n,\nTotal,120\n,\nJacks,\nJack,Load\nJ1,8\n")
+    document = csv("Sites,\nSite,Length\nHill,120\n,\nTotal,120\n,\nJacks,\nin stock,\nJack,Load\nJ1,8\n")
 
     assert document.text.split("\n\n") == [
         *("Sites", "Site; Length", "- Site: Hill; Length: 120.", "- Site: Total; Length: 120."),
-        *("Jacks", "Jack; Load", "- Jack: J1; Load: 8."),
+        *("Jacks", "in stock", "Jack; Load", "- Jack: J1; Load: 8."),
     ]
 
 
 def test_a_table_of_numbers_alone_has_no_names() -> None:
     assert csv("1,2\n3,4\n").text == "- 1; 2.\n\n- 3; 4."
+    assert csv("1999,2001\n2003,2004\n").text == "- 1999; 2001.\n\n- 2003; 2004."
+    assert csv("Trams\n1,2\n3,4\n").text == "Trams\n\n- 1; 2.\n\n- 3; 4."
 
 
 def test_a_formula_is_text() -> None:

@@ -10,8 +10,8 @@ from contend.models.research import Passage
 from contend.prompts import PromptLibrary
 from contend.prompts.passages import SourceDocument
 from contend.prompts.research import ResearchHead
-from contend.sources.readers.csv_table import read_csv, said_row
-from contend.text import names_once
+from contend.sources.readers.csv_table import read_csv
+from contend.text import compact_tables, table_row
 
 BRIDGES = "Bridge,Opened,Note\nTacoma Narrows,1940,fell; rebuilt\nDeer Isle,1939,\n"
 LIBRARY = PromptLibrary(None)
@@ -72,7 +72,7 @@ def test_the_columns_of_a_table_are_named_once_and_no_value_is_lost() -> None:
     text = read_csv(BRIDGES.encode(), Path("bridges.csv")).text.replace("\n\n", "\n")
 
     assert "- Bridge: Tacoma Narrows; Opened: 1940; Note: fell; rebuilt." in text
-    assert names_once(text).split("\n") == [
+    assert compact_tables(text).split("\n") == [
         "Bridge | Opened | Note",
         "Tacoma Narrows | 1940 | fell; rebuilt.",
         "Deer Isle | 1939. | ",
@@ -85,9 +85,9 @@ CELL = st.text("ab1;: -.橋年", max_size=12).map(lambda text: " ".join(text.spl
 @given(st.lists(st.lists(CELL, min_size=3, max_size=3).filter(any), min_size=1, max_size=4))
 def test_the_values_of_any_table_stand_in_their_columns(table: list[list[str]]) -> None:
     names = ["Bridge", "Opened", "備考"]
-    rows = [said_row(names, row) for row in table]
+    rows = [table_row(names, row) for row in table]
 
-    shown = names_once("\n".join(["A remark.", "; ".join(names), *rows, "", "After."])).split("\n")
+    shown = compact_tables("\n".join(["A remark.", "; ".join(names), *rows, "", "After."])).split("\n")
 
     assert [shown[0], shown[-1]] == ["A remark.", "After."]
     for row, values in zip(shown[2:-2], table, strict=True):
@@ -106,4 +106,4 @@ def test_the_values_of_any_table_stand_in_their_columns(table: list[list[str]]) 
     ],
 )
 def test_what_is_no_table_of_these_columns_stays_as_it_is(text: str) -> None:
-    assert names_once(text) == text
+    assert compact_tables(text) == text

@@ -7,7 +7,7 @@ from typing import Self
 from contend.models.research import Passage
 from contend.prompts.values import Heading, PassageText, PromptPart, Title
 from contend.prompts.wrapping import NumberedPart, Untrusted
-from contend.text import clean, file_name, names_once
+from contend.text import clean, compact_tables, file_name
 
 
 class ShownPassage(PromptPart):
@@ -75,7 +75,7 @@ class SourceDocument(PromptPart):
 
 
 def _numbered(number: int, passage: Passage) -> NumberedPassage:
-    return NumberedPassage(number=number, heading=passage.heading, text=names_once(passage.text))
+    return NumberedPassage(number=number, heading=passage.heading, text=compact_tables(passage.text))
 
 
 def _document_of(passage: Passage) -> tuple[str, str, bool]:

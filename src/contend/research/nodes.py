@@ -48,7 +48,7 @@ from contend.research.screening import screened
 from contend.research.state import BEGUN, EMPTIED, PageTask, ResearchState, ResearchUpdate, SearchTask
 from contend.research.writing import submission_of
 from contend.services import Services
-from contend.text import estimate_tokens, names_once
+from contend.text import compact_tables, estimate_tokens
 
 EDITABLE = ("investigation_points", "search_queries", "plan_text")
 """What a person may edit of a plan."""
@@ -193,7 +193,7 @@ class ResearchNodes:
                 "place": place,
                 "text": document,
                 "heading": hit.heading,
-                "tokens": estimate_tokens(names_once(hit.text)),
+                "tokens": estimate_tokens(compact_tables(hit.text)),
                 "summarized": is_summary,
                 "result": hit.result.model_dump(mode="json", exclude_none=True, exclude={"summary"}),
             }

@@ -24,7 +24,7 @@ from contend.text.sentences import (
     without_marks,
     without_sentences,
 )
-from contend.text.tables import names_once
+from contend.text.tables import compact_tables, one_line, table_row
 from contend.text.terms import detect_language, estimate_tokens, shared_content, terms
 
 __all__ = [
@@ -36,12 +36,13 @@ __all__ = [
     "address_key",
     "addresses",
     "clean",
+    "compact_tables",
     "detect_language",
     "estimate_tokens",
     "file_name",
     "is_pair",
-    "names_once",
     "normalized",
+    "one_line",
     "shared_content",
     "shorten",
     "shown_address",
@@ -50,6 +51,7 @@ __all__ = [
     "split_code",
     "split_sentences",
     "squeezed",
+    "table_row",
     "terms",
     "without_anchor",
     "without_code",

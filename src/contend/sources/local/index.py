@@ -22,7 +22,7 @@ from contend.sources.readers.files import read_document
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
 
-FORMAT = "9"
+FORMAT = "10"
 _MOST_KEPT = 8
 """Indexes over different folders, or over the same one at different times."""
 

@@ -6,7 +6,7 @@ from itertools import groupby, takewhile
 from typing import NamedTuple
 
 from contend.sources.passages import TextPiece
-from contend.text import estimate_tokens, names_once
+from contend.text import compact_tables, estimate_tokens
 
 SECTION_TOKENS = 700
 """About so long is a section that is offered whole; a longer one is parted between paragraphs, items or rows."""
@@ -74,7 +74,7 @@ def _may_begin(piece: TextPiece) -> bool:
 def _section(pieces: Sequence[TextPiece], part: range) -> DocumentSection:
     first, *others = pieces[part.start : part.stop]
     text = _lead(pieces, part.start) + first.text + "".join(piece.gap + piece.text for piece in others)
-    return DocumentSection(first.heading, text, estimate_tokens(names_once(text)))
+    return DocumentSection(first.heading, text, estimate_tokens(compact_tables(text)))
 
 
 def _lead(pieces: Sequence[TextPiece], begin: int) -> str:

@@ -5,13 +5,13 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import dropwhile, groupby, islice, zip_longest
+from itertools import groupby, islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
 from contend.sources.readers.document import Document, as_prose
 from contend.sources.readers.encodings import decode
-from contend.text import SENTENCE_STOPS, clean, detect_language
+from contend.text import clean, one_line, table_row
 
 MOST_ROWS = 20_000
 _DELIMITERS = ",;\t|"
@@ -77,7 +77,7 @@ class _Table(NamedTuple):
     def lines(self) -> Iterator[str]:
         yield from map(as_prose, self.above)
         yield "; ".join(filter(None, self.names))
-        yield from (said_row(self.names, row) for row in self.rows)
+        yield from (table_row(self.names, row) for row in self.rows)
 
 
 def _tables(rows: Iterable[list[str]]) -> list[list[list[str]]]:
@@ -93,8 +93,8 @@ def _tables(rows: Iterable[list[str]]) -> list[list[list[str]]]:
 
 
 def _begins_table(block: Sequence[list[str]]) -> bool:
-    wide = list(dropwhile(lambda row: not _is_wide(row), block))
-    figures = [any(map(_is_figure, row)) for row in wide[:_NAMES_AND_A_ROW]]
+    wide = filter(_is_wide, block)
+    figures = [any(map(_is_figure, row)) for row in islice(wide, _NAMES_AND_A_ROW)]
     return any(figures) and not figures[0]
 
 
@@ -106,26 +106,20 @@ def _parted(rows: list[list[str]]) -> _Table:
 
 
 def _start(rows: Sequence[list[str]]) -> int:
-    """Where the table begins: at a row that is filled as most are, if it holds names.
+    """Where the table begins: at a row that names as many columns as most rows fill; the first may have no name.
 
     A remark may hold a comma, and so have several cells, and spreadsheets save it as wide as the table.
     """
-    width, filled = (_most_frequent(map(count, rows)) for count in (len, _filled))
-    wide = any(map(_is_wide, rows))
-    starts = [place for place, row in enumerate(rows) if _is_wide(row) or not wide]
-    full = (
+    filled = Counter(map(_filled, rows)).most_common(1)[0][0]
+    starts = [place for place, row in enumerate(rows) if _is_wide(row)] or [*range(len(rows))]
+    names = (
         place
         for place in starts
-        if len(rows[place]) >= width
-        and not rows[place][0].startswith("# ")
-        and (2 * _filled(rows[place]) > filled or _on_two_rows(rows[place:]))
+        if not rows[place][0].startswith("# ")
+        and (_filled(rows[place][1:]) >= filled - 1 or _on_two_rows(rows[place:]))
     )
-    place = next(full, starts[0])
+    place = next(names, starts[0])
     return starts[0] if any(map(_is_figure, rows[place])) else place
-
-
-def _most_frequent(counts: Iterable[int]) -> int:
-    return max(Counter(counts).items(), key=lambda each: each[::-1])[0]
 
 
 def column_names(table: Sequence[Sequence[str]]) -> tuple[list[str], int]:
@@ -149,8 +143,7 @@ def _on_two_rows(table: Sequence[Sequence[str]]) -> bool:
     first, second, third = table[:_NAMES_AND_A_ROW]
     gaps = any(below and not above for above, below in zip(first[1:], second[1:], strict=False))
     once = (first[0] == second[0] != "") or (not second[0] and bool(first[0])) or (not first[0] and second[0] and gaps)
-    figures = any(name and _is_figure(cell) for name, cell in zip(second, third, strict=False))
-    return bool(once) and figures and not any(map(_is_figure, second))
+    return bool(once) and any(map(_is_figure, third)) and not any(map(_is_figure, second))
 
 
 def _joined(upper: Sequence[str], lower: Sequence[str]) -> list[str]:
@@ -174,22 +167,3 @@ def _is_figure(cell: str) -> bool:
     """A number or a day; a year alone may be the name of a column."""
     digits = any(map(str.isdigit, cell)) and not any(map(str.isalpha, cell))
     return digits and not _YEAR.match(cell)
-
-
-def said_row(names: Sequence[str], values: Iterable[str]) -> str:
-    """`- Year: 1940; Bridge: Tacoma Narrows.`, or "" for a row without a value.
-
-    A column without a name gives its value alone.
-    """
-    row = "; ".join(
-        f"{name}: {value}" if name else value
-        for name, value in zip_longest(map(one_line, names), map(one_line, values), fillvalue="")
-        if value
-    )
-    if row and not row.endswith(tuple(SENTENCE_STOPS)):
-        row += "。" if detect_language(row) == "ja" else "."
-    return f"- {row}" if row else ""
-
-
-def one_line(text: str) -> str:
-    return " ".join(text.split())

@@ -20,9 +20,9 @@ from docx.oxml.table import CT_Tbl, CT_Tc
 from docx.oxml.text.paragraph import CT_P
 from docx.styles.style import BaseStyle
 
-from contend.sources.readers.csv_table import column_names, one_line, said_row
+from contend.sources.readers.csv_table import column_names
 from contend.sources.readers.document import Document, Unreadable, as_prose
-from contend.text import clean
+from contend.text import clean, one_line, table_row
 
 MOST_BLOCKS = 50_000
 """Paragraphs and table rows of one document."""
@@ -153,7 +153,7 @@ def _table_rows(table: CT_Tbl) -> Iterator[str]:
         names, height = column_names(rows)
         for row in rows[height:]:
             cells = dict.fromkeys(zip_longest(names, row, fillvalue=""))  # one merged over columns of one name, once
-            yield from filter(None, [said_row([name for name, _ in cells], [value for _, value in cells])])
+            yield from filter(None, [table_row([name for name, _ in cells], [value for _, value in cells])])
 
 
 def _cells(table: CT_Tbl) -> Iterator[list[str]]:

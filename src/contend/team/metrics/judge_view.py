@@ -14,7 +14,7 @@ from contend.research.evidence import numbers_of
 from contend.research.gathering import cited_ids
 from contend.services import Services
 from contend.team.metrics.rejection import whole_text
-from contend.text import estimate_tokens, names_once, squeezed
+from contend.text import compact_tables, estimate_tokens, squeezed
 
 INVENTED = "?"
 """Stands in a statement's brackets for a source that its team never had at hand."""
@@ -56,7 +56,7 @@ async def _judged_passages(
     services: Services, submission: Submission, *, tokens: int, beside: int
 ) -> Sequence[Passage]:
     passages = await with_texts(services, submission.passages)
-    sizes = {each.id: estimate_tokens(names_once(each.text)) for each in passages}
+    sizes = {each.id: estimate_tokens(compact_tables(each.text)) for each in passages}
     ids = set(cited_ids(submission.draft)) & sizes.keys()
     least = sum(sizes[each] for each in ids)
     if least > tokens:
@@ -87,7 +87,7 @@ async def cited_passages(services: Services, submission: Submission, *, tokens: 
 async def whole_passages(services: Services, passages: Sequence[Passage], *, tokens: int) -> list[Passage]:
     """The passages with their texts, uncut, as many of the first as take at most `tokens`; at least one."""
     whole = await with_texts(services, passages)
-    ends = list(accumulate(estimate_tokens(names_once(each.text)) for each in whole))
+    ends = list(accumulate(estimate_tokens(compact_tables(each.text)) for each in whole))
     return [each for each, end in zip(whole, ends, strict=True) if end <= tokens] or whole[:1]
 
 
