@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
+from contend.models.events import StepDone
 from contend.models.options import TeamConfig
 from contend.models.research import Draft
 from contend.research.gathering import pool_of
@@ -187,6 +188,27 @@ async def test_after_a_search_for_gaps_the_writer_has_the_draft_and_every_passag
     shown = first.split("# Passages")[1].split("# Question")[0].strip()
     assert shown in second
     assert "judges score" in (await pool_of(services, state))["searches"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (fixes("Add rain."), "- summary 1: Add rain."),
+        (fixes(gaps=("judges score",)), "search for judges score"),
+        (fixes(), "write again"),
+        (fixes(accept=True), ""),
+    ],
+    ids=["fixes", "searches", "nothing", "accepted"],
+)
+async def test_followers_of_a_run_are_told_what_a_reviewer_wants_and_that_it_accepts_only_where_it_does(
+    contest: Contest, vendors: Vendors, reply: str, words: str
+) -> None:
+    vendors.reply(reply, prompt="research/review", times=1)
+
+    await contest.run(THEME, max_rounds=1, max_iterations=2)
+
+    (review,) = [event for event in contest.events if isinstance(event, StepDone) and event.step == "review"]
+    assert (review.detail, review.feedback) == (words or "accepted", words)
 
 
 async def test_nobody_says_that_nothing_is_known_before_a_search_for_exactly_that(

@@ -132,9 +132,14 @@ class WritingNodes:
             fixes, usage = await full.review(self.services, state, passages, draft)
             accept = fixes.accept and not fixes.fixes
             review = ResearchUpdate(accepted=accept, feedback=full.fixes_text(fixes), more_queries=fixes.gaps)
-        feedback = "" if review["accepted"] else review["feedback"] or ""
+        feedback = "" if review["accepted"] else review["feedback"] or _wish(review["more_queries"])
         tell_step(self.services, state, "review", shorten(feedback, 80) or "accepted", feedback=feedback)
         return {**review, **await spent(self.services, state, usage)}
+
+
+def _wish(queries: Sequence[str]) -> str:
+    """What a reviewer wants that takes no draft and names nothing to mend."""
+    return f"search for {'; '.join(queries)}" if queries else "write again"
 
 
 _SURE = frozenset({"year", "figure"})
