@@ -145,10 +145,12 @@ async def test_a_teams_rounds_come_by_number_with_their_evaluations(store: Recor
         await store.save_submission(submission(number))
     await store.save_submission(submission(1, team_id="b"))
     await store.save_evaluation(evaluation(None, 2))
-    await store.save_evaluation(evaluation(0.1 + 0.2, 1))
+    details = {"metrics": [{"name": "coverage", "score": 0.5, "evidence": ["唸る"]}]}
+    await store.save_evaluation(evaluation(0.1 + 0.2, 1).model_copy(update={"details": details}))
     await store.save_evaluation(evaluation(0.9, 1, team_id="b"))
 
     rows = await store.rounds(RUN, "a")
+    assert [row.details for row in rows] == [details, {"metrics": []}]
     assert [(row.round_number, row.score, row.feedback) for row in rows] == [
         (1, 0.1 + 0.2, "Say why."),
         (2, None, "Say why."),

@@ -116,8 +116,8 @@ class ReflectorAgent:
 
 
 def _fits(rounds: Sequence[PlayedRound], limits: _Limits, context: int) -> bool:
-    shown = (_shortened(each, limits).model_dump_json() for each in _telling(rounds, limits.rounds))
-    return limits is _COMPACT or sum(map(estimate_tokens, shown)) <= context // 2
+    texts = (_shortened(each, limits).model_dump_json() for each in _telling(rounds, limits.rounds))
+    return limits is _COMPACT or sum(map(estimate_tokens, texts)) <= context // 2
 
 
 def _telling(rounds: Sequence[PlayedRound], most: int) -> list[PlayedRound]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from contend.models.research import Found
 from contend.settings import service_address
-from contend.sources.address import why_unreachable
+from contend.sources.address import host_of, why_unreachable
 from contend.sources.source import AskedSource, as_found
 from contend.sources.throttle import Queue
 from contend.text import clean
@@ -23,8 +23,8 @@ T = TypeVar("T")
 
 
 @cache
-def _queue(base_url: str, interval_seconds: float, deadline_seconds: float) -> Queue:  # noqa: ARG001 - one for each address
-    return Queue("arxiv", interval_seconds=interval_seconds, deadline_seconds=deadline_seconds)
+def _queue(base_url: str, interval_seconds: float, deadline_seconds: float) -> Queue:
+    return Queue(host_of(base_url), interval_seconds=interval_seconds, deadline_seconds=deadline_seconds)
 
 
 class ArxivSource(AskedSource):
