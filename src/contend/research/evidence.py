@@ -73,9 +73,10 @@ def offered(pool: Sequence[Evidence], *, pinned: Sequence[str], tokens: int) -> 
     goes; one that does not fit any more is passed over for smaller ones.
     """
     by_id = {each["id"]: each for each in pool}
-    first = [by_id[each] for each in dict.fromkeys(pinned) if each in by_id]
-    others = {each["id"]: each for each in (*seated(pool), *_ranked(pool)) if each not in first}
-    return [*first, *fitting(others.values(), tokens=tokens - sum(each["tokens"] for each in first))]
+    first = {each: by_id[each] for each in pinned if each in by_id}
+    others = {each["id"]: each for each in (*seated(pool), *_ranked(pool)) if each["id"] not in first}
+    room = tokens - sum(each["tokens"] for each in first.values())
+    return [*first.values(), *fitting(others.values(), tokens=room)]
 
 
 def fitting(passages: Iterable[Evidence], *, tokens: int) -> list[Evidence]:

@@ -135,11 +135,11 @@ def passages_of(pool: EvidencePool, ids: Sequence[str]) -> list[Passage]:
 def at_work(pool: EvidencePool, ids: Sequence[str]) -> ResearchUpdate:
     """The passages that the team works with from now on: their documents, then the first of the others."""
     passages, results = passages_of(pool, ids), {result["url"]: result for result in pool["results"]}
-    own = [url for url in dict.fromkeys(passage.url for passage in passages) if url in results]
-    others = [url for url in results if url not in set(own)]
+    own = {passage.url: results[passage.url] for passage in passages if passage.url in results}
+    others = [result for url, result in results.items() if url not in own]
     return {
         "passages": [passage.model_dump(mode="json", exclude={"text"}) for passage in passages],
-        "research_data": [results[url] for url in [*own, *others[: max(0, MOST_RESULTS - len(own))]]],
+        "research_data": [*own.values(), *others[: max(0, MOST_RESULTS - len(own))]],
     }
 
 

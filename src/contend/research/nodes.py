@@ -229,7 +229,8 @@ class ResearchNodes:
             # One writer reads all there is; what it cites stays for the calls that follow.
             return {**at_work(pool, candidates), "to_choose": [], "nothing_new": False}
         everything = within(pool, [*earlier, *candidates], tokens=room)
-        new = [each for each in candidates if each not in {*pinned, *earlier, *pool["shown"]}]
+        old = {*pinned, *earlier, *pool["shown"]}
+        new = [each for each in candidates if each not in old]
         has_draft = bool(state.get("draft_report"))
         if len(everything) == len(set(candidates)):
             return {**at_work(pool, everything), "to_choose": [], "nothing_new": has_draft and not new}
