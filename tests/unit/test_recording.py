@@ -1,6 +1,7 @@
 """Recorded replies: which fields name passages and lessons, and what of a file is refused."""
 
 import inspect
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -142,6 +143,29 @@ async def test_a_passage_is_known_in_a_replay_by_its_text_where_its_document_mov
             folder, Sources(sources=[1, 2]), Scope("run", "writer", "en", passages=recorded), passages=moved
         )
         assert again.sources == [2, 1]
+
+
+async def test_replies_of_an_older_release_are_played_without_what_was_not_asked_then(tmp_path: Path) -> None:
+    said = {"text": "It hums.", "sources": [1], "kind": "stated", "basis": ""}
+    section = {"heading": "Wind", "blocks": [{"type": "paragraph", "sentences": [said]}]}
+    parts = {"summary": [said], "findings": [said], "sections": [section], "limits": [], "lessons": []}
+    merged, verdicts = {**parts, "taken": []}, {"citations": [], "criteria": [], "metrics": []}
+    shapes: list[tuple[type[replies.Reply], dict[str, Any], dict[str, Any]]] = [
+        (replies.MergeReply, merged, {"title": ""}),
+        (judging_replies.VerdictsReply, verdicts, {"missing": []}),
+    ]
+
+    for shape, reply, added in shapes:
+        file = tmp_path / f"{shape.__name__}.jsonl"
+        file.write_text(LINE.replace('"reply":{}', f'"reply":{json.dumps(reply)}'), "utf-8")
+        model, scope = (
+            ReplayModel("any", Recording.read(file)),
+            Scope("", "judge", "en", team_id="scout", round_number=1),
+        )
+
+        played = (await model.structured(PROMPT, shape, scope=scope)).value
+
+        assert added.items() <= played.model_dump().items()
 
 
 async def test_verdicts_stay_with_their_sentences_in_a_replay(tmp_path: Path) -> None:

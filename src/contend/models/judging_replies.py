@@ -79,9 +79,8 @@ class VerdictsReply(Reply):
 
     @model_validator(mode="before")
     @classmethod
-    def _as_recorded_before(cls, given: object) -> object:
-        """Judges whose replies were recorded by an earlier release were not asked what is missing."""
-        return {"missing": [], **given} if isinstance(given, dict) else given
+    def _of_an_older_recording(cls, reply: object) -> object:
+        return {"missing": [], **reply} if isinstance(reply, dict) else reply
 
 
 class MetricReply(Reply):
