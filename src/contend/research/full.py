@@ -311,10 +311,10 @@ def length_values(length: Length) -> dict[str, int]:
 
 def _new_numbers(state: ResearchState) -> list[int]:
     """The passages that joined since this round's draft was written, by number."""
-    known = state.get("written_from", [])
-    if not state.get("draft_report") or not known:
+    ids = state.get("written_from", [])
+    if not state.get("draft_report") or not ids:
         return []
-    return [number for number, each in enumerate(state["passages"], start=1) if each["id"] not in known]
+    return [number for number, each in enumerate(state["passages"], start=1) if each["id"] not in ids]
 
 
 def _searches(pool: EvidencePool) -> list[SearchMade]:
@@ -364,6 +364,6 @@ def listed(entries: Sequence[CatalogueEntry], *, tokens: int) -> list[CatalogueE
 
 
 def _line(entry: CatalogueEntry) -> str:
-    known = ", ".join(filter(None, [file_name(entry.url), entry.published, str(entry.tokens)]))
+    facts = ", ".join(filter(None, [file_name(entry.url), entry.published, str(entry.tokens)]))
     headings = f": {'; '.join(entry.headings)}" if entry.headings else ""
-    return f"- {entry.title} ({known}){headings}"
+    return f"- {entry.title} ({facts}){headings}"

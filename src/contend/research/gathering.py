@@ -80,7 +80,7 @@ def cited_ids(draft: Draft | None) -> list[str]:
     return list(dict.fromkeys(each for sentence in draft.sentences() for each in sentence.passages)) if draft else []
 
 
-def known_ids(state: ResearchState, best: Submission | None) -> list[str]:
+def earlier_ids(state: ResearchState, best: Submission | None) -> list[str]:
     """The passages that the team works with, or those of its best report."""
     return [each["id"] for each in state.get("passages", [])] or [each.id for each in (best.passages if best else [])]
 

@@ -31,9 +31,9 @@ from contend.research.gathering import (
     at_work,
     chosen_ids,
     cited_ids,
+    earlier_ids,
     grown_pool,
     keep_pool,
-    known_ids,
     passages_of,
     pool_of,
     room_for,
@@ -154,7 +154,7 @@ class ResearchNodes:
         reply, usage = await full.choose(self.services, state, candidates, texts, budget=budget)
         room = room_for(pool, pinned, budget)
         choice = chosen_ids(reply, candidates, tokens=room - tokens_of(pool, pinned))
-        ids = within(pool, [*pinned, *choice, *known_ids(state, best)], tokens=room)
+        ids = within(pool, [*pinned, *choice, *earlier_ids(state, best)], tokens=room)
         pool = {**pool, "shown": [*pool["shown"], *state["to_choose"]]}
         gaps = [query for query in reply.gaps if query not in pool["searches"]]
         tell_step(self.services, state, "choose", f"{len(choice)} of {len(candidates)} passages")
@@ -219,7 +219,7 @@ class ResearchNodes:
 
         `first`: the ids of those that come before others, in this order.
         """
-        limits, earlier = profile(state), known_ids(state, best)
+        limits, earlier = profile(state), earlier_ids(state, best)
         pinned = cited_ids(draft_to_mend(state, best))
         room = room_for(pool, pinned, limits.chosen_tokens)
         if limits.compact:
