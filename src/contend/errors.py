@@ -167,7 +167,8 @@ _SHORTEST_SECRET = 8
 
 def without_secrets(text: str) -> str:
     """The text without the values of this process's secret variables."""
-    for name, value in os.environ.items():
-        if len(value) >= _SHORTEST_SECRET and any(word in name.upper() for word in _SECRET_NAMES):
-            text = text.replace(value, "***")
+    secrets = {value for name, value in os.environ.items() if any(word in name.upper() for word in _SECRET_NAMES)}
+    for secret in sorted(secrets, key=len, reverse=True):  # one may be how another begins
+        if len(secret) >= _SHORTEST_SECRET:
+            text = text.replace(secret, "***")
     return text

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from contend.cli.main import keep_details
+from contend.errors import without_secrets
 from contend.models.events import ANY_EVENT, AnyEvent
 from contend.models.playbook import Playbook
 from contend.models.research import ResearchReport
@@ -468,6 +469,13 @@ def test_config_lists_every_prompt_in_both_languages_with_its_variables(
 
 
 # Words
+
+
+def test_a_secret_that_begins_as_a_shorter_one_is_hidden_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_API_KEY", "vault-of-birds")
+    monkeypatch.setenv("B_API_KEY", "vault-of-birds-amaryllis")
+
+    assert without_secrets("refused vault-of-birds-amaryllis") == "refused ***"
 
 
 def test_an_unexpected_error_is_kept_without_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
