@@ -33,7 +33,7 @@ def read_csv(content: bytes, path: Path, *, most_rows: int = MOST_ROWS) -> Docum
     hint = _EXCEL_HINT.match(text)
     delimiter, text = (hint[1], text[hint.end() :]) if hint else (_delimiter(text), text)
     rows, note = _bounded(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), most_rows)
-    tables = [_parted(table) for table in _tables([one_line(cell) for cell in row] for row in rows)]
+    tables = [_table(block) for block in _tables([one_line(cell) for cell in row] for row in rows)]
     lines = [line for table in tables for line in table.lines()]
     above = tables[0].above if tables else []
     title = above[0].lstrip("# ") if above else ""
@@ -98,7 +98,7 @@ def _begins_table(block: Sequence[list[str]]) -> bool:
     return any(figures) and not figures[0]
 
 
-def _parted(rows: list[list[str]]) -> _Table:
+def _table(rows: list[list[str]]) -> _Table:
     start = _start(rows)
     above = [", ".join(filter(None, row)) for row in rows[:start]]
     names, height = column_names(rows[start:])
@@ -125,7 +125,7 @@ def _start(rows: Sequence[list[str]]) -> int:
 def column_names(table: Sequence[Sequence[str]]) -> tuple[list[str], int]:
     """The names of a table's columns, and on how many rows they stand. A first row of numbers holds none."""
     if _on_two_rows(table):
-        return _joined(table[0], table[1]), 2
+        return _names_of_both(table[0], table[1]), 2
     first, below = (*table, [])[:2]
     years = not any(map(_is_figure, first)) and any(map(_is_figure, below))
     if years or any(character.isalpha() for cell in first for character in cell):
@@ -146,7 +146,7 @@ def _on_two_rows(table: Sequence[Sequence[str]]) -> bool:
     return bool(once) and any(map(_is_figure, third)) and not any(map(_is_figure, second))
 
 
-def _joined(upper: Sequence[str], lower: Sequence[str]) -> list[str]:
+def _names_of_both(upper: Sequence[str], lower: Sequence[str]) -> list[str]:
     """A name of the upper row holds for the columns to its right that have none of their own."""
     names, over = [], ""
     for above, below in zip_longest(upper, lower, fillvalue=""):

@@ -18,9 +18,10 @@ _MISREAD = re.compile(
 )
 """What Windows-1252 is in Shift JIS: a lone half-width letter for £, a control sign for €, `’s` or `áb` a character.
 
-Of 15,064 lines with signs or accents, from what installed packages say of themselves, 99% are read right one by one,
-and of 10,252 lines in Shift JIS and EUC-JP 99.8%. Where charset-normalizer has only these encodings to choose from,
-which it seldom chooses otherwise, it reads 92% and 91% of 1,500 of each right.
+Of the lines that it was chosen on, from installed packages and this project's own texts, each by itself, 99% of 15,064
+with signs or accents are read right and 99.8% of 10,252 in Shift JIS and EUC-JP; of 76,832 single words with accents,
+on which it was not chosen, 74%. charset-normalizer reads 50% and 62% of 1,500 lines of each kind right, and 92% and 91%
+where it has only these encodings to choose from.
 """
 _COMMON = re.compile("[\t\n\r -~\u00a0-\u00ff\u2010-\u2030\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]")
 _LEAST_COMMON = 0.8
