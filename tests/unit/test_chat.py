@@ -202,26 +202,38 @@ async def test_a_model_that_refused_a_long_reply_is_not_asked_for_a_longer_one_w
     assert [call.body["max_tokens"] for call in vendors.calls] == [16_000, 6_000, 6_000, 6_000]
 
 
-class WritesLittle(FakeListChatModel):
+class Refusing(FakeListChatModel):
+    words: str
+
     def _call(self, *_: object, **__: object) -> str:
-        error = ValueError("max_tokens: 16000 > 8192, which is the maximum allowed number of output tokens")
+        error = ValueError(self.words)
         error.status_code = 400  # type: ignore[attr-defined]
         raise error
 
 
-async def test_a_langchain_model_that_writes_less_than_it_is_let_is_asked_for_less(prompts: PromptLibrary) -> None:
-    reply, limits = json.dumps({"reason": "It hums.", "evidence": [], "percent": 50}), list[int]()
+@pytest.mark.parametrize(
+    ("option", "value", "words", "next_value"),
+    [
+        ("max_tokens", 16_000, "max_tokens: 16000 > 8192, which is the maximum number of output tokens", 6_000),
+        ("temperature", 0, "Unsupported value: 'temperature' does not support 0 with this model.", None),
+    ],
+)
+async def test_a_langchain_model_that_refuses_an_option_is_asked_with_less_of_it_or_without(
+    prompts: PromptLibrary, option: str, value: int, words: str, next_value: int | None
+) -> None:
+    reply, values = json.dumps({"reason": "It hums.", "evidence": [], "percent": 50}), list[object]()
 
-    def make(_: str, *, max_tokens: int, **__: object) -> FakeListChatModel:
-        limits.append(max_tokens)
-        return FakeListChatModel(responses=[reply]) if max_tokens < 8_192 else WritesLittle(responses=[reply])
+    def make(_: str, **options: object) -> FakeListChatModel:
+        values.append(options.get(option))
+        return Refusing(responses=[], words=words) if values[-1] == value else FakeListChatModel(responses=[reply])
 
     endpoint = LangChainEndpoint("mine", make, remedy="try later")
-    ledger, room = Ledger(), {"evaluator": 16_000}
-    model = ChatModel("m", endpoint, prompts, lambda _: ledger, max_output_tokens=room, context_of=lambda _: 128_000)
+    ledger = Ledger()
+    model = ChatModel("m", endpoint, prompts, lambda _: ledger, context_of=lambda _: 128_000)
+    model.max_output_tokens, model.temperatures = {"evaluator": 16_000}, {"evaluator": 0}
 
     assert (await model.structured(PROMPT, MetricReply, scope=SCOPE)).value.percent == 50
-    assert limits == [16_000, 6_000]
+    assert values == [value, next_value]
 
 
 async def test_prompts_of_many_lengths_share_few_clients_of_a_langchain_model(prompts: PromptLibrary) -> None:

@@ -30,9 +30,18 @@ class OptionRefused(ModelError):  # noqa: N818 - named by what the caller meets
         self.option = option
 
 
-def names_output_limit(words: str) -> bool:
-    """Whether an endpoint's error is about the room for the reply, as OpenAI, Anthropic and Google call it."""
-    return any(name in words for name in ("max_tokens", "max_completion_tokens", "max_output_tokens"))
+_NAMES_OF_OPTIONS = {
+    "logprobs": ("logprobs",),
+    "temperature": ("temperature",),
+    "max_tokens": ("max_tokens", "max_completion_tokens", "max_output_tokens"),
+}
+"""What OpenAI, Anthropic and Google call them: their errors say by words alone which one it is."""
+
+
+def refused_option(words: str) -> str | None:
+    """The option of an OptionRefused that an endpoint's error is about."""
+    names = _NAMES_OF_OPTIONS.items()
+    return next((option for option, names_of_one in names if any(name in words for name in names_of_one)), None)
 
 
 class NoAnswer(Exception):  # noqa: N818 - it says why, and is caught where the endpoint was asked

@@ -15,7 +15,7 @@ from contend.llm.endpoint import (
     OptionRefused,
     Request,
     completion_of,
-    names_output_limit,
+    refused_option,
     without_keys,
 )
 from contend.registry import Function, error_line
@@ -113,11 +113,12 @@ class LangChainEndpoint(Endpoint):
         if isinstance(error, ContextOverflowError):
             return ModelError(f"{who}: the prompt is longer than the model's context: choose a larger one")
         status = getattr(error, "status_code", None)
-        if status == _BAD_REQUEST and names_output_limit(str(error)):
-            return OptionRefused(f"{who} refused max_tokens: choose another model", option="max_tokens")
+        reason = without_keys(error_line(error))
+        if status == _BAD_REQUEST and (option := refused_option(str(error))):
+            return OptionRefused(f"{who} refused the {option} ({reason}): choose another model", option=option)
         # LangChain's own errors say it themselves; for the others, their HTTP status does.
         passing = isinstance(error, OSError) or getattr(error, "is_retryable", False) or is_passing(status)
-        return ModelError(f"{who} failed ({without_keys(error_line(error))}): {self.remedy}", transient=passing)
+        return ModelError(f"{who} failed ({reason}): {self.remedy}", transient=passing)
 
     async def models(self, names: Sequence[str]) -> list[str]:
         """All that are wanted: none is asked, but each is made as a call would; see `Endpoint.models`."""

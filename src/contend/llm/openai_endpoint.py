@@ -22,7 +22,7 @@ from contend.llm.endpoint import (
     Request,
     SettingNames,
     completion_of,
-    names_output_limit,
+    refused_option,
     without_keys,
 )
 from contend.llm.listing import OPENAI_HOST, EndpointSizes, certificates, endpoint_models, parted_login, read_sizes
@@ -53,10 +53,11 @@ _OVERFLOW = (
     "maximum context length",
 )
 _BAD_KEY = 401
+_FORBIDDEN = 403
 _BAD_REQUEST = {400, 422}
 _REMEDIES = {
     _BAD_KEY: "set {key} to a valid key",
-    403: "choose another model, or a key that may use it",
+    _FORBIDDEN: "choose another model, or a key that may use it",
     404: "mend the model's name in config/models.toml or {url}",
     413: "give fewer or shorter documents",
 }
@@ -254,15 +255,11 @@ async def _refuse_hopeless_wait(response: "httpx2.Response") -> None:
 
 def _refused_feature(error: "openai.APIStatusError") -> str | None:
     """Which of the things was refused that a call can do without."""
-    words = f"{error.param} {error.message}" if error.status_code in {403, *_BAD_REQUEST} else ""
-    if "logprobs" in words:
-        return "logprobs"
-    if error.status_code in _BAD_REQUEST and "temperature" in words:
-        return "temperature"
-    if error.status_code in _BAD_REQUEST and names_output_limit(words):
-        return "max_tokens"
-    is_format = error.status_code in _BAD_REQUEST and any(word in words for word in _REFUSED_FORMAT)
-    return "reply format" if is_format else None
+    words = f"{error.param} {error.message}"
+    option = refused_option(words)
+    if error.status_code not in _BAD_REQUEST:
+        return option if error.status_code == _FORBIDDEN and option == "logprobs" else None
+    return option or ("reply format" if any(word in words for word in _REFUSED_FORMAT) else None)
 
 
 def _checked_key(key: str | None, name: str) -> str:
