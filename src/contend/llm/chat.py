@@ -57,7 +57,10 @@ class UnreadableReply(ValueError):  # noqa: N818 - named by what it is
 
 @dataclass
 class _Talk(Generic[R]):
-    """One structured call: what is said, and what it has cost. `max_tokens`: the most of the last reply."""
+    """One structured call: what is said, and what it has cost.
+
+    `factor`: how many times its usual room the next reply gets; `max_tokens`: the most that the last one could have.
+    """
 
     prompt: str
     reply_type: type[R]
