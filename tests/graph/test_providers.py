@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from langchain_core.exceptions import (
@@ -16,7 +17,9 @@ from langchain_core.language_models import FakeListChatModel
 
 from contend.errors import InputError, ModelError
 from contend.llm.endpoint import Request, Turn
-from contend.llm.langchain_endpoint import LangChainEndpoint
+from contend.llm.langchain_endpoint import PACKAGES, LangChainEndpoint
+from contend.llm.providers import Providers
+from contend.settings import ModelsConfig, ProviderConfig, load_settings
 from fakes.contests import Contest, write_workspace
 from fakes.model_lists import endpoint
 from fakes.terminal import Terminal
@@ -298,6 +301,24 @@ async def test_no_error_of_a_langchain_model_repeats_a_key_that_its_package_read
         await endpoint.complete("m", Request([Turn("user", "Why?")], max_output_tokens=9, response_format={}))
 
     assert "1234567890" not in str(caught.value)
+
+
+async def test_no_error_of_a_langchain_model_repeats_the_key_that_the_env_file_has_for_its_provider(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / ".env").write_text("LAKE_ID=planted1234567890\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    entry = ProviderConfig(kind="ollama", api_key_env="LAKE_ID")
+    monkeypatch.setitem(cast("dict[str, Any]", PACKAGES), "ollama", (__name__, "refusing"))
+    providers = Providers(ModelsConfig(default="mine/m", providers={"mine": entry}), load_settings(), pytest.fail)
+    endpoint, name = providers.find("mine/m")
+
+    with pytest.raises(ModelError, match="Incorrect API key provided: …"):
+        await endpoint.complete(name, Request([Turn("user", "Why?")], max_output_tokens=9, response_format={}))
+
+
+def refusing(*, api_key: str, **_: object) -> Failing:
+    return Failing(responses=[], error=ValueError(f"Incorrect API key provided: {api_key}"))
 
 
 async def test_no_error_of_a_langchain_model_repeats_a_key_without_a_mark_that_a_variable_holds(

@@ -213,6 +213,11 @@ _KEY = re.compile(
 )
 
 
-def without_keys(text: str) -> str:
-    """A vendor's words as one line of at most 300 characters, without secret variables and what looks like a key."""
+def without_keys(text: str, *own: str | None) -> str:
+    """A vendor's words as one line of at most 300 characters, without its `own` keys, secret variables and likenesses.
+
+    The `.env` file may hold the own ones, under any name.
+    """
+    for secret in filter(None, own):
+        text = text.replace(secret, "…")
     return shorten(_KEY.sub("…", without_secrets(clean(text, single_line=True))), 300)

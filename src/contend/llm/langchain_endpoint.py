@@ -83,6 +83,7 @@ class LangChainEndpoint(Endpoint):
     """Asks by a chat model's own client, with its retries and its key. Shapes are bound as the model can.
 
     `make` makes a chat model by its name, with LangChain's standard parameters as far as it takes them; it may block.
+    `key`: that which it is given, kept out of errors.
     """
 
     def __init__(
@@ -91,10 +92,12 @@ class LangChainEndpoint(Endpoint):
         make: "Callable[..., BaseChatModel]",
         *,
         remedy: str,
+        key: str | None = None,
         limits: CallLimits = CallLimits(),  # noqa: B008 - immutable
     ) -> None:
         super().__init__(address, remedy, limits)
         self._make = make
+        self._key = key
 
     async def _ask(self, model: str, request: Request) -> Completion:
         if request.logprobs:
@@ -113,7 +116,7 @@ class LangChainEndpoint(Endpoint):
         if isinstance(error, ContextOverflowError):
             return ModelError(f"{who}: the prompt is longer than the model's context: choose a larger one")
         status = getattr(error, "status_code", None)
-        reason = without_keys(error_line(error))
+        reason = without_keys(error_line(error), self._key)
         if status == _BAD_REQUEST and (option := refused_option(str(error))):
             return OptionRefused(f"{who} refused the {option} ({reason}): choose another model", option=option)
         # LangChain's own errors say it themselves; for the others, their HTTP status does.
@@ -141,7 +144,7 @@ class LangChainEndpoint(Endpoint):
         except NoAnswer:
             raise
         except Exception as error:  # noqa: BLE001 - a vendor's package, or a user's function, raises what it likes
-            raise NoAnswer(f"cannot make {model}: {without_keys(error_line(error))}") from None
+            raise NoAnswer(f"cannot make {model}: {without_keys(error_line(error), self._key)}") from None
 
     async def _chat_for(self, model: str, options: Mapping[str, Any]) -> "BaseChatModel":
         waiting = {"timeout": self.limits.call_deadline_seconds, "max_retries": self.limits.max_retries}

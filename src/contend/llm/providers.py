@@ -43,7 +43,7 @@ def _packaged_endpoint(
     parameters = {name: value for name, value in own.items() if value is not None}
     remedy = "check the model's name, and the variables that its package reads for address and key"
     make = partial(packaged_chat, config.kind, parameters)
-    return LangChainEndpoint(f"LangChain's {config.kind}", make, remedy=remedy, limits=limits)
+    return LangChainEndpoint(f"LangChain's {config.kind}", make, remedy=remedy, key=key, limits=limits)
 
 
 def _openai_endpoint(config: ProviderConfig, key: str | None, limits: CallLimits, *, names: SettingNames) -> Endpoint:
