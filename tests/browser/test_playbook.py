@@ -69,6 +69,7 @@ def test_a_lesson_is_retired_restored_and_one_of_ones_own_added(page: Page, serv
     page.get_by_role("button", name=f"Retire: {PRIMARY}").click()
     saved(page, 2)
     expect(page.get_by_role("list", name="searching")).to_have_count(0)
+    expect(page.get_by_role("heading", name="Version 2 · 1 lesson", exact=True)).to_be_visible()
     page.get_by_role("button", name="Close").click()
     expect(page.locator("main").get_by_role("status")).to_be_hidden()
 

@@ -187,3 +187,18 @@ def test_a_text_is_not_scored_without_a_language_model(
 
     assert (said.code, said.out) == (2, "")
     assert "a language model gives the scores" in said.err
+
+
+@pytest.mark.parametrize(
+    ("theme", "said"),
+    [
+        ("How much is the key deposit?", "planned 1 part of the question"),
+        (QUESTION, "planned 2 parts of the question"),
+        ("学生会員の月額はいくらですか？", "計画: 質問の1項目"),
+    ],
+    ids=["one", "two", "ja"],
+)
+def test_a_person_is_told_of_one_part_as_of_one(
+    workspace: Path, documents: Path, capsys: pytest.CaptureFixture[str], theme: str, said: str
+) -> None:
+    assert said in Terminal(workspace, capsys.readouterr)("run", theme, "--docs", documents).out

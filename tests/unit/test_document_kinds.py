@@ -472,7 +472,7 @@ def test_a_quotation_mark_that_never_closes_costs_the_rows_after_it_only() -> No
     document = csv('Name,Note\nAnn,fine\nBob,"' + "x" * 200_000)
 
     assert "- Name: Ann; Note: fine." in document.text
-    assert document.note.startswith("only the first 2 rows are read")
+    assert document.note.startswith("only read up to row 2")
 
 
 @given(st.text('ab1,;\t|"\n\r 。', max_size=200))
@@ -544,7 +544,7 @@ async def test_a_file_read_in_part_is_found_and_named_also_from_the_kept_index(t
         source = LocalDocuments([folder], cache=tmp_path / "index")
         assert await source.search("town77", limit=1)
         (told,) = source.left_out_lines()
-        assert told.startswith("towns.csv (only the first 2 rows are read")
+        assert told.startswith("towns.csv (only read up to row 2")
 
 
 def test_a_file_without_a_byte_is_called_empty(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ def test_both_languages_of_the_page_say_the_same_things_with_the_same_values() -
     assert english.keys() == japanese.keys()
     assert len(english) > 100
     for key, said in english.items():
-        assert sorted(re.findall(r"\{\w+\}", said)) == sorted(re.findall(r"\{\w+\}", japanese[key])), key
+        said_of = said.replace("{s}", "")  # an English ending
+        assert sorted(re.findall(r"\{\w+\}", said_of)) == sorted(re.findall(r"\{\w+\}", japanese[key])), key
 
 
 def test_whatever_the_page_looks_up_by_name_is_there() -> None:

@@ -171,7 +171,7 @@ async def test_lessons_that_make_it_worse_do_not_land(tmp_path: Path) -> None:
 
     learnt = await practice.learn(_questions(0, 10), _questions(100, 120))
 
-    assert learnt.batches == ["5 of 10 right; 1 operations: 10 → 0, not kept"]
+    assert learnt.batches == ["5 of 10 right; 1 change: 10 → 0, not kept"]
     assert (await practice.curator.playbook_store.load("growth")).bullets == []
 
 

@@ -14,6 +14,7 @@ from tokenizers import Tokenizer
 from contend.text import (
     WORDS,
     clean,
+    counted,
     detect_language,
     estimate_tokens,
     shared_content,
@@ -290,3 +291,11 @@ def test_a_report_leaves_no_word_in_english_to_a_japanese_reader() -> None:
         for one, other in pairs(english_words, japanese[field]):
             assert one != other or not re.sub(r"\{\w+\}", "", one).strip(), field
             assert set(re.findall(r"\{\w+", one)) == set(re.findall(r"\{\w+", other)), field
+
+
+@pytest.mark.parametrize("thing", sorted(WORDS["en"].counts))
+def test_one_thing_is_counted_as_one_and_both_languages_name_the_same_values(thing: str) -> None:
+    assert WORDS["ja"].counts.keys() == WORDS["en"].counts.keys()
+    assert counted(1, thing, part=1) != counted(2, thing, part=1).replace("2", "1")
+    values = {language: {*re.findall(r"\{\w+\}", words.counts[thing][0])} for language, words in WORDS.items()}
+    assert values["ja"] == values["en"]

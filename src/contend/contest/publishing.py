@@ -27,7 +27,7 @@ from contend.report import (
 )
 from contend.stores.files import write_file
 from contend.team.evaluation import by_judges
-from contend.text import WORDS, shorten, shown_score
+from contend.text import WORDS, counted, shorten, shown_score
 
 DOUBTFUL_SIGN = "⚠"
 """Stands behind a published sentence that its source was not seen to say."""
@@ -230,14 +230,13 @@ def _failures(state: ContestState) -> Iterator[tuple[str, str]]:
     open_metrics = [[metric for metric in by_judges(each.metrics) if metric.score is None] for each in rounds]
     if incomplete := [metrics for metrics in open_metrics if metrics]:
         names = sorted({metric.name for metrics in incomplete for metric in metrics})
-        rest = f"{len(incomplete)} of {len(rounds)} rounds: {', '.join(names)}"
+        rest = f"{len(incomplete)} of {counted(len(rounds), 'rounds')}: {', '.join(names)}"
         yield f"unscored in {rest}", incomplete[0][0].reason
     if failures := [each.judge_failure for each in rounds if each.judge_failure]:
-        count = "1 round" if len(failures) == 1 else f"{len(failures)} rounds"
-        yield f"the round judge failed after {count}, and its team played on", failures[0]
+        yield f"the round judge failed after {counted(len(failures), 'rounds')}, and its team played on", failures[0]
     comparisons = comparisons_of(state)
     if failures := [each.failure for each in comparisons if each.failure]:
-        yield f"near tie: {len(failures)} of {len(comparisons)} comparisons failed", failures[0]
+        yield f"near tie: {len(failures)} of {counted(len(comparisons), 'comparisons')} failed", failures[0]
     if reason := editing_of(state).failure:
         yield "the editor failed, and the best team's report stands", reason
 

@@ -23,6 +23,7 @@ from contend.models.task import checked_theme
 from contend.settings import checked
 from contend.stores.documents import DocumentStore
 from contend.stores.playbooks import PlaybookStore
+from contend.text import counted
 
 DEFAULT_DATASET = "default"
 
@@ -145,7 +146,7 @@ def _delta_question(state: LearningState) -> dict[str, Any]:
     return question(
         "playbook",
         {"operations": state["delta"]},
-        description=f"{len(state['delta'])} changes to the playbook {_dataset(state)!r}",
+        description=f"{counted(len(state['delta']), 'changes')} to the playbook {_dataset(state)!r}",
         execution_id=state["execution_id"],
         problem=state.get("problem", ""),
     )

@@ -27,6 +27,7 @@ from contend.models.record import Language
 from contend.models.task import CallUsage
 from contend.prompts.learning import AnswerPrompt, ErrorsPrompt, ShownBullet, WrongAnswer
 from contend.stores.files import write_file
+from contend.text import counted
 
 BATCH = 25
 """Training questions from whose errors lessons are drawn at once."""
@@ -180,7 +181,7 @@ class Practice:
         reply = {"key": key, **await self._reply(prompt, scope)}
         await asyncio.to_thread(self._keep, reply)
         if len(self._replies) % _TOLD_EACH == 0:
-            self.on_line(f"{len(self._replies)} answers kept")
+            self.on_line(f"{counted(len(self._replies), 'answers')} kept")
         return reply
 
     async def _reply(self, prompt: AnswerPrompt, scope: Scope) -> dict[str, str]:
@@ -215,7 +216,7 @@ class Practice:
         candidate = playbook.model_copy(update={"bullets": proposal.bullets})
         now = await self.answered(validation, candidate)
         test = PairedTest.of(best, now)
-        line = f"{_right(answers)}; {len(delta)} operations: {test.before} → {test.after}"
+        line = f"{_right(answers)}; {counted(len(delta), 'changes')}: {test.before} → {test.after}"
         if test.after < test.before:
             return best, f"{line}, not kept"
         await self.curator.apply(delta, reflection, self.dataset, execution_id=execution, skipped=proposal.skipped)
@@ -246,7 +247,7 @@ class Practice:
             return {}
         lines = self._file.read_text("utf-8").splitlines()
         replies = {reply["key"]: reply for line in lines if (reply := _reply_in(line))}
-        self.on_line(f"{len(replies)} answers of earlier tries are kept in {self._file}; delete it to start anew")
+        self.on_line(f"{counted(len(replies), 'answers')} of earlier tries in {self._file}; delete it to start anew")
         return replies
 
     def _keep(self, reply: dict[str, str]) -> None:

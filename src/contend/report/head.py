@@ -10,7 +10,7 @@ from contend.models.record import Language, Record, Score
 from contend.models.round import LeaderboardEntry
 from contend.models.task import RunStatus, RunUsage
 from contend.report.plain import plain_title, table_row
-from contend.text import WORDS, Words, shown_score
+from contend.text import WORDS, counted, shown_score
 
 
 class ReportHead(Record):
@@ -81,7 +81,10 @@ def shown_recorded(head: ReportHead, language: Language) -> str | None:
     if recorded is None:
         return None
     told = words.recorded_replies.format(
-        date=recorded.recorded_on, model=recorded.model, calls=recorded.calls, tokens=recorded.tokens
+        date=recorded.recorded_on,
+        model=recorded.model,
+        calls=counted(recorded.calls, "model_calls", language),
+        tokens=recorded.tokens,
     )
     return f"{words.replies}{words.colon}{told}"
 
@@ -103,7 +106,7 @@ def _facts(head: ReportHead, language: Language) -> Iterator[str]:
     if recorded := shown_recorded(head, language):
         yield plain_title(recorded)
     else:
-        yield fact(words.usage, _usage(head.usage, words))
+        yield fact(words.usage, _usage(head.usage, language))
     lists = (
         (words.sources_off, _with_reasons(head.sources_off)),
         (words.left_out, head.left_out),
@@ -130,10 +133,11 @@ def _table(leaderboard: list[LeaderboardEntry], language: Language) -> Iterator[
         yield table_row([str(entry.rank or "–"), name, best, str(entry.best_round or "–")])
 
 
-def _usage(usage: RunUsage, words: Words) -> str:
-    counts = {"requests": usage.requests, "input": usage.input_tokens, "output": usage.output_tokens}
+def _usage(usage: RunUsage, language: Language) -> str:
+    words, calls = WORDS[language], counted(usage.requests, "model_calls", language)
+    used = words.calls_and_tokens.format(calls=calls, input=usage.input_tokens, output=usage.output_tokens)
     cost = words.cost_unknown if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-    return f"{words.calls_and_tokens.format(**counts)} ({cost})"
+    return f"{used} ({cost})"
 
 
 def _duration(seconds: float) -> str:

@@ -17,6 +17,7 @@ from contend.research.gathering import pool_of, with_summaries
 from contend.research.planting import PlantedFilter
 from contend.research.state import ResearchState, ResearchUpdate, SearchTask, latest_calls
 from contend.services import Services
+from contend.text import counted
 
 AgentRole = Literal["supervisor", "writer", "reviewer"]
 
@@ -137,6 +138,11 @@ def draft_to_mend(state: ResearchState, best: Submission | None) -> Draft | None
         return Draft.model_validate(state["draft_report"])
     # Judges have answered what was declined for that report: this round's fixes are theirs.
     return best.draft.model_copy(update={"declined": []}) if best else None
+
+
+def how_many(state: ResearchState, number: int, thing: str, **values: int) -> str:
+    """The number with what is counted, in the run's language."""
+    return counted(number, thing, state["options"]["language"], **values)
 
 
 def tell_step(

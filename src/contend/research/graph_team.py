@@ -17,7 +17,16 @@ from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts.research import GraphPrompt
 from contend.report import build_report, read_draft
-from contend.research.ask import folders, guard_of, search_task, searched_sources, team_of, tell_step, with_texts
+from contend.research.ask import (
+    folders,
+    guard_of,
+    how_many,
+    search_task,
+    searched_sources,
+    team_of,
+    tell_step,
+    with_texts,
+)
 from contend.research.cited import CitedDocuments, retrieve
 from contend.research.evidence import EMPTY, Evidence, EvidencePool
 from contend.research.full import fixes_for, length_values
@@ -102,7 +111,7 @@ class GraphNodes:
         """What the report cites, retrieved and screened; then the submission."""
         begun: GraphState = {**state, "iteration_count": 1}
         report = await asyncio.to_thread(read_draft, await self.services.documents.get(state["answer"]))
-        tell_step(self.services, begun, "search", f"{len(report.references)} references")
+        tell_step(self.services, begun, "search", how_many(state, len(report.references), "references"))
         sources = await retrieve(
             self.services,
             report.references,
@@ -113,7 +122,7 @@ class GraphNodes:
         pool, usage = await screened(self.services, state, pool)
         submission = await self._submission(state, draft, pool, sources)
         text = await self.services.documents.put(submission.content)
-        tell_step(self.services, begun, "write", f"{len(draft.sentences())} statements", document=text)
+        tell_step(self.services, begun, "write", how_many(state, len(draft.sentences()), "statements"), document=text)
         calls = [*state.get("calls", []), *([usage.model_dump(mode="json")] if usage else [])]
         return {"calls": calls, "submission": await self.services.submissions.put(submission)}
 

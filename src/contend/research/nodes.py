@@ -17,6 +17,7 @@ from contend.research import compact, full
 from contend.research.alone import hand_in
 from contend.research.ask import (
     draft_to_mend,
+    how_many,
     max_iterations,
     profile,
     queries_of,
@@ -131,8 +132,9 @@ class ResearchNodes:
         working = self._working(state, pool, best, first=whole_ids(pool, whole))
         if state.get("found") or whole:
             pages = state.get("read", [])
-            in_full = f", {sum(not page['problem'] for page in pages)} of {len(pages)} pages in full" if pages else ""
-            tell_step(self.services, state, "search", f"{len(pool['results'])} sources{in_full}")
+            read = sum(not page["problem"] for page in pages)
+            in_full = f", {how_many(state, len(pages), 'pages', part=read)}" if pages else ""
+            tell_step(self.services, state, "search", how_many(state, len(pool["results"]), "sources") + in_full)
         return {
             **working,
             "pool": await keep_pool(self.services, state, pool),
@@ -157,7 +159,7 @@ class ResearchNodes:
         ids = within(pool, [*pinned, *choice, *earlier_ids(state, best)], tokens=room)
         pool = {**pool, "shown": [*pool["shown"], *state["to_choose"]]}
         gaps = [query for query in reply.gaps if query not in pool["searches"]]
-        tell_step(self.services, state, "choose", f"{len(choice)} of {len(candidates)} passages")
+        tell_step(self.services, state, "choose", how_many(state, len(candidates), "passages", part=len(choice)))
         return {
             **at_work(pool, ids),
             "pool": await keep_pool(self.services, state, pool),
@@ -274,7 +276,7 @@ class ResearchNodes:
         else:
             plan, usage = await full.plan(self.services, state, best)
         first: ResearchState = {**state, "iteration_count": 1}
-        tell_step(self.services, first, "plan", f"{len(plan.search_queries)} queries", plan=plan)
+        tell_step(self.services, first, "plan", how_many(state, len(plan.search_queries), "queries"), plan=plan)
         # In round 1 only, before any search; a plan made anew after a rejection is not asked about again.
         wants_approval = "plan" in state["options"]["approve"] and state["round_number"] == 1
         return {

@@ -30,7 +30,7 @@ from contend.quotes import (
     units_of,
 )
 from contend.research.alone import hand_in
-from contend.research.ask import tell_step
+from contend.research.ask import how_many, tell_step
 from contend.research.state import BEGUN, ResearchInput, ResearchOutput, ResearchState, ResearchUpdate
 from contend.services import Services
 from contend.stores.documents import passage_id
@@ -74,10 +74,10 @@ class QuotesNode:
             plan_text=_PLAN,
         )
         begun: ResearchState = {**state, "iteration_count": 1}
-        tell_step(self.services, begun, "plan", f"{len(points)} parts of the question", plan=plan)
+        tell_step(self.services, begun, "plan", how_many(state, len(points), "parts"), plan=plan)
         answers = await asyncio.to_thread(_answers, state["theme"], await _passages(self.services, state))
         submission = await _submission(self.services, state, plan, answers)
-        quotes = f"{sum(len(answer.quotes) for answer in answers)} quotes"
+        quotes = how_many(state, sum(len(answer.quotes) for answer in answers), "quotes")
         text = await self.services.documents.put(submission.content)
         tell_step(self.services, begun, "write", quotes, document=text)
         return {

@@ -21,6 +21,7 @@ from contend.research.ask import (
     draft_to_mend,
     folders,
     guard_of,
+    how_many,
     passages_at_work,
     profile,
     spent,
@@ -111,7 +112,9 @@ class WritingNodes:
         report = state_to_report(with_draft, results=await whole_results(self.services, state), passages=passages)
         text = report.to_markdown(state["options"]["language"], folders=folders(self.services, state))
         document = await self.services.documents.put(text)
-        tell_step(self.services, state, "write", f"{len(draft.sentences())} statements", document=document)
+        tell_step(
+            self.services, state, "write", how_many(state, len(draft.sentences()), "statements"), document=document
+        )
         return {
             "draft_report": draft.model_dump(mode="json"),
             "current_draft": text,

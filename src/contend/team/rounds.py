@@ -9,7 +9,7 @@ from contend.models.evaluation import MetricScore
 from contend.models.options import ResolvedOptions
 from contend.models.record import Record, Score
 from contend.models.round import ExitReason, Judgment, Round, best_round
-from contend.text import shown_score
+from contend.text import counted, shown_score
 
 _ROUNDING = 1e-9
 """0.35 - 0.34 is a little less than 0.01."""
@@ -51,7 +51,7 @@ def decide(rounds: Sequence[Round], options: ResolvedOptions, limits: TeamLimits
     if judgment.target_score is not None and best is not None and best >= judgment.target_score:
         return _stop("target_score", f"{shown_score(best)} reaches the target")
     if on_plateau(rounds, min_improvement=judgment.min_improvement, patience=judgment.patience):
-        return _stop("plateau", f"no gain in the last {judgment.patience} rounds")
+        return _stop("plateau", f"no gain in the last {counted(judgment.patience, 'rounds')}")
     if limits.share_left < judgment.budget_reserve:
         return _stop("budget_reserve", f"{limits.share_left:.0%} of a budget is left, which is kept back")
     return NextStep(step="ask_judge", reasoning="the round judge decides")

@@ -37,6 +37,7 @@ __all__ = [
     "addresses",
     "clean",
     "compact_tables",
+    "counted",
     "detect_language",
     "estimate_tokens",
     "file_name",
@@ -63,6 +64,12 @@ __all__ = [
 
 
 WORDS: Mapping[Literal["en", "ja"], Words] = MappingProxyType({"en": Words(), "ja": ja.WORDS})
+
+
+def counted(number: int, thing: str, language: Literal["en", "ja"] = "en", **values: object) -> str:
+    """The number with what is counted, one of `Words.counts`: `1 source`, `7 sources`."""
+    one, several = WORDS[language].counts[thing]
+    return (one if number == 1 else several).format(count=f"{number:,}", **values)
 
 
 def shown_score(score: float | None, language: Literal["en", "ja"] = "en") -> str:

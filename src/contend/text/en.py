@@ -122,12 +122,12 @@ class FeedbackWords(NamedTuple):
     said_in_part: str = "What it cites says only a part of this ({lacking})."
     quoted: str = "{mark} “{text}”"
     uncited: str = "nothing is cited"
-    citations_retrieved: str = "{good} of {all} citations name a retrieved source"
+    citations_retrieved: str = "citations that name a retrieved source: {good} of {all}"
     citations_missing: str = "; not retrieved: {text}"
     no_plan: str = "there is no plan with points to answer"
-    points_answered: str = "{good} of {all} points of the plan are answered"
+    points_answered: str = "points of the plan that are answered: {good} of {all}"
     points_missing: str = "; not answered: {text}"
-    sentences_supported: str = "{good} of {all} cited sentences are said by what they cite"
+    sentences_supported: str = "cited sentences that are said by what they cite: {good} of {all}"
     sentences_near: str = "; only near to what they cite, or said in part: {count}"
     sentences_unfounded: str = "; sentences that cite nothing and that no passage says: {count}"
     weakest_sentence: str = "; least of all: “{text}”"
@@ -153,12 +153,28 @@ class Words(NamedTuple):
     active_time: str = "Active time"
     models: str = "Models"
     replies: str = "Model replies"
-    recorded_replies: str = (
-        "recorded on {date} (model {model}): {calls:,} model calls, {tokens:,} tokens then, none now"
-    )
+    recorded_replies: str = "recorded on {date} (model {model}): {calls}, {tokens:,} tokens then, none now"
     usage: str = "Usage"
-    calls_and_tokens: str = "{requests:,} model calls, {input:,} tokens in, {output:,} out"
+    calls_and_tokens: str = "{calls}, {input:,} tokens in, {output:,} out"
     cost_unknown: str = "cost unknown"
+    counts: Mapping[str, tuple[str, str]] = MappingProxyType(
+        {
+            "model_calls": ("{count} model call", "{count} model calls"),
+            "queries": ("{count} query", "{count} queries"),
+            "parts": ("{count} part of the question", "{count} parts of the question"),
+            "sources": ("{count} source", "{count} sources"),
+            "pages": ("{part} of {count} page in full", "{part} of {count} pages in full"),
+            "passages": ("{part} of {count} passage", "{part} of {count} passages"),
+            "statements": ("{count} statement", "{count} statements"),
+            "quotes": ("{count} quote", "{count} quotes"),
+            "references": ("{count} reference", "{count} references"),
+            "rounds": ("{count} round", "{count} rounds"),
+            "comparisons": ("{count} comparison", "{count} comparisons"),
+            "changes": ("{count} change", "{count} changes"),
+            "answers": ("{count} answer", "{count} answers"),
+        }
+    )
+    """What is counted, for one and for several."""
     sources_off: str = "Source that was off"
     left_out: str = "Left out of the documents"
     unread: str = "Page not read in full"
@@ -215,7 +231,7 @@ class Words(NamedTuple):
     # Quotes from a user's own documents.
     not_answered: str = "your documents don't answer this"
     question_answered: str = "Passages that answer the question were found in: {files}."
-    parts_answered: str = "{count} of {parts} parts of the question are answered by passages in: {files}."
+    parts_answered: str = "Passages answer {count} of {parts} parts of the question, in: {files}."
     nothing_answered: str = "Your documents don't answer this. The passages nearest to it are named below."
     part_nearest: str = "Your documents don't answer this part. Nearest to it:"
     part_without_nearest: str = "Your documents don't answer this part, and no passage is near to it."

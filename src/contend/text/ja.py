@@ -112,6 +112,22 @@ YES, NO = "はい", "いいえ"
 ABOUT = r"(?:約|およそ|おおよそ|ほぼ|最大|少なくとも)\s*$"
 """Before a figure: it is rounded."""
 
+_COUNTS = {
+    "model_calls": "モデル呼び出し {count} 回",
+    "queries": "検索語{count}件",
+    "parts": "質問の{count}項目",
+    "sources": "資料{count}件",
+    "pages": "{count}ページ中{part}ページは全文",
+    "passages": "抜粋{count}件中{part}件",
+    "statements": "{count}文",
+    "quotes": "引用{count}件",
+    "references": "参考文献{count}件",
+    "rounds": "{count}ラウンド",
+    "comparisons": "比較{count}件",
+    "changes": "変更{count}件",
+    "answers": "回答{count}件",
+}
+
 WORDS = Words(
     about_run="この実行について",
     status="状態",
@@ -120,11 +136,11 @@ WORDS = Words(
     active_time="実行時間",
     models="モデル",
     replies="モデルの返答",
-    recorded_replies="{date}に記録（モデル {model}）。記録時のモデル呼び出し {calls:,} 回、"
-    "{tokens:,} トークン、今回はなし",
+    recorded_replies="{date}に記録（モデル {model}）。記録時の{calls}、{tokens:,} トークン、今回はなし",
     usage="使用量",
-    calls_and_tokens="モデル呼び出し {requests:,} 回、入力 {input:,} トークン、出力 {output:,} トークン",
+    calls_and_tokens="{calls}、入力 {input:,} トークン、出力 {output:,} トークン",
     cost_unknown="費用不明",
+    counts={thing: (text, text) for thing, text in _COUNTS.items()},
     sources_off="使えなかった情報源",
     left_out="検索しなかった文書",
     unread="全文を読めなかったページ",

@@ -2,7 +2,7 @@
 
 const EN = {
   standings: "Standings", rating: "Rating", interval: "95 %", runs_played: "Runs", won: "Won", tied: "Tied", lost: "Lost", no_standings: "No finished run here has two teams to compare yet.",
-  standings_clear: "{n} runs: {team} is ahead of the others by more than chance.", standings_unclear: "{n} runs: too few to tell the first from the second.", standings_how: "By Bradley and Terry's model on Elo's scale, 1500 the mean; 400 points ahead are ten wins to one.",
+  standings_clear: "{n} run{s}: {team} is ahead of the others by more than chance.", standings_unclear: "{n} run{s}: too few to tell the first from the second.", standings_how: "By Bradley and Terry's model on Elo's scale, 1500 the mean; 400 points ahead are ten wins to one.",
   ask: "Ask", history: "History", playbook: "Playbook", compare: "Compare", theme: "Theme", language: "日本語",
   light: "Light", dark: "Dark",
   question: "Your question", question_hint: "Several teams research it, judges score them, an editor merges the best. Up to 8,000 characters.",
@@ -21,7 +21,7 @@ const EN = {
   asked: "Question", teams_hint: "None chosen: as many as the depth says.", quarantined: "on trial", n_ADD: "{n} added", n_UPDATE: "{n} changed", n_DELETE: "{n} removed",
   status: "Status", begun: "Started", newer: "Newer", note_started: "In the queue: it begins when a place is free.", note_opening: "Being checked and opened.", note_waiting: "It goes on when you have answered.",
   note_interrupted: "Nobody works on it. It goes on where it was; nothing is paid twice.", note_unbegun: "Stopped before it began; nothing is spent.", note_closing: "The teams are done; the report is being made.",
-  teams_done: "{done} of {n} teams done", decide_now: "Decide", ask_anew: "Ask anew", delete: "Delete", delete_sure: "Delete this run for good: its report, its drafts, its scores? Lessons stay.", not_begun: "not begun",
+  teams_done: "{done} of {n} team{s} done", decide_now: "Decide", ask_anew: "Ask anew", delete: "Delete", delete_sure: "Delete this run for good: its report, its drafts, its scores? Lessons stay.", not_begun: "not begun",
   unreachable: "the server does not answer",
   recent: "Recent runs", no_runs: "No run yet.", all_runs: "All runs", search_runs: "Search questions", loading: "Loading …", token: "The server's token (CONTEND_SERVER_TOKEN)", older: "Older",
   watch: "Watch", read: "Report", judges: "Judges", cancel: "Stop", again: "Ask again", resume: "Go on",
@@ -30,9 +30,9 @@ const EN = {
   leaderboard: "Leaderboard", rank: "#", team: "Team", best: "Best", round_n: "Round {n}", now: "Now", no_scores: "no score yet", unscored: "unscored",
   plan: "Plan", search: "Search", choose: "Choice", write: "Draft", review: "Review", graph: "Graph", revise: "Revision", submitted: "Handed in", scored: "Score", judged: "Decision",
   editor: "Editor", editor_published: "The merged report is published: it scored {score}, the best team's {best}.", editor_kept: "The merged report scored {score}, the best team's {best}: the team's is published.",
-  taken: "Taken from {team}: {what}", points: "Points", queries: "Searches", sources: "Sources", read_draft: "Read the draft", characters: "{n} characters",
-  source_off: "{source} is off: {reason}", documents_read: "{read} of {files} documents read", learned: "Learned", winner: "Winner", criteria: "Criteria", criterion: "Criterion", met: "met", partly: "partly met", unmet: "not met",
-  another_round: "another round", stops: "stops", tokens_used: "{n} tokens", calls_used: "{n} calls", cost: "US$ {n}", elapsed: "{time}", ends_about: "ends about {time}",
+  taken: "Taken from {team}: {what}", points: "Points", queries: "Searches", sources: "Sources", read_draft: "Read the draft", characters: "{n} character{s}",
+  source_off: "{source} is off: {reason}", documents_read: "documents read: {read} of {files}", learned: "Learned", winner: "Winner", criteria: "Criteria", criterion: "Criterion", met: "met", partly: "partly met", unmet: "not met",
+  another_round: "another round", stops: "stops", tokens_used: "{n} token{s}", calls_used: "{n} call{s}", cost: "US$ {n}", elapsed: "{time}", ends_about: "ends about {time}",
   decide: "A decision waits for you", decide_n: "{n} decisions wait for you", decide_plan: "approve the plan?", decide_report: "publish this report?", decide_playbook: "keep these lessons?", approve: "Approve", approve_all: "Approve all", edit: "Edit", reject: "Reject", send: "Send",
   reason_plan: "Why? The team plans anew with it.", reason_report: "Why? The run ends without a report and says it.", reason_playbook: "Why? The playbook stays as it is.",
   edit_hint: "Change the values; they are held to the same limits.", send_answers: "Send answers",
@@ -40,7 +40,7 @@ const EN = {
   doubtful: "The source was not seen to say this", no_passage: "No passage is kept for this citation.", export: "Save as", no_report: "No report yet.", print: "Print",
   metric: "Metric", score: "Score", why: "Why",
   versus: "Compared with", choose_run: "Choose a run", only_here: "Sources only this run has", both: "Sources of both: {n}", versions: "Versions", version: "Version {n}",
-  lessons: "{n} lessons", helpful: "helpful", harmful: "harmful", no_lessons: "No lessons yet: contend writes some after a contest.",
+  lessons: "{n} lesson{s}", helpful: "helpful", harmful: "harmful", no_lessons: "No lessons yet: contend writes some after a contest.",
   section: "Section", lesson: "Lesson", lesson_hint: "When it applies, and what to do then.", example: "A short example", always: "applies to every question", trust: "trust", active: "active",
   add_lesson: "Add a lesson", add: "Add", save: "Save", undo_edit: "Cancel", retire: "Retire", restore: "Restore", retired: "Retired lessons: {n}", conflicts: "differs from {id}", wants_removed: "a run wants it removed: {why}",
   saved_version: "Saved as version {n}.", stands_already: "It stands in the playbook already.", nothing_changed: "Nothing changed.", left_out: "Left out, for it is no lesson: {n}.",
@@ -119,10 +119,14 @@ export function setLanguage(value) {
   localStorage.setItem("language", value);
 }
 
-/** What `key` says in the reader's language; an unknown key, say a status of a later version, as it is. */
+/**
+ * What `key` says in the reader's language; an unknown key, say a status of a later version, as it is.
+ * {s} is the ending of what is counted by {n}.
+ */
 export function t(key, values = {}) {
   const text = WORDS[current][key] ?? key;
-  return text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+  const told = { s: String(values.n) === "1" ? "" : "s", ...values };
+  return text.replace(/\{(\w+)\}/g, (whole, name) => told[name] ?? whole);
 }
 
 /** A name of the data, such as a metric's, in the reader's words where there are some. */

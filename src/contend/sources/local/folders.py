@@ -78,7 +78,7 @@ def reason_lines(left_out: Sequence[LeftOut], paths: Sequence[Path]) -> list[str
         names.setdefault(each.reason, []).append(_name(each.path, paths))
     lines = [f"{_some(file_names)} ({reason})" for reason, file_names in names.items()]
     more = len(lines) - _MOST_LINES
-    return lines if more <= 0 else [*lines[:_MOST_LINES], f"files left out for {more:,} more reasons"]
+    return lines if more <= 0 else [*lines[:_MOST_LINES], f"files left out for further reasons: {more:,}"]
 
 
 def _name(path: Path, paths: Sequence[Path]) -> str:

@@ -63,7 +63,7 @@ def _bounded(reader: Iterator[list[str]], most: int) -> tuple[list[list[str]], s
         rows.extend(islice(reader, most))
         further = sum(1 for _ in reader)
     except csv.Error as error:
-        return rows, f"only the first {len(rows):,} rows are read: {error}"
+        return rows, f"only read up to row {len(rows):,}: {error}"
     return rows, f"only the first {most:,} of {most + further:,} rows are read" if further else ""
 
 
