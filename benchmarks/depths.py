@@ -25,13 +25,12 @@ from contend.models.options import Depth, RunOptions
 from contend.models.replies import ReportReply
 from contend.models.research import Passage
 from contend.prompts import mark_of
-from contend.prompts.passages import SourceDocument
-from contend.prompts.research import ReportPrompt, ResearchHead
+from contend.prompts.research import ReportPrompt, ResearchHead, SourceDocument
 from contend.research.full import length_values
 from contend.resources import resource
 from contend.services import Services
 from contend.settings import load_settings
-from contend.sources.local.documents import LocalDocuments
+from contend.sources.local import LocalDocuments
 from contend.text import estimate_tokens
 from stub import DOCS, reply_to, running
 

@@ -11,7 +11,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import NamedTuple
 
-from contend.llm.context import COMPACT_PASSAGE_TOKENS
+from contend.llm import COMPACT_PASSAGE_TOKENS
 from contend.models.record import Language
 from contend.models.round import RoundPromptContext, RoundState
 from contend.prompts import PromptBuilderSettings, PromptLibrary, Untrusted, UserPromptBuilder

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from contend.models.research import Found
 from contend.research.evidence import Evidence, grown, offered
 from contend.research.graph import HITS
-from contend.sources.local.documents import LocalDocuments
+from contend.sources.local import LocalDocuments
 from contend.text import estimate_tokens
 
 SIZES = (8_000, 12_000, 20_000, 32_000, 40_000)

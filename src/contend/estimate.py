@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from contend.llm import profile_of
 from contend.llm.budget import cost_usd
 from contend.llm.chat import schema_tokens
-from contend.llm.context import profile_of
 from contend.models import replies
 from contend.models.judging_replies import (
     CitationReply,

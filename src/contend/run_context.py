@@ -17,9 +17,8 @@ from langgraph.runtime import Runtime
 
 from contend.clock import RunClock
 from contend.errors import StoreError
+from contend.llm import Answer, ContextProfile, Model, role_profile
 from contend.llm.budget import Ledger, limits_of
-from contend.llm.context import ContextProfile, role_profile
-from contend.llm.model import Answer, Model
 from contend.models.judging_replies import CitationWord
 from contend.models.options import ResolvedOptions, Role, TeamConfig
 from contend.models.replies import InjectionReply
@@ -27,8 +26,8 @@ from contend.models.round import Round
 from contend.models.rows import ExecutionRow
 from contend.models.task import TeamStatus
 from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, UserPromptBuilder, mark_of
+from contend.stores import write_file
 from contend.stores.documents import DocumentStore, RecordDocuments
-from contend.stores.files import write_file
 from contend.stores.leaderboard import LiveLeaderboard
 from contend.stores.leases import checked_thread
 from contend.stores.record import RecordStore

@@ -16,11 +16,9 @@ from contend.learning.curator import CuratorAgent
 from contend.learning.nodes import LearnNodes
 from contend.learning.reflector import ReflectorAgent
 from contend.learning.sections import SectionFile
+from contend.llm import DEFAULT_CONTEXT_TOKENS, Model, profile_of
 from contend.llm.budget import Ledger
-from contend.llm.context import DEFAULT_CONTEXT_TOKENS, profile_of
-from contend.llm.model import Model
-from contend.llm.models import LanguageModels, RoleModel
-from contend.llm.providers import Providers
+from contend.llm.models import LanguageModels, Providers, RoleModel
 from contend.models.events import Event
 from contend.models.options import MetricConfig, ResolvedOptions, Role, RunOptions, TeamConfig
 from contend.models.record import Language

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from contend.sources.readers import read_document
 from contend.sources.readers.document import Document, Unreadable
-from contend.sources.readers.files import read_document
 from contend.sources.readers.html import LARGE_PAGE, html_to_markdown
 from contend.sources.readers.pdf import read_pdf
 from contend.sources.readers.process import read_apart
@@ -21,7 +21,7 @@ MEASURE = """
 import json, resource, sys
 from pathlib import Path
 from contend.sources.readers.document import Unreadable
-from contend.sources.readers.files import read_document
+from contend.sources.readers import read_document
 
 def tried(path):
     try:

@@ -20,7 +20,7 @@ from contend.learning.nodes import LearnNodes
 from contend.learning.reflector import PlayedRound, ReflectorAgent
 from contend.learning.sections import SectionFile
 from contend.learning.selection import select_bullets
-from contend.llm.model import Answer, R, Scope
+from contend.llm import Answer, R, Scope
 from contend.models.learning_replies import CurationReply, Insight, LessonPairsReply, ReflectionReply
 from contend.models.playbook import Bullet, DeltaContextItem, Playbook, ReflectionResult
 from contend.models.task import CallUsage

@@ -9,11 +9,11 @@ from contend.learning.graph import build_learn_graph
 from contend.learning.nodes import LearnNodes
 from contend.learning.reflector import PlayedRound, ReflectorAgent
 from contend.learning.selection import Withheld, select_bullets, withheld
-from contend.llm.model import Answer, R, Scope
+from contend.llm import Answer, R, Scope
 from contend.models.playbook import Bullet, Playbook
 from contend.models.task import CallUsage
 from contend.prompts import PromptBuilderSettings, UserPromptBuilder
-from contend.prompts.learning import ReflectorPrompt
+from contend.prompts.judging import ReflectorPrompt
 from contend.stores.documents import DocumentStore
 from contend.stores.playbooks import PlaybookStore
 from fakes.contests import Contest

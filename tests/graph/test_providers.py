@@ -18,7 +18,7 @@ from langchain_core.language_models import FakeListChatModel
 from contend.errors import InputError, ModelError
 from contend.llm.endpoint import Request, Turn
 from contend.llm.langchain_endpoint import PACKAGES, LangChainEndpoint
-from contend.llm.providers import Providers
+from contend.llm.models import Providers
 from contend.settings import ModelsConfig, ProviderConfig, load_settings
 from fakes.contests import Contest, write_workspace
 from fakes.model_lists import endpoint

@@ -10,7 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 import contend
 from contend.contest.graph import build_contest_graph
 from contend.errors import InputError
-from contend.llm.context import role_profile
+from contend.llm import role_profile
 from contend.models.options import ResolvedOptions, RunOptions
 from contend.preflight import check_run
 from contend.services import Services

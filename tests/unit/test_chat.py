@@ -18,11 +18,11 @@ import pytest
 from langchain_core.language_models import FakeListChatModel
 
 from contend.errors import BudgetExhausted, InputError, ModelError, ReplyError
+from contend.llm import Answer, Scope
 from contend.llm.budget import Ledger
 from contend.llm.chat import ChatModel, schema_text
 from contend.llm.endpoint import CallLimits
 from contend.llm.langchain_endpoint import LangChainEndpoint
-from contend.llm.model import Answer, Scope
 from contend.llm.openai_endpoint import OpenAIEndpoint
 from contend.models.judging_replies import MetricReply
 from contend.models.replies import (
@@ -37,8 +37,7 @@ from contend.models.replies import (
 )
 from contend.prompts import PromptLibrary, mark_of
 from contend.prompts.judging import MetricPrompt
-from contend.prompts.passages import ShownPassage
-from contend.prompts.research import PlanPrompt, WritePrompt
+from contend.prompts.research import PlanPrompt, ShownPassage, WritePrompt
 from contend.settings import ModelPrice
 from fakes.vendors import Vendors
 

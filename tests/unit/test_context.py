@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.llm.context import ContextProfile, ModelContext
+from contend.llm import ContextProfile, ModelContext
 from contend.models.options import ResolvedOptions, RunOptions, TeamConfig
 from contend.services import Services
 from contend.settings import load_settings, resolve_options

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contend.models.research import Found
-from contend.sources.local.documents import LocalDocuments
+from contend.sources.local import LocalDocuments
 from contend.sources.passages import split_passages
+from contend.sources.readers import read_document
 from contend.sources.readers.csv_table import read_csv
 from contend.sources.readers.document import Document, Unreadable
-from contend.sources.readers.files import read_document
 from contend.sources.readers.pdf import pages_to_markdown, read_pdf
 from contend.sources.readers.word import read_docx
 from fakes.files import make_docx, make_locked_pdf, make_pdf, saved

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from contend.llm import R, Scope
 from contend.llm.budget import Ledger
 from contend.llm.chat import ChatModel
-from contend.llm.model import R, Scope
 from contend.llm.openai_endpoint import OpenAIEndpoint
 from contend.models.judging_replies import JudgmentReply, MetricReply, PairwiseReply
 from contend.models.learning_replies import CurationReply, ReflectionReply

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.sources.guard import Guard, is_public, parsed
+from contend.sources.fetch import Guard, is_public, parsed
 from contend.sources.readers.document import Unreadable
 
 PUBLIC = "93.184.215.14"

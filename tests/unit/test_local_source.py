@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 
 from contend.errors import InputError
 from contend.models.research import Found
-from contend.sources.local.documents import LocalDocuments
-from contend.sources.local.folders import list_files, validate_paths
-from contend.sources.local.library import TitleMentions
+from contend.sources.library import TitleMentions
+from contend.sources.local import LocalDocuments
+from contend.sources.local_index import list_files, validate_paths
 from contend.sources.passages import split_passages
-from contend.sources.readers.document import Unreadable
-from contend.sources.readers.encodings import decode
-from contend.sources.readers.files import read_document
+from contend.sources.readers import read_document
+from contend.sources.readers.document import Unreadable, decode
 from contend.sources.readers.html import html_to_markdown
 from contend.text import split_sentences
 

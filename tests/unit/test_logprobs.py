@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.llm.logprobs import ReplyToken, distribution_of, read_tokens
+from contend.llm.endpoint import ReplyToken, distribution_of, read_tokens
 from contend.models.judging_replies import MetricReply
 
 

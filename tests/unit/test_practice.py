@@ -11,7 +11,7 @@ from contend.errors import InputError, ModelError
 from contend.learning.curator import CuratorAgent
 from contend.learning.labels import AnswerForm, LabelledQuestion, check, mcnemar, read_questions
 from contend.learning.practice import Practice, set_aside
-from contend.llm.model import Answer, R, Scope
+from contend.llm import Answer, R, Scope
 from contend.models.playbook import Playbook
 from contend.models.task import CallUsage
 from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, UserPromptBuilder, mark_of

@@ -11,8 +11,7 @@ from contend.models.research import Passage
 from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, Untrusted, samples_of
 from contend.prompts.judging import MetricPrompt
 from contend.prompts.library import LANGUAGES, SETTINGS
-from contend.prompts.passages import SourceDocument
-from contend.prompts.research import ReportPrompt, ResearchHead, WritePrompt
+from contend.prompts.research import ReportPrompt, ResearchHead, SourceDocument, WritePrompt
 from contend.prompts.values import PromptPart
 from contend.resources import resource
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from contend.models.research import Passage
 from contend.prompts import PromptLibrary
-from contend.prompts.passages import SourceDocument
-from contend.prompts.research import ResearchHead
+from contend.prompts.research import ResearchHead, SourceDocument
 from contend.sources.readers.csv_table import read_csv
 from contend.text import compact_tables, table_row
 

@@ -20,7 +20,7 @@ from contend.models.round import (
     ranked,
 )
 from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, mark_of
-from contend.prompts.history import Piece, fill, preview, recent
+from contend.prompts.rounds import Piece, fill, preview, recent
 from contend.stores.leaderboard import LiveLeaderboard
 from contend.text import estimate_tokens
 

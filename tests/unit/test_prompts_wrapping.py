@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contend.prompts import Untrusted, mark_of
-from contend.prompts.wrapping import NumberedPart, seal
+from contend.prompts.values import NumberedPart, seal
 
 MARK = "1a2b3c4d"
 HOSTILE = st.text() | st.lists(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from contend.quotes import CALIBRATION, SourceText, Unit, answers_of, parts_of, quoted_report, said_by, units_of
-from contend.sources.local.documents import LocalDocuments
+from contend.sources.local import LocalDocuments
 from contend.text import detect_language
 from fakes.quoted import Asked, asked, write_documents
 

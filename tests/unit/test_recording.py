@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from contend.errors import InputError
-from contend.llm.model import Answer, R, Scope
+from contend.llm import Answer, R, Scope
 from contend.llm.recording import LESSON_FIELDS, PASSAGE_FIELDS, Recording, RecordingModel, ReplayModel
 from contend.models import judging_replies, learning_replies, replies
 from contend.models.task import CallUsage

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.sources.local.documents import LocalDocuments
-from contend.sources.local.sections import LONGEST_TOKENS, sections_of
-from contend.sources.passages import split_passages
-from contend.sources.readers.files import read_document
+from contend.sources.local import LocalDocuments
+from contend.sources.passages import LONGEST_TOKENS, sections_of, split_passages
+from contend.sources.readers import read_document
 from contend.text import estimate_tokens
 from fakes.files import make_pdf
 

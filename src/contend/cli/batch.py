@@ -31,7 +31,7 @@ from contend.readiness import NotReady, check_folder
 from contend.run_guard import TERMINAL
 from contend.services import Services, open_services
 from contend.settings import Settings, secret_text
-from contend.stores.files import write_file, writing
+from contend.stores import write_file, writing
 from contend.stores.leases import lease
 
 _BEGINNING = b'{"id": '

@@ -20,7 +20,7 @@ from contend.readiness import models_used
 from contend.resources import resource
 from contend.services import Services
 from contend.settings import Config, RunSetup, Settings
-from contend.stores.files import write_file
+from contend.stores import write_file
 
 _FROM_THEME = "auto"
 _TEMPLATES = "config/prompt_builder.toml"

@@ -20,7 +20,7 @@ from contend.models.rows import ExecutionRow
 from contend.models.task import RunStatus, TeamStatus
 from contend.settings import Settings
 from contend.stored_runs import StoredRun, is_waiting, report_of, status_of
-from contend.stores.files import write_file
+from contend.stores import write_file
 from contend.stores.record import RecordStore
 from contend.text import shorten
 

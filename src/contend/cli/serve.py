@@ -19,7 +19,7 @@ from contend.cli.words import input_error, tr
 from contend.errors import InputError
 from contend.resources import resource
 from contend.settings import Settings, is_loopback, load_config
-from contend.stores.files import write_file
+from contend.stores import write_file
 
 _ANSWER_SECONDS = 5.0
 

@@ -15,7 +15,7 @@ from contend.contest.state import ContestState, ContestUpdate
 from contend.errors import BudgetExhausted, Limit
 from contend.estimate import MOST_COMPARED
 from contend.langgraph_compat import cause
-from contend.llm.model import Scope
+from contend.llm import Scope
 from contend.models.evaluation import Criterion
 from contend.models.judging_replies import PairwiseReply
 from contend.models.options import ResolvedOptions

@@ -14,7 +14,7 @@ from contend.contest.outcomes import BUDGETS, TeamOutcome, in_the_running, outco
 from contend.contest.state import ContestState, ContestUpdate
 from contend.errors import BudgetExhausted, ContendError
 from contend.langgraph_compat import cause
-from contend.llm.model import Scope
+from contend.llm import Scope
 from contend.models.events import ReportMerged
 from contend.models.options import ResolvedOptions
 from contend.models.record import Record, Score
@@ -22,8 +22,7 @@ from contend.models.replies import MergeReply
 from contend.models.research import Passage
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
-from contend.prompts.passages import SourceDocument
-from contend.prompts.research import MergePrompt, ResearchHead, TeamReport
+from contend.prompts.research import MergePrompt, ResearchHead, SourceDocument, TeamReport
 from contend.report import build_report
 from contend.research.drafts import draft_of, faults_of, length_of
 from contend.research.full import draft_text, length_values

@@ -11,7 +11,7 @@ from contend.errors import InputError
 from contend.learning.graph import build_learn_graph
 from contend.learning.reflector import PlayedRound
 from contend.learning.state import LearningState, LearnInput, LearnOutput
-from contend.llm.context import role_profile
+from contend.llm import role_profile
 from contend.models.events import Learned
 from contend.models.options import ResolvedOptions
 from contend.models.playbook import CurationResult

@@ -25,7 +25,7 @@ from contend.report import (
     to_json,
     with_ranges,
 )
-from contend.stores.files import write_file
+from contend.stores import write_file
 from contend.team.evaluation import by_judges
 from contend.text import WORDS, counted, shorten, shown_score
 

@@ -13,7 +13,7 @@ from contend.learning.merging import MergeRules, merged
 from contend.learning.nearness import Nearness
 from contend.learning.screening import Sources
 from contend.learning.sections import SectionFile
-from contend.llm.model import Model, Scope
+from contend.llm import Model, Scope
 from contend.models.learning_replies import MOST_LESSON_PAIRS, CurationReply, Insight, LessonPairReply, LessonPairsReply
 from contend.models.playbook import (
     Bullet,
@@ -28,7 +28,7 @@ from contend.models.playbook import (
 from contend.models.record import Language
 from contend.models.task import CallUsage
 from contend.prompts import UserPromptBuilder
-from contend.prompts.learning import CuratorPrompt, LessonPair, SameLessonsPrompt, nearest
+from contend.prompts.judging import CuratorPrompt, LessonPair, SameLessonsPrompt, nearest
 from contend.resources import resource
 from contend.retrieval import Embedder
 from contend.stores.playbooks import Curated, PlaybookStore

@@ -20,13 +20,13 @@ from contend.learning.curator import CuratorAgent
 from contend.learning.labels import AnswerForm, Check, LabelledQuestion, check, mcnemar
 from contend.learning.reflector import reflection_of
 from contend.learning.selection import lesson_index, select_bullets
-from contend.llm.model import Model, Scope
+from contend.llm import Model, Scope
 from contend.models.learning_replies import AnswerReply, ExpressionReply, ReflectionReply
 from contend.models.playbook import Bullet, Playbook, ReflectionResult
 from contend.models.record import Language
 from contend.models.task import CallUsage
-from contend.prompts.learning import AnswerPrompt, ErrorsPrompt, ShownBullet, WrongAnswer
-from contend.stores.files import write_file
+from contend.prompts.judging import AnswerPrompt, ErrorsPrompt, ShownBullet, WrongAnswer
+from contend.stores import write_file
 from contend.text import counted
 
 BATCH = 25

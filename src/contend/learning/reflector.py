@@ -7,14 +7,13 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from contend.llm.context import DEFAULT_CONTEXT_TOKENS
-from contend.llm.model import Model, Scope
+from contend.llm import DEFAULT_CONTEXT_TOKENS, Model, Scope
 from contend.models.learning_replies import BulletEvaluation, ReflectionReply
 from contend.models.playbook import Bullet, ReflectionResult
 from contend.models.record import Identifier, Language, Record, Score
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
-from contend.prompts.learning import ReflectorPrompt, RoundReflectedOn, ShownBullet
+from contend.prompts.judging import ReflectorPrompt, RoundReflectedOn, ShownBullet
 from contend.text import estimate_tokens, shorten
 
 _log = logging.getLogger(__name__)

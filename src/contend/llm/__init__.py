@@ -1,0 +1,155 @@
+"""The one protocol behind which language models stand, and what a model's calls may hold: as much as it can read.
+
+Of that the workspace's `[context]` table tells first, then the endpoint, then a default that today's models exceed.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from contend.models.options import ResolvedOptions, Role, TeamConfig
+from contend.models.record import Language
+from contend.models.replies import Reply
+from contend.models.task import CallUsage
+from contend.prompts import PromptValues
+
+R = TypeVar("R", bound=Reply)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Whose call it is. With the prompt's name it makes a key that is the same when a crash repeats the call.
+
+    `sampled`: one of several replies to the same request, which are meant to differ. `passages` and `lessons`: the ids
+    of those that the prompt shows under numbers from 1; `sentences`: the texts of those that it asks about so.
+    """
+
+    execution_id: str
+    role: Role
+    language: Language
+    team_id: str = ""
+    round_number: int = 0
+    step: str = ""
+    sampled: bool = False
+    passages: tuple[str, ...] = ()
+    lessons: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
+
+    def call_key(self, prompt: str) -> str:
+        return f"{self.team_id}/{self.round_number}/{self.role}/{prompt}/{self.step}"
+
+
+class Answer(NamedTuple, Generic[R]):
+    """A reply in the agreed shape, and what it cost.
+
+    `distribution`: how likely each value of the number in `distribution_over` was, 0.0 to 1.0; None where nobody asked
+    or told.
+    """
+
+    value: R
+    usage: CallUsage
+    distribution: Mapping[int, float] | None = None
+
+
+class Model(Protocol):
+    """Answers prompts in an agreed shape."""
+
+    name: str
+
+    async def structured(
+        self,
+        prompt: PromptValues,
+        reply_type: type[R],
+        *,
+        scope: Scope,
+        distribution_over: str | None = None,
+        faults: Callable[[R], str] | None = None,
+    ) -> Answer[R]:
+        """Ask. `distribution_over` names a whole number of the reply whose other likely values are of interest, too.
+
+        `faults` says what is wrong with a reply of the right shape, "" where nothing is. The model is told so once, and
+        its second reply stands; where that one is unreadable, the first does.
+
+        Raises:
+            ReplyError: no valid reply, also after one repair.
+            ModelError: the endpoint failed within the call's deadline.
+            BudgetExhausted: the call would exceed a hard budget; it was not made.
+        """
+        ...
+
+
+DEFAULT_CONTEXT_TOKENS = 32_000
+"""What a model is taken to read where nobody says."""
+
+COMPACT_BELOW_TOKENS = 16_000
+COMPACT_PASSAGE_TOKENS = 4_000
+_MOST_OFFERED, _MOST_CHOSEN = 60_000, 8_000
+
+
+@dataclass(frozen=True)
+class ContextProfile:
+    """What the calls of one model may hold, in estimated tokens, from the `tokens` that it can read.
+
+    The passages of one call leave half of the context or more for question, draft, history, instructions and reply.
+    """
+
+    tokens: int
+
+    @property
+    def compact(self) -> bool:
+        """Too small for whole documents and structured drafts: short shapes, few passages."""
+        return self.tokens < COMPACT_BELOW_TOKENS
+
+    @property
+    def offered_tokens(self) -> int:
+        """Passages that the one call may read which chooses among all that was gathered."""
+        if self.compact:  # each has its title and delimiters beside its text there, and the whole brief stands above
+            return min(COMPACT_PASSAGE_TOKENS, self.tokens // 3)
+        return min(_MOST_OFFERED, self.tokens // 2)
+
+    @property
+    def chosen_tokens(self) -> int:
+        """Passages of all later calls of a team: writer, reviewer, judges."""
+        return self.offered_tokens if self.compact else min(_MOST_CHOSEN, self.tokens // 4)
+
+    @property
+    def judged_tokens(self) -> int:
+        """Passages that a judge has at hand beside a whole report."""
+        return self.offered_tokens // 2 if self.compact else self.offered_tokens
+
+    def beside(self, tokens: int) -> int:
+        """Passages of a call that shows `tokens` of reports: both leave a quarter of the context or more."""
+        return min(self.offered_tokens, max(self.tokens * 3 // 4 - tokens, self.chosen_tokens))
+
+    @property
+    def disputed_tokens(self) -> int:
+        """Passages behind what two reports say differently, for a judge that reads both."""
+        return min(self.chosen_tokens, self.judged_tokens) // 2
+
+
+class ModelContext(NamedTuple):
+    """The tokens that a model can read, and who says so."""
+
+    tokens: int
+    origin: str
+
+
+def profile_of(name: str, options: ResolvedOptions) -> ContextProfile:
+    """What the calls of a model may hold in a run."""
+    return ContextProfile(options.contexts.get(name, DEFAULT_CONTEXT_TOKENS))
+
+
+def role_profile(
+    options: ResolvedOptions, role: Role, *, team: TeamConfig | None = None, name: str | None = None
+) -> ContextProfile:
+    """What the calls of the model may hold that plays a role."""
+    if not options.models:
+        return ContextProfile(DEFAULT_CONTEXT_TOKENS)
+    return profile_of(options.model_of(role, team=team, name=name), options)
+
+
+def configured_context(name: str, table: Mapping[str, int]) -> ModelContext | None:
+    """A model's entry in `[context]`: its own name, else the first pattern that fits it; None where none does."""
+    key = name if name in table else next((key for key in table if fnmatchcase(name, key)), None)
+    return None if key is None else ModelContext(table[key], f'config/models.toml [context] "{key}"')

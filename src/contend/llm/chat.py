@@ -13,11 +13,9 @@ from typing import Any, Generic
 from pydantic import ValidationError
 
 from contend.errors import ReplyError
+from contend.llm import DEFAULT_CONTEXT_TOKENS, Answer, R, Scope
 from contend.llm.budget import Ledger, cost_usd
-from contend.llm.context import DEFAULT_CONTEXT_TOKENS
-from contend.llm.endpoint import Completion, Endpoint, FormatRefused, OptionRefused, Request, Turn
-from contend.llm.logprobs import distribution_of
-from contend.llm.model import Answer, R, Scope
+from contend.llm.endpoint import Completion, Endpoint, FormatRefused, OptionRefused, Request, Turn, distribution_of
 from contend.models.options import Role
 from contend.models.replies import Reply
 from contend.models.task import CallUsage

@@ -1,18 +1,173 @@
-"""The language models of a process: each made at first use by its name, and how much each can read."""
+"""Providers: which endpoint a model's name leads to.
 
+`PROVIDER/MODEL` names an entry of `[providers]` in config/models.toml, `KIND:MODEL` a chat model as LangChain's
+`init_chat_model` has it, and any other name a model of the endpoint that OPENAI_BASE_URL and OPENAI_API_KEY set.
+"""
+
+import asyncio
+import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
+from dotenv import dotenv_values
+
+from contend.errors import InputError, ModelError
+from contend.llm import DEFAULT_CONTEXT_TOKENS, Answer, Model, ModelContext, R, Scope, configured_context
 from contend.llm.budget import Ledger
 from contend.llm.chat import ChatModel
-from contend.llm.context import ModelContext
-from contend.llm.model import Answer, Model, R, Scope
-from contend.llm.providers import Providers
+from contend.llm.endpoint import CallLimits, Endpoint, SettingNames
+from contend.llm.langchain_endpoint import PACKAGES, LangChainEndpoint, function_chat, packaged_chat
+from contend.llm.openai_endpoint import OpenAIEndpoint
 from contend.llm.recording import Recording, RecordingModel, ReplayModel
 from contend.models.options import Role
 from contend.prompts import PromptLibrary, PromptValues
-from contend.settings import ModelsConfig, Settings
+from contend.registry import Function, Registry
+from contend.settings import ModelsConfig, ProviderConfig, Settings, secret_text
+
+_OPENAI = "openai"
+_DEFAULT = ProviderConfig()
+
+
+class _Place(NamedTuple):
+    """Where a model is: `provider` is "" for the endpoint of the environment."""
+
+    provider: str
+    config: ProviderConfig
+    model: str
+
+
+def _packaged_endpoint(
+    config: ProviderConfig,
+    key: str | None,
+    limits: CallLimits,
+    *,
+    names: SettingNames,  # noqa: ARG001 - the package's own errors name what sets it
+) -> Endpoint:
+    own = {"base_url": config.base_url, "api_key": key}
+    parameters = {name: value for name, value in own.items() if value is not None}
+    remedy = "check the model's name, and the variables that its package reads for address and key"
+    make = partial(packaged_chat, config.kind, parameters)
+    return LangChainEndpoint(f"LangChain's {config.kind}", make, remedy=remedy, key=key, limits=limits)
+
+
+def _openai_endpoint(config: ProviderConfig, key: str | None, limits: CallLimits, *, names: SettingNames) -> Endpoint:
+    return OpenAIEndpoint(config.base_url, key, limits, names=names)
+
+
+KINDS: Registry[Callable[..., Endpoint]] = Registry(
+    "kind of provider", {_OPENAI: _openai_endpoint, **dict.fromkeys(PACKAGES, _packaged_endpoint)}
+)
+"""What `kind` of an entry in `[providers]` may be; `openai` is any OpenAI-compatible endpoint."""
+
+
+class Providers:
+    """The endpoints that models are asked at, each made once, at first use.
+
+    Blocking: it reads the `.env` file, and loads by `load` the functions that `module:function` names.
+
+    Raises:
+        InputError: an entry of `[providers]` names a kind that is none, or a function that cannot be loaded.
+    """
+
+    def __init__(self, models: ModelsConfig, settings: Settings, load: Callable[[str], Function]) -> None:
+        self._models = models
+        self._settings = settings
+        self._environment = {**dotenv_values(".env"), **os.environ}
+        self._endpoints: dict[str, Endpoint] = {}
+        self._functions = {name: load(each.function) for name, each in models.providers.items() if each.function}
+        for name, entry in models.providers.items():
+            KINDS.get(entry.kind, f"config/models.toml [providers.{name}]")
+
+    def are_set(self) -> bool:
+        """Whether the workspace's own models have an endpoint, so that a run that names none is a contest."""
+        models = {self._models.default, *self._models.roles.values()}
+        return self._settings.has_language_model or any(self._place(model).provider for model in models)
+
+    def lack(self, model: str) -> str | None:
+        """Why there is nobody to ask for a model; None where there is somebody."""
+        if self._settings.has_language_model or self._place(model).provider:
+            return None
+        return f"no OPENAI_API_KEY or OPENAI_BASE_URL is set, and {model} would be asked"
+
+    def find(self, model: str) -> tuple[Endpoint, str]:
+        """The endpoint of a model, and the model's name there.
+
+        Raises:
+            ModelError: there is nobody to ask for it.
+            InputError: its endpoint's address or key cannot be one; names what sets it.
+        """
+        if lack := self.lack(model):
+            raise ModelError(f"{lack}: set one")
+        place = self._place(model)
+        if place.provider not in self._endpoints:
+            self._endpoints[place.provider] = self._make(place)
+        return self._endpoints[place.provider], place.model
+
+    def by_endpoint(self, models: Collection[str]) -> list[tuple[Endpoint, dict[str, str]]]:
+        """The endpoints of models; with each, its models' names there by their whole names.
+
+        Raises:
+            ModelError, InputError: as `find` does.
+        """
+        groups: dict[int, tuple[Endpoint, dict[str, str]]] = {}
+        for model in models:
+            endpoint, name_there = self.find(model)
+            groups.setdefault(id(endpoint), (endpoint, {}))[1][model] = name_there
+        return list(groups.values())
+
+    async def contexts(self, models: Collection[str]) -> dict[str, ModelContext]:
+        """How much each model can read, and who says so: `[context]`, its endpoint, or a default."""
+        return dict(zip(models, await asyncio.gather(*map(self._context, models)), strict=True))
+
+    async def _context(self, model: str) -> ModelContext:
+        if own := configured_context(model, self._models.context):
+            return own
+        if self.lack(model) is None:
+            endpoint, name_there = self.find(model)
+            if tokens := await endpoint.context_tokens(name_there):
+                return ModelContext(tokens, endpoint.address)
+        return ModelContext(DEFAULT_CONTEXT_TOKENS, "default")
+
+    async def aclose(self) -> None:
+        """Close the running loop's connections; a later call opens new ones."""
+        for endpoint in self._endpoints.values():
+            await endpoint.aclose()
+
+    def _place(self, model: str) -> _Place:
+        before, slash, after = model.partition("/")
+        if slash and before in self._models.providers:
+            return _Place(before, self._models.providers[before], after)
+        kind, colon, name = model.partition(":")
+        if colon and kind in PACKAGES:
+            return _Place(f"{kind}:", ProviderConfig(kind=kind), name)
+        return _Place("", _DEFAULT, name if colon and kind == _OPENAI else model)
+
+    def _make(self, place: _Place) -> Endpoint:
+        config, settings = place.config, self._settings
+        limits = CallLimits(
+            config.call_deadline_seconds or settings.call_deadline_seconds,
+            config.max_calls_in_flight or settings.max_calls_in_flight,
+            settings.max_retries,
+        )
+        if not place.provider:
+            return OpenAIEndpoint(settings.openai_base_url, secret_text(settings.openai_api_key) or None, limits)
+        if config.function:
+            make = partial(function_chat, self._functions[place.provider])
+            return LangChainEndpoint(config.function, make, remedy=f"look at {config.function}", limits=limits)
+        entry = f"[providers.{place.provider}] in config/models.toml"
+        names = SettingNames(f"base_url of {entry}", config.api_key_env or f"api_key_env of {entry}")
+        return KINDS.get(config.kind, entry)(config, self._key(config, entry), limits, names=names)
+
+    def _key(self, config: ProviderConfig, entry: str) -> str | None:
+        variable = config.api_key_env
+        if variable and not self._environment.get(variable):
+            raise InputError(
+                f"{variable} is not set, the key of {entry}: set it, or leave api_key_env out for an endpoint without"
+                " a key"
+            )
+        return self._environment[variable] if variable else None
 
 
 @dataclass(eq=False)

@@ -13,13 +13,13 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from contend.errors import InputError, ModelError
-from contend.llm.model import Answer, Model, R, Scope
+from contend.llm import Answer, Model, R, Scope
 from contend.models.options import RecordedReplies, Role
 from contend.models.record import Record, UtcDatetime, utc_now
 from contend.models.task import CallUsage
 from contend.prompts import PromptValues
+from contend.stores import writing
 from contend.stores.documents import text_id
-from contend.stores.files import writing
 from contend.text import shorten
 
 PASSAGE_FIELDS = ("sources", "passages", "others", "speaking")

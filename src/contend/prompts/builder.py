@@ -15,14 +15,10 @@ from contend.models.round import (
     RoundPromptContext,
     RoundState,
 )
-from contend.prompts.history import fill, finished
-from contend.prompts.judging import MetricPrompt
-from contend.prompts.learning import CuratorPrompt, ReflectorPrompt, RoundReflectedOn, ShownBullet, nearest
-from contend.prompts.library import PromptLibrary
-from contend.prompts.rounds import BriefPrompt, Chosen, JudgmentPrompt, Past, RankingPart
-from contend.prompts.settings import PromptBuilderSettings
-from contend.prompts.values import PromptValues
-from contend.prompts.wrapping import mark_of
+from contend.prompts.judging import CuratorPrompt, MetricPrompt, ReflectorPrompt, RoundReflectedOn, ShownBullet, nearest
+from contend.prompts.library import PromptBuilderSettings, PromptLibrary
+from contend.prompts.rounds import BriefPrompt, Chosen, JudgmentPrompt, Past, RankingPart, fill, finished
+from contend.prompts.values import PromptValues, mark_of
 from contend.text import estimate_tokens
 
 

@@ -14,7 +14,7 @@ from jinja2.utils import Namespace
 
 from contend.errors import PromptError
 from contend.models.record import Language
-from contend.prompts.wrapping import Sealed
+from contend.prompts.values import Sealed
 from contend.text import shown_score
 
 MAX_CHARACTERS = 200_000

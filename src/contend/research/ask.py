@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from contend.approval import Decision
-from contend.llm.context import ContextProfile, role_profile
-from contend.llm.model import Model, Scope
+from contend.llm import ContextProfile, Model, Scope, role_profile
 from contend.models.events import StepDone
 from contend.models.options import ResolvedOptions, TeamConfig
 from contend.models.record import Language

@@ -8,8 +8,15 @@ from contend.models.replies import DraftReply, PlanReply, ReviewReply, SentenceR
 from contend.models.research import CitedSentence, Draft, Passage, ResearchPlan, flat_section
 from contend.models.round import Round
 from contend.models.task import CallUsage, title_of
-from contend.prompts.passages import ShownPassage
-from contend.prompts.research import NumberedLesson, PassageAtHand, PlanPrompt, ReviewPrompt, RoundBefore, WritePrompt
+from contend.prompts.research import (
+    NumberedLesson,
+    PassageAtHand,
+    PlanPrompt,
+    ReviewPrompt,
+    RoundBefore,
+    ShownPassage,
+    WritePrompt,
+)
 from contend.research.ask import (
     agent,
     guard_of,

@@ -19,7 +19,6 @@ from contend.models.research import Draft, Passage, ResearchPlan, Section
 from contend.models.round import best_round
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
-from contend.prompts.passages import SourceDocument
 from contend.prompts.research import (
     ChoosePrompt,
     FixesPrompt,
@@ -31,6 +30,7 @@ from contend.prompts.research import (
     RevisePrompt,
     SearchMade,
     SectionPrompt,
+    SourceDocument,
     SummarizePrompt,
 )
 from contend.research.ask import agent, guard_of, profile, rejection_reason, scope, searched_sources, stance_of, team_of
@@ -48,7 +48,7 @@ from contend.research.evidence import Evidence, EvidencePool, numbers_of
 from contend.research.gathering import pool_of
 from contend.research.state import ResearchState, WrittenSection
 from contend.services import Services
-from contend.sources.local.library import CatalogueEntry
+from contend.sources.library import CatalogueEntry
 from contend.text import estimate_tokens, file_name
 
 CHARACTERS_A_WORD = 2

@@ -12,7 +12,7 @@ from contend.research.evidence import EMPTY, Evidence, EvidencePool, as_passage,
 from contend.research.reading import source_weights, titled
 from contend.research.state import ResearchState, ResearchUpdate
 from contend.services import Services
-from contend.sources.address import canonical_url
+from contend.sources.throttle import canonical_url
 from contend.stores.documents import passage_id, text_id
 from contend.text import clean, shorten
 

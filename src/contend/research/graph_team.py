@@ -37,7 +37,7 @@ from contend.research.screening import screened
 from contend.research.state import ResearchInput, ResearchOutput, ResearchState
 from contend.research.writing import speaking_of
 from contend.services import Services
-from contend.sources.address import canonical_url
+from contend.sources.throttle import canonical_url
 from contend.stores.documents import passage_id
 from contend.text import clean, estimate_tokens, file_name
 

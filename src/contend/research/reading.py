@@ -10,9 +10,9 @@ from contend.models.research import SearchResult
 from contend.models.submission import Submission
 from contend.research.evidence import RANK_CONSTANT
 from contend.research.state import PageTask, ResearchState
-from contend.sources.address import canonical_url
 from contend.sources.full_text import FullText
 from contend.sources.passages import TextPiece
+from contend.sources.throttle import canonical_url
 from contend.text import estimate_tokens, shared_content
 
 PASSAGES_A_QUERY = 3

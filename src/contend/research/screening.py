@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from contend.checks.injection import BY_MODEL, certain_signals, excerpt_of, worth_asking
 from contend.errors import ModelError
-from contend.llm.model import Scope
+from contend.llm import Scope
 from contend.models.replies import InjectionReply
 from contend.models.task import CallUsage
 from contend.prompts.research import Excerpt, InjectionPrompt

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from contend.models.research import Found
 from contend.settings import service_address
-from contend.sources.address import host_of, why_unreachable
 from contend.sources.source import AskedSource, as_found
-from contend.sources.throttle import Queue
+from contend.sources.throttle import Queue, host_of, why_unreachable
 from contend.text import clean
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ import arxiv
 import httpx
 
 from contend.errors import SourceError
-from contend.sources.address import certificates, host_of
-from contend.sources.throttle import TransientError, passing_failures, refuse_if_busy
+from contend.sources.throttle import TransientError, certificates, host_of, passing_failures, refuse_if_busy
 from contend.text import clean, shorten
 
 _LARGEST_FEED = 20_000_000

@@ -10,19 +10,16 @@ from typing import TYPE_CHECKING
 
 from contend.errors import SourceError
 from contend.retrieval import HybridIndex
-from contend.sources.address import canonical_url
 from contend.sources.arxiv import ArxivSource
 from contend.sources.passages import TextPiece, split_passages
-from contend.sources.readers.document import Unreadable, without_page
-from contend.sources.readers.encodings import decode
+from contend.sources.readers.document import Unreadable, decode, without_page
 from contend.sources.readers.html import LARGE_PAGE, read_web_page
 from contend.sources.readers.process import read_apart
-from contend.sources.throttle import SharedAnswers
+from contend.sources.throttle import SharedAnswers, canonical_url
 from contend.text import clean
 
 if TYPE_CHECKING:
-    from contend.sources.fetch import Fetched, Fetcher
-    from contend.sources.guard import Network
+    from contend.sources.fetch import Fetched, Fetcher, Network
 
 _SECONDS = 60.0
 _PDF_PAGES = 200
@@ -100,8 +97,7 @@ class FullTexts:
 
     @cached_property
     def _fetcher(self) -> "Fetcher":
-        from contend.sources.fetch import Fetcher  # noqa: PLC0415 - heavy, loaded off the event loop
-        from contend.sources.guard import Guard  # noqa: PLC0415 - the same
+        from contend.sources.fetch import Fetcher, Guard  # noqa: PLC0415 - heavy, loaded off the event loop
 
         return Fetcher(Guard(self._allowed))
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from contend.errors import InputError, SourceError, without_secrets
 from contend.settings import SourceConfig
-from contend.sources.function import FunctionSource
+from contend.sources.source import FunctionSource
 from contend.sources.throttle import TransientError
 from contend.text import clean, shorten
 

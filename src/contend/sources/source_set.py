@@ -12,11 +12,10 @@ from contend.registry import Function, Registry
 from contend.settings import Settings, SourceConfig, environment_options, secret_text
 from contend.sources.arxiv import ArxivSource
 from contend.sources.full_text import FullTexts
-from contend.sources.function import FunctionSource
-from contend.sources.local.documents import LocalDocuments
-from contend.sources.local.library import CatalogueEntry
+from contend.sources.library import CatalogueEntry
+from contend.sources.local import LocalDocuments
 from contend.sources.mcp import McpSource
-from contend.sources.source import Source
+from contend.sources.source import FunctionSource, Source
 from contend.sources.tavily import TavilySource
 from contend.text import clean, shorten
 

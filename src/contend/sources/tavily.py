@@ -11,9 +11,16 @@ from tenacity import AsyncRetrying
 from contend.errors import SourceError
 from contend.models.research import Found
 from contend.settings import service_address
-from contend.sources.address import certificates, host_of, why_unreachable
 from contend.sources.source import AskedSource, item_found
-from contend.sources.throttle import TransientError, passing_failures, refuse_if_busy, retry_rules
+from contend.sources.throttle import (
+    TransientError,
+    certificates,
+    host_of,
+    passing_failures,
+    refuse_if_busy,
+    retry_rules,
+    why_unreachable,
+)
 from contend.text import clean, shorten
 
 if TYPE_CHECKING:

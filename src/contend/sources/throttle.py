@@ -1,13 +1,19 @@
-"""Politeness to services that others run: when to ask again, one at a time, nothing twice at once."""
+"""Services that others run: where they are, whether they answer, when to ask again; nothing is asked twice at once."""
 
 import asyncio
+import contextlib
+import os
+import re
 import time
 from collections.abc import Callable, Coroutine, Hashable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from threading import Event
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
 
 from tenacity import (
@@ -23,7 +29,70 @@ from contend.errors import SourceError
 from contend.retry_after import is_passing, wanted_wait
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
+
+
+_CHECK_SECONDS = 3.0
+_TRACKING = re.compile(r"^(utm_|fbclid$|gclid$|ref$|ref_src$)")
+_ARXIV_VERSION = re.compile(r"(/(?:abs|pdf)/.+?)(?:v\d+)?(?:\.pdf)?$")
+
+
+def host_of(url: str) -> str:
+    """The host's name alone, fit to be shown."""
+    return urlsplit(url).hostname or ""
+
+
+def canonical_url(url: str) -> str:
+    """One address for one document: no fragment, no tracking, https, no default port; arXiv versions together."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").removeprefix("www.")
+    if parts.scheme == "file":
+        return urlunsplit(("file", "", parts.path, "", ""))
+    path = parts.path.rstrip("/")
+    if host == "arxiv.org":
+        path = _ARXIV_VERSION.sub(r"\1", path).replace("/pdf/", "/abs/")
+    query = urlencode([(key, value) for key, value in parse_qsl(parts.query) if not _TRACKING.match(key)])
+    port = f":{parts.port}" if parts.port and parts.port not in {80, 443} else ""
+    return urlunsplit(("https", host + port, path, query, ""))
+
+
+async def why_unreachable(url: str, *, seconds: float = _CHECK_SECONDS) -> str | None:
+    """None if a connection to the address (or to the proxy in front of it) opens, else why not."""
+    server = urlsplit(_proxy_for(url) or url)
+    port = server.port or (443 if server.scheme == "https" else 80)
+    try:
+        async with asyncio.timeout(seconds):
+            _, writer = await asyncio.open_connection(server.hostname, port)
+    except TimeoutError:
+        return f"no answer from {server.hostname} within {seconds:g} s"
+    except OSError as error:
+        return f"no connection to {server.hostname} ({_reason(error)})"
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+    return None
+
+
+def _proxy_for(url: str) -> str | None:
+    proxy = None if proxy_bypass(host_of(url)) else getproxies().get(urlsplit(url).scheme)
+    return proxy if proxy is None or "//" in proxy else f"http://{proxy}"
+
+
+def _reason(error: OSError) -> str:
+    if error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)
+    return error.strerror or "unreachable"
+
+
+@cache
+def certificates() -> "ssl.SSLContext":
+    """Whom to believe on the web, for all calls of this process: each context costs 20 ms. Not on the event loop."""
+    import httpx  # noqa: PLC0415 - heavy
+
+    return httpx.create_ssl_context()
+
 
 T = TypeVar("T")
 _MOST_ATTEMPTS = 3

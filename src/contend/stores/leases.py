@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 from contend.errors import InputError, ThreadBusy
 from contend.models.record import IDENTIFIER_RULE, is_identifier
 from contend.settings import Settings
-from contend.stores.files import writing
+from contend.stores import writing
 
 _LOOK_SECONDS = 0.1
 """Longer than a look at a lease holds it, or a holder takes to let go."""

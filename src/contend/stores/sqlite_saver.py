@@ -15,8 +15,8 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from contend.errors import CheckpointError
+from contend.stores import writing
 from contend.stores.checkpoints import RollsBack, run_of
-from contend.stores.files import writing
 
 _T = TypeVar("_T")
 # A write-ahead log keeps a kill harmless at any moment; a disk flush for each step would only cost time.

@@ -3,8 +3,7 @@
 from typing import Any, NamedTuple
 
 from contend.errors import ModelError
-from contend.llm.context import role_profile
-from contend.llm.model import Scope
+from contend.llm import Scope, role_profile
 from contend.models.evaluation import Criterion
 from contend.models.judging_replies import CriteriaReply
 from contend.models.options import MetricConfig, ResolvedOptions

@@ -7,7 +7,7 @@ from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
 from contend.clock import Reading
-from contend.llm.model import Scope
+from contend.llm import Scope
 from contend.research.state import AskedTheme, Chat
 from contend.run_context import RunContext
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from typing_extensions import TypedDict
 
-from contend.llm.model import Scope
+from contend.llm import Scope
 from contend.models.options import ResolvedOptions, Role, TeamConfig
 from contend.models.round import Round, RoundPromptContext, RoundState
 from contend.run_context import RunContext

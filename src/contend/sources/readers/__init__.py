@@ -1,0 +1,99 @@
+"""Files to Markdown text with a title, each kind by its reader."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from contend.sources.readers.csv_table import read_csv
+from contend.sources.readers.document import Document, Unreadable, day_in_head, day_in_name, day_of, decode
+from contend.sources.readers.html import LARGE_PAGE, html_to_markdown
+from contend.sources.readers.process import read_apart
+from contend.text import clean, shorten, split_blocks, without_anchor
+
+_HTML = (".html", ".htm")
+_READ_APART = (".pdf", ".docx")
+_TABLES = (".csv", ".tsv")
+_LONGEST_TITLE = 200
+_LONGEST_FIRST_LINE = 120
+
+
+def read_document(path: Path) -> Document:
+    """The document in a file of one of the KINDS; its title is one line of at most 200 characters.
+
+    Raises:
+        Unreadable: it is broken, locked or of another kind than its name says, or there is no text in it.
+        OSError: the file cannot be opened.
+    """
+    content = path.read_bytes()
+    if not content:
+        raise Unreadable("an empty file")
+    kind = path.suffix.lower()
+    apart = kind in _READ_APART or (kind in _HTML and len(content) > LARGE_PAGE)
+    document = read_apart(kind, content, path) if apart else READERS[kind](content, path)
+    if not document.text.strip():
+        raise Unreadable("no text in it")
+    title = clean(document.title, single_line=True) or clean(path.stem, single_line=True) or "untitled"
+    return document._replace(title=shorten(title, _LONGEST_TITLE), published=_day(document, kind, path))
+
+
+def _day(document: Document, kind: str, path: Path) -> str | None:
+    """What the text's author wrote stands before the name, and the name before what a program noted when it saved."""
+    in_head = None if kind in _TABLES else day_in_head(document.text)
+    in_name = in_head or day_in_name(path.stem)
+    return in_name or document.published if kind in _READ_APART else document.published or in_name
+
+
+def _read_markdown(content: bytes, path: Path) -> Document:
+    text = clean(decode(content))
+    front = _FRONT_MATTER.match(text)
+    body = text[front.end() :] if front else text
+    values = {name: _unquoted(value.strip()) for name, value in _FRONT_VALUE.findall(front[0])} if front else {}
+    title = _first_heading(body) or values.get("title") or path.stem
+    return Document(title, body, published=day_of(values.get("date", "")))
+
+
+def _read_text(content: bytes, path: Path) -> Document:
+    text = clean(decode(content))
+    first = text.strip().partition("\n")[0].strip().lstrip("#").strip()
+    return Document(first if len(first) <= _LONGEST_FIRST_LINE else path.stem, text)
+
+
+def _read_html(content: bytes, path: Path) -> Document:
+    page = html_to_markdown(decode(content))
+    text = clean(page.text)
+    return Document(page.title.strip() or _first_heading(text) or path.stem, text, published=page.published)
+
+
+READERS: dict[str, Callable[[bytes, Path], Document]] = {
+    ".md": _read_markdown,
+    ".markdown": _read_markdown,
+    ".txt": _read_text,
+    ".text": _read_text,
+    ".html": _read_html,
+    ".htm": _read_html,
+    ".csv": read_csv,
+    ".tsv": read_csv,
+}
+"""How to read a file in this process, by the end of its name in lower case."""
+
+KINDS = frozenset({*READERS, *_READ_APART})
+"""Files that are read, by the end of their names."""
+
+_FRONT_MATTER = re.compile(
+    r"\A\s*(?:---[ \t]*\n(?:.*\n){0,200}?(?:---|\.\.\.)|\+\+\+[ \t]*\n(?:.*\n){0,200}?\+\+\+)[ \t]*(?:\n|\Z)"
+)
+"""Of YAML or TOML."""
+
+_FRONT_VALUE = re.compile(r"^(title|date)[ \t]*[:=][ \t]*(\S.*)$", re.MULTILINE)
+
+
+def _unquoted(title: str) -> str:
+    begun = title[1:] if len(title) > 1 and title[0] in "\"'" else title
+    return begun[:-1] if len(begun) > 1 and begun[-1] in "\"'" else begun
+
+
+def _first_heading(markdown: str) -> str:
+    blocks = split_blocks(markdown[:100_000])
+    return next(
+        (without_anchor(block[2:].strip().rstrip("#").strip()) for block in blocks if block.startswith("# ")), ""
+    )

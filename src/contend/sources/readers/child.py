@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from contend.sources.readers import READERS
 from contend.sources.readers.document import Document, Unreadable
-from contend.sources.readers.files import READERS
 from contend.sources.readers.html import read_web_page
 from contend.sources.readers.pdf import MOST_PAGES, read_pdf
 from contend.sources.readers.process import MOST_BYTES, MOST_CHARACTERS

@@ -9,8 +9,7 @@ from itertools import groupby, islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from contend.sources.readers.document import Document, as_prose
-from contend.sources.readers.encodings import decode
+from contend.sources.readers.document import Document, as_prose, decode
 from contend.text import clean, one_line, table_row
 
 MOST_ROWS = 20_000

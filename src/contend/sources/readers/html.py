@@ -10,8 +10,7 @@ from typing import NamedTuple
 from lxml.etree import HTMLParser
 
 from contend.checks.injection import hidden_text
-from contend.sources.readers.days import day_of
-from contend.sources.readers.encodings import decode
+from contend.sources.readers.document import day_of, decode
 
 _UNSEEN = frozenset({"script", "style", "noscript", "template", "svg", "math", "iframe", "object", "select", "button"})
 _AROUND = frozenset({"nav", "aside", "footer"})

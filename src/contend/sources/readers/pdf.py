@@ -15,8 +15,7 @@ from typing import NamedTuple
 from pypdfium2 import PdfDocument, PdfiumError, PdfTextPage
 from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDFText_GetUnicode
 
-from contend.sources.readers.days import day_of_pdf
-from contend.sources.readers.document import Document, Unreadable, as_prose, page_heading
+from contend.sources.readers.document import Document, Unreadable, as_prose, day_of_pdf, page_heading
 from contend.text import clean, normalized, shorten, split_sentences
 
 MOST_PAGES = 1_000

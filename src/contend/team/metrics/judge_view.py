@@ -7,7 +7,7 @@ from typing import NamedTuple
 from contend.models.research import CitedSentence, Draft, Passage
 from contend.models.submission import Submission
 from contend.prompts.judging import ComparePrompt
-from contend.prompts.passages import ShownPassage, SourceDocument
+from contend.prompts.research import ShownPassage, SourceDocument
 from contend.research.ask import with_texts
 from contend.research.drafts import shown_draft
 from contend.research.evidence import numbers_of

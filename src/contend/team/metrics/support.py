@@ -24,7 +24,7 @@ from contend.models.research import Passage
 from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts.judging import CitationPrompt, ClaimToCheck
-from contend.prompts.passages import SourceDocument
+from contend.prompts.research import SourceDocument
 from contend.report import PublishedLine, published_lines
 from contend.research.ask import with_texts
 from contend.run_context import RunContext

@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from contend.models.research import Found, SearchResult
 from contend.retrieval import Embedder
-from contend.sources.local.folders import LeftOut, list_files, reason_lines, validate_paths
-from contend.sources.local.library import CatalogueEntry, Library, PieceHit, Progress
+from contend.sources.library import CatalogueEntry, Library, PieceHit, Progress
+from contend.sources.local_index import LeftOut, list_files, reason_lines, validate_paths
 from contend.text import clean, shorten
 
 _SUMMARY_CHARACTERS = 500

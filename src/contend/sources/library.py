@@ -10,23 +10,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from contend.retrieval import Embedder, HybridIndex, default_embedder
-from contend.sources.local.folders import LeftOut, LocalFile
-from contend.sources.local.index import (
+from contend.sources.local_index import (
     IndexedFile,
     KeptIndex,
+    LeftOut,
+    LocalFile,
     index_file,
     kept_files,
     load_index,
     save_index,
     searchable,
 )
-from contend.sources.local.sections import DocumentSection
-from contend.sources.passages import TextPiece
+from contend.sources.passages import DocumentSection, TextPiece
 from contend.sources.readers.document import Unreadable, without_page
 from contend.text import detect_language, terms
 
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
+
 
 Progress = Callable[[int, int], None]
 _RANKED = 50
