@@ -16,15 +16,17 @@ expect.set_options(timeout=180_000)
 
 CONFIG = """
 [options]
-documents = ["{documents}"]
+documents = ["{documents}", "music"]
 sources = ["local"]
 learn = false
 """
 
 
 def prepared(workspace: Path, documents: object) -> Path:
-    """With two teams, whose models read whole passages."""
+    """With two teams, whose models read whole passages, and a file that nobody can read."""
     write_workspace(workspace, reads=LARGE_CONTEXT)
+    (workspace / "music").mkdir()
+    (workspace / "music" / "tune.mp3").write_bytes(b"ID3")
     with (workspace / "config" / "orchestrator.toml").open("a", encoding="utf-8") as config:
         config.write(CONFIG.format(documents=documents))
     return workspace

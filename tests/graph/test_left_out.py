@@ -101,6 +101,28 @@ def test_a_run_on_hundreds_of_documents_tells_how_far_their_reading_is(
     assert re.findall(r"contend +read (\d+) of 304 documents\n", lines) == [str(read) for read, _ in told]
 
 
+@pytest.mark.parametrize(
+    ("theme", "told"),
+    [
+        (THEME, "left out of the documents, and no part of the answer: "),
+        ("コマンド resume は何を読みますか？", "次の文書は検索できず、回答に含まれません: "),
+    ],
+    ids=["en", "ja"],
+)
+def test_a_person_is_told_once_by_name_which_files_are_no_part_of_the_answer(
+    workspace: Path, documents: Path, capsys: pytest.CaptureFixture[str], *, theme: str, told: str
+) -> None:
+    (documents / "broken.pdf").write_bytes(b"%PDF-1.7 and no more")
+    for number in range(7):
+        (documents / f"tune{number}.mp3").write_bytes(b"ID3")
+
+    lines = Terminal(workspace, capsys.readouterr)("run", theme, "--docs", documents).out
+
+    (line,) = (each for each in lines.splitlines() if told in each)
+    assert "tune4.mp3 and 2 more (of no known kind: read are" in line
+    assert "broken.pdf (broken, or no PDF)" in line
+
+
 async def test_the_report_names_a_broken_pdf_and_the_reason(contest: Contest, documents: Path) -> None:
     (documents / "broken.pdf").write_bytes(b"%PDF-1.7 and no more")
 

@@ -14,6 +14,7 @@ from contend.cli.live import LiveView, line_of
 from contend.cli.words import speak
 from contend.models.events import (
     AnyEvent,
+    DocumentsLeftOut,
     DocumentsRead,
     Learned,
     RoundJudged,
@@ -182,6 +183,17 @@ def test_how_far_the_reading_of_documents_is_is_shown_until_a_team_goes_on() -> 
 
     assert "Reading documents: 250 of 9,000" in text
     assert board.stage == "Competing"
+
+
+def test_files_that_are_left_out_stay_on_the_screen_when_the_view_is_gone() -> None:
+    console = Console(file=StringIO(), width=80, height=24, force_terminal=True, color_system=None)
+    view = LiveView(Board(), console)
+    files = ["a.pdf (broken, or no PDF)", *(f"{n}.txt (why {n})" for n in range(5))]
+    with console.capture() as capture, view.live:
+        view.show(DocumentsLeftOut(execution_id=RUN, files=files))
+
+    told = " ".join(capture.get().split())
+    assert "no part of the answer: a.pdf (broken, or no PDF); 0.txt (why 0); 1.txt (why 1); and 3 more" in told
 
 
 def test_a_team_that_ends_well_keeps_the_reason() -> None:

@@ -95,6 +95,8 @@ class LiveView:
 
     def show(self, event: AnyEvent) -> None:
         self._board.apply(event)
+        if isinstance(event, events.DocumentsLeftOut):  # it stays on the screen, which the view does not
+            self.live.console.print(line_of(event), style="yellow")
 
     def stopping(self) -> None:
         self._board.stage = tr("Stopping; Ctrl-C again ends at once")
@@ -167,6 +169,8 @@ def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line fo
             return _start_text(event)
         case events.DocumentsRead():
             return tr("read {read} of {documents}", read=f"{event.read:,}", documents=counted(event.files, "document"))
+        case events.DocumentsLeftOut():
+            return tr("left out of the documents, and no part of the answer: {files}", files=_some(event.files))
         case events.TeamStarted():
             return tr("{team} starts", team=event.team_name)
         case events.TeamDone():
@@ -187,6 +191,11 @@ def _what(event: ShownEvent) -> str:  # noqa: C901, PLR0911, PLR0912 - a line fo
             return tr(event.status)  # the outcome that follows says why
         case events.QuestionAsked():
             return f"{tr('asks a person: {what}', what=tr(event.asked))}: {event.description}"
+
+
+def _some(files: list[str]) -> str:
+    more = [tr("and {count} more", count=len(files) - _MOST_OFF)] if len(files) > _MOST_OFF else []
+    return "; ".join([*files[:_MOST_OFF], *more])
 
 
 def _start_text(event: events.RunStarted) -> str:

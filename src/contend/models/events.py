@@ -146,6 +146,13 @@ class DocumentsRead(Event):
     files: int
 
 
+class DocumentsLeftOut(Event):
+    """The own documents that are no part of the answer, or not whole: names and the reason, a line for each reason."""
+
+    type: Literal["documents_left_out"] = "documents_left_out"
+    files: list[str]
+
+
 class RoundSubmitted(OfRound):
     """`document` is the id of the submission."""
 
@@ -246,6 +253,7 @@ ShownEvent = (
     | TeamEvent
     | SourceOff
     | DocumentsRead
+    | DocumentsLeftOut
     | WinnerPicked
     | ReportMerged
     | ReportPublished

@@ -1,12 +1,13 @@
 """The sources of a process: each made once by its name, local documents once by their paths; what runs ask of them."""
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import cast
 
 from contend.errors import InputError
-from contend.models.events import DocumentsRead, Event
+from contend.models.events import DocumentsLeftOut, DocumentsRead, Event
 from contend.models.research import Found
 from contend.registry import Function, Registry
 from contend.settings import Settings, SourceConfig, environment_options, secret_text
@@ -20,6 +21,7 @@ from contend.sources.tavily import TavilySource
 from contend.text import clean, shorten
 
 _NEAREST_HITS = 200
+_RUNS_AT_ONCE = 1_000
 
 
 SourceFactory = Callable[[Sequence[Path]], Source]
@@ -63,6 +65,7 @@ class SourceSet:
         self._own_documents = own_documents
         self._served = served
         self._tell = tell
+        self._told_left_out: deque[str] = deque(maxlen=_RUNS_AT_ONCE)
         self._sources: dict[tuple[str, tuple[str, ...]], Source] = {}
 
     def get(self, name: str, documents: Sequence[str]) -> Source:
@@ -106,6 +109,8 @@ class SourceSet:
     async def ready(self, name: str, documents: Sequence[str], execution_id: str) -> Source:
         """A source to search. Where it reads many documents first, those who follow the run are told how far it is.
 
+        What of the documents is left out they are told once.
+
         Raises:
             InputError: as `get` does.
         """
@@ -114,6 +119,9 @@ class SourceSet:
             await source.read_all(
                 lambda count, files: self._tell(DocumentsRead(execution_id=execution_id, read=count, files=files))
             )
+            if source.left_out and execution_id not in self._told_left_out:
+                self._told_left_out.append(execution_id)
+                self._tell(DocumentsLeftOut(execution_id=execution_id, files=source.left_out_lines()))
         return source
 
     async def _own(self, documents: Sequence[str], execution_id: str) -> LocalDocuments:

@@ -199,6 +199,7 @@ class RunView {
 function watchView(run, id) {
   return el("div.stack", {},
     run.documents && run.documents.read < run.documents.files && el("p.notice", {}, t("documents_read", run.documents)),
+    run.filesLeftOut.length > 0 && el("p.notice.warn", {}, t("files_left_out", { files: run.filesLeftOut.join("; ") })),
     Object.entries(run.sourcesOff).map(([source, reason]) => el("p.notice.warn", {}, t("source_off", { source, reason }))),
     el("p.small.quiet", {}, `${t("sources")}: ${run.sources.join(", ")}`, Object.entries(run.leftOut).map(([source, reason]) => ` · ${t("source_off", { source, reason })}`)),
     leaderboard(run),

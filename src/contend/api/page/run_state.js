@@ -3,7 +3,7 @@
 export function newRun() {
   return {
     theme: "", models: {}, sources: [], leftOut: {}, sourcesOff: {}, warnings: [], teams: new Map(), leaderboard: [], criteria: [],
-    documents: null, merged: null, winner: null, learned: [], done: null,
+    documents: null, filesLeftOut: [], merged: null, winner: null, learned: [], done: null,
     stopped: null, spent: null, startedAt: null, lastAt: null, idleMilliseconds: 0,
   };
 }
@@ -50,6 +50,7 @@ const STEPS = {
     round.now = NEXT[event.step] ?? event.step;
   },
   source_off: (run, event) => { run.sourcesOff[event.source] = event.reason; },
+  documents_left_out: (run, event) => { run.filesLeftOut = event.files; },
   documents_read: (run, event) => { run.documents = event; },
   round_submitted(run, event) {
     const round = roundOf(run, event);
