@@ -28,7 +28,7 @@ Each message is one line that names what, where and the remedy.
 
 import ast
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 Limit = Literal["max_tokens", "max_usd", "max_calls", "max_minutes"]
@@ -165,9 +165,10 @@ _SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 _SHORTEST_SECRET = 8
 
 
-def without_secrets(text: str) -> str:
-    """The text without the values of this process's secret variables."""
-    secrets = {value for name, value in os.environ.items() if any(word in name.upper() for word in _SECRET_NAMES)}
+def without_secrets(text: str, env_file: Mapping[str, str | None] | None = None) -> str:
+    """The text without the values of secret variables: of this process, and of its `.env` file where it is given."""
+    variables = [*os.environ.items(), *(env_file or {}).items()]
+    secrets = {value for name, value in variables if value and any(word in name.upper() for word in _SECRET_NAMES)}
     for secret in sorted(secrets, key=len, reverse=True):  # one may be how another begins
         if len(secret) >= _SHORTEST_SECRET:
             text = text.replace(secret, "***")

@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import pytest
 
-from contend.cli.main import keep_details
-from contend.errors import without_secrets
+from contend.cli.main import defect, keep_details
+from contend.errors import InputError, without_secrets
 from contend.models.events import ANY_EVENT, AnyEvent
 from contend.models.playbook import Playbook
 from contend.models.research import ResearchReport
 from contend.prompts import PromptLibrary
-from contend.settings import is_loopback
+from contend.settings import is_loopback, load_settings
 from fakes.children import child_environment
 from fakes.contests import write_workspace
 from fakes.fork_server import Process
@@ -485,6 +485,29 @@ def test_an_unexpected_error_is_kept_without_secrets(monkeypatch: pytest.MonkeyP
     path = keep_details(RuntimeError("refused sk-planted-0123456789"))
 
     assert "RuntimeError: refused ***" in path.read_text("utf-8")
+
+
+def test_an_unexpected_error_is_told_and_kept_without_the_keys_of_the_env_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    (tmp_path / ".env").write_text("HOUSE_API_KEY=planted-0123456789\n", "utf-8")
+    error = RuntimeError("refused planted-0123456789")
+
+    assert defect(error).startswith("RuntimeError: refused ***; a defect")
+    assert "planted-0123456789" not in keep_details(error).read_text("utf-8")
+
+
+@pytest.mark.parametrize("content", ["OPENAI_API_KEY=x".encode("utf-16"), b"# \xa3\n"], ids=["utf-16", "windows-1252"])
+def test_an_env_file_that_is_no_utf_8_is_refused_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_bytes(content)
+
+    with pytest.raises(InputError, match=r"^\.env: not UTF-8 text: save it as UTF-8"):
+        load_settings()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
@@ -141,7 +142,7 @@ def run_command(arguments: Sequence[str]) -> int:
 
 def defect(error: Exception) -> str:
     """What a defect is called, and where its details are where they could be kept."""
-    name = f"{type(error).__name__}: {error}"
+    name = _without_keys(f"{type(error).__name__}: {error}")
     try:
         return tr("{error}; a defect of contend's, details in {path}", error=name, path=keep_details(error))
     except OSError:
@@ -155,8 +156,17 @@ def keep_details(error: Exception) -> Path:
     path = user_log_path("contend", appauthor=False, ensure_exists=True) / "errors.log"
     text = "".join(traceback.format_exception(error))
     with path.open("a", encoding="utf-8") as log:
-        log.write(f"{datetime.now(UTC).isoformat(timespec='seconds')}\n{without_secrets(text)}\n")
+        log.write(f"{datetime.now(UTC).isoformat(timespec='seconds')}\n{_without_keys(text)}\n")
     return path
+
+
+def _without_keys(text: str) -> str:
+    """Without those of the `.env` file either, where it can be read."""
+    from dotenv import dotenv_values
+
+    with suppress(OSError, UnicodeDecodeError):
+        return without_secrets(text, dotenv_values(".env"))
+    return without_secrets(text)
 
 
 def _refuse(message: str) -> int:

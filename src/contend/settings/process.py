@@ -181,12 +181,14 @@ def load_settings(**values: object) -> Settings:
     """Settings of this process; `values` win.
 
     Raises:
-        InputError: a value is not usable; names the variable. Or the workspace is a file.
+        InputError: a value is not usable; names the variable. Or `.env` is no text, or the workspace is a file.
     """
     try:
         settings = Settings(**{name: value for name, value in values.items() if value is not None})  # type: ignore[arg-type]  # checked by pydantic
     except ValidationError as error:
         raise InputError(f"environment: {first_fault(error)}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(".env: not UTF-8 text: save it as UTF-8, or delete it") from error
     _check_no_file(settings.folder)
     return settings
 
