@@ -88,6 +88,22 @@ def test_a_range_of_citations_opens_what_each_of_its_sources_says(page: Page, en
     expect(evidence.locator("blockquote")).to_have_count(3)
 
 
+def test_where_the_writer_says_that_readers_want_names_a_citation_shows_its_file_and_opens_what_it_says(
+    page: Page, endpoint: Vendors
+) -> None:
+    for prompt in ("research/write", "research/merge"):
+        endpoint.malform(
+            lambda reply: reply.replace('"sources_by_name": false', '"sources_by_name": true'), prompt=prompt
+        )
+    ask(page)
+
+    page.locator("button.cite", has_text=re.compile(r"^\[[^\]]+\.md\]$")).first.click()
+
+    evidence = page.get_by_role("complementary", name="Evidence")
+    expect(evidence.locator("blockquote").first).to_contain_text("checkpoint")
+    expect(page.locator("button.cite", has_text=re.compile(r"^\[\d"))).to_have_count(0)
+
+
 def test_a_run_is_stopped_and_goes_on(page: Page, endpoint: Vendors) -> None:
     endpoint.hang(prompt="research/write")
     ask(page)

@@ -151,6 +151,7 @@ def _report(asked: Asked) -> dict[str, Any]:
     rows = [_row(each) for each in quotes[:2]]
     table = [{"type": "table", "columns": ["Statement", "No."], "rows": rows}] if rows else []
     return {
+        "sources_by_name": False,
         "summary": [body[0]],
         "findings": body[:4],
         "sections": [
@@ -431,7 +432,9 @@ _REPLIES = {
     "FixesReply": _fixes,
     "MergeReply": _merge,
     "SectionDraftReply": _section,
-    "SummaryReply": lambda asked: {name: _report(asked)[name] for name in ("summary", "findings", "limits")},
+    "SummaryReply": lambda asked: {
+        name: _report(asked)[name] for name in ("sources_by_name", "summary", "findings", "limits")
+    },
     "CriteriaReply": _criteria,
     "VerdictsReply": _verdicts,
     "MetricReply": _metric,

@@ -22,7 +22,7 @@ from contend.models.research import (
 )
 from contend.report.build import build_report, published_lines
 from contend.report.markdown_draft import read_draft
-from contend.report.references import with_ranges
+from contend.report.references import with_shown_marks
 from contend.research.drafts import draft_of, faults_of, faults_of_revision, length_of, revised, shown_draft
 
 PASSAGES = [Passage(id=f"p{number}", url=f"https://a.org/{number}", title="A") for number in (1, 2, 3)]
@@ -159,6 +159,16 @@ def test_the_length_of_a_draft_is_that_of_what_is_printed_with_marks_as_words_bu
     assert [(part.name, part.words) for part in length["draft_parts"]] == [
         ("summary", 6), ("findings", 6), ("section 1", 11), ("section 2", 6), ("limits", 6),
     ]  # fmt: skip
+
+
+def test_the_names_of_sources_count_as_the_words_that_they_are_and_many_as_one_mark() -> None:
+    named = draft().model_copy(update={"sources_by_name": True})
+
+    def words(*passages: str) -> int:
+        summary = [named.summary[0].model_copy(update={"passages": [*passages]})]
+        return length_of(named.model_copy(update={"summary": summary}))["draft_words"]
+
+    assert [words("p1"), words("p1", "p2"), words("p1", "p2", "p3", "p4")] == [words("p1") + more for more in (0, 1, 0)]
 
 
 def test_what_a_rounds_revisions_declined_stays_with_the_draft_until_it_is_judged() -> None:
@@ -302,26 +312,26 @@ def test_a_table_needs_as_many_cells_as_columns() -> None:
         draft(sections=[{"heading": "Causes", "blocks": [table]}])
 
 
-def test_a_table_stands_in_the_report_with_the_marks_of_each_row_in_a_column_of_their_own() -> None:
+def test_a_table_stands_in_the_report_with_the_marks_of_each_row_behind_its_name() -> None:
     body = build_report(draft(), PASSAGES, RESULTS, theme="Why?", language="en").detailed_analysis
 
-    assert "### Causes\n\nVortices are shed [1][2].\n\n| Bridge | Hertz | Sources |\n| --- | --- | --- |\n" in body
-    assert "| West | 0.2 | [1] |\n| East | 0.9 | [3] |" in body
+    assert "### Causes\n\nVortices are shed [1][2].\n\n| Bridge | Hertz |\n| --- | --- |\n" in body
+    assert "| West [1] | 0.2 |\n| East [3] | 0.9 |" in body
     assert "### Costs\n\n- Twelve dampers cost 240 [3]." in body
 
 
-def test_each_cell_has_its_marks_behind_it_and_a_row_those_that_no_cell_has() -> None:
+def test_each_cell_has_its_marks_behind_it_and_the_name_of_a_row_those_that_no_cell_has() -> None:
     body = build_report(with_cells(), PASSAGES, RESULTS, theme="Why?", language="en").detailed_analysis
 
     assert body.splitlines()[2:] == [
-        "| Bridge | Hertz | Cost \\| £ | Sources |",
-        "| --- | --- | --- | --- |",
-        "| West | 0.2 [1] | 240 [2][3] |  |",
-        "| East | 0.9 [3] |  | [1] |",
+        "| Bridge | Hertz | Cost \\| £ |",
+        "| --- | --- | --- |",
+        "| West | 0.2 [1] | 240 [2][3] |",
+        "| East [1] | 0.9 [3] |  |",
     ]
 
 
-def test_a_table_whose_cells_name_all_that_it_rests_on_has_no_column_of_sources() -> None:
+def test_what_a_cell_of_a_row_names_is_not_printed_again_for_the_row() -> None:
     rows = [{**row(sources=(1,)), "cells": [cell("西橋", 1), cell("0.2"), cell("240万円", 2, 1)]}]
     table = {**OF_CELLS, "columns": ["橋の名前", "周波数（Hz）", "費用"], "rows": rows}
     named = draft(sections=[{"heading": "原因", "blocks": [table]}])
@@ -346,7 +356,7 @@ def test_a_cell_that_holds_a_sign_alone_stands_in_the_report_and_reads_back() ->
     assert table.rows[0].texts() == ["✓", "–", "✗"]
 
 
-def test_a_table_that_cites_nothing_has_no_column_for_it() -> None:
+def test_a_table_that_cites_nothing_has_no_marks() -> None:
     table = {**TABLE, "rows": [row("West", "0.2", sources=())]}
     uncited = draft(sections=[{"heading": "Causes", "blocks": [table]}])
 
@@ -355,14 +365,20 @@ def test_a_table_that_cites_nothing_has_no_column_for_it() -> None:
     assert body == "### Causes\n\n| Bridge | Hertz |\n| --- | --- |\n| West | 0.2 |"
 
 
-def test_a_table_reads_back_from_its_report_without_the_column_of_its_sources() -> None:
+@pytest.mark.parametrize("column", [False, True])
+def test_a_table_reads_back_from_its_report_also_from_one_whose_sources_have_a_column(column: bool) -> None:
     markdown = build_report(draft(), PASSAGES, RESULTS, theme="Why?", language="ja").to_markdown("ja")
+    if column:
+        markdown = markdown.replace("| Bridge | Hertz |\n| --- |", "| Bridge | Hertz | 出典 |\n| --- | --- |")
+        markdown = markdown.replace("| West [1] | 0.2 |", "| West | 0.2 | [1] |").replace(
+            "| East [3] | 0.9 |", "| East | 0.9 | [3] |"
+        )
 
     (table,) = read_draft(markdown).draft.tables().values()
 
     assert table.columns == ["Bridge", "Hertz"]
     assert [row.texts() for row in table.rows] == [["West", "0.2"], ["East", "0.9"]]
-    assert [row.passages for row in table.rows] == [["https://a.org/1"], ["https://a.org/3"]]
+    assert [table.statement(row).passages for row in table.rows] == [["https://a.org/1"], ["https://a.org/3"]]
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
@@ -370,12 +386,12 @@ def test_cells_read_back_from_their_report_with_their_sources(language: Literal[
     named = with_cells(summary=[said("Bridges hum.", 1, 2, 3)])
     markdown = build_report(named, PASSAGES, RESULTS, theme="Why?", language=language).to_markdown(language)
 
-    (table,) = read_draft(with_ranges(markdown)).draft.tables().values()
+    (table,) = read_draft(with_shown_marks(markdown)).draft.tables().values()
 
     first, second, third = (f"https://a.org/{number}" for number in (1, 2, 3))
     assert table.columns == ["Bridge", "Hertz", "Cost | £"]
     assert [row.passages_by_cell() for row in table.rows] == [
-        [[], [first], [second, third], []], [[], [third], [], [first]],
+        [[], [first], [second, third], []], [[first], [third], [], []],
     ]  # fmt: skip
 
 

@@ -1,11 +1,14 @@
 """Texts of others: their marks, and their references in whatever layout."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from contend.checks import check_validity
-from contend.report import head_markdown, read_references, with_ranges
+from contend.models.research import ResearchReport, SearchResult
+from contend.report import head_markdown, read_references, source_names, with_shown_marks
 from contend.scoring import submission_of
 from fakes.reports import finished, run_head
 
@@ -46,12 +49,44 @@ def test_three_marks_or_more_in_a_row_are_published_as_a_range_that_is_read_as_i
     single = "It hums [1][2][3][5]. It sings [1][2]. `x[1][2][3]` is code. Loud [5][2][3][4]."
     listed = "\n\n## References\n\n" + "\n".join(f"{n}. Wind. https://a.example/{n}" for n in range(1, 6))
 
-    published = with_ranges(f"{single}{listed}")
+    published = with_shown_marks(f"{single}{listed}")
 
     assert published.startswith("It hums [1–3][5]. It sings [1][2]. `x[1][2][3]` is code. Loud [5][2–4].")
     assert read_references(published).body == single
     report = submission_of(published, "Why?").report
     assert check_validity(report, {source.url for source in report.sources}) == (5, 5, [])
+
+
+def named_report(*, by_name: bool = True) -> ResearchReport:
+    """Its sources: two files of a folder, a page of the web, and a file whose name would break a mark."""
+    urls = ["file:///docs/prices.csv", "file:///docs/old/letter 2.txt", "https://a.example/x", "file:///docs/a[1].md"]
+    texts = {
+        "key_findings": ["It costs 240 [1][2]."],
+        "detailed_analysis": "Wind [3]. Loud [1][3]. Odd [4]. All [1][2][3][4].",
+    }
+    sources = [SearchResult(title="T", summary="S", source="local", url=url) for url in urls]
+    return finished().model_copy(update={**texts, "sources": sources, "sources_by_name": by_name})
+
+
+def test_marks_show_the_names_of_up_to_three_files_and_read_back_as_their_numbers() -> None:
+    report = named_report()
+    markdown = report.to_markdown(folders=[Path("/docs")])
+
+    published = with_shown_marks(markdown, source_names(report, [Path("/docs")]))
+
+    assert "It costs 240 [prices.csv; old/letter 2.txt]." in published
+    assert "Wind [3]. Loud [prices.csv; 3]. Odd [4]. All [1–4]." in published
+    assert read_references(published).body == read_references(markdown).body
+
+
+def test_marks_show_numbers_unless_the_reports_readers_want_names() -> None:
+    assert source_names(named_report(by_name=False), [Path("/docs")]) == {}
+
+
+def test_brackets_that_name_no_reference_stay_as_they_are() -> None:
+    said = "It hums [prices.csv; unknown.txt], [sic] and [prices.csv](a)."
+
+    assert read_references(f"{said}\n\n## References\n\n1. **P**\n   - URL: prices.csv\n").body == said
 
 
 def test_an_interval_that_the_references_do_not_have_is_no_range_of_marks() -> None:

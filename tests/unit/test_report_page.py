@@ -64,6 +64,20 @@ def test_every_mark_on_the_page_leads_to_its_source_and_back() -> None:
     assert re.findall(r'id="source-(\d)"', page) == ["1", "2", "3"]
 
 
+def test_marks_by_name_lead_to_their_sources_from_the_page() -> None:
+    report = finished()
+    files = [
+        each.model_copy(update={"url": f"file:///docs/{at}.txt"}) for at, each in enumerate(report.sources, start=1)
+    ]
+    named = {"sources": files, "sources_by_name": True, "key_findings": ["It hums [1][2]."]}
+
+    page = to_html(report.model_copy(update=named), run_head(), "en", folders=[Path("/docs")])
+
+    assert "It hums&nbsp;[1.txt; 2.txt]." in re.sub(r"<[^>]+>", "", page)
+    assert re.search(r'<a href="#source-2"[^>]*>2\.txt</a>\]', page)
+    assert set(re.findall(r'href="#([^"]+)"', page)) <= set(re.findall(r'id="([^"]+)"', page))
+
+
 def test_marks_in_a_row_are_a_range_on_the_page_that_leads_to_each_end_and_back_from_every_source() -> None:
     report = build(draft(summary=[said("It hums.", "b"), said("It sings.", "a", "b", "c", "d")]), names="abcd")
 

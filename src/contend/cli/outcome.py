@@ -32,7 +32,7 @@ from contend.cli.words import input_error, tr
 from contend.contest.closing import ALL_DELIVERED
 from contend.models.research import ResearchReport
 from contend.readiness import check_folder
-from contend.report import with_ranges
+from contend.report import with_shown_marks
 from contend.sources.local_index import OWN_REPORTS
 from contend.text import normalized
 
@@ -48,7 +48,7 @@ def show_outcome(outcome: RunOutcome, board: Board) -> None:
     if board.models:
         parts += [_table(board.rows(), outcome.message), ""]
     if outcome.report is not None:
-        summary = Markdown(plain(with_ranges(outcome.report.executive_summary)), hyperlinks=False)
+        summary = Markdown(plain(with_shown_marks(outcome.report.executive_summary)), hyperlinks=False)
         parts += [Text(tr("Summary"), style="bold"), Padding(summary, (0, 0, 0, 2)), ""]
         parts += [] if board.models else [*_quotes(outcome.report), ""]
     if outcome.questions:

@@ -21,9 +21,10 @@ from contend.report import (
     ReportEvidence,
     ReportHead,
     head_markdown,
+    source_names,
     to_html,
     to_json,
-    with_ranges,
+    with_shown_marks,
 )
 from contend.stores import write_file
 from contend.team.evaluation import by_judges
@@ -191,8 +192,8 @@ async def publish(
 
     `lines` are those of the report's draft, `folders` those of the local documents.
     """
-    text = with_ranges(report.to_markdown(options.language, folders=folders))
-    markdown = f"{text}\n\n{head_markdown(head, options.language)}\n"
+    text = f"{report.to_markdown(options.language, folders=folders)}\n\n{head_markdown(head, options.language)}\n"
+    markdown = with_shown_marks(text, source_names(report, folders))
     texts = {
         "report.md": markdown,
         "report.html": to_html(report, head, options.language, lines=lines, folders=folders),

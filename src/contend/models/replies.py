@@ -219,7 +219,18 @@ Findings = Annotated[Statements, Field(min_length=1, max_length=12)]
 Limits = Annotated[Statements, Field(max_length=10)]
 
 
-class ReportReply(Reply):
+class PrintedReply(Reply):
+    """What begins with how the report's sources are printed: by their files' names, or by numbers."""
+
+    sources_by_name: bool
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_an_older_recording(cls, reply: object) -> object:
+        return {"sources_by_name": False, **reply} if isinstance(reply, dict) else reply
+
+
+class ReportReply(PrintedReply):
     """The writer's report as structure; code renders the citations."""
 
     summary: Summary
@@ -236,7 +247,7 @@ class SectionDraftReply(Reply):
     lessons: list[int] = Field(max_length=8)
 
 
-class SummaryReply(Reply):
+class SummaryReply(PrintedReply):
     """What stands around the sections of a long report, by who has read them."""
 
     summary: Summary
@@ -259,7 +270,7 @@ class MergeReply(ReportReply):
 
     @model_validator(mode="before")
     @classmethod
-    def _of_an_older_recording(cls, reply: object) -> object:
+    def _of_a_recording_without_a_title(cls, reply: object) -> object:
         return {"title": "", **reply} if isinstance(reply, dict) else reply
 
 

@@ -164,10 +164,6 @@ class Table(Record):
                 raise ValueError(f"row {number} has {len(row.cells)} cells for {len(self.columns)} columns")
         return self
 
-    def has_sources_column(self) -> bool:
-        """Whether a row rests on passages that none of its cells names."""
-        return any(row.passages_by_cell()[-1] for row in self.rows)
-
     def statements(self) -> list[CitedSentence]:
         return [self.statement(row) for row in self.rows]
 
@@ -209,6 +205,7 @@ class Draft(Record):
 
     `withheld`: the addresses of sources that speak to AI systems, and whose orders a sentence repeated that was left
     out; "" for one that no source orders. `declined`: the fixes that this round's revisions did not follow, and why.
+    `sources_by_name`: as in `ResearchReport`.
     """
 
     title: str = ""
@@ -219,6 +216,7 @@ class Draft(Record):
     bullets_used: list[str] = Field(default_factory=list)
     withheld: list[str] = Field(default_factory=list)
     declined: list[str] = Field(default_factory=list)
+    sources_by_name: bool = False
 
     def placed(self) -> list[PlacedSentence]:
         """Every sentence, item and row in reading order, with its place."""
@@ -323,7 +321,10 @@ MARK = re.compile(r"\[([1-9]\d*)\]")
 
 
 class ResearchReport(Record):
-    """The report. `[n]` in its texts is entry n of `sources`. A right answer may be one short sentence."""
+    """The report. `[n]` in its texts is entry n of `sources`. A right answer may be one short sentence.
+
+    `sources_by_name`: whether readers see the files' names of local documents in the marks.
+    """
 
     theme: Theme
     executive_summary: Text
@@ -331,6 +332,7 @@ class ResearchReport(Record):
     detailed_analysis: Text
     constraints_and_challenges: str = ""
     sources: list[SearchResult] = Field(default_factory=list)
+    sources_by_name: bool = False
     generated_at: UtcDatetime = Field(default_factory=utc_now)
 
     def cited_count(self) -> int:

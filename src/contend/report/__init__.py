@@ -6,7 +6,7 @@ from contend.report.exports import to_bibtex, to_json
 from contend.report.head import ReportHead, head_markdown
 from contend.report.html import to_html
 from contend.report.markdown_draft import read_draft
-from contend.report.references import Reference, ReferencedText, read_references, with_ranges
+from contend.report.references import Reference, ReferencedText, read_references, source_names, with_shown_marks
 
 __all__ = [
     "EVIDENCE_FILE",
@@ -22,9 +22,10 @@ __all__ = [
     "published_lines",
     "read_draft",
     "read_references",
+    "source_names",
     "state_to_report",
     "to_bibtex",
     "to_html",
     "to_json",
-    "with_ranges",
+    "with_shown_marks",
 ]

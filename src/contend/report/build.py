@@ -25,7 +25,7 @@ from contend.models.research import (
 )
 from contend.models.task import title_of
 from contend.report.plain import plain_sentence, plain_text, plain_title, table_row
-from contend.text import SENTENCE_STOPS, WORDS, addresses, detect_language, without_sentences
+from contend.text import SENTENCE_STOPS, addresses, detect_language, without_sentences
 
 
 class PublishedMark(NamedTuple):
@@ -88,12 +88,17 @@ class _Citations:
         return re.sub(r"(?<!\\)\|", r"\\|", plain_text(text, self._addresses))
 
     def row(self, table: Table, row: TableRow) -> str:
-        """Each cell with its marks; those of the row as a whole stand in a column of their own."""
+        """Each cell with its marks."""
         gap = "" if detect_language("\n".join(each.text for each in table.statements())) == "ja" else " "
-        *by_cell, of_row = map(self.marks, row.passages_by_cell())
-        texts = map(self.cell, row.texts())
-        cells = [gap.join(filter(None, cell)) for cell in zip(texts, by_cell, strict=True)]
-        return table_row([*cells, of_row] if table.has_sources_column() else cells)
+        cells = zip(map(self.cell, row.texts()), map(self.marks, _printed_passages(row)), strict=True)
+        return table_row(gap.join(filter(None, cell)) for cell in cells)
+
+
+def _printed_passages(row: TableRow) -> list[list[str]]:
+    """The passages behind each cell; those of the row as a whole stand behind its name, the first cell with a text."""
+    *by_cell, of_row = row.passages_by_cell()
+    named = next((at for at, text in enumerate(row.texts()) if text.strip()), 0)
+    return [[*passages, *of_row] if at == named else passages for at, passages in enumerate(by_cell)]
 
 
 def _body(sections: Sequence[Section], citations: _Citations, language: Language) -> str:
@@ -113,15 +118,8 @@ def _block(block: Block, citations: _Citations, language: Language) -> str:
         case ItemList():
             return "\n".join(f"- {item}" for item in citations.sentences(block.items))
         case Table():
-            columns = [citations.cell(column) for column in block.columns]
-            columns += [WORDS[language].sources_column] if block.has_sources_column() else []
-            return "\n".join(
-                [
-                    table_row(columns),
-                    table_row(["---"] * len(columns)),
-                    *(citations.row(block, row) for row in block.rows),
-                ]
-            )
+            head = [table_row(map(citations.cell, block.columns)), table_row(["---"] * len(block.columns))]
+            return "\n".join([*head, *(citations.row(block, row) for row in block.rows)])
 
 
 def _joined(sentences: Sequence[str], language: Language) -> str:
@@ -164,18 +162,19 @@ def build_report(
         detailed_analysis=body or _joined(findings, language),
         constraints_and_challenges=limits,
         sources=[citations.sources[url] for url in dict.fromkeys([*citations.numbers, *citations.sources])],
+        sources_by_name=draft.sources_by_name,
         generated_at=generated_at or utc_now(),
     )
 
 
 def published_lines(draft: Draft, passages: Sequence[Passage], results: Sequence[SearchResult]) -> list[PublishedLine]:
-    """The lines of the draft's report in its order; of a table each row, as it stands there: `| a | b | [1] |`."""
+    """The lines of the draft's report in its order; of a table each row, as it stands there: `| a [1] | b |`."""
     tables, rows = draft.tables(), draft.rows()
     citations = _Citations(draft, passages, results)
     lines = []
     for place, sentence in draft.placed():
         if row := rows.get(place):
-            shown, ids = citations.row(tables[place.rpartition(".")[0]], row), row.passages_by_cell()
+            shown, ids = citations.row(tables[place.rpartition(".")[0]], row), _printed_passages(row)
         else:
             shown, ids = citations.sentence(sentence), [sentence.passages]
         if shown:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from html import escape
+from itertools import chain
 from pathlib import Path
 from string import Template
 from urllib.parse import urlsplit
@@ -19,7 +20,7 @@ from contend.models.research import MARK, Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
 from contend.report.evidence import PassagesBehind
 from contend.report.head import ReportHead, head_markdown, shown_outcome, shown_recorded
-from contend.report.references import MARKS, in_ranges
+from contend.report.references import MARKS, in_ranges, labels_of, numbers_in, source_names
 from contend.text import WORDS, clean, shorten, shown_address
 
 _PHRASES = {"a", "br", "code", "em", "span", "strong"}
@@ -61,7 +62,7 @@ def to_html(
         f"## {WORDS[language].headings.references}\n"
     )
     passages = PassagesBehind(lines, numbers=citation_numbers(report))
-    links = _CitationLinks(report.sources, passages)
+    links = _CitationLinks(report.sources, passages, source_names(report, folders))
     body = links.render(text)
     references = _references(report, passages, cited=links.cited, language=language, folders=folders)
     files = {source.url for source in report.sources if source.source == "local"}
@@ -70,15 +71,16 @@ def to_html(
 
 
 class _CitationLinks:
-    """Renders Markdown with each `[n]` that has a source as a link to it, `[8][9][10]` as `[8–10]`.
+    """Renders Markdown with each `[n]` that has a source as a link to it, `[8][9][10]` as `[8–10]`, or by name.
 
     `cited`: under which number's link each source is cited first.
     """
 
-    def __init__(self, sources: Sequence[SearchResult], passages: PassagesBehind) -> None:
+    def __init__(self, sources: Sequence[SearchResult], passages: PassagesBehind, names: Mapping[int, str]) -> None:
         self.cited: dict[int, int] = {}
         self._sources = sources
         self._passages = passages
+        self._names = names
         self._marks = 0
         self._markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
         self._markdown.core.ruler.after("inline", "citations", self._link)
@@ -103,9 +105,11 @@ class _CitationLinks:
         """The text with its marks as links: runs of marks stand at the odd places."""
         tokens: list[Token] = []
         for place, part in enumerate(MARKS.split(_SPACE_BEFORE_MARK.sub("\N{NO-BREAK SPACE}", text))):
-            if place % 2:
-                for numbers in in_ranges(part):
-                    tokens += self._links(numbers)
+            if place % 2 and (labels := labels_of(numbers := numbers_in(part), self._names)):
+                tokens += self._named_links(dict(zip(numbers, labels, strict=True)))
+            elif place % 2:
+                for in_row in in_ranges(part):
+                    tokens += self._links(in_row)
             elif part:
                 tokens.append(Token("text", "", 0, content=part))
         return tokens
@@ -119,6 +123,12 @@ class _CitationLinks:
         first, *between, last = numbers
         links = [*self._link_to([first], f"[{first}"), *self._link_to(between, "–"), *self._link_to([last], f"{last}]")]
         return [Token("span_open", "span", 1, attrs={"class": "range"}), *links, Token("span_close", "span", -1)]
+
+    def _named_links(self, labels: Mapping[int, str]) -> list[Token]:
+        linked = [self._link_to([number], label) for number, label in labels.items()]
+        first, *others = linked
+        gaps = [[Token("text", "", 0, content="; "), *link] for link in others]
+        return [Token("text", "", 0, content="["), *first, *chain(*gaps), Token("text", "", 0, content="]")]
 
     def _link_to(self, numbers: Sequence[int], label: str) -> list[Token]:
         titles = []

@@ -1,11 +1,14 @@
 """Citation marks as readers see them, and the list of references of a text that others wrote, in whatever layout."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
-from contend.models.research import GENERATED_AT, MARK
-from contend.text import ADDRESS, WORDS, address_key, split_code, without_tail
+from contend.models.research import GENERATED_AT, MARK, ResearchReport
+from contend.text import ADDRESS, WORDS, address_key, shown_address, split_code, without_tail
 
 _KNOWN = {name.casefold() for words in WORDS.values() for name in (words.headings.references, words.headings.also_read)}
 _KNOWN |= {"sources", "bibliography", "works cited", "出典", "引用文献", "参照"}
@@ -20,6 +23,12 @@ _PART = re.compile(r"(\d+)(?:\s?[–-]\s?\^?(\d+))?")
 MARKS = re.compile(r"((?:\[[1-9]\d*\])+)")
 """Marks in a row."""
 _LEAST_IN_RANGE = 3
+MOST_NAMES = 3
+"""In one mark; of a statement on more sources the numbers are easier to read."""
+_NAME = re.compile(r"[^\[\]();|*`<>\\]+")
+"""A file's name that brackets in Markdown show as it is."""
+_BRACKETS = re.compile(r"\[([^\[\]]+)\](?!\()")
+_OWN_ADDRESS = re.compile(r"^ +- URL: (\S.*)$", re.MULTILINE)
 
 
 class Reference(NamedTuple):
@@ -70,8 +79,9 @@ def read_references(markdown: str) -> ReferencedText:
         if known:
             taken.add(begin)
     body = "\n".join(line for place, line in enumerate(lines) if place not in taken).strip() or text
-    pieces = split_code(body)
+    pieces, numbers = split_code(body), _numbers_by_name(entries)
     pieces[::2] = [_SEVERAL.sub(lambda match: _singly(match, entries), piece) for piece in pieces[::2]]
+    pieces[::2] = [_BRACKETS.sub(lambda match: _by_number(match, numbers), piece) for piece in pieces[::2]]
     return ReferencedText(text, "".join(pieces), entries)
 
 
@@ -135,9 +145,40 @@ def _singly(match: re.Match[str], entries: Collection[int]) -> str:
     return "".join(f"[{number}]" for number in numbers)
 
 
+def _numbers_by_name(entries: Mapping[int, Reference]) -> dict[str, int]:
+    """The numbers of references by the names that marks may show of them."""
+    named = ((number, _OWN_ADDRESS.search(reference.text)) for number, reference in entries.items())
+    return {name[1]: number for number, name in named if name}
+
+
+def _by_number(match: re.Match[str], numbers: Mapping[str, int]) -> str:
+    """A mark that shows names as marks of numbers; other brackets as they are."""
+    marked = [numbers.get(label, int(label) if label.isdecimal() else 0) for label in match[1].split("; ")]
+    return "".join(f"[{number}]" for number in marked) if all(marked) else match[0]
+
+
+def source_names(report: ResearchReport, folders: Sequence[Path] = ()) -> dict[int, str]:
+    """The names of its local documents as marks show them, by number; none where marks show numbers."""
+    if not report.sources_by_name:
+        return {}
+    urls = ((number, source.url) for number, source in enumerate(report.sources, start=1))
+    names = ((number, shown_address(url, folders)) for number, url in urls if urlsplit(url).scheme == "file")
+    return {number: name for number, name in names if _NAME.fullmatch(name)}
+
+
+def labels_of(numbers: Sequence[int], names: Mapping[int, str]) -> list[str]:
+    """What stands in the brackets of a statement's mark, by name; empty where its numbers do."""
+    few = len(numbers) <= MOST_NAMES and any(number in names for number in numbers)
+    return [names.get(number, str(number)) for number in numbers] if few else []
+
+
+def numbers_in(marks: str) -> list[int]:
+    return [int(number) for number in MARK.findall(marks)]
+
+
 def in_ranges(marks: str) -> Iterator[Sequence[int]]:
     """The numbers of marks in a row: three or more that follow one another by one together; every other one alone."""
-    numbers = [int(number) for number in MARK.findall(marks)]
+    numbers = numbers_in(marks)
     begin = 0
     while begin < len(numbers):
         end = begin + 1
@@ -148,10 +189,15 @@ def in_ranges(marks: str) -> Iterator[Sequence[int]]:
         begin = end
 
 
-def with_ranges(markdown: str) -> str:
-    """Markdown whose marks `[8][9][10]` read `[8–10]`, but for code."""
+def with_shown_marks(markdown: str, names: Mapping[int, str] = MappingProxyType({})) -> str:
+    """Markdown whose marks `[8][9][10]` read `[8–10]`, or `[prices.csv; letter.txt]` where they show names.
+
+    Code stays as it is.
+    """
 
     def in_brackets(marks: re.Match[str]) -> str:
+        if labels := labels_of(numbers_in(marks[0]), names):
+            return f"[{'; '.join(labels)}]"
         groups = in_ranges(marks[0])
         return "".join(f"[{group[0]}–{group[-1]}]" if len(group) > 1 else f"[{group[0]}]" for group in groups)
 

@@ -36,6 +36,7 @@ from contend.models.research import (
     TableRow,
 )
 from contend.prompts.research import PartLength
+from contend.report.references import MOST_NAMES
 from contend.research.planting import PlantedFilter
 from contend.text import clean, split_code
 
@@ -72,6 +73,7 @@ def draft_of(reply: ReportReply, offered: Sequence[Passage], bullets: Sequence[M
     ids = [passage.id for passage in offered]
     return Draft(
         title=title,
+        sources_by_name=reply.sources_by_name,
         summary=_sentences(reply.summary, ids),
         findings=_sentences(reply.findings, ids),
         sections=[_section(section, ids) for section in reply.sections],
@@ -91,7 +93,7 @@ def with_summary(draft: Draft, reply: SummaryReply, offered: Sequence[Passage]) 
     """The draft with what its summarizer wrote around the sections."""
     ids = [passage.id for passage in offered]
     parts = {name: _sentences(getattr(reply, name), ids) for name in ("summary", "findings", "limits")}
-    return draft.model_copy(update=parts)
+    return draft.model_copy(update={**parts, "sources_by_name": reply.sources_by_name})
 
 
 def revised(
@@ -184,6 +186,7 @@ def shown_draft(
     the arithmetic and the searches behind the statements.
     """
     lines = [f"Title: {draft.title}"] if draft.title else []
+    lines += ["Sources: printed by the names of their files"] if draft.sources_by_name else []
     heading, rows, blocks = "", draft.rows(), _block_lines(draft)
     for place, sentence in draft.placed():
         if only_sections and not place[0].isdigit():
@@ -210,8 +213,9 @@ def _block_lines(draft: Draft) -> dict[str, str]:
 class DraftLength(TypedDict):
     """As it is printed, in words and in characters other than spaces; whole, and by part.
 
-    The marks behind a sentence or an item count as one word of three characters, whatever their numbers. Those in
-    tables do not count: a row would have one column of them for all its cells, where each figure should have its own.
+    The marks behind a sentence or an item count as one word of three characters, whatever their numbers, and as a word
+    for each of up to three sources where they show names. Those in tables do not count: a row would have one column of
+    them for all its cells, where each figure should have its own.
     """
 
     draft_words: int
@@ -228,7 +232,7 @@ def length_of(draft: Draft) -> DraftLength:
     rows = draft.rows()
     for place, sentence in draft.placed():
         row = rows.get(place)
-        texts_here = row.texts() if row else [sentence.text, *(["[1]"] if sentence.passages else [])]
+        texts_here = row.texts() if row else [sentence.text, *_mark_words(sentence, draft)]
         texts.setdefault(_part_of(place), []).extend(texts_here)
     parts = [_length(name, " ".join(of_part).split()) for name, of_part in texts.items()]
     return {
@@ -236,6 +240,11 @@ def length_of(draft: Draft) -> DraftLength:
         "draft_characters": sum(part.characters for part in parts),
         "draft_parts": parts,
     }
+
+
+def _mark_words(sentence: CitedSentence, draft: Draft) -> list[str]:
+    count = len(sentence.passages)
+    return ["[1]"] * (count if draft.sources_by_name and count <= MOST_NAMES else min(count, 1))
 
 
 def _part_of(place: str) -> str:

@@ -189,7 +189,6 @@ class Words(NamedTuple):
     lessons: str = "Lessons of earlier runs that it used"
     unverified: str = "Citations to check (⚠: the cited source was not seen to say this)"
     cited_places: str = "Where the cited passages stand"
-    sources_column: str = "Sources"
     colon: str = ": "
     statuses: Mapping[str, str] = MappingProxyType(dict(zip(_STATUSES, _STATUSES, strict=True)))
     unscored: str = "unscored"

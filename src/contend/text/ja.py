@@ -155,7 +155,6 @@ WORDS = Words(
     lessons="使われたこれまでの教訓",
     unverified="要確認の引用（⚠: 引用元で裏付けを確認できなかった文）",
     cited_places="引用箇所",
-    sources_column="出典",
     colon="：",
     statuses={
         "running": "実行中",

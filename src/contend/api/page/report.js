@@ -9,7 +9,7 @@ import { t } from "./words.js";
 
 // Tags in a report are text that somebody wrote: they are shown, not read.
 const marked = new Marked({ gfm: true, tokenizer: { html: () => undefined, tag: () => undefined } });
-const CITATION = /\[(\d{1,3}(?:–\d{1,3})?)\]/g;
+const CITATION = /\[([^[\]]+)\]/g;
 const SAFE = { RETURN_DOM_FRAGMENT: true, FORBID_TAGS: ["img", "svg", "math", "style", "form", "input", "iframe", "audio", "video"], FORBID_ATTR: ["style", "id", "name"] };
 
 /** Markdown of a report or draft: no HTML of its own, no image; links leave in a new tab. */
@@ -54,7 +54,14 @@ function outline(article) {
   return el("nav", { "aria-label": t("outline") }, el("h2", {}, t("outline")), el("ol", {}, items));
 }
 
-/** Make each [n] and each range [n–m] a button. The marks of a report come in the order of its evidence's marks. */
+/** The numbers of a mark: [n], a range [n–m], or names of sources [a.txt; b.csv]; none of brackets that cite nothing. */
+function numbersIn(label, sources) {
+  const [, first, last = first] = label.match(/^(\d{1,3})(?:–(\d{1,3}))?$/) ?? [];
+  if (first) return Array.from({ length: Math.max(0, last - first + 1) }, (_, nth) => Number(first) + nth);
+  return label.split("; ").map((name) => (/^\d{1,3}$/.test(name) ? Number(name) : sources.findIndex((source) => source.shown_url === name) + 1));
+}
+
+/** Make each mark a button. The marks of a report come in the order of its evidence's marks. */
 function linkCitations(article, evidence, open) {
   const walker = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
   const texts = [];
@@ -65,10 +72,10 @@ function linkCitations(article, evidence, open) {
     if (parts.length === 1) continue;
     text.replaceWith(...parts.map((part, index) => {
       if (index % 2 === 0) return part;
-      const [first, last = first] = part.split("–").map(Number);
+      const numbers = numbersIn(part, evidence.sources);
       // What comes after the report's text, such as the list of its sources, cites nothing.
-      const marks = last > evidence.sources.length ? [] : evidence.marks.slice(place, place + last - first + 1);
-      if (!marks.length || marks.some((mark, nth) => mark.number !== first + nth)) return `[${part}]`;
+      const marks = evidence.marks.slice(place, place + numbers.length);
+      if (!marks.length || numbers.some((number, nth) => number !== marks[nth]?.number)) return `[${part}]`;
       place += marks.length;
       const citations = marks.map((mark) => ({ ...mark, source: evidence.sources[mark.number - 1] }));
       const title = citations.map(({ source }) => source.title).join("; ");
