@@ -451,6 +451,36 @@ def test_a_second_table_below_an_empty_row_has_names_of_its_own_and_a_total_ther
     ]
 
 
+@pytest.mark.parametrize(
+    ("rows", "last"),
+    [
+        ("Yard,,open\nQuay,5,shut\n", ["- Site: Yard; State: open.", "- Site: Quay; Length: 5; State: shut."]),
+        (
+            "Yard,not yet known,open\nQuay,5,shut\n",
+            ["- Site: Yard; Length: not yet known; State: open.", "- Site: Quay; Length: 5; State: shut."],
+        ),
+        (
+            "Yard,tbc,new\nQuay,tbc,new\nPier,7,new\n",
+            ["- Site: Quay; Length: tbc; State: new.", "- Site: Pier; Length: 7; State: new."],
+        ),
+        ("船着場,,open\n桟橋,5,shut\n", ["- Site: 船着場; State: open。", "- Site: 桟橋; Length: 5; State: shut."]),
+    ],
+    ids=["gap", "value of another row", "value of a row below", "ja"],
+)
+def test_a_row_without_a_figure_below_an_empty_one_is_a_row_where_it_cannot_hold_names(
+    rows: str, last: list[str]
+) -> None:
+    document = csv(f"Site,Length,State\nHill,120,open\n,,\n{rows}")
+
+    assert document.text.split("\n\n")[-2:] == last
+
+
+def test_names_that_are_repeated_below_an_empty_row_are_names() -> None:
+    document = csv("Site,Length\nHill,120\n,\nSite,Length\nYard,12\n")
+
+    assert document.text.split("\n\n")[-2:] == ["Site; Length", "- Site: Yard; Length: 12."]
+
+
 def test_a_table_of_numbers_alone_has_no_names() -> None:
     assert csv("1,2\n3,4\n").text == "- 1; 2.\n\n- 3; 4."
     assert csv("1999,2001\n2003,2004\n").text == "- 1999; 2001.\n\n- 2003; 2004."

@@ -80,21 +80,31 @@ class _Table(NamedTuple):
 
 
 def _tables(rows: Iterable[list[str]]) -> list[list[list[str]]]:
-    """Tables below each other. After an empty row another one begins where names stand above figures."""
+    """Tables below each other. After an empty row another one begins where names stand above figures.
+
+    A row without a figure may also be one of the table above, such as `Yard; ; open`, where it cannot hold names.
+    """
     tables: list[list[list[str]]] = []
     for filled, group in groupby(rows, key=any):
         block = list(group)
-        if filled and tables and (not _begins_table(block) or not any(map(_is_wide, tables[-1]))):
+        if filled and tables and (not _begins_table(block, tables[-1]) or not any(map(_is_wide, tables[-1]))):
             tables[-1] += block
         elif filled:
             tables.append(block)
     return tables
 
 
-def _begins_table(block: Sequence[list[str]]) -> bool:
-    wide = filter(_is_wide, block)
-    figures = [any(map(_is_figure, row)) for row in islice(wide, _NAMES_AND_A_ROW)]
-    return any(figures) and not figures[0]
+def _begins_table(block: Sequence[list[str]], above: Sequence[list[str]]) -> bool:
+    wide = list(islice(filter(_is_wide, block), _SAMPLE_ROWS))
+    figures = [any(map(_is_figure, row)) for row in wide[:_NAMES_AND_A_ROW]]
+    return any(figures) and not figures[0] and not _holds_values(wide[0], wide[1:], above[-_SAMPLE_ROWS:])
+
+
+def _holds_values(row: Sequence[str], below: Sequence[list[str]], above: Sequence[list[str]]) -> bool:
+    """Whether a row can hold no names: it names nothing above a figure, or says what is a value in the same column."""
+    gap = any(not name and _is_figure(value) for name, value in zip(row[1:], below[0][1:], strict=False))
+    values = {each for other in (*above, *below) if any(map(_is_figure, other)) for each in enumerate(other)}
+    return gap or any(each in values for each in enumerate(row) if each[0] and each[1])
 
 
 def _table(rows: list[list[str]]) -> _Table:
