@@ -207,6 +207,12 @@ def test_a_few_japanese_characters_among_letters_and_figures_are_japanese(text: 
     assert decode(text.encode(encoding)) == text
 
 
+def test_korean_in_euc_kr_is_not_read_as_japanese() -> None:
+    text = "긴 다리는 일정한 바람 속에서 소용돌이를 규칙적으로 내보냅니다 (41 Hz)."
+
+    assert decode(text.encode("euc_kr")) == text
+
+
 @pytest.mark.parametrize(
     "content",
     [
