@@ -160,7 +160,7 @@ class RecordFile:
             self._engine = duckdb.connect(":memory:", config=_CONFIG)
             self._engine.execute(_CONFINED.format(folder=_quoted(self._path.parent)))
         if not self._path.exists():
-            make_record(self._path, self._engine)
+            self._inode = make_record(self._path, self._engine)
         # Looked at first: what fails once the file is attached would leave it held.
         inode = self._path.stat().st_ino
         self._engine.execute(_ATTACH.format(file=_quoted(self._path)))
@@ -184,8 +184,8 @@ class RecordFile:
         )
 
 
-def make_record(path: Path, engine: duckdb.DuckDBPyConnection) -> None:
-    """Makes the file, with its tables and whole; one that another process made meanwhile stays.
+def make_record(path: Path, engine: duckdb.DuckDBPyConnection) -> int:
+    """Makes the file, with its tables and whole; one that another process made meanwhile stays. The inode of ours.
 
     DuckDB begins a file anew that was not there when it looked, also where another process has written to it by then.
 
@@ -198,8 +198,10 @@ def make_record(path: Path, engine: duckdb.DuckDBPyConnection) -> None:
         engine.execute(_ATTACH.format(file=_quoted(draft)))
         engine.execute(SCHEMA)
         engine.execute(_DETACH)
+        inode = draft.stat().st_ino
         with suppress(OSError):  # another process was first, or the disk knows no links and DuckDB makes it
             os.link(draft, path)
+    return inode
 
 
 def _is_held(error: BaseException) -> bool:

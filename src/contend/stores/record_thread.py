@@ -137,21 +137,27 @@ class RecordThread:
             job.settle(None)
         return False
 
-    def _commit(self, jobs: list[Job]) -> None:
-        """All in one transaction; if that fails, each in its own, so that a bad one spoils no other."""
+    def _commit(self, jobs: list[Job], *, as_new: bool = True) -> None:
+        """All in one transaction, as rows that are new; where some are not, as any.
+
+        If that fails, each in its own, so that a bad one spoils no other.
+        """
         if not jobs:
             return
         try:
             with self._file.transaction() as connection:
-                values = _done(jobs, connection)
+                values = _done(jobs, connection, as_new=as_new)
         except StoreError as error:
             self._refuse(jobs, error)
         except duckdb.Error as error:
+            if as_new and isinstance(error, duckdb.ConstraintException):
+                self._commit(jobs, as_new=False)
+                return
             if len(jobs) == 1:
                 self._fail_write(jobs[0], error)
                 return
             for job in jobs:
-                self._commit([job])
+                self._commit([job], as_new=as_new)
         else:
             for job, value in zip(jobs, values, strict=True):
                 job.settle(value)
@@ -193,12 +199,12 @@ class RecordThread:
                 job.settle(None)
 
 
-def _done(jobs: list[Job], connection: duckdb.DuckDBPyConnection) -> list[Any]:
+def _done(jobs: list[Job], connection: duckdb.DuckDBPyConnection, *, as_new: bool) -> list[Any]:
     """What each job's work gave, in turn; rows for the same table that follow each other are written as one."""
     values: list[Any] = []
     for _, run in groupby((job.work for job in jobs), key=lambda work: isinstance(work, Rows)):
         works = list(run)
         for rows in together(work for work in works if isinstance(work, Rows)):
-            rows(connection)
+            rows(connection, as_new=as_new)
         values += [None if work is None or isinstance(work, Rows) else work(connection) for work in works]
     return values
