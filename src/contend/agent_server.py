@@ -38,7 +38,7 @@ from contend.run_guard import (
 )
 from contend.services import Services
 from contend.settings import checked, load_settings, shown_defaults
-from contend.stores.checkpoints import RollsBack, keep_latest_run, run_of
+from contend.stores.checkpoints import ManagedSaver, keep_latest_run, run_of
 from contend.stores.leases import Lease, checked_thread, lease
 
 _LOG = logging.getLogger(__name__)
@@ -292,7 +292,7 @@ def note_rollbacks(saver: BaseCheckpointSaver[Any]) -> None:
         tasks.add(task)
         task.add_done_callback(tasks.discard)
 
-    if isinstance(saver, RollsBack):
+    if isinstance(saver, ManagedSaver):
         saver.on_rollback = begin
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from contend.cli.text import system_fault
-from contend.sources.local_index import list_files
+from contend.sources.local import list_files
 from fakes.children import Child, contend_child
 from fakes.contests import write_workspace
 from fakes.terminal import CONTEND, Terminal, child_of

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 from contend.errors import InputError, SourceError
 from contend.models.research import SearchResult
-from contend.sources.arxiv import ArxivSource, as_search_query
-from contend.sources.arxiv_client import with_readable_dates
+from contend.sources.arxiv import ArxivSource, as_search_query, with_readable_dates
 from fakes.replay import Answer, Asked, Recording, Replay, arxiv_recordings
 
 ENTRY = """<entry>

@@ -10,7 +10,7 @@ import pytest
 
 from contend.errors import SourceError
 from contend.sources.arxiv import ArxivSource
-from contend.sources.full_text import FullText, FullTexts
+from contend.sources.source_set import FullText, FullTexts
 from fakes.files import make_pdf, make_pdf_bomb
 from fakes.replay import Answer, Asked, Replay
 

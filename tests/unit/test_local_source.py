@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from contend.errors import InputError
 from contend.models.research import Found
-from contend.sources.library import TitleMentions
-from contend.sources.local import LocalDocuments
-from contend.sources.local_index import list_files, validate_paths
+from contend.sources.local import LocalDocuments, list_files, validate_paths
+from contend.sources.local_index import TitleMentions
 from contend.sources.passages import split_passages
 from contend.sources.readers import read_document
 from contend.sources.readers.document import Unreadable, decode

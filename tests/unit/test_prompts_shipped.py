@@ -28,8 +28,8 @@ def test_a_shipped_prompt_reads_as_agreed(name: str, language: Language, snapsho
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_shipped_prompt_exists_in_both_languages(name: str) -> None:
-    assert LIBRARY.find(name, "en") == resource("prompts") / f"{name}.md.j2"
-    assert LIBRARY.find(name, "ja") == resource("prompts") / f"{name}.ja.md.j2"
+    assert LIBRARY.find(name, "en").place == str(resource("prompts") / f"{name}.md.j2")
+    assert LIBRARY.find(name, "ja").place == str(resource("prompts") / f"{name}.ja.md.j2")
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

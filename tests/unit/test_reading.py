@@ -8,7 +8,7 @@ from contend.errors import SourceError
 from contend.models.research import SearchResult
 from contend.research.reading import nearest_passages, pages_to_read, unread_pages
 from contend.research.state import PageTask, ResearchState
-from contend.sources.full_text import FullText
+from contend.sources.source_set import FullText
 
 SUMMARY = "The bridge hummed in the wind until it fell. People came from far away to see it."
 MORE = "Its frequency was 0.2 hertz, as a professor measured it with a film of the bridge."

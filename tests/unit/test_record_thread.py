@@ -12,8 +12,7 @@ import pytest
 
 from contend.errors import StoreError, StoreLocked
 from contend.stores.record import RecordStore
-from contend.stores.record_file import RecordFile
-from contend.stores.record_thread import Job, RecordThread
+from contend.stores.record_file import Job, RecordFile, RecordThread
 from fakes.record_rows import NAN, RUN, call, decision, evaluation, execution, rows_in, submission
 
 

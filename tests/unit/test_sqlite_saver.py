@@ -12,8 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.checkpoint.conformance import validate
 from langgraph.checkpoint.conformance.initializer import RegisteredCheckpointer
 
-from contend.stores.checkpoints import PackedSerializer
-from contend.stores.sqlite_saver import ThreadedSqliteSaver, open_sqlite_saver
+from contend.stores.checkpoints import PackedSerializer, ThreadedSqliteSaver, open_sqlite_saver
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
 

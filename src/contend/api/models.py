@@ -12,7 +12,7 @@ from contend.models.record import Identifier, QuestionText, Record, Score, UtcDa
 from contend.models.research import SearchResult
 from contend.models.round import ExitReason, LeaderboardEntry
 from contend.models.task import RunStatus, RunUsage, TeamStatus
-from contend.settings.process import CheckpointerType
+from contend.settings import CheckpointerType
 
 ResearchStatus = Literal["started", "processing", "completed", "failed", "interrupted"]
 RunNode = Literal["open_run", "set_criteria", "team", "synthesize", "pick_winner", "publish", "learn", "finish_run"]

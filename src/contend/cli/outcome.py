@@ -33,7 +33,7 @@ from contend.contest.closing import ALL_DELIVERED
 from contend.models.research import ResearchReport
 from contend.readiness import check_folder
 from contend.report import with_shown_marks
-from contend.sources.local_index import OWN_REPORTS
+from contend.sources.local import OWN_REPORTS
 from contend.text import normalized
 
 

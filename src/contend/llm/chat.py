@@ -43,6 +43,7 @@ JSON_FORMAT: dict[str, Any] = {"type": "json_object"}
 """`response_format` of endpoints that know no schemas: the shape is in the prompt instead."""
 MAX_REPLY_CHARACTERS = 2_000_000
 _FENCED = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
+_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 _FAULTS_SHOWN = 3
 
 
@@ -163,7 +164,7 @@ class ChatModel:
 
     async def _within_budget(self, talk: _Talk[R], turns: list[Turn], response_format: Mapping[str, Any]) -> Completion:
         ledger = self.ledger_of(talk.scope.execution_id)
-        estimate = _estimate(talk, turns) if ledger.counts_tokens else 0
+        estimate = round(_prompt_tokens(talk, turns) * _ESTIMATE_MARGIN) if ledger.counts_tokens else 0
         talk.max_tokens = self._output_limit(talk, turns)
         reservation = ledger.reserve(input_tokens=estimate, output_tokens=talk.max_tokens, price=self.price)
         start = time.monotonic()
@@ -234,12 +235,8 @@ class ChatModel:
         return self.prompts.show(values, language=scope.language, mark=mark_of(scope.execution_id))
 
 
-def _estimate(talk: _Talk[R], turns: list[Turn]) -> int:
-    """The most input tokens that the call may count, the shape included."""
-    return round(_prompt_tokens(talk, turns) * _ESTIMATE_MARGIN)
-
-
 def _prompt_tokens(talk: _Talk[R], turns: Sequence[Turn]) -> int:
+    """About how many tokens an endpoint counts, the shape included."""
     return schema_tokens(talk.reply_type) + sum(estimate_tokens(turn.text) for turn in turns)
 
 
@@ -272,13 +269,8 @@ def _bare(text: str) -> str:
 
 def _without_thinking(reply: str) -> str:
     """A text without what stands between `<think>` and the next `</think>`; a thought that has no end stays."""
-    *thoughts, rest = reply.split("</think>")
-    return "".join(map(_before_thought, thoughts)) + rest
-
-
-def _before_thought(part: str) -> str:
-    before, tag, _ = part.partition("<think>")
-    return before if tag else f"{part}</think>"
+    thoughts, end, rest = reply.rpartition("</think>")
+    return _THOUGHT.sub("", thoughts + end) + rest
 
 
 def _without_hidden(text: str) -> str:
@@ -311,40 +303,33 @@ def _explain(error: ValidationError) -> str:
 @lru_cache(maxsize=256)
 def strict_format(reply_type: type[Reply]) -> dict[str, Any]:
     """`response_format` that binds a model to the shape, made once; not to be changed by who gets it."""
-    shape = {"name": reply_type.__name__, "strict": True, "schema": _shape(reply_type)}
+    shape = {"name": reply_type.__name__, "strict": True, "schema": _shape(reply_type.model_json_schema())}
     return {"type": "json_schema", "json_schema": shape}
 
 
 @lru_cache(maxsize=256)
 def schema_text(reply_type: type[Reply]) -> str:
     """The shape's JSON schema as text."""
-    return json.dumps(_shape(reply_type), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(_shape(reply_type.model_json_schema()), ensure_ascii=False, separators=(",", ":"))
 
 
 _DESCRIBING = frozenset({"title", "description", "discriminator"})
 _NAMED = frozenset({"properties", "$defs"})
 """The parts of a schema whose keys are names of the reply's own."""
-
-
-def _shape(reply_type: type[Reply]) -> dict[str, Any]:
-    """The JSON schema with all that binds a reply, and nothing that only describes it: prompts do that."""
-    schema: dict[str, Any] = _bare_schema(reply_type.model_json_schema())
-    return schema
-
-
 _STRICT_NAMES = {"oneOf": "anyOf"}
 """Strict schemas know no `oneOf`, and pydantic writes it for kinds that are told apart by a constant."""
 
 
-def _bare_schema(part: Any) -> Any:  # noqa: ANN401 - JSON
+def _shape(part: Any) -> Any:  # noqa: ANN401 - JSON
+    """A JSON schema with all that binds a reply, and nothing that only describes it: prompts do that."""
     if isinstance(part, list):
-        return [_bare_schema(each) for each in part]
+        return [_shape(each) for each in part]
     if not isinstance(part, dict):
         return part
     return {
-        _STRICT_NAMES.get(key, key): {name: _bare_schema(each) for name, each in value.items()}
+        _STRICT_NAMES.get(key, key): {name: _shape(each) for name, each in value.items()}
         if key in _NAMED
-        else _bare_schema(value)
+        else _shape(value)
         for key, value in part.items()
         if key not in _DESCRIBING
     }

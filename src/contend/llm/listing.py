@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from contend.llm.endpoint import NoAnswer, SlowAnswer
@@ -29,13 +29,6 @@ _SIZE_NAMES = frozenset(
 _LEAST_SIZE = 256
 
 
-class Login(NamedTuple):
-    """User and password of an endpoint that wants these instead of a key."""
-
-    user: str
-    password: str
-
-
 class Unlisted(NoAnswer):
     """It answered, by a status that is no list."""
 
@@ -53,8 +46,8 @@ async def listed_models(
         raise Unlisted(f"refused the key (status {status})")
     if status != _OK:
         raise Unlisted(f"answered with status {status} to GET /models")
-    models = _entries(_json_of(body))
-    if models is None:
+    models = _listed(body, "data")
+    if models is None or not all(isinstance(model.get("id"), str) for model in models):
         raise NoAnswer("is no OpenAI-compatible server: GET /models gave no list of models")
     return models
 
@@ -101,15 +94,6 @@ def missing_models(models: Iterable[str], known_models: Iterable[str]) -> list[s
     return [name for name in models if not {name.casefold(), name.casefold().partition(":")[0]} & names_there]
 
 
-async def _fact(url: str, key: str | None) -> object:
-    """What a path beside the API gives; None where that is no JSON in time."""
-    try:
-        status, body = await _ask("GET", url, key, ANSWER_SECONDS)
-    except NoAnswer:
-        return None
-    return _json_of(body) if status == _OK else None
-
-
 async def _ask(method: str, url: str, key: str | None, seconds: float, *, direct: bool = False) -> tuple[int, bytes]:
     """Status and body; what is posted is an empty object.
 
@@ -148,22 +132,16 @@ def certificates() -> "ssl.SSLContext":
     return httpx2.create_ssl_context()
 
 
-def _json_of(body: bytes) -> object:
+def _listed(body: bytes, key: str) -> list[Mapping[str, Any]] | None:
+    """The models of an answer, which some providers give as a bare list; None where it is none."""
     try:
-        return json.loads(body)
+        answer = json.loads(body)
     except ValueError:
         return None
-
-
-def _entries(answer: object) -> list[Mapping[str, Any]] | None:
-    """The models of an answer, which some providers give as a bare list; None where it is none."""
-    entries = answer.get("data", ()) if isinstance(answer, dict) else answer
+    entries = answer.get(key, ()) if isinstance(answer, dict) else answer
     if isinstance(answer, dict) and entries is None:
         return []  # so do servers without a model
-    is_list = isinstance(entries, list) and all(
-        isinstance(entry, dict) and isinstance(entry.get("id"), str) for entry in entries
-    )
-    return entries if is_list else None  # type: ignore[return-value]  # as was just looked at
+    return entries if isinstance(entries, list) and all(isinstance(each, dict) for each in entries) else None
 
 
 @dataclass(frozen=True)
@@ -172,7 +150,7 @@ class EndpointSizes:
 
     models: Sequence[Mapping[str, Any]] = ()
     beside: Sequence[Mapping[str, Any]] = ()
-    server: object = None
+    server: Mapping[str, Any] | None = None
 
     def of(self, name: str) -> int | None:
         """The tokens that a model can read, as far as the endpoint told.
@@ -199,8 +177,19 @@ async def read_sizes(url: str, key: str | None) -> EndpointSizes:
     base = url.rstrip("/").removesuffix("/v1")
     # llama.cpp's, LM Studio's and Ollama's.
     paths = ("props", "api/v0/models", "api/ps")
-    server, studio, ollama = await asyncio.gather(*(_fact(f"{base}/{path}", key) for path in paths))
-    return EndpointSizes(models, [*_models_of(studio, "data"), *_models_of(ollama, "models")], server)
+    server, studio, ollama = await asyncio.gather(*(_beside(f"{base}/{path}", key) for path in paths))
+    beside = [*(_listed(studio, "data") or ()), *(_listed(ollama, "models") or ())]
+    # The server tells one object, read as a list of one.
+    return EndpointSizes(models, beside, *(_listed(b"[%b]" % server, "") or ()))
+
+
+async def _beside(url: str, key: str | None) -> bytes:
+    """What a path beside the API gives; nothing where that fails."""
+    try:
+        status, body = await _ask("GET", url, key, ANSWER_SECONDS)
+    except NoAnswer:
+        return b""
+    return body if status == _OK else b""
 
 
 def _entries_of(name: str, models: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -217,14 +206,9 @@ def _sizes(answer: object) -> Iterator[int]:
         yield from _sizes(value)
 
 
-def _models_of(answer: object, key: str) -> list[Mapping[str, Any]]:
-    entries = answer.get(key) if isinstance(answer, dict) else None
-    return [model for model in entries if isinstance(model, dict)] if isinstance(entries, list) else []
-
-
-def parted_login(url: str) -> tuple[str, Login | None]:
+def parted_login(url: str) -> tuple[str, tuple[str, str] | None]:
     """An address without the user and password in it, and these: clients log the addresses they ask."""
     parts = urlsplit(url)
     bare = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-    login = Login(unquote(parts.username or ""), unquote(parts.password or ""))
+    login = (unquote(parts.username or ""), unquote(parts.password or ""))
     return bare, login if any(login) else None

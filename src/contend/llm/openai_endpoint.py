@@ -153,7 +153,7 @@ class OpenAIEndpoint(Endpoint):
 
     def _one_line(self, text: str) -> str:
         """Text from the endpoint as one short line without keys."""
-        return without_keys(text, self._key, self._login and self._login.password)
+        return without_keys(text, self._key, self._login and self._login[1])
 
     async def models(self, names: Sequence[str]) -> list[str]:  # noqa: ARG002 - the protocol's; it lists what it has
         """Those that it lists; see `Endpoint.models`."""

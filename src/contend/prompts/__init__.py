@@ -1,8 +1,28 @@
-"""Every word a model reads: prompt files rendered in a sandbox, what each is asked with, outside text delimited."""
+"""Every word a model reads: prompt files rendered in a sandbox, what each is asked with, outside text delimited.
 
-from contend.prompts.builder import UserPromptBuilder
+`UserPromptBuilder` makes the prompts of rounds, judges and the learning loop, within a budget of tokens.
+"""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from contend.models.learning_replies import Insight
+from contend.models.playbook import Bullet, PlaybookSection
+from contend.models.record import Language
+from contend.models.round import (
+    EvaluatorPromptContext,
+    RankingStore,
+    RoundPromptConfig,
+    RoundPromptContext,
+    RoundState,
+)
+from contend.prompts.judging import CuratorPrompt, MetricPrompt, ReflectorPrompt, RoundReflectedOn, ShownBullet, nearest
 from contend.prompts.library import PromptBuilderSettings, PromptLibrary, PromptRow, Rendered, local_now
+from contend.prompts.rounds import BriefPrompt, Chosen, JudgmentPrompt, Past, RankingPart, fill, finished
 from contend.prompts.values import PromptValues, Untrusted, mark_of, samples_of, without_delimiters
+from contend.text import estimate_tokens
 
 __all__ = [
     "PromptBuilderSettings",
@@ -17,3 +37,172 @@ __all__ = [
     "samples_of",
     "without_delimiters",
 ]
+
+
+class UserPromptBuilder:
+    """Makes prompts from contexts. Cheap to make: one for each run, with its language and limits.
+
+    `store` serves contexts that bring none. Unless `mark` is given, delimiters carry the execution's mark, or one
+    drawn with the builder where no execution is named. Text from outside stands between such delimiters.
+    """
+
+    def __init__(
+        self,
+        settings: PromptBuilderSettings,
+        store: RankingStore | None = None,
+        *,
+        library: PromptLibrary | None = None,
+        config: RoundPromptConfig | None = None,
+        language: Language = "en",
+        mark: str | None = None,
+    ) -> None:
+        self._store = store
+        self._library = library or PromptLibrary(settings.workspace, settings)
+        self._config = config or settings.round_prompt
+        self._language = language
+        self._mark = mark
+        self._drawn = secrets.token_hex(4)
+
+    def build_team_prompt(
+        self,
+        context: RoundPromptContext,
+        *,
+        bullets: Sequence[Mapping[str, object]] = (),
+        instructions: str = "",
+        earlier: str = "",
+        texts: bool = True,
+    ) -> str:
+        """A team's brief: its whole input for the round. `bullets` are {id, content, quarantined}.
+
+        `earlier` is what the last report in this conversation said; `texts` false leaves out earlier reports and what
+        judges said of them. Query, instructions, `earlier` and the latest feedback are always whole; only the query
+        counts against `estimated_prompt_tokens`.
+
+        Raises:
+            PromptError: the template does not render.
+        """
+        rounds = finished(context.round_history, before=context.round_number)
+        past = self._past(context, rounds, bullets, texts=texts)
+        return self._filled(BriefPrompt, past, {"instructions": instructions, "earlier_report": earlier})
+
+    def build_judgment_prompt(self, context: RoundPromptContext, *, instructions: str = "") -> str:
+        """What the round judge sees of a team: all its finished rounds, the ranking, and what the reader asks for.
+
+        Raises:
+            PromptError: the template does not render.
+        """
+        past = self._past(context, finished(context.round_history))
+        return self._filled(JudgmentPrompt, past, {"instructions": instructions})
+
+    def build_evaluator_prompt(
+        self,
+        context: EvaluatorPromptContext,
+        *,
+        points: Sequence[str] = (),
+        instructions: str = "",
+        execution_id: str | None = None,
+    ) -> str:
+        """What a metric's judge sees: query, instructions, submission, the plan's points; no names and no ranking.
+
+        Raises:
+            PromptError: the template does not render.
+        """
+        values = MetricPrompt(
+            user_query=context.user_query,
+            submission=context.submission,
+            points=[*points],
+            instructions=instructions,
+            metric="",
+            rubric="",
+        )
+        return self._show(values, self._mark_for(execution_id))
+
+    def build_reflector_prompt(
+        self,
+        dataset: str,
+        *,
+        theme: str,
+        rounds: Sequence[Mapping[str, Any]],
+        bullets: Sequence[Bullet] = (),
+        execution_id: str | None = None,
+    ) -> str:
+        """What the reflector sees of a run; see `RoundReflectedOn` for what a round holds.
+
+        Raises:
+            PromptError: the template does not render.
+        """
+        values = ReflectorPrompt(
+            dataset=dataset,
+            theme=theme,
+            rounds=[RoundReflectedOn.model_validate(each) for each in rounds],
+            bullets=[ShownBullet.of(bullet) for bullet in bullets],
+        )
+        return self._show(values, self._mark_for(execution_id))
+
+    def build_curator_prompt(
+        self,
+        dataset: str,
+        insights: Sequence[Insight],
+        bullets: Sequence[Bullet],
+        sections: Sequence[PlaybookSection],
+        *,
+        execution_id: str | None = None,
+    ) -> str:
+        """What the curator sees: all bullets where they fit the budget, else those nearest to the insights.
+
+        Raises:
+            PromptError: the template does not render.
+        """
+        mark = self._mark_for(execution_id)
+        without = self._show(CuratorPrompt.of(dataset, insights, [], sections), mark)
+        room = self._config.estimated_prompt_tokens - estimate_tokens(without)
+        fitting = nearest(bullets, insights, tokens=room)
+        return self._show(CuratorPrompt.of(dataset, insights, fitting, sections), mark)
+
+    def _past(
+        self,
+        context: RoundPromptContext,
+        rounds: Sequence[RoundState],
+        bullets: Sequence[Mapping[str, object]] = (),
+        *,
+        texts: bool = True,
+    ) -> Past:
+        store = context.store or self._store
+        ranking = None if store is None else store.leaderboard(context.execution_id)
+        return Past(context, self._config, rounds, ranking, bullets, texts)
+
+    def _filled(self, kind: type[JudgmentPrompt], past: Past, own: Mapping[str, str]) -> str:
+        """The prompt with the worthiest pieces that fit its budgets; what is always shown may exceed them."""
+        mark = self._mark_for(past.context.execution_id)
+        position = "" if past.ranking is None else self._show(past.position(), mark)
+        always = {**own, **past.always(), "team_position_message": position}
+        feedback_tokens = estimate_tokens(past.latest_feedback)
+        allowed = self._config.estimated_prompt_tokens + estimate_tokens("".join(own.values())) + feedback_tokens
+        history_tokens = self._config.submission_history_tokens + feedback_tokens
+
+        @cache
+        def shown(chosen: Chosen) -> tuple[str, int, int]:
+            """The prompt, and the tokens of its history and of all of it."""
+            rounds, leaderboard = past.history(chosen), past.leaderboard(chosen)
+            values: dict[str, object] = {
+                "history": rounds.history,
+                "leaderboard": leaderboard,
+                "submission_history": (history := self._show(rounds, mark)),
+                "ranking_table": self._show(RankingPart(leaderboard=leaderboard), mark) if leaderboard else "",
+            }
+            if kind is BriefPrompt:
+                values["playbook_bullets"] = past.lessons(chosen)
+            prompt = self._show(kind.model_validate(always | values), mark)
+            return prompt, estimate_tokens(history), estimate_tokens(prompt)
+
+        def fits(chosen: Chosen) -> bool:
+            _, of_history, of_all = shown(chosen)
+            return of_history <= history_tokens and of_all <= allowed
+
+        return shown(fill(past.worth, fits))[0]
+
+    def _show(self, values: PromptValues, mark: str) -> str:
+        return self._library.show(values, language=self._language, mark=mark)
+
+    def _mark_for(self, execution_id: str | None) -> str:
+        return self._mark or (mark_of(execution_id) if execution_id else self._drawn)

@@ -2,13 +2,12 @@
 
 import os
 import secrets
-import tomllib
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import (
@@ -25,6 +24,7 @@ from contend.models.round import RoundPromptConfig
 from contend.prompts.templates import PromptTemplate
 from contend.prompts.values import PASSAGE_VARIABLES, SYSTEM_VARIABLES, PromptValues, Untrusted, samples_of, seal
 from contend.resources import resource
+from contend.settings.files import read_toml
 from contend.text import WORDS
 
 FILE = "config/prompt_builder.toml"
@@ -80,19 +80,9 @@ class PromptBuilderSettings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Caller, environment, then the workspace's file."""
         workspace = init_settings().get("workspace") or env_settings().get("workspace")
-        values = _toml(Path(workspace).expanduser() / FILE) if workspace else {}
+        path = Path(workspace).expanduser() / FILE if workspace else None
+        values = read_toml(path) if path and path.is_file() else {}
         return init_settings, env_settings, InitSettingsSource(settings_cls, init_kwargs=values)
-
-
-def _toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not valid TOML: {error}") from error
 
 
 def _first_fault(error: ValidationError, workspace: Path | None) -> str:
@@ -134,9 +124,15 @@ class PromptRow(NamedTuple):
     variables: tuple[str, ...]
 
 
-class _Source(NamedTuple):
-    path: Path
+class PromptSource(NamedTuple):
+    """Where a prompt's text comes from: a file's path, or a setting as messages name it.
+
+    `is_own`: the user wrote it. An unchanged copy of the shipped one, as `contend init` makes it, is nobody's.
+    """
+
+    place: str
     text: str
+    is_own: bool
 
 
 def local_now() -> datetime:
@@ -163,18 +159,33 @@ class PromptLibrary:
         Raises:
             PromptError: a file cannot be read.
         """
+        shipped = _shipped()
         own = {} if workspace is None else _read_folder(workspace / "prompts")
-        self._folders = (own, _shipped())
+        self._folders = (
+            {
+                name: source._replace(is_own=name not in shipped or shipped[name].text != source.text)
+                for name, source in own.items()
+            },
+            shipped,
+        )
         self._overrides = overrides
         self._clock = clock
 
-    def find(self, name: str, language: Language) -> Path:
-        """The file behind a prompt such as `writer/write`. For a dataset's prompt, the default where it has none.
+    def find(self, name: str, language: Language) -> PromptSource:
+        """What stands behind a prompt such as `writer/write`. For a dataset's prompt, the default where it has none.
 
         Raises:
             PromptError: there is none.
         """
-        return self._source(name, language).path
+        if name in SETTINGS and (text := getattr(self._overrides, SETTINGS[name], None)):
+            return PromptSource(f"setting {SETTINGS[name]}", text, is_own=True)
+        agent, _, rest = name.partition("/")
+        names = [name, f"{agent}/default"] if agent in _BY_DATASET and rest != "system" else [name]
+        for wanted in names:
+            for folder in self._folders:
+                if source := folder.get(f"{wanted}.{language}") or folder.get(wanted):
+                    return source
+        raise PromptError(f"Jinja2 template error: no prompt named {name!r}; write it to prompts/{name}{SUFFIX}")
 
     def render(self, name: str, values: Mapping[str, object], *, language: Language, mark: str) -> str:
         """A prompt's text. `values` are plain data; each `Untrusted` inside arrives delimited.
@@ -189,7 +200,9 @@ class PromptLibrary:
         except TypeError as error:
             raise PromptError(f"Jinja2 template error: {name}: {error}") from error
         passages = sum(len(str(sealed.get(name, ""))) for name in PASSAGE_VARIABLES)
-        return self._template(name, language).render(self._common(language) | sealed, passage_characters=passages)
+        source = self.find(name, language)
+        template = _compiled(source.text, source.place, language)
+        return template.render(self._common(language) | sealed, passage_characters=passages)
 
     def show(self, values: PromptValues, *, language: Language, mark: str) -> str:
         """A prompt's text.
@@ -215,7 +228,7 @@ class PromptLibrary:
         name = prompt.template
         shown = self.render(name, values, language=language, mark=mark)
         needed = {key: form for key, form in prompt.always_shown.items() if values.get(key)}
-        if not needed or not self.is_own(name, language):
+        if not needed or not self.find(name, language).is_own:
             return shown
         ends = {key: f"{key}-{secrets.token_hex(8)}" for key in needed}
         ended = {key: _ended(values[key], end) for key, end in ends.items()}
@@ -232,14 +245,14 @@ class PromptLibrary:
             PromptError: the first that does not render, or a file that no prompt is made from.
         """
         for name in self.names():
-            if self.is_own(name, language):
+            if self.find(name, language).is_own:
                 for values in samples_of(name):
                     self.render(name, values, language=language, mark="00000000")
 
     def table(self) -> list[PromptRow]:
         """Every prompt in both languages."""
         return [
-            PromptRow(name, self._shown(name, language), language, (*samples_of(name)[0], *self._common(language)))
+            PromptRow(name, self.find(name, language).place, language, (*samples_of(name)[0], *self._common(language)))
             for name in self.names()
             for language in LANGUAGES
         ]
@@ -253,7 +266,7 @@ class PromptLibrary:
         own, shipped = ({_plain(name) for name in folder} for folder in self._folders)
         for name in sorted(own - shipped):
             if name.partition("/")[0] not in _OPEN_FOLDERS:
-                path = next(source.path for key, source in self._folders[0].items() if _plain(key) == name)
+                path = next(source.place for key, source in self._folders[0].items() if _plain(key) == name)
                 raise PromptError(
                     f"Jinja2 template error: {path}: no prompt has this name; see `contend config show --prompts`"
                 )
@@ -261,7 +274,7 @@ class PromptLibrary:
 
     def fingerprint(self, language: Language) -> str:
         """Eight hex digits over every text in effect: what a resume compares."""
-        texts = [f"{name}\n{self._text(name, language)}" for name in self.names()]
+        texts = [f"{name}\n{self.find(name, language).text}" for name in self.names()]
         return sha256("\0".join(texts).encode()).hexdigest()[:8]
 
     def _common(self, language: Language) -> dict[str, object]:
@@ -269,36 +282,6 @@ class PromptLibrary:
             "current_datetime": self._clock().isoformat(timespec="seconds"),
             "language_name": WORDS[language].language,
         }
-
-    def _template(self, name: str, language: Language) -> PromptTemplate:
-        return _compiled(self._text(name, language), self._shown(name, language), language)
-
-    def is_own(self, name: str, language: Language) -> bool:
-        """Whether the user wrote it. An unchanged copy of the shipped one, as `contend init` makes it, is nobody's."""
-        if self._setting(name) is not None:
-            return True
-        (own, shipped), source = self._folders, self._source(name, language)
-        return any(
-            each is source and (key not in shipped or shipped[key].text != each.text) for key, each in own.items()
-        )
-
-    def _text(self, name: str, language: Language) -> str:
-        return self._setting(name) or self._source(name, language).text
-
-    def _shown(self, name: str, language: Language) -> str:
-        return f"setting {SETTINGS[name]}" if self._setting(name) else str(self._source(name, language).path)
-
-    def _setting(self, name: str) -> str | None:
-        return getattr(self._overrides, SETTINGS[name], None) if name in SETTINGS else None
-
-    def _source(self, name: str, language: Language) -> _Source:
-        agent, _, rest = name.partition("/")
-        names = [name, f"{agent}/default"] if agent in _BY_DATASET and rest != "system" else [name]
-        for wanted in names:
-            for folder in self._folders:
-                if source := folder.get(f"{wanted}.{language}") or folder.get(wanted):
-                    return source
-        raise PromptError(f"Jinja2 template error: no prompt named {name!r}; write it to prompts/{name}{SUFFIX}")
 
 
 def _ended(value: object, end: str) -> str:
@@ -317,14 +300,14 @@ def _compiled(text: str, shown: str, language: Language) -> PromptTemplate:
 
 
 @lru_cache(maxsize=1)
-def _shipped() -> dict[str, _Source]:
+def _shipped() -> dict[str, PromptSource]:
     return _read_folder(resource("prompts"))
 
 
-def _read_folder(folder: Path) -> dict[str, _Source]:
+def _read_folder(folder: Path) -> dict[str, PromptSource]:
     """Each file by its path below the folder, without the suffix."""
     return {
-        path.relative_to(folder).as_posix().removesuffix(SUFFIX): _Source(path, _read(path))
+        path.relative_to(folder).as_posix().removesuffix(SUFFIX): PromptSource(str(path), _read(path), is_own=False)
         for path in sorted(folder.rglob(f"*{SUFFIX}"))
     }
 

@@ -37,14 +37,7 @@ class ShownPassage(PromptPart):
 
     @classmethod
     def of(cls, passage: Passage, number: int | str) -> Self:
-        return cls(
-            number=number,
-            title=passage.title,
-            heading=passage.heading,
-            published=passage.published,
-            speaks_to_ai=passage.speaks_to_ai,
-            text=passage.text,
-        )
+        return cls(number=number, **passage.model_dump(include=cls.model_fields.keys() - {"number"}))
 
     @classmethod
     def numbered(cls, passages: Iterable[Passage]) -> list[Self]:

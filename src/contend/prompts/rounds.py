@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple
+from functools import cached_property
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from contend.models.round import LeaderboardEntry, RoundPromptConfig, RoundPromptContext, RoundState
 from contend.prompts.values import (
@@ -36,14 +37,6 @@ class Piece(NamedTuple):
     key: int = 0
 
 
-class Trend(NamedTuple):
-    """From the first scored round to the last; `change` in -1.0 to 1.0."""
-
-    first: int
-    last: int
-    change: float
-
-
 def finished(rounds: Sequence[RoundState], *, before: int | None = None) -> list[RoundState]:
     """A team's rounds in order, each once; with `before` only those with a smaller number."""
     by_number = {past.round_number: past for past in rounds if before is None or past.round_number < before}
@@ -63,15 +56,6 @@ def recent(rounds: Sequence[RoundState], limit: int) -> list[RoundState]:
     if len(latest) > 1 and best is not None and best < latest[0].round_number:
         latest[0] = next(past for past in rounds if past.round_number == best)
     return latest
-
-
-def trend_of(rounds: Sequence[RoundState]) -> Trend | None:
-    """The change over all scored rounds; None with fewer than two."""
-    scored = [(past.round_number, past.evaluation_score) for past in rounds if past.evaluation_score is not None]
-    if len(scored) <= 1:
-        return None
-    (first, before), (last, after) = scored[0], scored[-1]
-    return Trend(first, last, after - before)
 
 
 def preview(text: str, characters: int) -> str:
@@ -161,6 +145,15 @@ class ShownTrend(PromptPart):
     last: int
     change: float
 
+    @classmethod
+    def over(cls, rounds: Sequence[RoundState]) -> Self | None:
+        """The change over all scored rounds; None with fewer than two."""
+        scored = [(past.round_number, past.evaluation_score) for past in rounds if past.evaluation_score is not None]
+        if len(scored) <= 1:
+            return None
+        (first, before), (last, after) = scored[0], scored[-1]
+        return cls(first=first, last=last, change=after - before)
+
 
 class ShownLesson(PromptPart):
     """A lesson by its number in the brief."""
@@ -236,56 +229,44 @@ class Past:
     bullets: Sequence[Mapping[str, object]] = ()
     texts: bool = True
 
-    @property
+    @cached_property
     def latest_feedback(self) -> str:
         """What judges said of the latest round: shown whole, whatever the budget."""
         return clean(self._shown[-1].feedback).strip() if self._shown and self.texts else ""
 
-    @property
+    @cached_property
     def worth(self) -> list[Piece]:
         """What a prompt may show of it, the worthiest first."""
         return pieces(self._shown, self._rows, bullets=len(self.bullets), trend=self.config.enable_trend_analysis)
 
     def always(self) -> dict[str, object]:
         """What every prompt shows."""
-        return {
-            "user_prompt": self.context.user_prompt,
-            "round_number": self.context.round_number,
-            "team_id": self.context.team_id,
-            "team_name": _name(self.context.team_name),
-            "current_team_rank": self._own.rank if self._own else None,
-        }
+        names = ("user_prompt", "round_number", "team_id", "team_name")
+        of_context = {name: getattr(self.context, name) for name in names}
+        return {**of_context, "current_team_rank": self._own.rank if self._own else None}
 
     def position(self) -> PositionPart:
         """The team's place among all teams."""
         ranking, own = self.ranking or [], self._own
-        first = ranking[0].best_score if ranking else None
-        score = own.best_score if own else None
+        first, score = (entry.best_score if entry else None for entry in (next(iter(ranking), None), own))
         behind = None if first is None or score is None else max(0.0, round(first - score, 3))
         return PositionPart(current_team_rank=own.rank if own else None, teams=len(ranking), behind=behind)
 
-    def history(self, chosen: Chosen) -> list[ShownRound]:
+    def history(self, chosen: Chosen) -> HistoryPart:
         """The chosen rounds, oldest first; the latest is always among them."""
         latest = self._shown[-1:]
         listed = [past for past in self._shown if past in latest or Piece("round", past.round_number) in chosen]
-        return [self._item(past, chosen) for past in listed]
-
-    def history_part(self, history: list[ShownRound], chosen: Chosen) -> HistoryPart:
-        """The history with what its rendering shows beside it."""
-        trend = trend_of(self.rounds) if Piece("trend") in chosen else None
-        shown = ShownTrend(**trend._asdict()) if trend else None
-        return HistoryPart(history=history, best_round=best_round(self.rounds), trend=shown)
+        return HistoryPart(
+            history=[self._item(past, chosen) for past in listed],
+            best_round=best_round(self.rounds),
+            trend=ShownTrend.over(self.rounds) if Piece("trend") in chosen else None,
+        )
 
     def leaderboard(self, chosen: Chosen) -> list[ShownPlace]:
         """The chosen places of the ranking."""
+        fields = {"rank", "team_id", "team_name", "best_score"}
         return [
-            ShownPlace(
-                rank=entry.rank,
-                team_id=entry.team_id,
-                team_name=_name(entry.team_name),
-                best_score=entry.best_score,
-                is_own=entry.team_id == self.context.team_id,
-            )
+            ShownPlace(**entry.model_dump(include=fields), is_own=entry.team_id == self.context.team_id)
             for index, entry in enumerate(self._rows)
             if Piece("row", index) in chosen
         ]
@@ -293,48 +274,38 @@ class Past:
     def lessons(self, chosen: Chosen) -> list[ShownLesson]:
         """The chosen bullets, numbered from 1 in the order they were given."""
         return [
-            ShownLesson(
-                number=number,
-                id=str(bullet["id"]),
-                content=str(bullet["content"]),
-                quarantined=bool(bullet.get("quarantined")),
-            )
+            ShownLesson.model_validate({"number": number, **bullet})
             for number, bullet in enumerate(self.bullets, start=1)
             if Piece("bullet", number - 1) in chosen
         ]
 
-    @property
+    @cached_property
     def _shown(self) -> list[RoundState]:
         return recent(self.rounds, self.config.max_submission_history_items)
 
-    @property
+    @cached_property
     def _rows(self) -> Sequence[LeaderboardEntry]:
         return (self.ranking or [])[: self.config.max_leaderboard_display_teams]
 
-    @property
+    @cached_property
     def _own(self) -> LeaderboardEntry | None:
         return next((entry for entry in self.ranking or [] if entry.team_id == self.context.team_id), None)
 
     def _item(self, past: RoundState, chosen: Chosen) -> ShownRound:
-        number, characters = past.round_number, self.config.submission_preview_chars
-        handed_in = self.texts and Piece("content", number) in chosen
-        shown = clean(past.summary).strip() or preview(past.submission_content, characters)
-        content = shown if handed_in else ""
-        shows_feedback = self.texts and (past is self._shown[-1] or Piece("feedback", number) in chosen)
-        feedback = clean(past.feedback).strip() if shows_feedback else ""
-        details = past.score_details if Piece("metrics", number) in chosen else {}
+        def shows(kind: Kind) -> bool:
+            return Piece(kind, past.round_number) in chosen
+
+        text = clean(past.summary).strip() or preview(past.submission_content, self.config.submission_preview_chars)
+        shows_feedback = self.texts and (past is self._shown[-1] or shows("feedback"))
+        details = past.score_details if shows("metrics") else {}
         return ShownRound(
-            round_number=number,
-            content=content,
+            round_number=past.round_number,
+            content=text if self.texts and shows("content") else "",
             score=past.evaluation_score,
-            feedback=feedback,
+            feedback=clean(past.feedback).strip() if shows_feedback else "",
             score_details=_marked(details),
             metrics=_metrics(details),
         )
-
-
-def _name(name: str) -> str:
-    return clean(name, single_line=True)
 
 
 def _marked(value: Any) -> Any:  # noqa: ANN401 - details are whatever judges gave

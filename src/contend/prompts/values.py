@@ -19,7 +19,7 @@ from typing import (
     get_type_hints,
 )
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
 from contend.text import clean, normalized
 
@@ -167,7 +167,7 @@ Heading = Annotated[str, outside("heading")]
 Sentence = Annotated[str, outside("sentence")]
 Arithmetic = Annotated[str, outside("arithmetic")]
 LessonText = Annotated[str, outside("bullet")]
-TeamName = Annotated[str, outside("team")]
+TeamName = Annotated[str, BeforeValidator(partial(clean, single_line=True)), outside("team")]
 
 SYSTEM_VARIABLES = ("metric", "rubric", "stance")
 """What system messages may show where the call has it. None of it comes from outside."""

@@ -16,8 +16,8 @@ from contend.research.gathering import SUMMARY_CHARACTERS
 from contend.research.reading import PASSAGES_A_QUERY
 from contend.retrieval import HybridIndex
 from contend.services import Services
-from contend.sources.full_text import FullText
 from contend.sources.passages import TextPiece
+from contend.sources.source_set import FullText
 from contend.text import ADDRESS, clean, file_name, shorten
 
 MOST_REFERENCES = 60

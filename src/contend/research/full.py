@@ -48,7 +48,7 @@ from contend.research.evidence import Evidence, EvidencePool, numbers_of
 from contend.research.gathering import pool_of
 from contend.research.state import ResearchState, WrittenSection
 from contend.services import Services
-from contend.sources.library import CatalogueEntry
+from contend.sources.local_index import CatalogueEntry
 from contend.text import estimate_tokens, file_name
 
 CHARACTERS_A_WORD = 2

@@ -10,8 +10,8 @@ from contend.models.research import SearchResult
 from contend.models.submission import Submission
 from contend.research.evidence import RANK_CONSTANT
 from contend.research.state import PageTask, ResearchState
-from contend.sources.full_text import FullText
 from contend.sources.passages import TextPiece
+from contend.sources.source_set import FullText
 from contend.sources.throttle import canonical_url
 from contend.text import estimate_tokens, shared_content
 

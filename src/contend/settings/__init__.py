@@ -3,6 +3,18 @@
 A value comes from the caller, else the environment, else the workspace's TOML, else the shipped defaults.
 """
 
+import re
+from contextlib import suppress
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
+
+from platformdirs import user_data_path
+from pydantic import BeforeValidator, Field, PrivateAttr, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from contend.errors import InputError
 from contend.settings.files import (
     Config,
     ModelPrice,
@@ -12,10 +24,10 @@ from contend.settings.files import (
     SourceConfig,
     TeamReference,
     checked,
+    first_fault,
     load_config,
 )
 from contend.settings.options import ROLES, RunSetup, environment_options, resolve_options, shown_defaults
-from contend.settings.process import Settings, is_loopback, load_settings, secret_text, service_address
 
 __all__ = [
     "ROLES",
@@ -38,3 +50,217 @@ __all__ = [
     "service_address",
     "shown_defaults",
 ]
+
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{16,}")
+"""What a bearer token is made of (RFC 6750), too long to be tried out."""
+
+CheckpointerType = Literal["memory", "sqlite", "redis"]
+
+
+def _parts(value: Any) -> list[str]:  # noqa: ANN401 - pydantic refuses what has no parts
+    """A list as a variable gives it, parted by commas, or as code does."""
+    parts = value.split(",") if isinstance(value, str) else value
+    return [part for each in parts if (part := str(each).strip())]
+
+
+class Settings(BaseSettings):
+    """The process's settings, from the environment or a `.env` file in the working directory."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="CONTEND_",
+        env_file=".env",
+        extra="ignore",
+        populate_by_name=True,
+        hide_input_in_errors=True,
+        allow_inf_nan=False,
+    )
+
+    workspace: Path | None = None
+    started_in: Path | None = None
+    """The folder in which relative documents lie: the working directory, unless `contend serve` left it."""
+    openai_api_key: SecretStr | None = Field(None, validation_alias="OPENAI_API_KEY")
+    openai_base_url: str | None = Field(None, validation_alias="OPENAI_BASE_URL")
+    tavily_api_key: SecretStr | None = Field(None, validation_alias="TAVILY_API_KEY")
+    tavily_base_url: str | None = None
+    arxiv_base_url: str | None = None
+    fetch_allow: Annotated[list[IPv4Network | IPv6Network], NoDecode] = []
+    """Networks of the user's own from which pages may be read, beside the public web."""
+    checkpointer: CheckpointerType = "sqlite"
+    """Redis, where its address is set and no other is named."""
+    redis_url: SecretStr | None = None
+    checkpoint_ttl_minutes: Annotated[int, Field(ge=60)] | None = None
+    """Minutes after which Redis forgets a checkpoint that nobody saved or read; a run at work must outlast it."""
+    call_deadline_seconds: Annotated[float, Field(gt=0)] = 300
+    max_calls_in_flight: Annotated[int, Field(ge=1)] = 64
+    max_retries: Annotated[int, Field(ge=0)] = 2
+    record: Path | None = None
+    """The file to which a run's model replies are added."""
+    replay: Path | None = None
+    """The file from which model replies are played; no model is asked."""
+    record_lock_seconds: Annotated[float, Field(gt=0)] = 10
+    server_token: SecretStr | None = None
+    """What the Agent Server asks of every request; without one it answers this machine only."""
+    served_folders: Annotated[list[str], NoDecode, BeforeValidator(_parts)] = []
+    """Folders whose documents a client of the Agent Server may name, beside those of the workspace."""
+
+    _base: Path = PrivateAttr()
+    _folder: Path = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:  # noqa: ANN401, ARG002 - pydantic's
+        """Folders are settled here: on an event loop nobody may ask for the working directory."""
+        here = Path.cwd()
+        self._base = here / (self.started_in or here).expanduser()
+        self._folder = here / self.workspace.expanduser() if self.workspace else _nearest_workspace(here)
+
+    @field_validator("openai_api_key", "openai_base_url", "tavily_api_key", "record", "replay", mode="before")
+    @classmethod
+    def _unset_if_blank(cls, value: object) -> object:
+        """An empty variable turns off what a `.env` file sets."""
+        return None if isinstance(value, str) and not value.strip() else value
+
+    @field_validator("fetch_allow", mode="before")
+    @classmethod
+    def _networks(cls, value: object) -> object:
+        try:
+            return [ip_network(each) for each in _parts(value)]
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"CONTEND_FETCH_ALLOW names no network: {error}; give one such as 10.0.0.0/8") from error
+
+    @field_validator("server_token")
+    @classmethod
+    def _long_token(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is None or not value.get_secret_value():
+            return None
+        if not _TOKEN.fullmatch(value.get_secret_value()):
+            raise ValueError(
+                "CONTEND_SERVER_TOKEN can be guessed or sent in no header: give 16 letters, digits, '_', '-' or more, "
+                "such as `openssl rand -hex 32` prints"
+            )
+        return value
+
+    @field_validator("redis_url")
+    @classmethod
+    def _usable_address(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is None or not value.get_secret_value():
+            return None
+        # What urlsplit says of a faulty address may hold a part of the password.
+        if _split_redis(value.get_secret_value()) is None:
+            raise ValueError(
+                "CONTEND_REDIS_URL is no Redis address: give redis://[:PASSWORD@]HOST[:PORT], or rediss:// for TLS, "
+                "special characters of the password percent-encoded"
+            )
+        return value
+
+    @model_validator(mode="after")
+    def _settle_checkpointer(self) -> Self:
+        if self.redis_url is not None and "checkpointer" not in self.model_fields_set:
+            self.checkpointer = "redis"
+        if self.redis_url is None and self.checkpointer == "redis":
+            raise ValueError("CONTEND_CHECKPOINTER is redis: set CONTEND_REDIS_URL=redis://HOST:PORT as well")
+        return self
+
+    @model_validator(mode="after")
+    def _record_or_replay(self) -> Self:
+        if self.record is not None and self.replay is not None:
+            raise ValueError(
+                "CONTEND_RECORD and a replay (--replay, CONTEND_REPLAY) are both set: a replayed run has no replies of "
+                "its own to keep; leave one of them out"
+            )
+        return self
+
+    @property
+    def redis_address(self) -> str:
+        """The Redis server's address as it may be shown: no user, no password."""
+        place = _split_redis(secret_text(self.redis_url))
+        if place is None:
+            return ""
+        scheme, host, port, path = place
+        host_part = f"[{host}]" if ":" in host else host
+        return f"{scheme}://{path}" if scheme == "unix" else f"{scheme}://{host_part}:{port}{path.rstrip('/')}"
+
+    @property
+    def has_language_model(self) -> bool:
+        """A key, the address of an endpoint that may not need one, or a model's recorded replies."""
+        return any((self.openai_api_key, self.openai_base_url, self.replay))
+
+    @property
+    def folder(self) -> Path:
+        """The workspace: set, else the nearest parent with `config/orchestrator.toml`, else a per-user folder."""
+        return self._folder
+
+    def located(self, path: str) -> Path:
+        """Where a document's path leads: a relative one starts in the folder in which the user started contend."""
+        return self._base / Path(path).expanduser()
+
+
+def secret_text(secret: SecretStr | None) -> str:
+    """A key, token or address with a password as it is, "" for none: for the client that sends it only."""
+    return secret.get_secret_value() if secret else ""
+
+
+def _nearest_workspace(here: Path) -> Path:
+    near = (each for each in (here, *here.parents) if (each / "config" / "orchestrator.toml").is_file())
+    return next(near, user_data_path("contend", appauthor=False))
+
+
+def _split_redis(url: str) -> tuple[str, str, int, str] | None:
+    """Scheme, host, port and path; None of what is no Redis address."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or 6379
+    except ValueError:
+        return None
+    usable = parts.scheme == "unix" or (parts.scheme in {"redis", "rediss"} and parts.hostname)
+    return (parts.scheme, parts.hostname or "", port, parts.path) if usable else None
+
+
+def load_settings(**values: object) -> Settings:
+    """Settings of this process; `values` win.
+
+    Raises:
+        InputError: a value is not usable; names the variable. Or `.env` is no text, or the workspace is a file.
+    """
+    try:
+        settings = Settings(**{name: value for name, value in values.items() if value is not None})  # type: ignore[arg-type]  # checked by pydantic
+    except ValidationError as error:
+        raise InputError(f"environment: {first_fault(error)}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(".env: not UTF-8 text: save it as UTF-8, or delete it") from error
+    _check_no_file(settings.folder)
+    return settings
+
+
+def _check_no_file(folder: Path) -> None:
+    with suppress(OSError):  # what cannot be looked at is told when it is used
+        for place in (folder, *folder.parents):
+            if place.is_file():
+                raise InputError(f"workspace {folder}: {place} is a file: name a folder")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host's name or address leads to this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    ipv4 = getattr(address, "ipv4_mapped", None)
+    return (ipv4 or address).is_loopback
+
+
+def service_address(url: str, name: str, *, example: str) -> str:
+    """The address of a service, without a slash at its end.
+
+    Raises:
+        InputError: it is not an http(s) address with a host; names what sets it.
+    """
+    try:
+        parts = urlsplit(url.strip())
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        (parts.hostname or "").encode("idna")
+    except ValueError:
+        usable = False
+    if not usable:
+        raise InputError(f"{name} is not an http(s) address with a host, such as {example}")
+    return url.strip().rstrip("/")

@@ -203,7 +203,7 @@ def load_config(folder: Path) -> Config:
     for reference in orchestrator.orchestrator.teams:
         name = str(reference.config)
         files[name] = config_file(folder, name)
-        team = checked(TeamConfig, _read(files[name]), str(files[name]))
+        team = checked(TeamConfig, read_toml(files[name]), str(files[name]))
         if team.team_id in teams:
             raise InputError(f"{files[name]}: team_id {team.team_id!r} is taken by another team; choose another")
         teams[team.team_id] = team
@@ -231,14 +231,15 @@ def _check_workspace(folder: Path, path: Path, setting: Path | None) -> None:
 
 def _filled(files: Mapping[str, Path], name: str, kind: type[M]) -> M:
     """A file; keys that its tables leave out have the shipped file's values, and stand behind its own."""
-    values = _read(resource(name))
-    for key, own in _read(files[name]).items():
+    values = read_toml(resource(name))
+    for key, own in read_toml(files[name]).items():
         default = values.get(key)
         values[key] = {**own, **default, **own} if isinstance(default, dict) and isinstance(own, dict) else own
     return checked(kind, values, str(files[name]))
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
+    """Raises: InputError where it is not TOML or cannot be read."""
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

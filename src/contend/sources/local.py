@@ -1,26 +1,60 @@
 """Local documents: files of all kinds that are read, in folders or given by name, searched by passage."""
 
 import asyncio
+import os
+import stat
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
+from contend.errors import InputError
 from contend.models.research import Found, SearchResult
-from contend.retrieval import Embedder
-from contend.sources.library import CatalogueEntry, Library, PieceHit, Progress
-from contend.sources.local_index import LeftOut, list_files, reason_lines, validate_paths
+from contend.retrieval import Embedder, default_embedder
+from contend.sources.local_index import (
+    CatalogueEntry,
+    IndexedFile,
+    LocalFile,
+    LocalIndex,
+    PieceHit,
+    index_file,
+    kept_files,
+    load_index,
+    save_index,
+)
+from contend.sources.readers import KINDS
+from contend.sources.readers.document import Unreadable
 from contend.text import clean, shorten
 
+MOST_FILES = 10_000
+MOST_BYTES = 50_000_000
+OWN_REPORTS = "contend-results"
+"""The folder of reports that runs leave where they were started: no report is a source of the next."""
+
+_MOST_LINES = 10
+_MOST_NAMES = 5
 _SUMMARY_CHARACTERS = 500
 MANY_FILES = 200
 """Reading fewer is over before anybody wonders."""
 
 _LEAST_STEP = 25
 _MOST_STEPS = 100
+Progress = Callable[[int, int], None]
 T = TypeVar("T")
+
+
+class LeftOut(NamedTuple):
+    """A file or folder that is not searched, and why."""
+
+    path: Path
+    reason: str
+
+
+class ReadingStopped(Exception):  # noqa: N818 - no error: nobody is there to be told
+    """Reading stopped because nobody waits for it."""
 
 
 class LocalDocuments:
@@ -47,7 +81,10 @@ class LocalDocuments:
         validate_paths(paths)
         self.left_out: list[LeftOut] = []
         self._paths = list(paths)
-        self._library = Library(cache, embedder)
+        self._cache = cache
+        self._given_embedder = embedder
+        self._files: dict[LocalFile, IndexedFile | LeftOut] = {}
+        self._index: LocalIndex | None = None
         self._look_again_seconds = look_again_seconds
         self._refreshed_at: float | None = None
         self._waiting = 0
@@ -68,7 +105,7 @@ class LocalDocuments:
 
     async def search(self, query: str, *, limit: int) -> list[Found]:
         """At most `limit` sections with what answers in them, best first; those of one document share its url."""
-        return await self._refreshed(lambda: [_as_found(hit) for hit in self._library.search(query, limit)])
+        return await self._refreshed(lambda index: [_as_found(hit) for hit in index.search(query, limit)])
 
     async def read_all(self, progress: Progress | None = None) -> None:
         """Read what was not read yet, as before a search: `left_out` is complete afterwards.
@@ -77,19 +114,18 @@ class LocalDocuments:
         how many were.
         """
         if not self._is_fresh():
-            await self._refreshed(lambda: None, _stepwise(progress) if progress else None)
+            await self._refreshed(lambda _: None, _stepwise(progress) if progress else None)
 
     async def catalogue(self) -> list[CatalogueEntry]:
         """The documents that are searched, in the order of their paths."""
-        return await self._refreshed(self._library.catalogue)
+        return await self._refreshed(LocalIndex.catalogue)
 
     async def whole(self, most_tokens: int) -> list[Found]:
         """All sections of all documents in order, where they take at most so many tokens together; else none."""
 
-        def fitting() -> list[Found]:
-            if sum(entry.tokens for entry in self._library.catalogue()) > most_tokens:
-                return []
-            return [_as_found(hit) for hit in self._library.sections()]
+        def fitting(index: LocalIndex) -> list[Found]:
+            tokens = sum(file.tokens for file in index.files.values())
+            return [_as_found(hit) for hit in index.sections()] if tokens <= most_tokens else []
 
         return await self._refreshed(fitting)
 
@@ -97,10 +133,9 @@ class LocalDocuments:
         """`left_out` for a reader, a line for each reason."""
         return reason_lines(self.left_out, self._paths)
 
-    async def _refreshed(self, work: Callable[[], T], progress: Progress | None = None) -> T:
+    async def _refreshed(self, work: Callable[[LocalIndex], T], progress: Progress | None = None) -> T:
         def refresh_and_work() -> T:
-            self._refresh(progress or (lambda *_: None))
-            return work()
+            return work(self._refresh(progress or (lambda *_: None)))
 
         self._waiting += 1
         try:
@@ -111,13 +146,68 @@ class LocalDocuments:
     def _is_fresh(self) -> bool:
         return self._refreshed_at is not None and time.monotonic() - self._refreshed_at < self._look_again_seconds
 
-    def _refresh(self, progress: Progress) -> None:
-        if not self._is_fresh():
+    @cached_property
+    def _embedder(self) -> Embedder:
+        return self._given_embedder or default_embedder()
+
+    def _refresh(self, progress: Progress) -> LocalIndex:
+        if self._index is None or not self._is_fresh():
             now = time.monotonic()
             files, left_out = list_files(self._paths)
-            left_out += self._library.update(files, is_awaited=lambda: self._waiting > 0, progress=progress)
-            self.left_out = left_out
+            if self._index is None or set(files) != set(self._files):
+                self._index = self._read(files, progress)
+            self.left_out = left_out + [reason for each in self._files.values() if (reason := _unread(each))]
             self._refreshed_at = now
+        return self._index
+
+    def _read(self, files: list[LocalFile], progress: Progress) -> LocalIndex:
+        """Read what is new or changed, forget what is gone.
+
+        Raises:
+            ReadingStopped: between two files nobody waited any more; what was read until then is kept.
+        """
+        kept = load_index(self._cache, files, self._embedder) if self._cache and not self._files else None
+        before: Mapping[LocalFile, IndexedFile | LeftOut] = kept.files if kept else self._files
+        if not before and self._cache:
+            before = kept_files(self._cache, self._embedder)
+        documents = {file: before[file] for file in files if file in before}
+        new = [file for file in files if file not in documents]
+        for count, file in enumerate(new, start=1):
+            if not self._waiting:
+                self._made(files, documents)
+                raise ReadingStopped
+            documents[file] = _indexed(file, self._embedder)
+            progress(count, len(new))
+        self._files = {file: documents[file] for file in files}
+        # A file that cannot be read is tried at each start, and stands in no index.
+        is_same = kept is not None and [*kept.files] == [*_readable(self._files)]
+        return kept if kept and is_same else self._made(files, self._files)
+
+    def _made(self, files: list[LocalFile], documents: Mapping[LocalFile, IndexedFile | LeftOut]) -> LocalIndex:
+        """An index over what was read, which is kept."""
+        index = LocalIndex.over(_readable(documents), self._embedder)
+        if self._cache:
+            save_index(self._cache, files, index)
+        return index
+
+
+def _readable(documents: Mapping[LocalFile, IndexedFile | LeftOut]) -> dict[LocalFile, IndexedFile]:
+    return {file: each for file, each in documents.items() if isinstance(each, IndexedFile)}
+
+
+def _indexed(file: LocalFile, embedder: Embedder) -> IndexedFile | LeftOut:
+    try:
+        return index_file(file, embedder)
+    except Unreadable as error:
+        return LeftOut(file.path, str(error))
+    except OSError as error:
+        return LeftOut(file.path, f"cannot be opened: {error.strerror}")
+
+
+def _unread(file: IndexedFile | LeftOut) -> LeftOut | None:
+    if isinstance(file, LeftOut):
+        return file
+    return LeftOut(file.path, file.note) if file.note else None
 
 
 def _stepwise(progress: Progress) -> Progress:
@@ -142,3 +232,113 @@ def _as_found(hit: PieceHit) -> Found:
         relevance_score=hit.score,
     )
     return Found(result, hit.section.text, hit.section.heading.removeprefix(hit.file.title).removeprefix(" › "))
+
+
+def validate_paths(paths: Sequence[Path]) -> None:
+    """Passes if every path is a folder or a file of a readable kind.
+
+    Raises:
+        InputError: naming the first that is not.
+    """
+    for path in paths:
+        try:
+            there = path.exists()
+        except OSError as error:
+            raise InputError(f"documents: {path} cannot be opened ({error.strerror}): mend its rights") from error
+        if not there:
+            raise InputError(f"documents: {path} does not exist: give a file or a folder that does")
+        if path.is_file() and path.suffix.lower() not in KINDS:
+            raise InputError(f"documents: {path} is of no known kind: give a folder or a file in {_kinds()}")
+
+
+def list_files(paths: Sequence[Path], *, most: int = MOST_FILES) -> tuple[list[LocalFile], list[LeftOut]]:
+    """Each readable file once, folders walked in order of name, and what was left out.
+
+    Hidden files and folders are passed over silently, and so are reports of earlier runs. Links that lead out of the
+    folder given are not followed.
+    """
+    files: dict[Path, LocalFile] = {}
+    left_out: list[LeftOut] = []
+    for path, reason in _candidates(paths):
+        file_or_reason = reason or _examined(path)
+        if isinstance(file_or_reason, str):
+            left_out.append(LeftOut(path, file_or_reason))
+        elif file_or_reason.path not in files and len(files) == most:
+            left_out.append(LeftOut(path, f"over {most:,} files: give fewer folders"))
+            break
+        else:
+            files[file_or_reason.path] = file_or_reason
+    return list(files.values()), left_out
+
+
+def reason_lines(left_out: Sequence[LeftOut], paths: Sequence[Path]) -> list[str]:
+    """A line for each reason, with names as they stand within `paths`: `a.pdf, b.pdf and 3 more (broken)`."""
+    names: dict[str, list[str]] = {}
+    for each in left_out:
+        names.setdefault(each.reason, []).append(_name(each.path, paths))
+    lines = [f"{_some(file_names)} ({reason})" for reason, file_names in names.items()]
+    more = len(lines) - _MOST_LINES
+    return lines if more <= 0 else [*lines[:_MOST_LINES], f"files left out for further reasons: {more:,}"]
+
+
+def _name(path: Path, paths: Sequence[Path]) -> str:
+    folders = [each for place in paths for each in (place, place.resolve()) if path != each]
+    name = next((str(path.relative_to(folder)) for folder in folders if path.is_relative_to(folder)), path.name)
+    return clean(name, single_line=True)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _candidates(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
+    for path in paths:
+        if path.is_dir():
+            yield from _walked(path, path.resolve())
+        else:
+            yield path, "" if path.exists() else "does not exist any more"
+
+
+def _walked(folder: Path, root: Path) -> Iterator[tuple[Path, str]]:
+    """The files beneath a folder, each with the reason to leave it out or ""."""
+    unreadable: list[OSError] = []
+    for name, folders, files in os.walk(folder, onerror=unreadable.append):
+        folders[:] = sorted(each for each in folders if not each.startswith(".") and each != OWN_REPORTS)
+        for file in sorted([*files, *(each for each in folders if Path(name, each).is_symlink())]):
+            path = Path(name, file)
+            if not file.startswith("."):
+                yield path, _link_fault(path, root)
+    for error in unreadable:
+        yield Path(error.filename), f"cannot be opened: {error.strerror}"
+
+
+def _link_fault(path: Path, root: Path) -> str:
+    """Why a link is not followed; "" for what is none, and for one that stays within the root."""
+    try:
+        within = not path.is_symlink() or path.resolve().is_relative_to(root)
+    except OSError as error:
+        return f"cannot be opened: {error.strerror}"
+    except RuntimeError:
+        return "a link that leads in a circle"
+    return "" if within else "a link out of the folder"
+
+
+def _examined(path: Path) -> LocalFile | str:
+    """The file, or why it is left out."""
+    if path.suffix.lower() not in KINDS:
+        return f"of no known kind: read are {_kinds()}"
+    try:
+        real = path.resolve()
+        status = real.stat()
+    except OSError as error:
+        return f"cannot be opened: {error.strerror}"
+    if not stat.S_ISREG(status.st_mode):
+        return "no plain file"
+    if status.st_size > MOST_BYTES:
+        return f"{status.st_size / 1e6:.0f} MB, over {MOST_BYTES / 1e6:.0f} MB"
+    return LocalFile(real, status.st_mtime_ns, status.st_size)
+
+
+def _kinds() -> str:
+    return ", ".join(sorted(KINDS))

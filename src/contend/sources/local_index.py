@@ -1,44 +1,43 @@
-"""Which files local documents are made of, and the index over them: kept on disk, of changed files made again."""
+"""Local documents read, split and embedded once, and searched with the documents that the first hits name.
+
+The index over them is kept on disk; of files that changed it is made again.
+"""
 
 import json
-import os
-import stat
+import re
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from uuid import uuid4
 
-from contend.errors import InputError
 from contend.retrieval import Embedder, HybridIndex
-from contend.sources.passages import Sections, TextPiece, sections_of, split_passages
-from contend.sources.readers import KINDS, read_document
+from contend.sources.passages import DocumentSection, Sections, TextPiece, sections_of, split_passages
+from contend.sources.readers import read_document
 from contend.sources.readers.document import without_page
-from contend.text import clean
+from contend.text import detect_language, terms
 
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
 
-
-MOST_FILES = 10_000
-MOST_BYTES = 50_000_000
-OWN_REPORTS = "contend-results"
-"""The folder of reports that runs leave where they were started: no report is a source of the next."""
-
-_MOST_LINES = 10
-_MOST_NAMES = 5
-
-
-class LeftOut(NamedTuple):
-    """A file or folder that is not searched, and why."""
-
-    path: Path
-    reason: str
+FORMAT = "10"
+_MOST_KEPT = 8
+"""Indexes over different folders, or over the same one at different times."""
+_RANKED = 50
+_HITS_FOLLOWED = 5
+_MENTIONS_FOLLOWED = 3
+_BONUS = 0.6
+_KEPT_SEARCHES = 256
+_LEVELS = 2
+_SHORTEST = {"en": 4, "ja": 2}
+_AFTERTHOUGHT = re.compile(r"(?<!\s)\s*[(（][^()（）]*[)）]\s*\Z")
+_SEMICOLON = re.compile("[;；]")
 
 
 class LocalFile(NamedTuple):
@@ -47,121 +46,6 @@ class LocalFile(NamedTuple):
     path: Path
     modified_ns: int
     size: int
-
-
-def validate_paths(paths: Sequence[Path]) -> None:
-    """Passes if every path is a folder or a file of a readable kind.
-
-    Raises:
-        InputError: naming the first that is not.
-    """
-    for path in paths:
-        try:
-            there = path.exists()
-        except OSError as error:
-            raise InputError(f"documents: {path} cannot be opened ({error.strerror}): mend its rights") from error
-        if not there:
-            raise InputError(f"documents: {path} does not exist: give a file or a folder that does")
-        if path.is_file() and path.suffix.lower() not in KINDS:
-            raise InputError(f"documents: {path} is of no known kind: give a folder or a file in {_kinds()}")
-
-
-def list_files(paths: Sequence[Path], *, most: int = MOST_FILES) -> tuple[list[LocalFile], list[LeftOut]]:
-    """Each readable file once, folders walked in order of name, and what was left out.
-
-    Hidden files and folders are passed over silently, and so are reports of earlier runs. Links that lead out of the
-    folder given are not followed.
-    """
-    files: dict[Path, LocalFile] = {}
-    left_out: list[LeftOut] = []
-    for path, reason in _candidates(paths):
-        file_or_reason = reason or _examined(path)
-        if isinstance(file_or_reason, str):
-            left_out.append(LeftOut(path, file_or_reason))
-        elif file_or_reason.path not in files and len(files) == most:
-            left_out.append(LeftOut(path, f"over {most:,} files: give fewer folders"))
-            break
-        else:
-            files[file_or_reason.path] = file_or_reason
-    return list(files.values()), left_out
-
-
-def reason_lines(left_out: Sequence[LeftOut], paths: Sequence[Path]) -> list[str]:
-    """A line for each reason, with names as they stand within `paths`: `a.pdf, b.pdf and 3 more (broken)`."""
-    names: dict[str, list[str]] = {}
-    for each in left_out:
-        names.setdefault(each.reason, []).append(_name(each.path, paths))
-    lines = [f"{_some(file_names)} ({reason})" for reason, file_names in names.items()]
-    more = len(lines) - _MOST_LINES
-    return lines if more <= 0 else [*lines[:_MOST_LINES], f"files left out for further reasons: {more:,}"]
-
-
-def _name(path: Path, paths: Sequence[Path]) -> str:
-    folders = [each for place in paths for each in (place, place.resolve()) if path != each]
-    name = next((str(path.relative_to(folder)) for folder in folders if path.is_relative_to(folder)), path.name)
-    return clean(name, single_line=True)
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMES
-    return ", ".join(names[:_MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
-
-
-def _candidates(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    for path in paths:
-        if path.is_dir():
-            yield from _walked(path, path.resolve())
-        else:
-            yield path, "" if path.exists() else "does not exist any more"
-
-
-def _walked(folder: Path, root: Path) -> Iterator[tuple[Path, str]]:
-    """The files beneath a folder, each with the reason to leave it out or ""."""
-    unreadable: list[OSError] = []
-    for name, folders, files in os.walk(folder, onerror=unreadable.append):
-        folders[:] = sorted(each for each in folders if not each.startswith(".") and each != OWN_REPORTS)
-        for file in sorted([*files, *(each for each in folders if Path(name, each).is_symlink())]):
-            path = Path(name, file)
-            if not file.startswith("."):
-                yield path, _link_fault(path, root)
-    for error in unreadable:
-        yield Path(error.filename), f"cannot be opened: {error.strerror}"
-
-
-def _link_fault(path: Path, root: Path) -> str:
-    """Why a link is not followed; "" for what is none, and for one that stays within the root."""
-    try:
-        within = not path.is_symlink() or path.resolve().is_relative_to(root)
-    except OSError as error:
-        return f"cannot be opened: {error.strerror}"
-    except RuntimeError:
-        return "a link that leads in a circle"
-    return "" if within else "a link out of the folder"
-
-
-def _examined(path: Path) -> LocalFile | str:
-    """The file, or why it is left out."""
-    if path.suffix.lower() not in KINDS:
-        return f"of no known kind: read are {_kinds()}"
-    try:
-        real = path.resolve()
-        status = real.stat()
-    except OSError as error:
-        return f"cannot be opened: {error.strerror}"
-    if not stat.S_ISREG(status.st_mode):
-        return "no plain file"
-    if status.st_size > MOST_BYTES:
-        return f"{status.st_size / 1e6:.0f} MB, over {MOST_BYTES / 1e6:.0f} MB"
-    return LocalFile(real, status.st_mtime_ns, status.st_size)
-
-
-def _kinds() -> str:
-    return ", ".join(sorted(KINDS))
-
-
-FORMAT = "10"
-_MOST_KEPT = 8
-"""Indexes over different folders, or over the same one at different times."""
 
 
 @dataclass(frozen=True)
@@ -216,15 +100,167 @@ def index_file(file: LocalFile, embedder: Embedder) -> IndexedFile:
     )
 
 
+class PieceHit(NamedTuple):
+    """A passage that was found, the section that it stands in, and how well it fits, 0.0 to 1.0."""
+
+    file: IndexedFile
+    piece: TextPiece
+    section: DocumentSection
+    score: float
+
+
+class CatalogueEntry(NamedTuple):
+    """A document as a planner sees it."""
+
+    title: str
+    url: str
+    headings: list[str]
+    """Those of its top two levels."""
+    tokens: int
+    """About as many as its sections take in a prompt."""
+    published: str | None = None
+    """YYYY-MM-DD, if known."""
+
+
+class TitleMentions:
+    """Finds which of the titles a text mentions. A title of several documents tells none of them."""
+
+    def __init__(self, titles: Sequence[str]) -> None:
+        names = [_AFTERTHOUGHT.sub("", title).casefold().strip() for title in titles]
+        counts = Counter(names)
+        self._titles = {
+            name: place
+            for place, name in enumerate(names)
+            if counts[name] == 1 and len(name) >= _SHORTEST[detect_language(name)] and terms(name)
+        }
+
+    def in_text(self, text: str) -> list[int]:
+        """The places of the titles that the text mentions as whole words, in order of mention."""
+        lower = text.casefold()
+        positions = [(_position(name, lower), place) for name, place in self._titles.items() if name in lower]
+        return [place for position, place in sorted(positions) if position >= 0]
+
+
 @dataclass(frozen=True)
-class KeptIndex:
-    """The files that could be read, and the index over their passages in turn."""
+class LocalIndex:
+    """The files that could be read, and the index over their passages: one's place is its number over all in turn."""
 
     files: Mapping[LocalFile, IndexedFile]
+    embedder: Embedder
     index: HybridIndex
 
+    @classmethod
+    def over(cls, files: Mapping[LocalFile, IndexedFile], embedder: Embedder) -> Self:
+        import numpy as np  # noqa: PLC0415 - heavy, and not needed to start the command line
 
-def load_index(cache: Path, files: Iterable[LocalFile], embedder: Embedder) -> KeptIndex | None:
+        texts = [text for file in files.values() for text in searchable(file.title, file.pieces)]
+        vectors = [embedder.embed([]), *(file.vectors for file in files.values())]
+        return cls(files, embedder, HybridIndex(texts, embedder, vectors=np.concatenate(vectors)))
+
+    def sections(self) -> list[PieceHit]:
+        """Every section of every document, in the order of the files."""
+        return [
+            PieceHit(each, each.pieces[each.sections.places.index(place)], section, 1.0)
+            for each in self.documents
+            for place, section in enumerate(each.sections.sections)
+        ]
+
+    def catalogue(self) -> list[CatalogueEntry]:
+        return [
+            CatalogueEntry(each.title, each.path.as_uri(), _top_headings(each), each.tokens, each.published)
+            for each in self.documents
+        ]
+
+    def search(self, query: str, limit: int) -> list[PieceHit]:
+        """At most `limit` sections, each by its best passage, best first.
+
+        A document that one of the first hits names by its title moves up. Of a query with several subjects, parted by
+        semicolons, each subject's best comes first, then each one's second.
+        """
+        subjects = [subject for subject in _SEMICOLON.split(query) if subject.strip()] or [query]
+        rows = zip_longest(*(self._recent(subject, limit) for subject in subjects))
+        best: dict[tuple[Path, DocumentSection], PieceHit] = {}
+        for hit in (hit for row in rows for hit in row if hit):
+            best.setdefault((hit.file.path, hit.section), hit)
+        return list(best.values())[:limit]
+
+    @cached_property
+    def documents(self) -> list[IndexedFile]:
+        return [*self.files.values()]
+
+    @cached_property
+    def _recent(self) -> Callable[[str, int], list[PieceHit]]:
+        # All teams ask for the theme in each round, and what they plan to ask is often alike.
+        return lru_cache(maxsize=_KEPT_SEARCHES)(self._of_subject)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *accumulate(len(file.pieces) for file in self.documents)]
+
+    @cached_property
+    def _owners(self) -> list[int]:
+        return [number for number, file in enumerate(self.documents) for _ in file.pieces]
+
+    @cached_property
+    def _titles(self) -> TitleMentions:
+        return TitleMentions([file.title for file in self.documents])
+
+    def _of_subject(self, query: str, limit: int) -> list[PieceHit]:
+        vector = self.embedder.embed([query])[0]
+        hits = self.index.search(query, max(_RANKED, 3 * limit), vector=vector)
+        own = {hit.index: hit.score for hit in hits}
+        scores = own | self._mentioned(own, self.index.vectors @ vector)
+        places = sorted(scores, key=lambda place: (-scores[place], -own.get(place, 0.0), place))
+        best: dict[tuple[int, int], PieceHit] = {}
+        for place in places:
+            best.setdefault(self._section_place(place), self._hit(place, scores[place]))
+            if len(best) == limit:
+                break
+        return list(best.values())
+
+    def _section_place(self, place: int) -> tuple[int, int]:
+        number = self._owners[place]
+        return number, self.documents[number].sections.places[place - self._starts[number]]
+
+    def _mentioned(self, own: dict[int, float], cosines: "Vectors") -> dict[int, float]:
+        """The best passage of each document that the first hits name, with its raised score.
+
+        It rises up to the hit that names it, not above.
+        """
+        scores: dict[int, float] = {}
+        for place, score in islice(own.items(), _HITS_FOLLOWED):
+            for number in islice(self._mentions(place), _MENTIONS_FOLLOWED):
+                passages = range(self._starts[number], self._starts[number + 1])
+                best = max(passages, key=lambda each: (own.get(each, 0.0), float(cosines[each])))
+                before = own.get(best, 0.0)
+                scores[best] = max(scores.get(best, before), min(score, before + _BONUS * score))
+        return scores
+
+    def _mentions(self, place: int) -> Iterator[int]:
+        text = self.documents[self._owners[place]].pieces[place - self._starts[self._owners[place]]].text
+        return (number for number in self._titles.in_text(text) if number != self._owners[place])
+
+    def _hit(self, place: int, score: float) -> PieceHit:
+        number, section = self._section_place(place)
+        file = self.documents[number]
+        return PieceHit(file, file.pieces[place - self._starts[number]], file.sections.sections[section], score)
+
+
+def _top_headings(file: IndexedFile) -> list[str]:
+    paths = dict.fromkeys(without_page(piece.heading) for piece in file.pieces)
+    inner = (path.removeprefix(file.title).removeprefix(" › ") for path in paths)
+    return list(dict.fromkeys(name for path in inner for name in path.split(" › ")[:_LEVELS] if name))
+
+
+def _position(name: str, text: str) -> int:
+    """Where the name stands as a word of its own; Japanese has no gaps between words, so that it stands anywhere."""
+    if detect_language(name) == "ja":
+        return text.find(name)
+    match = re.search(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", text)
+    return match.start() if match else -1
+
+
+def load_index(cache: Path, files: Iterable[LocalFile], embedder: Embedder) -> LocalIndex | None:
     """What was kept of exactly these files, or None: a missing or damaged one is made again."""
     place = _place(cache, files, embedder)
     index = _load(place, embedder)
@@ -243,7 +279,7 @@ def kept_files(cache: Path, embedder: Embedder) -> dict[LocalFile, IndexedFile]:
     return files
 
 
-def save_index(cache: Path, files: Iterable[LocalFile], index: KeptIndex, embedder: Embedder) -> None:
+def save_index(cache: Path, files: Iterable[LocalFile], index: LocalIndex) -> None:
     """Keep the index over what could be read of the files; where that fails, it is made again next time."""
     import numpy as np  # noqa: PLC0415 - see above
 
@@ -258,13 +294,13 @@ def save_index(cache: Path, files: Iterable[LocalFile], index: KeptIndex, embedd
         cache.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:
             np.savez(file, **arrays)
-        temporary.replace(_place(cache, files, embedder))
+        temporary.replace(_place(cache, files, index.embedder))
         _forget_oldest(cache)
     except OSError:
         temporary.unlink(missing_ok=True)
 
 
-def _load(place: Path, embedder: Embedder) -> KeptIndex | None:
+def _load(place: Path, embedder: Embedder) -> LocalIndex | None:
     import numpy as np  # noqa: PLC0415 - see above
 
     try:
@@ -279,7 +315,7 @@ def _load(place: Path, embedder: Embedder) -> KeptIndex | None:
         key = LocalFile(Path(path), modified_ns, size)
         own = [TextPiece(*piece) for piece in pieces]
         files[key] = IndexedFile(key.path, title, own, index.vectors[begin:end], *others)
-    return KeptIndex(files, index)
+    return LocalIndex(files, embedder, index)
 
 
 def _forget_oldest(cache: Path) -> None:

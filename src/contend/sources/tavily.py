@@ -16,7 +16,7 @@ from contend.sources.throttle import (
     TransientError,
     certificates,
     host_of,
-    passing_failures,
+    http_client,
     refuse_if_busy,
     retry_rules,
     why_unreachable,
@@ -99,23 +99,14 @@ async def _search(base_url: str, api_key: str, query: str, *, limit: int, second
     Raises:
         SourceError: refused, unreachable, not done within `seconds`, or not an answer of Tavily's.
     """
-    import httpx  # noqa: PLC0415 - heavy, and loaded by now
-    from tavily import AsyncTavilyClient  # noqa: PLC0415 - the same
+    from tavily import AsyncTavilyClient  # noqa: PLC0415 - heavy, and loaded by now
     from tavily.errors import TimeoutError as TavilyTimeoutError  # noqa: PLC0415 - the same
 
+    hooks = {"response": [partial(_pass_results, api_key, query)]}
     try:
-        with passing_failures(host_of(base_url)):
-            async with (
-                asyncio.timeout(seconds),
-                # Connections live as long as the call: none is bound to an event loop or left for someone to close.
-                httpx.AsyncClient(
-                    base_url=base_url,
-                    verify=certificates(),
-                    event_hooks={"response": [partial(_pass_results, api_key, query)]},
-                ) as http,
-            ):
-                client = AsyncTavilyClient(api_key, api_base_url=base_url, client=http)
-                answer = await client.search(query, max_results=limit, timeout=seconds)
+        async with http_client(base_url, seconds, base_url=base_url, event_hooks=hooks) as http:
+            client = AsyncTavilyClient(api_key, api_base_url=base_url, client=http)
+            answer = await client.search(query, max_results=limit, timeout=seconds)
     except TavilyTimeoutError:
         raise TransientError(f"no whole answer from {host_of(base_url)} in time") from None
     return list(answer["results"])

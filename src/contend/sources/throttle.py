@@ -5,9 +5,9 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Callable, Coroutine, Hashable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable
 from concurrent.futures import CancelledError, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
 from threading import Event
@@ -106,20 +106,23 @@ class TransientError(SourceError):
         self.after = after
 
 
-@contextmanager
-def passing_failures(host: str) -> Iterator[None]:
-    """What comes of a connection in the block as an error of ours.
+@asynccontextmanager
+async def http_client(address: str, seconds: float, **options: Any) -> "AsyncIterator[httpx.AsyncClient]":  # noqa: ANN401 - the client's own
+    """A client for one call of so many seconds, and what comes of its connection as an error of ours.
 
-    Without its cause: what httpx raises can hold the request, and with it a key.
+    Connections live as long as the call: none is bound to an event loop or left for someone to close. Errors come
+    without their cause: what httpx raises can hold the request, and with it a key.
 
     Raises:
         TransientError: no connection, or no whole answer in time.
         SourceError: an answer that cannot be read.
     """
-    import httpx  # noqa: PLC0415 - heavy, and loaded by now
+    import httpx  # noqa: PLC0415 - heavy
 
+    host = host_of(address)
     try:
-        yield
+        async with asyncio.timeout(seconds), httpx.AsyncClient(verify=certificates(), **options) as http:
+            yield http
     except TimeoutError:
         raise TransientError(f"no whole answer from {host} in time") from None
     except (httpx.DecodingError, httpx.TooManyRedirects) as error:

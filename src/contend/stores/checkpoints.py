@@ -1,19 +1,33 @@
 """Checkpointers: where a run's state is kept between steps. Memory, SQLite or Redis."""
 
+import asyncio
+import sqlite3
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+)
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite import SqliteSaver
 
-from contend.errors import StoreError
+from contend.errors import CheckpointError, StoreError
 from contend.settings import Settings
+from contend.stores import writing
 
 _PACKED = "+zlib"
 _PACKED_FROM = 200
@@ -70,17 +84,27 @@ async def open_checkpointer(settings: Settings) -> AsyncIterator[BaseCheckpointS
         async with open_redis_saver(settings) as saver:
             yield saver
     else:
-        from contend.stores.sqlite_saver import open_sqlite_saver  # noqa: PLC0415 - only where it is used
-
         async with open_sqlite_saver(checkpoint_file(settings.folder), PackedSerializer()) as saver:
             yield saver
 
 
-class RollsBack(ABC):
-    """A saver whose runs the Agent Server may roll back: it deletes a run before it stops it."""
+class SavedAt(NamedTuple):
+    """Where a checkpoint is, as its saver names it, the Agent Server's run that saved it, and what it was saved for."""
+
+    thread: str
+    namespace: str
+    checkpoint: str
+    run: str
+    source: str
+
+
+class ManagedSaver(BaseCheckpointSaver[Any], ABC):
+    """What the Agent Server asks of a saver beside LangGraph's own: runs rolled back, history shortened."""
 
     on_rollback: Callable[[Iterable[str]], None] | None = None
-    """Called with the threads of runs whose checkpoints were deleted."""
+    """Called with the threads of runs whose checkpoints were deleted: the server deletes a run before it stops it."""
+    root_namespace = ""
+    """How checkpoints of the whole graph are named."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:  # noqa: ANN401 - the saver's own
         super().__init__(*arguments, **options)
@@ -90,13 +114,43 @@ class RollsBack(ABC):
         """Delete what runs of the Agent Server saved, and whatever they may still save."""
         runs = [*map(str, run_ids)]
         self._deleted_runs.update(runs)
-        threads = await self._delete_runs(runs)
+        places = [place for run in runs for place in await self._places("run_id", run)]
+        # A run that answers a question leaves its answer with a checkpoint of the run that asked.
+        await self._remove(places, runs)
         if self.on_rollback is not None:
-            self.on_rollback(threads)
+            self.on_rollback({place.thread for place in places})
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Keep the latest checkpoint of each namespace, or with any other strategy none."""
+        for thread in thread_ids:
+            if strategy == "keep_latest":
+                places = await self._places("thread_id", thread)
+                await self._remove(set(places) - set(latest(places)))
+            else:
+                await self.adelete_thread(thread)
+
+    async def akeep_latest_run(self, thread_id: str) -> None:
+        """Delete what runs before a thread's latest one left.
+
+        Ids of checkpoints grow with time, and a run begins with its input in the namespace of the whole graph.
+        """
+        places = await self._places("thread_id", thread_id)
+        inputs = [each for each in places if each.source == "input" and each.namespace == self.root_namespace]
+        began = max((each.checkpoint for each in inputs), default="")
+        await self._remove([each for each in places if each.checkpoint < began])
 
     @abstractmethod
-    async def _delete_runs(self, runs: Sequence[str]) -> set[str]:
-        """Delete what they saved; the threads that they were on."""
+    async def _places(self, field: Literal["thread_id", "run_id"], value: str) -> list[SavedAt]:
+        """The checkpoints of a thread, or of a run of the Agent Server."""
+
+    @abstractmethod
+    async def _remove(self, places: Collection[SavedAt], runs: Sequence[str] = ()) -> None:
+        """Delete checkpoints with their writes, and the writes of runs of the Agent Server."""
+
+
+def latest(places: Iterable[SavedAt]) -> list[SavedAt]:
+    """The latest of each thread and namespace."""
+    return list({place[:2]: place for place in sorted(places)}.values())
 
 
 def run_of(config: RunnableConfig, metadata: Mapping[str, Any] | None = None) -> str:
@@ -143,3 +197,162 @@ async def check_checkpointer(settings: Settings) -> list[str]:
     from contend.stores.redis_server import check_redis  # noqa: PLC0415 - only where it is used
 
     return await check_redis(settings)
+
+
+_T = TypeVar("_T")
+# A write-ahead log keeps a kill harmless at any moment; a disk flush for each step would only cost time.
+_PRAGMAS = "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=10000"
+
+_KEY = "(thread_id, checkpoint_ns, checkpoint_id)"
+_TAG = f"UPDATE writes SET run_id = ? WHERE {_KEY} = (?, ?, ?) AND task_id = ? AND idx = ?"  # noqa: S608 - constants
+_PLACES = """
+SELECT thread_id, checkpoint_ns, checkpoint_id, metadata ->> '$.run_id', metadata ->> '$.source'
+FROM (SELECT thread_id, checkpoint_ns, checkpoint_id, CAST(metadata AS TEXT) AS metadata FROM checkpoints)
+"""
+_OF = {"thread_id": f"{_PLACES} WHERE thread_id = ?", "run_id": f"{_PLACES} WHERE metadata ->> '$.run_id' = ?"}
+_REMOVE = [f"DELETE FROM {table} WHERE {_KEY} = (?, ?, ?)" for table in ("writes", "checkpoints")]  # noqa: S608 - constants
+_REMOVE_WRITES = "DELETE FROM writes WHERE run_id = ?"
+_COPY = (
+    """
+    INSERT INTO checkpoints SELECT :target, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint,
+        CAST(json_remove(json_replace(CAST(metadata AS TEXT), '$.thread_id', :target), '$.run_id') AS BLOB)
+    FROM checkpoints WHERE thread_id = :source
+    """,
+    """
+    INSERT INTO writes (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value)
+    SELECT :target, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value
+    FROM writes WHERE thread_id = :source
+    """,
+)
+
+
+class ThreadedSqliteSaver(ManagedSaver, SqliteSaver):
+    """LangGraph's saver for SQLite, called in a thread of its own.
+
+    Its asynchronous twin makes four trips to a thread for each save (cursor, statement, commit, close), and contests
+    save thousands of times.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, *, file: Path, serde: SerializerProtocol, thread: ThreadPoolExecutor
+    ) -> None:
+        super().__init__(connection, serde=serde)
+        self._file = file
+        self._thread = thread
+
+    def setup(self) -> None:
+        if not self.is_setup:
+            super().setup()
+            with suppress(sqlite3.OperationalError):  # it has the column
+                self.conn.execute("ALTER TABLE writes ADD COLUMN run_id TEXT")
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        return await self._in_thread(self.get_tuple, config)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 - LangGraph passes it by name
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        search = partial(self.list, config, filter=filter, before=before, limit=limit)
+        for snapshot in await self._in_thread(lambda: list(search())):
+            yield snapshot
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        if run_of(config, metadata) in self._deleted_runs:
+            return config
+        return await self._in_thread(self.put, config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        run = run_of(config)
+        if run not in self._deleted_runs:
+            await self._in_thread(self._put_writes_of, run, config, writes, task_id, task_path)
+
+    def _put_writes_of(
+        self, run: str, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+    ) -> None:
+        """Save writes, and which run of the Agent Server made them."""
+        self.put_writes(config, writes, task_id, task_path)
+        at = config["configurable"]
+        place = (str(at["thread_id"]), str(at["checkpoint_ns"]), str(at["checkpoint_id"]), task_id)
+        numbers = [WRITES_IDX_MAP.get(channel, number) for number, (channel, _) in enumerate(writes)] if run else []
+        with self.cursor() as cursor:
+            cursor.executemany(_TAG, [(run, *place, number) for number in numbers])
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        await self._in_thread(self.delete_thread, thread_id)
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        ids = {"source": source_thread_id, "target": target_thread_id}
+        await self._in_thread(self._change, [(statement, [ids]) for statement in _COPY])
+
+    async def _places(self, field: Literal["thread_id", "run_id"], value: str) -> list[SavedAt]:
+        def rows() -> list[SavedAt]:
+            with self.cursor(transaction=False) as cursor:
+                return [SavedAt(*row) for row in cursor.execute(_OF[field], (value,))]
+
+        return await self._in_thread(rows)
+
+    async def _remove(self, places: Collection[SavedAt], runs: Sequence[str] = ()) -> None:
+        changes = [(statement, [place[:3] for place in places]) for statement in _REMOVE]
+        await self._in_thread(self._change, [*changes, (_REMOVE_WRITES, [(run,) for run in runs])])
+
+    def _change(self, changes: Sequence[tuple[str, Sequence[Any]]]) -> None:
+        """All of it, or nothing."""
+        with self.cursor() as cursor:
+            try:
+                for statement, values in changes:
+                    cursor.executemany(statement, values)
+            except sqlite3.Error:
+                self.conn.rollback()
+                raise
+
+    async def _in_thread(self, work: Callable[..., _T], *arguments: object) -> _T:
+        with _errors_named(self._file):
+            return await asyncio.get_running_loop().run_in_executor(self._thread, partial(work, *arguments))
+
+
+@asynccontextmanager
+async def open_sqlite_saver(file: Path, serde: SerializerProtocol) -> AsyncIterator[ThreadedSqliteSaver]:
+    """A saver for the file, made if there is none; the saver makes its tables at first use.
+
+    Raises:
+        StoreUnwritable: the folder cannot be made.
+        CheckpointError: the file cannot be opened; from the saver: read or written.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="contend-checkpoints") as thread:
+        in_thread = partial(asyncio.get_running_loop().run_in_executor, thread)
+        with _errors_named(file), writing(file):
+            connection = await in_thread(_connected, file)
+        try:
+            yield ThreadedSqliteSaver(connection, file=file, serde=serde, thread=thread)
+        finally:
+            await in_thread(connection.close)
+
+
+@contextmanager
+def _errors_named(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise CheckpointError(
+            f"checkpoints {file}: SQLite says {error}: free space, mend its rights, or move a damaged file away"
+        ) from error
+
+
+def _connected(file: Path) -> sqlite3.Connection:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    connection = sqlite3.connect(file, check_same_thread=False)
+    connection.executescript(_PRAGMAS)
+    return connection

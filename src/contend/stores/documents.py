@@ -2,12 +2,11 @@
 
 import asyncio
 import re
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
@@ -77,13 +76,13 @@ class DocumentStore:
             StoreError: as `get`, for the first that fails.
         """
         ids = {document_id: text_id(document_id) for document_id in document_ids}
-        texts = {each: self._recent.get(each) for each in ids.values()}
-        missing = {document_id: self._path(document_id) for document_id, text in texts.items() if text is None}
-        new = await asyncio.to_thread(_read_all, missing) if missing else {}
-        for document_id, text in new.items():
-            self._recent.put(document_id, text, size=len(text))
-        whole = {each: new[each] if text is None else text for each, text in texts.items()}
-        return {document_id: whole[each] for document_id, each in ids.items()}
+        texts: dict[str, Any] = {each: self._recent.get(each) for each in ids.values()}
+        missing = {each: self._path(each) for each, text in texts.items() if text is None}
+        if missing:
+            texts |= await asyncio.to_thread(lambda: {each: _read(path, each) for each, path in missing.items()})
+        for each, text in texts.items():
+            self._recent.put(each, text, size=len(text))
+        return {document_id: texts[each] for document_id, each in ids.items()}
 
     async def delete(self, document_ids: Iterable[str]) -> None:
         """Removes the texts; ids that are not there are passed over.
@@ -143,14 +142,14 @@ class _Recent(Generic[V]):
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._values: OrderedDict[str, tuple[V, int]] = OrderedDict()
+        self._values: dict[str, tuple[V, int]] = {}
         self._size = 0
 
     def get(self, key: str) -> V | None:
         if key not in self._values:
             return None
-        self._values.move_to_end(key)
-        return self._values[key][0]
+        value, _ = self._values[key] = self._values.pop(key)
+        return value
 
     def put(self, key: str, value: V, *, size: int) -> None:
         self.drop(key)
@@ -169,10 +168,6 @@ def _write(path: Path, content: bytes) -> None:
         if path.read_bytes() == content:
             return
     write_file(path, content)
-
-
-def _read_all(paths: dict[str, Path]) -> dict[str, str]:
-    return {document_id: _read(path, document_id) for document_id, path in paths.items()}
 
 
 def _read(path: Path, document_id: str) -> str:

@@ -48,7 +48,7 @@ async def lease(settings: Settings, thread_id: str) -> AsyncIterator[Lease]:
         StoreError: the Redis server can't be used, or the lock cannot be written.
     """
     if settings.checkpointer == "redis":
-        from contend.stores.redis_leases import redis_lease  # noqa: PLC0415 - only where it is used
+        from contend.stores.redis_server import redis_lease  # noqa: PLC0415 - only where it is used
 
         async with redis_lease(settings, thread_id) as redis:
             yield redis
@@ -63,7 +63,7 @@ async def lease(settings: Settings, thread_id: str) -> AsyncIterator[Lease]:
 async def is_leased(settings: Settings, thread_id: str) -> bool:
     """Whether somebody works on the thread now."""
     if settings.checkpointer == "redis":
-        from contend.stores.redis_leases import is_redis_leased  # noqa: PLC0415 - only where it is used
+        from contend.stores.redis_server import is_redis_leased  # noqa: PLC0415 - only where it is used
 
         return await is_redis_leased(settings, thread_id)
     return await asyncio.to_thread(_is_locked, settings.folder, thread_id)

@@ -5,15 +5,15 @@ line from which the new one is completed. A line holds what changed, not the who
 somebody edited stays the truth: before the next change its state enters the history as a version of its own.
 """
 
-import gc
 import hashlib
 import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import reduce
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from filelock import FileLock, Timeout
 from pydantic import Field, ValidationError
@@ -97,19 +97,15 @@ class PlaybookFiles:
 
     def newest(self) -> Playbook:
         """The newest version, completed from the history where a kill came between the two files."""
-        return self._completed(self._in_file())
+        return self.completed(self._in_file())
 
     def newest_recorded(self) -> Playbook:
         """The newest version, after what somebody changed by hand has entered the history. Needs the lock."""
         playbook = self._in_file()
         if playbook is None or self._is_recorded(playbook):
-            return self._completed(playbook)
+            return self.completed(playbook)
         line = VersionLine(version=playbook.version + 1, reason="edited by hand", changed=playbook.bullets, whole=True)
         return self.commit(playbook, line)
-
-    def newest_of_history(self) -> Playbook:
-        """The newest version where the playbook file cannot be read."""
-        return self._completed(None)
 
     def lines(self) -> list[VersionLine]:
         """The history, oldest first."""
@@ -152,14 +148,16 @@ class PlaybookFiles:
     def commit(self, old: Playbook, line: VersionLine) -> Playbook:
         """Make the line's version the newest: history first, then the playbook file, each flushed. Needs the lock."""
         new = _next(old, line)
-        with _collector_paused():
-            bullets = [_json(bullet) for bullet in new.bullets]
+        bullets = b",\n".join(map(_json, new.bullets))
         head = Playbook(dataset=new.dataset, version=new.version).model_dump_json(exclude={"bullets"})
-        text = b'%b,"bullets":[\n%b\n]}\n' % (head[:-1].encode(), b",\n".join(bullets))
+        text = b'%b,"bullets":[\n%b\n]}\n' % (head[:-1].encode(), bullets)
         line.digest = hashlib.sha256(text).hexdigest()
         with _disk(self.playbook):
-            _write_flushed(self._temporary, text)
-            self._append(_json(line) + b"\n")
+            with self._temporary.open("wb") as file:
+                _write_flushed(file, text)
+            with self.history.open("ab") as file:
+                file.truncate((_read(self.history) or b"").rfind(b"\n") + 1)
+                _write_flushed(file, _json(line) + b"\n")
             self._temporary.replace(self.playbook)
             _flush_folder(self.playbook.parent)
         return new
@@ -174,8 +172,7 @@ class PlaybookFiles:
         if raw is None:
             return None
         try:
-            with _collector_paused():
-                playbook = self._read_playbook(raw)
+            playbook = self._read_playbook(raw)
         except ValidationError as error:
             raise self._damaged(f"{self.playbook} cannot be read ({first_fault(error)})") from error
         if playbook.dataset != self.dataset:
@@ -195,11 +192,9 @@ class PlaybookFiles:
                 raise
             return Playbook.model_validate({"dataset": self.dataset, **values})
 
-    def _completed(self, base: Playbook | None) -> Playbook:
-        playbook = base or Playbook(dataset=self.dataset)
-        for line in self._lines_after(playbook.version):
-            playbook = _next(playbook, line)
-        return playbook
+    def completed(self, base: Playbook | None = None) -> Playbook:
+        """The newest version, by what the history tells after `base`, or alone."""
+        return reduce(_next, self._lines_after(base.version if base else 0), base or Playbook(dataset=self.dataset))
 
     def _damaged(self, what: str) -> PlaybookDamaged:
         good = 0
@@ -241,18 +236,9 @@ class PlaybookFiles:
 
     def _parsed(self, raw: bytes, number: int) -> VersionLine:
         try:
-            with _collector_paused():
-                return VersionLine.model_validate_json(raw)
+            return VersionLine.model_validate_json(raw)
         except ValidationError as error:
             raise self._damaged_history(number, first_fault(error)) from error
-
-    def _append(self, line: bytes) -> None:
-        end = (_read(self.history) or b"").rfind(b"\n") + 1
-        with self.history.open("ab") as file:
-            file.truncate(end)
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
 
 
 def _json(record: Bullet | VersionLine) -> bytes:
@@ -278,11 +264,10 @@ def _read(path: Path) -> bytes | None:
             return None
 
 
-def _write_flushed(path: Path, text: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
+def _write_flushed(file: BinaryIO, text: bytes) -> None:
+    file.write(text)
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _flush_folder(folder: Path) -> None:
@@ -301,15 +286,3 @@ def _disk(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}: check free space and permissions") from error
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Half of the time to read 50,000 bullets goes to garbage collections that find nothing."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

@@ -148,7 +148,7 @@ class PlaybookStore:
                 newest = files.newest_recorded()
                 _check_newest(newest, base_version)
             except PlaybookDamaged:
-                newest = files.newest_of_history()
+                newest = files.completed()
                 _check_newest(newest, base_version)
                 files.put_aside()
             reason = f"rolled back to version {version}"

@@ -1,30 +1,42 @@
-"""The record's DuckDB file: opened when needed, waited for while another process has it, let go again."""
+"""The record's DuckDB file, opened when needed and let go again, and the thread that does all work on it.
 
+So the event loop never waits, and one process is one writer.
+"""
+
+import logging
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Condition, Thread
+from typing import Any, TypeVar
 
 import duckdb
 from filelock import FileLock, Timeout
 from tenacity import Retrying, retry_if_exception, stop_before_delay, wait_random_exponential
 
 from contend.errors import StoreError, StoreLocked
-from contend.stores.record_schema import SCHEMA
+from contend.stores.record_schema import SCHEMA, Rows, together
+
+logger = logging.getLogger(__name__)
+_T = TypeVar("_T")
 
 # One thread and small blocks: the tables are small. DuckDB's pool costs more to start than it saves, and a block of its
 # usual size for each column makes megabytes of a few rows.
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {"threads": "1", "default_block_size": "16384"}
 # To attach the file to an engine that stays takes a millisecond; to start an engine for it takes twenty.
 _CONFINED = """
-SET allowed_directories = ['{folder}'];
+SET allowed_directories = ['{}'];
 SET enable_external_access = false;
 SET lock_configuration = true;
 """
-_ATTACH = "ATTACH '{file}' AS record; USE record"
+_ATTACH = "ATTACH '{}' AS record; USE record"
 _DETACH = "USE memory; DETACH record"
 _LOCKED = re.compile(r"Could not set lock|being used by another process|is already attached")
 _FIRST_WAIT_SECONDS = 0.005
@@ -91,7 +103,11 @@ class RecordFile:
             yield connection
             connection.commit()
         except BaseException:
-            self._roll_back(connection)
+            try:
+                connection.rollback()
+            except duckdb.Error:
+                # After a failed commit DuckDB may refuse this connection for good.
+                self.let_go()
             raise
 
     def let_go(self) -> None:
@@ -117,13 +133,6 @@ class RecordFile:
         reason = str(error).partition("\n")[0]
         return StoreError(f"record {self._path} {what}: {reason}")
 
-    def _roll_back(self, connection: duckdb.DuckDBPyConnection) -> None:
-        try:
-            connection.rollback()
-        except duckdb.Error:
-            # After a failed commit DuckDB may refuse this connection for good.
-            self.let_go()
-
     def _opened(self) -> duckdb.DuckDBPyConnection:
         waiting = Retrying(
             retry=retry_if_exception(_is_held),
@@ -136,13 +145,15 @@ class RecordFile:
             return waiting(self._attached)
         except (duckdb.Error, OSError) as error:
             if _is_held(error):
-                raise self._locked(error) from error
-            remedy = (
-                "made; mend the folder's rights"
-                if isinstance(error, OSError)
-                else "opened; free disk, mend its rights or move it away"
-            )
-            raise self.failure(f"cannot be {remedy}", error) from error
+                process = re.search(r"PID (\d+)", str(error))
+                holder = f"process {process[1]}" if process else "another process"
+                raise StoreLocked(
+                    f"record {self._path} is held by {holder}, also after {self._lock_seconds:g} s: "
+                    "wait for it or end it, or raise record_lock_seconds"
+                ) from error
+            if isinstance(error, OSError):
+                raise self.failure("cannot be made; mend the folder's rights", error) from error
+            raise self.failure("cannot be opened; free disk, mend its rights or move it away", error) from error
 
     def _attached(self) -> duckdb.DuckDBPyConnection:
         self._turn.acquire()
@@ -158,12 +169,12 @@ class RecordFile:
     def _attach(self) -> duckdb.DuckDBPyConnection:
         if self._engine is None:
             self._engine = duckdb.connect(":memory:", config=_CONFIG)
-            self._engine.execute(_CONFINED.format(folder=_quoted(self._path.parent)))
+            self._engine.execute(_naming(self._path.parent, _CONFINED))
         if not self._path.exists():
             self._inode = make_record(self._path, self._engine)
         # Looked at first: what fails once the file is attached would leave it held.
         inode = self._path.stat().st_ino
-        self._engine.execute(_ATTACH.format(file=_quoted(self._path)))
+        self._engine.execute(_naming(self._path, _ATTACH))
         if inode != self._inode:
             self._engine.execute(SCHEMA)
             self._inode = inode
@@ -174,14 +185,6 @@ class RecordFile:
         if engine is not None:
             with suppress(duckdb.Error):
                 engine.close()
-
-    def _locked(self, error: Exception) -> StoreLocked:
-        match = re.search(r"PID (\d+)", str(error))
-        holder = f"process {match[1]}" if match else "another process"
-        return StoreLocked(
-            f"record {self._path} is held by {holder}, also after {self._lock_seconds:g} s: "
-            "wait for it or end it, or raise record_lock_seconds"
-        )
 
 
 def make_record(path: Path, engine: duckdb.DuckDBPyConnection) -> int:
@@ -195,7 +198,7 @@ def make_record(path: Path, engine: duckdb.DuckDBPyConnection) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as folder:
         draft = Path(folder) / path.name
-        engine.execute(_ATTACH.format(file=_quoted(draft)))
+        engine.execute(_naming(draft, _ATTACH))
         engine.execute(SCHEMA)
         engine.execute(_DETACH)
         inode = draft.stat().st_ino
@@ -204,9 +207,191 @@ def make_record(path: Path, engine: duckdb.DuckDBPyConnection) -> int:
     return inode
 
 
+def _naming(path: Path, statement: str) -> str:
+    return statement.format(str(path).replace("'", "''"))
+
+
 def _is_held(error: BaseException) -> bool:
     return isinstance(error, Timeout) or (isinstance(error, duckdb.Error) and _LOCKED.search(str(error)) is not None)
 
 
-def _quoted(path: Path) -> str:
-    return str(path).replace("'", "''")
+Work = Callable[[duckdb.DuckDBPyConnection], _T]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Job:
+    """Work on the record."""
+
+    what: str
+    """For messages."""
+    work: Work[Any] | None = None
+    """Without it the job lets go of the file."""
+    done: Future[Any] | None = None
+    """Without it nobody waits for the job: its failure is logged."""
+    writes: bool = False
+    creates: bool = False
+    """It makes the file if there is none."""
+
+    def taken(self) -> bool:
+        """Whether it is still wanted: a write is, also when its caller was cancelled."""
+        return self.done is None or self.done.set_running_or_notify_cancel() or self.writes
+
+    def settle(self, value: object) -> None:
+        if self.done is not None and not self.done.cancelled():
+            self.done.set_result(value)
+
+    def fail(self, error: StoreError) -> None:
+        if self.done is None:
+            logger.warning("%s", error)
+        elif not self.done.cancelled():
+            self.done.set_exception(error)
+
+
+class RecordThread:
+    """Takes jobs from any thread. Its own thread begins with a job and ends, letting go of the file, when idle.
+
+    All writes that are queued are committed at once; reads come after them. Jobs that nobody waits for go with the next
+    that somebody waits for, or after `moment_seconds`, and stay queued while the file cannot be written.
+    """
+
+    def __init__(self, file: RecordFile, *, moment_seconds: float = 0.25) -> None:
+        self._file = file
+        self._moment_seconds = moment_seconds
+        self._wake = Condition()
+        self._queue: list[Job] = []
+        self._kept: list[Job] = []
+        self._refusal: StoreError | None = None
+        self._thread: Thread | None = None
+
+    def submit(self, job: Job) -> None:
+        with self._wake:
+            self._queue.append(job)
+            if self._thread is None:
+                # Not a daemon: the interpreter's exit waits for what is queued.
+                self._thread = Thread(target=self._run, name="contend-record")
+                self._thread.start()
+            self._wake.notify()
+
+    def _run(self) -> None:
+        jobs: list[Job] = []
+        try:
+            while True:
+                jobs = self._take()
+                if jobs:
+                    self._do([job for job in jobs if job.taken()])
+                    self._file.take_turns()
+                    continue
+                self._file.let_go()
+                if self._ended():
+                    return
+        except BaseException:
+            # Only here: once this thread has ended, the queue and the file are the next one's.
+            self._abandon(jobs)
+            raise
+
+    def _take(self) -> list[Job]:
+        with self._wake:
+            moment = self._moment_seconds if self._queue else self._file.idle_seconds
+            self._wake.wait_for(lambda: any(job.done is not None for job in self._queue), timeout=moment)
+            jobs, self._queue = self._queue, []
+        return jobs
+
+    def _ended(self) -> bool:
+        with self._wake:
+            if not self._queue:
+                self._thread = None
+            return self._thread is None
+
+    def _abandon(self, jobs: list[Job]) -> None:
+        """After a defect of ours nobody is left waiting for ever."""
+        with self._wake:
+            jobs_left, self._queue, self._thread = [*jobs, *self._queue], [], None
+        self._file.let_go()
+        for job in jobs_left:
+            if job.done is None or not job.done.done():
+                job.fail(StoreError(f"{job.what} was given up: the record's thread ended"))
+
+    def _do(self, jobs: list[Job]) -> None:
+        writes = [*self._kept, *(job for job in jobs if job.writes)]
+        work = [*writes, *(job for job in jobs if job.work and not job.writes)]
+        self._kept = []
+        try:
+            if work and (any(job.creates for job in work) or self._file.exists()):
+                self._file.connection()
+                self._commit(writes)
+                self._read(work[len(writes) :])
+            else:
+                for job in work:
+                    job.settle(None)
+        except StoreError as error:
+            self._refuse(work, error)
+        self._close([job for job in jobs if job.work is None])
+
+    def _commit(self, jobs: list[Job], *, as_new: bool = True) -> None:
+        """All in one transaction, as rows that are new; where some are not, as any.
+
+        If that fails, each in its own, so that a bad one spoils no other.
+        """
+        if not jobs:
+            return
+        try:
+            with self._file.transaction() as connection:
+                values = _done(jobs, connection, as_new=as_new)
+        except StoreError as error:
+            self._refuse(jobs, error)
+        except duckdb.Error as error:
+            if as_new and isinstance(error, duckdb.ConstraintException):
+                self._commit(jobs, as_new=False)
+                return
+            if len(jobs) > 1:
+                for job in jobs:
+                    self._commit([job], as_new=as_new)
+                return
+            failure = self._file.failure(f"did not take {jobs[0].what}", error)
+            if isinstance(error, duckdb.OperationalError | duckdb.FatalException | duckdb.InternalError):
+                self._refuse(jobs, failure)
+            else:
+                jobs[0].fail(failure)
+        else:
+            for job, value in zip(jobs, values, strict=True):
+                job.settle(value)
+
+    def _refuse(self, jobs: list[Job], error: StoreError) -> None:
+        """The file is to blame: who waits is told, the other writes stay for the next time."""
+        self._refusal = error
+        self._kept += [job for job in jobs if job.done is None]
+        for job in jobs:
+            if job.done is not None:
+                job.fail(error)
+        if self._kept:
+            logger.warning("%s (%d writes wait)", error, len(self._kept))
+
+    def _read(self, jobs: list[Job]) -> None:
+        for job in jobs:
+            try:
+                job.settle(job.work(self._file.connection()) if job.work else None)
+            except StoreError as error:
+                job.fail(error)
+            except (duckdb.Error, ValueError) as error:
+                job.fail(self._file.failure(f"did not give {job.what}", error))
+
+    def _close(self, jobs: list[Job]) -> None:
+        if not jobs:
+            return
+        self._file.let_go()
+        for job in jobs:
+            if self._kept and self._refusal:
+                job.fail(self._refusal)
+            else:
+                job.settle(None)
+
+
+def _done(jobs: list[Job], connection: duckdb.DuckDBPyConnection, *, as_new: bool) -> list[Any]:
+    """What each job's work gave, in turn; rows for the same table that follow each other are written as one."""
+    values: list[Any] = []
+    for _, run in groupby((job.work for job in jobs), key=lambda work: isinstance(work, Rows)):
+        works = list(run)
+        for rows in together(work for work in works if isinstance(work, Rows)):
+            rows(connection, as_new=as_new)
+        values += [None if work is None or isinstance(work, Rows) else work(connection) for work in works]
+    return values

@@ -6,9 +6,9 @@ What it lacks or does in part is here: runs rolled back, threads copied, history
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -26,11 +26,11 @@ from langgraph.checkpoint.redis.util import to_storage_safe_id, to_storage_safe_
 from redis.asyncio import Redis
 from redisvl.exceptions import RedisSearchError
 from redisvl.query import CountQuery, FilterQuery
-from redisvl.query.filter import FilterExpression, Tag
+from redisvl.query.filter import Tag
 
 from contend.errors import CheckpointError
 from contend.settings import Settings
-from contend.stores.checkpoints import PlainSerializer, RollsBack, run_of
+from contend.stores.checkpoints import ManagedSaver, PlainSerializer, SavedAt, latest, run_of
 from contend.stores.redis_server import check_redis, is_away, open_redis, redis_errors
 
 CONNECTIONS = 32
@@ -40,7 +40,6 @@ OPERATION_SECONDS = 30.0
 A server that is silent is known by its connections' own, shorter limits: a busy process needs time for itself.
 """
 
-_ROOT = to_storage_safe_str("")
 _PAGE = 500
 _RUN_SECONDS = 7 * 24 * 3600
 """How long it is known which writes a run made; runs are rolled back while they go."""
@@ -72,16 +71,10 @@ def _may_revive(name: object) -> bool:
     return tuple(name) == _SET or any(tuple(name[: len(prefix)]) == prefix for prefix in _REVIVED)
 
 
-class _Place(NamedTuple):
-    """A checkpoint, as the saver's keys name it."""
-
-    thread: str
-    namespace: str
-    checkpoint: str
-
-
-class RedisSaver(RollsBack, AsyncRedisSaver):
+class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune without its further options
     """Each operation is bounded in time and fails with a CheckpointError."""
+
+    root_namespace = to_storage_safe_str("")
 
     def __init__(self, client: Redis, settings: Settings) -> None:
         minutes = settings.checkpoint_ttl_minutes
@@ -163,98 +156,68 @@ class RedisSaver(RollsBack, AsyncRedisSaver):
             while await self._entries(thread_id):
                 await super().adelete_thread(thread_id)
 
-    async def _delete_runs(self, runs: Sequence[str]) -> set[str]:
-        places: list[_Place] = []
-        with self._errors_named(None):
-            for run in runs:
-                # A run that answers a question leaves its answer with a checkpoint of the run that asked.
-                writes = await self._redis.hgetall(_writes_of(run))
-                for write, registry in writes.items():
-                    await self._redis.zrem(registry, write)
-                await self._redis.unlink(_writes_of(run), *writes)
-                places += await self._places(Tag("run_id") == to_storage_safe_id(run))
-            await self._remove(places)
-        return {place.thread for place in places}
-
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         with self._errors_named(None):
             target = to_storage_safe_id(target_thread_id)
-            for place in await self._places_of(source_thread_id):
+            for place in await self._places("thread_id", source_thread_id):
                 await self._copy(place, place._replace(thread=target))
             await self._point(target)
-
-    async def aprune(  # type: ignore[override]  # without the library's own further options
-        self, thread_ids: Sequence[str], *, strategy: str = "keep_latest"
-    ) -> None:
-        """Keep the latest checkpoint of each namespace, or with any other strategy none."""
-        with self._errors_named(None):
-            for thread in thread_ids:
-                if strategy == "keep_latest":
-                    places = await self._places_of(thread)
-                    await self._remove(set(places) - set(_latest(places)))
-                else:
-                    await self.adelete_thread(thread)
-
-    async def akeep_latest_run(self, thread_id: str) -> None:
-        """Delete what runs before a thread's latest one left: ids of checkpoints grow with time."""
-        with self._errors_named(None):
-            thread = Tag("thread_id") == to_storage_safe_id(thread_id)
-            inputs = await self._places(thread & (Tag("checkpoint_ns") == _ROOT) & (Tag("source") == "input"))
-            began = max((place.checkpoint for place in inputs), default="")
-            await self._remove(place for place in await self._places(thread) if place.checkpoint < began)
 
     async def _note_writes(self, config: RunnableConfig, channels: Iterable[str], task_id: str, run: str) -> None:
         """Remember which writes a run of the Agent Server made: none of the saver's records tells."""
         at = config["configurable"]
-        place = _Place(str(at["thread_id"]), str(at.get("checkpoint_ns", "")), str(at["checkpoint_id"]))
+        place = SavedAt(str(at["thread_id"]), str(at.get("checkpoint_ns", "")), str(at["checkpoint_id"]), run, "")
         numbers = [WRITES_IDX_MAP.get(channel, number) for number, channel in enumerate(channels)]
         keys: dict[Any, Any] = {
-            self._make_redis_checkpoint_writes_key(*place, task_id, number): _registry(place) for number in numbers
+            self._make_redis_checkpoint_writes_key(*place[:3], task_id, number): _registry(place) for number in numbers
         }
         async with self._redis.pipeline(transaction=False) as pipeline:
             pipeline.hset(_writes_of(run), mapping=keys)
             pipeline.expire(_writes_of(run), _RUN_SECONDS)
             await pipeline.execute()
 
-    async def _places_of(self, thread_id: str) -> list[_Place]:
-        return await self._places(Tag("thread_id") == to_storage_safe_id(thread_id))
+    async def _places(self, field: Literal["thread_id", "run_id"], value: str) -> list[SavedAt]:
+        fields = ["thread_id", "checkpoint_ns", "checkpoint_id", "run_id", "source"]
+        query = FilterQuery(filter_expression=Tag(field) == to_storage_safe_id(value), return_fields=fields)
+        with self._errors_named(None):
+            pages = self.checkpoints_index.paginate(query, page_size=_PAGE)
+            return [SavedAt(*(row.get(each, "") for each in fields)) async for page in pages for row in page]
 
-    async def _places(self, which: FilterExpression) -> list[_Place]:
-        fields = ["thread_id", "checkpoint_ns", "checkpoint_id"]
-        query = FilterQuery(filter_expression=which, return_fields=fields)
-        pages = self.checkpoints_index.paginate(query, page_size=_PAGE)
-        return [_Place(*(row[field] for field in fields)) async for page in pages for row in page]
-
-    async def _remove(self, places: Iterable[_Place]) -> None:
-        changes: dict[str, set[str]] = {}
-        for place in places:
-            changes.setdefault(place.thread, set()).add(place.namespace)
-            writes = await self._redis.zrange(_registry(place), 0, -1)
-            await self._redis.unlink(self._make_redis_checkpoint_key(*place), _registry(place), *writes)
-        for thread, namespaces in changes.items():
-            await self._redis.unlink(*(self._make_redis_checkpoint_latest_key(thread, each) for each in namespaces))
-            await self._point(thread)
+    async def _remove(self, places: Collection[SavedAt], runs: Sequence[str] = ()) -> None:
+        with self._errors_named(None):
+            for run in runs:
+                for write, registry in (await self._redis.hgetall(_writes_of(run))).items():
+                    await self._redis.zrem(registry, write)
+                    await self._redis.unlink(write)
+                await self._redis.unlink(_writes_of(run))
+            for place in places:
+                writes = await self._redis.zrange(_registry(place), 0, -1)
+                await self._redis.unlink(self._make_redis_checkpoint_key(*place[:3]), _registry(place), *writes)
+            for thread, namespace in {place[:2] for place in places}:
+                await self._redis.unlink(self._make_redis_checkpoint_latest_key(thread, namespace))
+            for thread in {place.thread for place in places}:
+                await self._point(thread)
 
     async def _point(self, thread: str) -> None:
         """A key of each namespace names its latest checkpoint."""
-        for latest in _latest(await self._places_of(thread)):
-            pointer = self._make_redis_checkpoint_latest_key(latest.thread, latest.namespace)
-            await self._redis.set(pointer, self._make_redis_checkpoint_key(*latest))
+        for place in latest(await self._places("thread_id", thread)):
+            pointer = self._make_redis_checkpoint_latest_key(*place[:2])
+            await self._redis.set(pointer, self._make_redis_checkpoint_key(*place[:3]))
             await self._apply_ttl_to_keys(pointer)
 
-    async def _copy(self, place: _Place, to: _Place) -> None:
-        document = await self._get(self._make_redis_checkpoint_key(*place))
+    async def _copy(self, place: SavedAt, to: SavedAt) -> None:
+        document = await self._get(self._make_redis_checkpoint_key(*place[:3]))
         metadata = json.loads(document["metadata"])
         if "thread_id" in metadata:
             metadata["thread_id"] = to.thread
         metadata.pop("run_id", None)
         own = {"thread_id": to.thread, "run_id": "", "metadata": json.dumps(metadata)}
-        await self._put(self._make_redis_checkpoint_key(*to), {**document, **own})
+        await self._put(self._make_redis_checkpoint_key(*to[:3]), {**document, **own})
         writes: Any = await self._redis.zrange(_registry(place), 0, -1, withscores=True)
         for write, score in writes:
-            document_of_write = await self._get(write)
-            key = self._make_redis_checkpoint_writes_key(*to, document_of_write["task_id"], document_of_write["idx"])
-            await self._put(key, {**document_of_write, "thread_id": to.thread})
+            content = await self._get(write)
+            key = self._make_redis_checkpoint_writes_key(*to[:3], content["task_id"], content["idx"])
+            await self._put(key, {**content, "thread_id": to.thread})
             await self._redis.zadd(_registry(to), {key: score})
             await self._apply_ttl_to_keys(_registry(to))
 
@@ -288,14 +251,9 @@ class RedisSaver(RollsBack, AsyncRedisSaver):
             raise
 
 
-def _latest(places: Iterable[_Place]) -> list[_Place]:
-    """The latest of each thread and namespace."""
-    return list({place[:2]: place for place in sorted(places)}.values())
-
-
-def _registry(place: _Place) -> str:
+def _registry(place: SavedAt) -> str:
     """The key of the set that names a checkpoint's writes."""
-    return CheckpointKeyRegistry.make_write_keys_zset_key(*place)
+    return CheckpointKeyRegistry.make_write_keys_zset_key(*place[:3])
 
 
 def _writes_of(run: str) -> str:

@@ -52,6 +52,5 @@ def reads_whole_reports(services: Services, metric: MetricConfig, options: Resol
     """Whether a metric's judge is the run's own language model, reads much, and has no prompt of the user's own."""
     if metric.kind != "model" or metric.model is not None or not options.models:
         return False
-    return not role_profile(options, "evaluator").compact and not services.library.is_own(
-        "evaluator/metric", options.language
-    )
+    prompt = services.library.find("evaluator/metric", options.language)
+    return not role_profile(options, "evaluator").compact and not prompt.is_own

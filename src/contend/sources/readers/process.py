@@ -1,32 +1,37 @@
 """Documents read in a process apart, which is ended when one of them takes too much memory or time.
 
 What reads PDF, Word and HTML files can be neither stopped nor bounded in a thread, and anybody may have written them. A
-process is started at the first document, reads further ones, and ends when none comes for a while.
+process is started at the first document, reads further ones, and ends when none comes for a while. A request to it is a
+line of JSON and the document's bytes, an answer a line of JSON.
 """
 
 import json
 import os
+import select
+import signal
 import subprocess
 import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from queue import LifoQueue
 from typing import Any
 
 from contend.sources.readers.document import Document, Unreadable
 
-MOST_BYTES = 1_000_000_000
+_MOST_BYTES = 1_000_000_000
 """Of a process's address space, with the 200 MB that Python and the readers themselves take."""
-MOST_CHARACTERS = 10_000_000
+_MOST_CHARACTERS = 10_000_000
 """Of one document's text."""
-MOST_SECONDS = 75.0
+_MOST_SECONDS = 75.0
 """For one document; a reader that minds the time itself stops after four fifths, and gives what it has read by then."""
+_IDLE_SECONDS = 20.0
+_LARGE_KILOBYTES = 300_000
+"""A process that once took as much does not give it back: the next document gets a new one."""
 
-_MAIN = "from contend.sources.readers.child import serve; serve()"
+_MAIN = f"from {__name__} import serve; serve()"
 KEPT_VARIABLES = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR")
 """No key reaches a process that reads what anybody wrote."""
 
@@ -42,7 +47,7 @@ def read_apart(
     content: bytes,
     path: Path,
     *,
-    most_seconds: float = MOST_SECONDS,
+    most_seconds: float = _MOST_SECONDS,
     most_pages: int | None = None,
     charset: str = "",
 ) -> Document:
@@ -53,41 +58,32 @@ def read_apart(
     Raises:
         Unreadable: what the reader says, or it took more than 1 GB or `most_seconds`.
     """
-    request = {
-        "kind": kind,
-        "name": str(path),
-        "size": len(content),
-        "most_seconds": 0.8 * most_seconds,
-        "most_pages": most_pages,
-        "charset": charset,
-    }
-    with _child() as child:
+    request = {"kind": kind, "name": str(path), "size": len(content), "charset": charset}
+    request |= {"most_seconds": 0.8 * most_seconds, "most_pages": most_pages}
+    child = _places.get()
+    try:
+        waited = child is not None and child.runs
+        child = child if child and waited else _Child()
+        began = time.monotonic()
         answer = child.answer(request, content, most_seconds)
+        if answer is None and waited and time.monotonic() - began < most_seconds:
+            child = _Child()  # the one that waited may have ended just then
+            answer = child.answer(request, content, most_seconds)
+    finally:
+        _places.put(child)
+    if answer is None:
+        late = time.monotonic() - began >= most_seconds
+        memory = "takes more than 1 GB of memory, or breaks what reads it"
+        raise Unreadable(f"not read within {most_seconds:g} s" if late else memory)
     if "unreadable" in answer:
         raise Unreadable(answer["unreadable"])
     return Document(*answer["document"])
-
-
-@contextmanager
-def _child() -> "Iterator[_Child]":
-    """An idle process or a new one, kept for the next document."""
-    child = _places.get()
-    try:
-        if child is None or not child.runs:
-            child = _Child()
-        yield child
-    finally:
-        _places.put(child)
 
 
 class _Child:
     """A process that reads one document after another."""
 
     def __init__(self) -> None:
-        self._start()
-
-    def _start(self) -> None:
-        self._has_answered = False
         self._process = subprocess.Popen(  # noqa: S603 - this interpreter; `-P`: no module of the working directory
             [sys.executable, "-P", "-c", _MAIN],
             stdin=subprocess.PIPE,
@@ -101,25 +97,8 @@ class _Child:
     def runs(self) -> bool:
         return self._end.alive and self._process.poll() is None
 
-    def answer(self, request: dict[str, Any], content: bytes, seconds: float) -> dict[str, Any]:
-        """What the process says of a document.
-
-        Raises:
-            Unreadable: it did not live to say anything.
-        """
-        began = time.monotonic()
-        try:
-            return self._exchange(request, content, seconds)
-        except (OSError, ValueError):
-            self._end()
-        if time.monotonic() - began >= seconds:
-            raise Unreadable(f"not read within {seconds:g} s")
-        if not self._has_answered:
-            raise Unreadable("takes more than 1 GB of memory, or breaks what reads it")
-        self._start()  # one that waited may have ended just then
-        return self.answer(request, content, seconds)
-
-    def _exchange(self, request: dict[str, Any], content: bytes, seconds: float) -> dict[str, Any]:
+    def answer(self, request: dict[str, Any], content: bytes, seconds: float) -> dict[str, Any] | None:
+        """What the process says of a document; None where it did not live to say anything."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None  # noqa: S101 - both are pipes
         assert stdout is not None  # noqa: S101 - the same
@@ -131,16 +110,85 @@ class _Child:
             stdin.write(content)
             stdin.flush()
             answer: dict[str, Any] = json.loads(stdout.readline())
+        except (OSError, ValueError):
+            self._end()
+            return None
         finally:
             timer.cancel()
-        self._has_answered = True
         return answer
 
 
 def _end_process(process: "subprocess.Popen[bytes]") -> None:
     process.kill()
     process.wait()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with suppress(OSError):
-                pipe.close()
+    for pipe in filter(None, (process.stdin, process.stdout)):
+        with suppress(OSError):
+            pipe.close()
+
+
+def serve() -> None:
+    """In the process apart: answer requests until none comes for a while."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asks ends this one
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    import contend.sources.readers.pdf  # noqa: PLC0415 - loaded before memory is bounded and counted
+    import contend.sources.readers.word  # noqa: F401, PLC0415 - the same
+
+    _bound("RLIMIT_AS", _MOST_BYTES)
+    large = max(_LARGE_KILOBYTES, _most_kilobytes())  # it counts from before this program was loaded
+    requests = sys.stdin.buffer
+    while select.select([requests], [], [], _IDLE_SECONDS)[0] and (line := requests.readline()):
+        request = json.loads(line)
+        _bound("RLIMIT_CPU", int(time.process_time() + request["most_seconds"]) + 20)
+        answers.write(json.dumps(_answer(request, requests.read(request["size"]))).encode() + b"\n")
+        answers.flush()
+        if _most_kilobytes() > large:
+            return
+
+
+def _most_kilobytes() -> int:
+    import resource  # noqa: PLC0415 - Windows has none
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def _bound(name: str, most: int) -> None:
+    """As far as the system lets: some know no bound on memory."""
+    import resource  # noqa: PLC0415 - Windows has none
+
+    with suppress(OSError, ValueError):
+        what = getattr(resource, name)
+        _, hard = resource.getrlimit(what)
+        resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+
+
+def _answer(request: dict[str, Any], content: bytes) -> dict[str, Any]:
+    try:
+        document = _document(request, content, Path(request["name"]))
+    except Unreadable as error:
+        return {"unreadable": str(error)}
+    except MemoryError:
+        return {"unreadable": "takes more than 1 GB of memory to be read"}
+    except RecursionError:
+        return {"unreadable": "nested too deeply"}
+    if len(document.text) > _MOST_CHARACTERS:
+        note = f"only the first {_MOST_CHARACTERS:,} characters are read"
+        notes = "; ".join(filter(None, [document.note, note]))
+        document = document._replace(text=document.text[:_MOST_CHARACTERS], note=notes)
+    return {"document": document}
+
+
+def _document(request: dict[str, Any], content: bytes, path: Path) -> Document:
+    # Heavy, or about to import this module.
+    from contend.sources.readers import READERS, html, pdf, word  # noqa: PLC0415
+
+    match request["kind"]:
+        case "web":
+            return Document("", html.read_web_page(content, request["charset"]))
+        case ".pdf":
+            pages = request["most_pages"] or pdf.MOST_PAGES
+            return pdf.read_pdf(content, path, most_pages=pages, most_seconds=request["most_seconds"])
+        case ".docx":
+            return word.read_docx(content, path)
+        case kind:
+            return READERS[kind](content, path)
