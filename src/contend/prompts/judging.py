@@ -7,7 +7,7 @@ from pydantic import PlainValidator
 
 from contend.models.learning_replies import Insight
 from contend.models.playbook import GENERAL, Bullet, PlaybookSection
-from contend.prompts.research import PartLength, ShownPassage, SourceDocument
+from contend.prompts.research import PartLength, ShownPassage, SourceDocument, WantedLength
 from contend.prompts.values import (
     Arithmetic,
     DraftText,
@@ -27,20 +27,20 @@ from contend.prompts.values import (
 from contend.text import estimate_tokens, terms
 
 
-class CriteriaPrompt(PromptValues, prompt="evaluator/criteria"):
-    """What a good answer must do."""
-
+class _OnQuery(PromptValues):
     user_query: Query
     instructions: Instructions = ""
 
 
-class MetricPrompt(PromptValues, prompt="evaluator/metric"):
+class CriteriaPrompt(_OnQuery, prompt="evaluator/criteria"):
+    """What a good answer must do."""
+
+
+class MetricPrompt(_OnQuery, prompt="evaluator/metric"):
     """One metric, judged alone."""
 
     always_shown: ClassVar = {"metric": "# {}", "rubric": "{}"}
 
-    user_query: Query
-    instructions: Instructions = ""
     submission: SubmissionText
     points: list[Text] = []
     passages: list[ShownPassage] = []
@@ -57,20 +57,16 @@ class DoubtfulCitation(PromptPart):
     expression: Arithmetic = ""
 
 
-class VerdictsPrompt(PromptValues, prompt="evaluator/verdicts"):
+class VerdictsPrompt(_OnQuery, WantedLength, prompt="evaluator/verdicts"):
     """Several metrics, criteria and doubtful citations, judged together. `declined`: fixes not followed, and why."""
 
     always_shown: ClassVar = {"criteria": "{}", "rubrics": "{}"}
 
-    user_query: Query
-    instructions: Instructions = ""
     passages: list[SourceDocument] = []
     submission: SubmissionText
     draft_words: int
     draft_characters: int
     draft_parts: list[PartLength]
-    words: int
-    characters: int
     structured: bool = False
     invented: bool = False
     declined: list[Annotated[str, outside("declined")]] = []
@@ -79,11 +75,9 @@ class VerdictsPrompt(PromptValues, prompt="evaluator/verdicts"):
     rubrics: str = ""
 
 
-class ComparePrompt(PromptValues, prompt="pairwise/compare"):
+class ComparePrompt(_OnQuery, prompt="pairwise/compare"):
     """Which of two reports is better. `others`: cited passages that are not shown, by title."""
 
-    user_query: Query
-    instructions: Instructions = ""
     criteria: Annotated[str, outside("criteria")] = ""
     submissions: tuple[SubmissionText, SubmissionText]
     structured: bool = True

@@ -145,7 +145,23 @@ class PassageAtHand(PromptPart):
     text: PassageText
 
 
-class GraphPrompt(PromptValues, prompt="graph/ask"):
+class WantedLength(PromptPart):
+    """About how long a text is to be."""
+
+    words: int
+    characters: int
+
+
+class ShownDraft(PromptPart):
+    """A draft, and how long it and its parts are."""
+
+    draft: DraftText
+    draft_words: int
+    draft_characters: int
+    draft_parts: list[PartLength]
+
+
+class GraphPrompt(PromptValues, WantedLength, prompt="graph/ask"):
     """All that a graph of somebody else's is asked for a round. `brief`: the round's, rendered."""
 
     brief: str
@@ -153,31 +169,32 @@ class GraphPrompt(PromptValues, prompt="graph/ask"):
     documents: list[Annotated[str, outside("file")]] = []
     best_report: SubmissionText = ""
     fixes: Feedback = ""
-    words: int
-    characters: int
 
 
-class PlanPrompt(PromptValues, prompt="supervisor/plan"):
-    """What to find out and to search for."""
-
+class _OnTheme(PromptValues):
     theme: Text
     instructions: Instructions = ""
     brief: str = ""
+
+
+class _Plan(_OnTheme):
     stance: str = ""
     query_hints: list[str] = []
-    feedback: Feedback = ""
     sources: list[str]
     round_number: int
+
+
+class PlanPrompt(_Plan, prompt="supervisor/plan"):
+    """What to find out and to search for."""
+
+    feedback: Feedback = ""
     history: list[RoundBefore] = []
     at_hand: list[PassageAtHand] = []
 
 
-class WritePrompt(PromptValues, prompt="writer/write"):
+class WritePrompt(_OnTheme, prompt="writer/write"):
     """The draft, whole."""
 
-    theme: Text
-    instructions: Instructions = ""
-    brief: str = ""
     stance: str = ""
     points: list[Text] = []
     passages: list[ShownPassage] = []
@@ -197,26 +214,16 @@ class ReviewPrompt(PromptValues, prompt="reviewer/review"):
     max_iterations: int
 
 
-class ResearchHead(PromptValues, prompt="research/head"):
+class ResearchHead(_OnTheme, prompt="research/head"):
     """What the calls of a loop begin with alike, so that a provider need not read it anew."""
 
-    theme: Text
-    instructions: Instructions = ""
-    brief: str = ""
     points: list[Text] = []
     passages: list[SourceDocument] = []
 
 
-class ResearchPlanPrompt(PromptValues, prompt="research/plan"):
+class ResearchPlanPrompt(_Plan, prompt="research/plan"):
     """What to find out, under which headings, and what to search for."""
 
-    theme: Text
-    instructions: Instructions = ""
-    brief: str = ""
-    stance: str = ""
-    query_hints: list[str] = []
-    sources: list[str]
-    round_number: int
     catalogue: Annotated[str, outside("catalogue")] = ""
     whole: bool = False
     more_documents: int = 0
@@ -234,14 +241,10 @@ class ChoosePrompt(PromptValues, prompt="research/choose"):
     searches: list[SearchMade] = []
 
 
-class _Writing(PromptValues):
-    """`words` and `characters`: about how long the text is to be."""
-
+class _Writing(PromptValues, WantedLength):
     head: str
     stance: str = ""
     bullets: list[NumberedLesson] = []
-    words: int
-    characters: int
 
 
 class ReportPrompt(_Writing, prompt="research/write"):
@@ -257,13 +260,9 @@ class SectionPrompt(_Writing, prompt="research/section"):
     number: int
 
 
-class RevisePrompt(_Writing, prompt="research/revise"):
+class RevisePrompt(_Writing, ShownDraft, prompt="research/revise"):
     """What changes in a draft."""
 
-    draft: DraftText
-    draft_words: int
-    draft_characters: int
-    draft_parts: list[PartLength]
     marks: list[MarkedPlace] = []
     fixes: Annotated[str, outside("fixes")] = ""
     new_passages: list[int] = []
@@ -276,37 +275,25 @@ class SummarizePrompt(PromptValues, prompt="research/summarize"):
     draft: DraftText
 
 
-class FixesPrompt(PromptValues, prompt="research/review"):
+class FixesPrompt(PromptValues, ShownDraft, WantedLength, prompt="research/review"):
     """What to mend in a draft."""
 
     head: str
-    draft: DraftText
-    draft_words: int
-    draft_characters: int
-    draft_parts: list[PartLength]
-    words: int
-    characters: int
     marks: list[MarkedPlace] = []
 
 
-class TeamReport(PromptPart):
+class TeamReport(ShownDraft):
     """A team's best report under the editor's letter for it."""
 
     label: str
-    draft: DraftText
-    draft_words: int
-    draft_characters: int
-    draft_parts: list[PartLength]
     feedback: Feedback = ""
 
 
-class MergePrompt(PromptValues, prompt="research/merge"):
+class MergePrompt(PromptValues, WantedLength, prompt="research/merge"):
     """One report of the teams' best parts."""
 
     head: str
     reports: list[TeamReport]
-    words: int
-    characters: int
 
 
 class InjectionPrompt(PromptValues, prompt="checks/injection"):

@@ -139,6 +139,23 @@ class ManagedSaver(BaseCheckpointSaver[Any], ABC):
         began = max((each.checkpoint for each in inputs), default="")
         await self._remove([each for each in places if each.checkpoint < began])
 
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Save a thread's checkpoints with their writes once more, for another thread and no run."""
+        snapshots = [each async for each in self.alist({"configurable": {"thread_id": source_thread_id}})]
+        for snapshot in reversed(snapshots):
+            metadata: Any = {key: value for key, value in snapshot.metadata.items() if key != "run_id"}
+            if "thread_id" in metadata:
+                metadata["thread_id"] = target_thread_id
+            parent = (snapshot.parent_config or {}).get("configurable", {}).get("checkpoint_id")
+            at = {**snapshot.config["configurable"], "thread_id": target_thread_id}
+            versions = snapshot.checkpoint["channel_versions"]
+            await self.aput({"configurable": {**at, "checkpoint_id": parent}}, snapshot.checkpoint, metadata, versions)
+            by_task: dict[str, list[tuple[str, Any]]] = {}
+            for task, channel, value in snapshot.pending_writes or ():
+                by_task.setdefault(task, []).append((channel, value))
+            for task, writes in by_task.items():
+                await self.aput_writes({"configurable": at}, writes, task)
+
     @abstractmethod
     async def _places(self, field: Literal["thread_id", "run_id"], value: str) -> list[SavedAt]:
         """The checkpoints of a thread, or of a run of the Agent Server."""
@@ -212,18 +229,6 @@ FROM (SELECT thread_id, checkpoint_ns, checkpoint_id, CAST(metadata AS TEXT) AS 
 _OF = {"thread_id": f"{_PLACES} WHERE thread_id = ?", "run_id": f"{_PLACES} WHERE metadata ->> '$.run_id' = ?"}
 _REMOVE = [f"DELETE FROM {table} WHERE {_KEY} = (?, ?, ?)" for table in ("writes", "checkpoints")]  # noqa: S608 - constants
 _REMOVE_WRITES = "DELETE FROM writes WHERE run_id = ?"
-_COPY = (
-    """
-    INSERT INTO checkpoints SELECT :target, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint,
-        CAST(json_remove(json_replace(CAST(metadata AS TEXT), '$.thread_id', :target), '$.run_id') AS BLOB)
-    FROM checkpoints WHERE thread_id = :source
-    """,
-    """
-    INSERT INTO writes (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value)
-    SELECT :target, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value
-    FROM writes WHERE thread_id = :source
-    """,
-)
 
 
 class ThreadedSqliteSaver(ManagedSaver, SqliteSaver):
@@ -292,10 +297,6 @@ class ThreadedSqliteSaver(ManagedSaver, SqliteSaver):
 
     async def adelete_thread(self, thread_id: str) -> None:
         await self._in_thread(self.delete_thread, thread_id)
-
-    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        ids = {"source": source_thread_id, "target": target_thread_id}
-        await self._in_thread(self._change, [(statement, [ids]) for statement in _COPY])
 
     async def _places(self, field: Literal["thread_id", "run_id"], value: str) -> list[SavedAt]:
         def rows() -> list[SavedAt]:

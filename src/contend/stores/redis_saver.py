@@ -4,11 +4,10 @@ What it lacks or does in part is here: runs rolled back, threads copied, history
 """
 
 import asyncio
-import json
 import time
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -156,13 +155,6 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
             while await self._entries(thread_id):
                 await super().adelete_thread(thread_id)
 
-    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        with self._errors_named(None):
-            target = to_storage_safe_id(target_thread_id)
-            for place in await self._places("thread_id", source_thread_id):
-                await self._copy(place, place._replace(thread=target))
-            await self._point(target)
-
     async def _note_writes(self, config: RunnableConfig, channels: Iterable[str], task_id: str, run: str) -> None:
         """Remember which writes a run of the Agent Server made: none of the saver's records tells."""
         at = config["configurable"]
@@ -204,30 +196,6 @@ class RedisSaver(ManagedSaver, AsyncRedisSaver):  # type: ignore[misc]  # aprune
             pointer = self._make_redis_checkpoint_latest_key(*place[:2])
             await self._redis.set(pointer, self._make_redis_checkpoint_key(*place[:3]))
             await self._apply_ttl_to_keys(pointer)
-
-    async def _copy(self, place: SavedAt, to: SavedAt) -> None:
-        document = await self._get(self._make_redis_checkpoint_key(*place[:3]))
-        metadata = json.loads(document["metadata"])
-        if "thread_id" in metadata:
-            metadata["thread_id"] = to.thread
-        metadata.pop("run_id", None)
-        own = {"thread_id": to.thread, "run_id": "", "metadata": json.dumps(metadata)}
-        await self._put(self._make_redis_checkpoint_key(*to[:3]), {**document, **own})
-        writes: Any = await self._redis.zrange(_registry(place), 0, -1, withscores=True)
-        for write, score in writes:
-            content = await self._get(write)
-            key = self._make_redis_checkpoint_writes_key(*to[:3], content["task_id"], content["idx"])
-            await self._put(key, {**content, "thread_id": to.thread})
-            await self._redis.zadd(_registry(to), {key: score})
-            await self._apply_ttl_to_keys(_registry(to))
-
-    async def _get(self, key: str) -> dict[str, Any]:
-        document = await self._redis.json().get(key)
-        return cast("dict[str, Any]", document)
-
-    async def _put(self, key: str, document: dict[str, Any]) -> None:
-        await self._redis.json().set(key, "$", document)
-        await self._apply_ttl_to_keys(key)
 
     async def _entries(self, thread_id: str) -> int:
         """How many checkpoints and writes there are of a thread."""

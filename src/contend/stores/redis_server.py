@@ -5,7 +5,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -225,22 +225,22 @@ async def redis_lease(settings: Settings, thread_id: str) -> AsyncIterator[Lease
     # A client of its own: renewing never waits behind the saver's work.
     async with open_redis(settings, connections=2) as client:
         with redis_errors(settings.redis_address):
-            held_lease = await _acquire(client, settings.redis_address, thread_id)
+            held = await _acquire(client, settings.redis_address, thread_id)
         owner = asyncio.current_task()
-        keeper = asyncio.create_task(held_lease.keep(owner))
+        keeper = asyncio.create_task(held.keep(owner))
         try:
-            yield held_lease.lease
+            yield held
         except asyncio.CancelledError:
-            if held_lease.lease.taken_by is None or owner is None or owner.uncancel() > 0:
+            if held.taken_by is None or owner is None or owner.uncancel() > 0:
                 raise
             raise ThreadBusy(
-                f"thread {thread_id}: {held_lease.lease.taken_by} took it over while this process could not renew its "
-                "lease in Redis; that one goes on with it"
+                f"thread {thread_id}: {held.taken_by} took it over while this process could not renew its lease in "
+                "Redis; that one goes on with it"
             ) from None
         finally:
             keeper.cancel()
             await asyncio.gather(keeper, return_exceptions=True)
-            await held_lease.let_go()
+            await held.let_go()
 
 
 async def is_redis_leased(settings: Settings, thread_id: str) -> bool:
@@ -252,17 +252,16 @@ async def is_redis_leased(settings: Settings, thread_id: str) -> bool:
         return False
 
 
-@dataclass
-class _HeldLease:
+@dataclass(kw_only=True)
+class _RedisLease(Lease):
     client: Redis
     lock: Lock
     token: str
     address: str
     epoch: str
-    lease: Lease = field(default_factory=Lease)
 
     async def keep(self, owner: asyncio.Task[object] | None) -> None:
-        while self.lease.taken_by is None:
+        while self.taken_by is None:
             await asyncio.sleep(_RENEWAL_SECONDS)
             # While the server is away nobody else can take the lease; the saver says that it is.
             with suppress(RedisError, OSError):
@@ -277,13 +276,13 @@ class _HeldLease:
         except LockNotOwnedError:
             # Gone because the server lost it, or this process slept: it stays ours unless another took it.
             if not await self.lock.acquire(blocking=False, token=self.token):
-                self.lease.taken_by = await _holder(self.client, self.lock)
+                self.taken_by = await _holder(self.client, self.lock)
 
     async def _note_loss(self) -> None:
         now = await epoch_of(self.client)
         if now != self.epoch:
             self.epoch = now
-            self.lease.notices.append(
+            self.notices.append(
                 f"Redis at {self.address} lost its data while the run went (FLUSHALL, eviction or a restart without "
                 "persistence): what was saved before is gone, a run that was waiting there cannot be resumed"
             )
@@ -297,7 +296,7 @@ class _HeldLease:
                 await self.lock.release()
 
 
-async def _acquire(client: Redis, address: str, thread_id: str) -> _HeldLease:
+async def _acquire(client: Redis, address: str, thread_id: str) -> _RedisLease:
     lock = client.lock(_key(thread_id), timeout=LEASE_SECONDS, thread_local=False)
     token = f"{socket.gethostname()}/{os.getpid()}/{uuid4().hex}"
     milliseconds = float("inf")
@@ -308,7 +307,7 @@ async def _acquire(client: Redis, address: str, thread_id: str) -> _HeldLease:
             holder = await _holder(client, lock)
             raise ThreadBusy(f"thread {thread_id} is being worked on by {holder}: wait for it or stop it")
         await asyncio.sleep(_LOOK_SECONDS)
-    return _HeldLease(client, lock, token, address, await epoch_of(client))
+    return _RedisLease(client=client, lock=lock, token=token, address=address, epoch=await epoch_of(client))
 
 
 async def _holder(client: Redis, lock: Lock) -> str:
