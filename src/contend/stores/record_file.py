@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Condition, Thread
@@ -22,7 +21,7 @@ from filelock import FileLock, Timeout
 from tenacity import Retrying, retry_if_exception, stop_before_delay, wait_random_exponential
 
 from contend.errors import StoreError, StoreLocked
-from contend.stores.record_schema import SCHEMA, Rows, together
+from contend.stores.record_schema import SCHEMA, do_all
 
 logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -336,7 +335,7 @@ class RecordThread:
             return
         try:
             with self._file.transaction() as connection:
-                values = _done(jobs, connection, as_new=as_new)
+                values = do_all((job.work for job in jobs), connection, as_new=as_new)
         except StoreError as error:
             self._refuse(jobs, error)
         except duckdb.Error as error:
@@ -384,14 +383,3 @@ class RecordThread:
                 job.fail(self._refusal)
             else:
                 job.settle(None)
-
-
-def _done(jobs: list[Job], connection: duckdb.DuckDBPyConnection, *, as_new: bool) -> list[Any]:
-    """What each job's work gave, in turn; rows for the same table that follow each other are written as one."""
-    values: list[Any] = []
-    for _, run in groupby((job.work for job in jobs), key=lambda work: isinstance(work, Rows)):
-        works = list(run)
-        for rows in together(work for work in works if isinstance(work, Rows)):
-            rows(connection, as_new=as_new)
-        values += [None if work is None or isinstance(work, Rows) else work(connection) for work in works]
-    return values

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic_core import from_json, to_json
@@ -153,12 +154,18 @@ class Rows:
         yield batch
 
 
-def together(writes: Iterable[Rows]) -> list[Rows]:
-    """The same rows in the same order, those of a table as one."""
-    by_table: dict[Upsert, list[list[Any]]] = {}
-    for write in writes:
-        by_table.setdefault(write.table, []).extend(write.rows)
-    return [Rows(table, rows) for table, rows in by_table.items()]
+def do_all(works: Iterable[Any], connection: "DuckDBPyConnection", *, as_new: bool) -> list[Any]:
+    """What each work gives, in turn; rows for the same table that follow each other are written as one."""
+    values: list[Any] = []
+    for are_rows, run in groupby(works, key=lambda work: isinstance(work, Rows)):
+        in_turn = list(run)
+        by_table: dict[Upsert, list[list[Any]]] = {}
+        for each in in_turn if are_rows else ():
+            by_table.setdefault(each.table, []).extend(each.rows)
+        for table, rows in by_table.items():
+            Rows(table, rows)(connection, as_new=as_new)
+        values += [None if are_rows or work is None else work(connection) for work in in_turn]
+    return values
 
 
 def set_pairwise(execution_id: str, keys: Mapping[str, float], connection: "DuckDBPyConnection") -> None:
