@@ -61,7 +61,7 @@ def test_the_title_of_a_pdf_is_in_its_properties_or_set_big_on_its_first_page(sa
 
 
 def test_a_pdf_without_any_title_is_called_after_its_file() -> None:
-    assert read_pdf(make_pdf([[WIND, RUST]]), Path("wind.pdf")).title == "wind"
+    assert read_pdf(make_pdf([[WIND, RUST]]), Path("wind.pdf")).title == "wind.pdf"
 
 
 def test_words_parted_at_line_ends_are_made_whole() -> None:

@@ -239,16 +239,47 @@ def test_any_bytes_are_read_or_refused_and_never_crash(content: bytes) -> None:
     [
         ("a.md", "---\ntitle: Front\n---\nwords\n\n# The *real* title #\n", "The *real* title"),
         ("a.md", "---\ntitle: 'Front'\n---\nwords", "Front"),
-        ("a.md", "```\n# no title\n```\nwords", "a"),
-        ("a.txt", "\n  First line  \nwords", "First line"),
-        ("a.txt", "long " * 40, "a"),
+        ("a.md", "```\n# no title\n```\nwords", "a.md"),
+        ("a.md", "**A note**\n\nwords", "A note"),
+        ("a.md", "- an item\n\nwords", "a.md"),
+        ("a.txt", "\n  First line  \n\nwords", "First line"),
+        ("a.txt", "## First line\n====\nwords", "First line"),
+        ("a.txt", "NORTHERN NETWORKS plc\nPO Box 40\n\nDear Sir,", "NORTHERN NETWORKS plc (a.txt)"),
+        ("手紙.txt", "北星車両株式会社\n北海道苫小牧市\n\n拝啓", "北星車両株式会社 (手紙.txt)"),
+        ("a.txt", "Dear all,\n\nwe met.", "a.txt"),
+        ("a.txt", "We met on Tuesday.\n\nIt rained.", "a.txt"),
+        ("a.txt", "long " * 40, "a.txt"),
+        (
+            "a.csv",
+            "# Survey, June 2025. 231 forms were sent out.\nform,role\n1,driver\n",
+            "Survey, June 2025. 231 forms were sent out.",
+        ),
+        (
+            "a.csv",
+            f"# Survey, June 2025. {'231 forms were sent out, ' * 6}\nform,role\n1,driver\n",
+            "Survey, June 2025.",
+        ),
+        ("表.csv", f"# 調査、2025年6月。{'231通を送り、' * 20}\n番号,役割\n1,運転士\n", "調査、2025年6月。"),
+        ("a.csv", "form,role\n1,driver\n", "a.csv"),
         ("a.html", "<title>From the\n head</title><h1>Other</h1><p>words", "From the head"),
         ("a.HTM", "<h1>From the heading</h1><p>words", "From the heading"),
-        ("a.html", "<p>words", "a"),
+        ("a.html", "<p>words", "a.html"),
     ],
 )
 def test_a_title_comes_from_where_each_kind_has_it(folder: Path, name: str, content: str, title: str) -> None:
     assert read_document(write(folder, name, content)).title == title
+
+
+async def test_two_documents_of_one_title_are_told_apart_by_their_files(folder: Path) -> None:
+    write(folder, "spec-v5.md", f"# Specification\n\n{BRIDGE}")
+    write(folder, "spec-v6.md", f"# Specification\n\n{BRIDGE} It was built anew.")
+    write(folder, "other.md", f"# Of tea\n\n{TEA}")
+    source = LocalDocuments([folder])
+
+    titles = {"Specification (spec-v5.md)", "Specification (spec-v6.md)", "Of tea"}
+    assert {entry.title for entry in await source.catalogue()} == titles
+    assert {hit.result.title for hit in await source.whole(10_000)} == titles
+    assert {hit.result.title for hit in await source.search("bridge", limit=2)} == titles - {"Of tea"}
 
 
 def test_front_matter_is_no_text_and_a_rule_is_no_front_matter(folder: Path) -> None:
@@ -467,9 +498,9 @@ async def test_reading_stops_when_nobody_waits_any_more_and_goes_on_from_there(f
     embedder.go_on.set()
     await asyncio.to_thread(source._worker.shutdown)
 
-    assert embedder.texts == [f"0\n{BRIDGE}"]
+    assert embedder.texts == [f"0.md\n{BRIDGE}"]
     await LocalDocuments([folder], cache=tmp_path, embedder=embedder).read_all()
-    assert embedder.texts == [f"{number}\n{BRIDGE}" for number in range(3)]
+    assert embedder.texts == [f"{number}.md\n{BRIDGE}" for number in range(3)]
 
 
 async def test_only_a_changed_file_is_read_again(folder: Path) -> None:
@@ -486,7 +517,7 @@ async def test_only_a_changed_file_is_read_again(folder: Path) -> None:
 
     assert [each.text for each in found] == ["A footbridge sways under many steps."]
     assert [text for text in embedder.texts if text != "footbridge"] == [
-        "bridge\nA footbridge sways under many steps.",
+        "bridge.md\nA footbridge sways under many steps.",
     ]
 
 

@@ -88,7 +88,9 @@ def _numbered(number: int, passage: Passage) -> NumberedPassage:
 
 def _document_of(passage: Passage) -> tuple[str, str, bool]:
     """Its address, its title with file and day, and whether it speaks to AI systems."""
-    file_and_day = ", ".join(filter(None, [file_name(passage.url), passage.published]))
+    file = file_name(passage.url)
+    is_named = passage.title == file or passage.title.endswith(f"({file})")
+    file_and_day = ", ".join(filter(None, ["" if is_named else file, passage.published]))
     title = clean(passage.title, single_line=True) + (f" ({file_and_day})" if file_and_day else "")
     return passage.url, title, passage.speaks_to_ai
 

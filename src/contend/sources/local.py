@@ -105,7 +105,7 @@ class LocalDocuments:
 
     async def search(self, query: str, *, limit: int) -> list[Found]:
         """At most `limit` sections with what answers in them, best first; those of one document share its url."""
-        return await self._refreshed(lambda index: [_as_found(hit) for hit in index.search(query, limit)])
+        return await self._refreshed(lambda index: [_as_found(index, hit) for hit in index.search(query, limit)])
 
     async def read_all(self, progress: Progress | None = None) -> None:
         """Read what was not read yet, as before a search: `left_out` is complete afterwards.
@@ -125,7 +125,7 @@ class LocalDocuments:
 
         def fitting(index: LocalIndex) -> list[Found]:
             tokens = sum(file.tokens for file in index.files.values())
-            return [_as_found(hit) for hit in index.sections()] if tokens <= most_tokens else []
+            return [_as_found(index, hit) for hit in index.sections()] if tokens <= most_tokens else []
 
         return await self._refreshed(fitting)
 
@@ -222,9 +222,9 @@ def _stepwise(progress: Progress) -> Progress:
     return tell
 
 
-def _as_found(hit: PieceHit) -> Found:
+def _as_found(index: LocalIndex, hit: PieceHit) -> Found:
     result = SearchResult(
-        title=hit.file.title,
+        title=index.title_of(hit.file),
         summary=shorten(clean(hit.piece.text, single_line=True), _SUMMARY_CHARACTERS),
         source="local",
         url=hit.file.path.as_uri(),

@@ -26,7 +26,7 @@ from contend.text import detect_language, terms
 if TYPE_CHECKING:
     from contend.retrieval import Vectors
 
-FORMAT = "10"
+FORMAT = "11"
 _MOST_KEPT = 8
 """Indexes over different folders, or over the same one at different times."""
 _RANKED = 50
@@ -167,9 +167,14 @@ class LocalIndex:
 
     def catalogue(self) -> list[CatalogueEntry]:
         return [
-            CatalogueEntry(each.title, each.path.as_uri(), _top_headings(each), each.tokens, each.published)
+            CatalogueEntry(self.title_of(each), each.path.as_uri(), _top_headings(each), each.tokens, each.published)
             for each in self.documents
         ]
+
+    def title_of(self, file: IndexedFile) -> str:
+        """The file's title, with its name where another document has the same title."""
+        is_one_of_several = self._title_counts[file.title] > 1
+        return f"{file.title} ({file.path.name})" if is_one_of_several else file.title
 
     def search(self, query: str, limit: int) -> list[PieceHit]:
         """At most `limit` sections, each by its best passage, best first.
@@ -200,6 +205,10 @@ class LocalIndex:
     @cached_property
     def _owners(self) -> list[int]:
         return [number for number, file in enumerate(self.documents) for _ in file.pieces]
+
+    @cached_property
+    def _title_counts(self) -> Counter[str]:
+        return Counter(file.title for file in self.documents)
 
     @cached_property
     def _titles(self) -> TitleMentions:

@@ -8,7 +8,7 @@ from contend.sources.readers.csv_table import read_csv
 from contend.sources.readers.document import Document, Unreadable, day_in_head, day_in_name, day_of, decode
 from contend.sources.readers.html import LARGE_PAGE, html_to_markdown
 from contend.sources.readers.process import read_apart
-from contend.text import clean, shorten, split_blocks, without_anchor
+from contend.text import SENTENCE_STOPS, clean, shorten, split_blocks, without_anchor
 
 _HTML = (".html", ".htm")
 _READ_APART = (".pdf", ".docx")
@@ -19,6 +19,8 @@ _LONGEST_FIRST_LINE = 120
 
 def read_document(path: Path) -> Document:
     """The document in a file of one of the KINDS; its title is one line of at most 200 characters.
+
+    Where there is none, it is the file's name.
 
     Raises:
         Unreadable: it is broken, locked or of another kind than its name says, or there is no text in it.
@@ -32,7 +34,7 @@ def read_document(path: Path) -> Document:
     document = read_apart(kind, content, path) if apart else READERS[kind](content, path)
     if not document.text.strip():
         raise Unreadable("no text in it")
-    title = clean(document.title, single_line=True) or clean(path.stem, single_line=True) or "untitled"
+    title = clean(document.title, single_line=True) or clean(path.name, single_line=True) or "untitled"
     return document._replace(title=shorten(title, _LONGEST_TITLE), published=_day(document, kind, path))
 
 
@@ -48,20 +50,19 @@ def _read_markdown(content: bytes, path: Path) -> Document:
     front = _FRONT_MATTER.match(text)
     body = text[front.end() :] if front else text
     values = {name: _unquoted(value.strip()) for name, value in _FRONT_VALUE.findall(front[0])} if front else {}
-    title = _first_heading(body) or values.get("title") or path.stem
+    title = _first_heading(body) or values.get("title") or _first_line(body, path)
     return Document(title, body, published=day_of(values.get("date", "")))
 
 
 def _read_text(content: bytes, path: Path) -> Document:
     text = clean(decode(content))
-    first = text.strip().partition("\n")[0].strip().lstrip("#").strip()
-    return Document(first if len(first) <= _LONGEST_FIRST_LINE else path.stem, text)
+    return Document(_first_line(text, path), text)
 
 
 def _read_html(content: bytes, path: Path) -> Document:
     page = html_to_markdown(decode(content))
     text = clean(page.text)
-    return Document(page.title.strip() or _first_heading(text) or path.stem, text, published=page.published)
+    return Document(page.title.strip() or _first_heading(text) or path.name, text, published=page.published)
 
 
 READERS: dict[str, Callable[[bytes, Path], Document]] = {
@@ -90,6 +91,18 @@ _FRONT_VALUE = re.compile(r"^(title|date)[ \t]*[:=][ \t]*(\S.*)$", re.MULTILINE)
 def _unquoted(title: str) -> str:
     begun = title[1:] if len(title) > 1 and title[0] in "\"'" else title
     return begun[:-1] if len(begun) > 1 and begun[-1] in "\"'" else begun
+
+
+def _first_line(text: str, path: Path) -> str:
+    """The first line, where it does not stand apart as a title does with the file's name; that alone for a sentence.
+
+    What does not stand apart may be a letterhead, and two letters of a firm have the same.
+    """
+    first, _, rest = text.strip().partition("\n")
+    line, below = first.strip("#*_ \t"), rest.partition("\n")[0].strip("=-~*_ \t")
+    if len(line) > _LONGEST_FIRST_LINE or not line[:1].isalnum() or line[-1:] in {*SENTENCE_STOPS, ",", "、"}:
+        return path.name
+    return f"{line} ({path.name})" if below else line
 
 
 def _first_heading(markdown: str) -> str:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contend.sources.readers.document import Document, as_prose, decode
-from contend.text import clean, one_line, table_row
+from contend.text import clean, one_line, split_sentences, table_row
 
 MOST_ROWS = 20_000
+_LONGEST_TITLE = 120
 _DELIMITERS = ",;\t|"
 _SAMPLE_CHARACTERS = 64_000
 _SAMPLE_ROWS = 50
@@ -36,7 +37,18 @@ def read_csv(content: bytes, path: Path, *, most_rows: int = MOST_ROWS) -> Docum
     lines = [line for table in tables for line in table.lines()]
     above = tables[0].above if tables else []
     title = above[0].lstrip("# ") if above else ""
-    return Document(title or path.stem, "\n\n".join(filter(None, lines)), note)
+    return Document(_first_sentences(title) or path.name, "\n\n".join(filter(None, lines)), note)
+
+
+def _first_sentences(remark: str) -> str:
+    """A remark's first sentence, and those after it that fit into a title."""
+    title = ""
+    for sentence in split_sentences(remark):
+        longer = remark[: remark.index(sentence, len(title)) + len(sentence)]
+        if title and len(longer) > _LONGEST_TITLE:
+            break
+        title = longer
+    return title
 
 
 def _delimiter(text: str) -> str:

@@ -60,7 +60,7 @@ def read_pdf(
     markdown = pages_to_markdown([text or "" for text in pages.texts])
     if not markdown:
         raise Unreadable("no text in it: a scanned document needs text recognition (OCR) first")
-    return Document(pages.title or path.stem, markdown, _note(pages), pages.day)
+    return Document(pages.title or path.name, markdown, _note(pages), pages.day)
 
 
 def _note(pages: _Pages) -> str:

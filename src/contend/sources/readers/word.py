@@ -88,7 +88,7 @@ def _read(content: bytes, path: Path, most_blocks: int) -> Document:
     first = next((block.lstrip("# ") for block in blocks if block.startswith("#")), "")
     note = f"only the first {most_blocks:,} paragraphs and table rows are read" if len(blocks) > most_blocks else ""
     text = clean("\n\n".join(blocks[:most_blocks]))
-    return Document(title or in_properties or first or path.stem, text, note, _day(document))
+    return Document(title or in_properties or first or path.name, text, note, _day(document))
 
 
 def _day(document: WordDocument) -> str | None:
