@@ -51,6 +51,7 @@ _GROUPS = {
 
 def pytest_collection_finish() -> None:
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
     gc.enable()
 
 
