@@ -8,13 +8,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Response
 from fastapi.responses import StreamingResponse
 from fastapi.staticfiles import StaticFiles
+from starlette.routing import Route
 
 from contend.api import models, playbooks, results
-from contend.api.mcp import mcp_app
 from contend.api.problems import BUSY, PROBLEMS, UNKNOWN, WITH_BODY, LimitedRoute, add_problems
 from contend.api.requests import RequestGuard, server_cors
 from contend.api.researches import Researches, server_researches
 from contend.api.stream import event_stream
+from contend.api.tools import Tools
 from contend.demo import has_demo
 from contend.exports import MEDIA, ReportFormat
 from contend.models.record import IDENTIFIER_RULE, Identifier
@@ -255,19 +256,19 @@ class LivePage(StaticFiles):
 
 def research_app(settings: Settings) -> FastAPI:
     """The routes behind the check of who asks; the Agent Server adds its own."""
-    tools, over_mcp = mcp_app()
+    tools = Tools()
     app = FastAPI(
         title="contend",
         version=version("contend"),
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
-        lifespan=lambda _: tools.session_manager.run(),
+        lifespan=tools.served,
     )
     app.add_middleware(RequestGuard, settings=settings, cors=server_cors())
     app.include_router(router)
     app.include_router(playbooks.router)
     app.mount("/app", LivePage())
-    app.router.routes.extend(over_mcp.routes)
+    app.router.routes.append(Route("/mcp", tools))
     add_problems(app)
     return app

@@ -9,12 +9,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
 
-import httpx
 from dotenv import dotenv_values
 
 from contend.cli.invocation import COMMAND
 from contend.cli.screen import note, say
-from contend.cli.stored_runs import from_record, named_thread
 from contend.cli.words import input_error, tr
 from contend.errors import InputError
 from contend.resources import resource
@@ -67,6 +65,8 @@ def open_live_page(thread: str | None, port: int) -> None:
         UnknownThread: `latest` was asked for, and there is no run yet.
         InputError: no server of contend's answers at the port.
     """
+    from contend.cli.stored_runs import from_record, named_thread
+
     address = f"http://127.0.0.1:{port}/app/"
     if thread is not None:
         name = thread
@@ -79,6 +79,8 @@ def open_live_page(thread: str | None, port: int) -> None:
 
 
 def _check_served(address: str, port: int) -> None:
+    import httpx
+
     try:
         status = httpx.get(address, timeout=_ANSWER_SECONDS, trust_env=False).status_code
     except httpx.HTTPError as error:
