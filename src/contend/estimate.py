@@ -213,7 +213,8 @@ class _Plan:
     def _editing(self, reports: int) -> Iterator[_Step]:
         """The merged report: written, judged as any other, and set beside the best one in both orders."""
         writer = self._options.models["writer"]
-        holds = self._at_work(writer) + self._draft * _both(min(reports, 26))
+        passages = Span(0.9, 1.1) * _both(self._corpus or 0) if self._read_whole(writer) else self._at_work(writer)
+        holds = passages + self._draft * _both(min(reports, 26))
         merger = Span(float(self._likely), 1)
         yield _Step(writer, replies.MergeReply, merger, self._written, holds)
         yield from self._scoring(merger)

@@ -91,17 +91,21 @@ def test_a_range_of_citations_opens_what_each_of_its_sources_says(page: Page, en
 def test_where_the_writer_says_that_readers_want_names_a_citation_shows_its_file_and_opens_what_it_says(
     page: Page, endpoint: Vendors
 ) -> None:
+    def with_names(reply: str) -> str:
+        named = reply.replace('"sources_by_name": false', '"sources_by_name": true')
+        return re.sub(r'"sources": \[\d+\]', '"sources": [1, 2, 3, 4]', named, count=1)
+
     for prompt in ("research/write", "research/merge"):
-        endpoint.malform(
-            lambda reply: reply.replace('"sources_by_name": false', '"sources_by_name": true'), prompt=prompt
-        )
+        endpoint.malform(with_names, prompt=prompt)
     ask(page)
-
-    page.locator("button.cite", has_text=re.compile(r"^\[[^\]]+\.md\]$")).first.click()
-
     evidence = page.get_by_role("complementary", name="Evidence")
+
+    page.locator("button.cite", has_text="[4 documents named below]").first.click()
+    expect(evidence.locator("blockquote")).to_have_count(4)
+    page.locator("button.cite", has_text=re.compile(r"^\[[^;\]]+\.md\]$")).first.click()
     expect(evidence.locator("blockquote").first).to_contain_text("checkpoint")
-    expect(page.locator("button.cite", has_text=re.compile(r"^\[\d"))).to_have_count(0)
+
+    expect(page.locator("button.cite", has_text=re.compile(r"^\[\d+\]"))).to_have_count(0)
 
 
 def test_a_run_is_stopped_and_goes_on(page: Page, endpoint: Vendors) -> None:

@@ -1,6 +1,7 @@
 """The editor: the teams' best reports merged into one, which is published if it is not worse."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,20 @@ async def test_the_editor_sees_every_report_its_passages_and_what_judges_found(
     assert asked.count("What judges found of report") == 2
     assert "\n<P1-" in asked
     assert "Alpha" not in asked
+
+
+async def test_the_editor_reads_the_own_documents_whole_once_also_what_no_team_cites(
+    contest: Contest, documents: Path, vendors: Vendors
+) -> None:
+    (documents / "tolls.md").write_text("# Tolls\n\nEach of the nine gates asks 4 kroner since 2019.\n", "utf-8")
+    vendors.malform(lambda reply: re.sub(r'"sources": \[[\d, ]+\]', '"sources": [1]', reply), prompt="research/write")
+
+    outcome = await ran(contest)
+
+    asked = [call.user for call in vendors.calls if call.prompt in {"research/merge", "research/revise"}]
+    assert [text.count("nine gates asks 4 kroner") for text in asked] == [1] * len(asked)
+    assert outcome.report
+    assert "[1]" in outcome.report.detailed_analysis
 
 
 async def test_the_editors_calls_count_in_the_runs_usage(contest: Contest, vendors: Vendors) -> None:

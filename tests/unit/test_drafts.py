@@ -161,14 +161,14 @@ def test_the_length_of_a_draft_is_that_of_what_is_printed_with_marks_as_words_bu
     ]  # fmt: skip
 
 
-def test_the_names_of_sources_count_as_the_words_that_they_are_and_many_as_one_mark() -> None:
+def test_the_names_of_sources_count_as_the_words_that_they_are_and_many_as_the_words_that_count_them() -> None:
     named = draft().model_copy(update={"sources_by_name": True})
 
     def words(*passages: str) -> int:
         summary = [named.summary[0].model_copy(update={"passages": [*passages]})]
         return length_of(named.model_copy(update={"summary": summary}))["draft_words"]
 
-    assert [words("p1"), words("p1", "p2"), words("p1", "p2", "p3", "p4")] == [words("p1") + more for more in (0, 1, 0)]
+    assert [words("p1"), words("p1", "p2"), words("p1", "p2", "p3", "p4")] == [words("p1") + more for more in (0, 1, 3)]
 
 
 def test_what_a_rounds_revisions_declined_stays_with_the_draft_until_it_is_judged() -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from contend.checks import check_validity
 from contend.models.research import ResearchReport, SearchResult
 from contend.report import head_markdown, read_references, source_names, with_shown_marks
+from contend.report.references import NUMBERS_ALONE
 from contend.scoring import submission_of
 from fakes.reports import finished, run_head
 
@@ -72,15 +73,15 @@ def test_marks_show_the_names_of_up_to_three_files_and_read_back_as_their_number
     report = named_report()
     markdown = report.to_markdown(folders=[Path("/docs")])
 
-    published = with_shown_marks(markdown, source_names(report, [Path("/docs")]))
+    published = with_shown_marks(markdown, source_names(report, "en", [Path("/docs")]))
 
     assert "It costs 240 [prices.csv; old/letter 2.txt]." in published
-    assert "Wind [3]. Loud [prices.csv; 3]. Odd [4]. All [1–4]." in published
-    assert read_references(published).body == read_references(markdown).body
+    assert "Wind [3]. Loud [prices.csv; 3]. Odd [4]. All [4 documents named below]." in published
+    assert read_references(published).body == read_references(markdown).body.replace("All [1][2][3][4].", "All.")
 
 
 def test_marks_show_numbers_unless_the_reports_readers_want_names() -> None:
-    assert source_names(named_report(by_name=False), [Path("/docs")]) == {}
+    assert source_names(named_report(by_name=False), "en", [Path("/docs")]) == NUMBERS_ALONE
 
 
 def test_brackets_that_name_no_reference_stay_as_they_are() -> None:

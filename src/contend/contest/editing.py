@@ -1,9 +1,10 @@
 """The editor: the teams' best reports merged into one, judged like any other, published if it is not worse."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
+from urllib.parse import urlsplit
 
 from langgraph.errors import NodeError
 from langgraph.types import Command, Send
@@ -24,12 +25,15 @@ from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts.research import MergePrompt, ResearchHead, SourceDocument, TeamReport
 from contend.report import build_report
+from contend.research.ask import with_texts
 from contend.research.drafts import draft_of, faults_of, length_of
 from contend.research.full import draft_text, length_values
 from contend.research.gathering import cited_ids
 from contend.research.planting import PlantedFilter, without_planted
 from contend.run_context import RunContext
 from contend.services import Services
+from contend.sources.throttle import canonical_url
+from contend.stores.documents import passage_id
 from contend.team.evaluation import evaluation_of
 from contend.team.metrics import MetricResult, measure, metric_tasks, unscored
 from contend.team.metrics.judge_view import whole_passages
@@ -78,7 +82,7 @@ class EditingNodes:
         sizes = [*accumulate(map(_size, submissions, outcomes))]
         fitting = max(_FEWEST, sum(size <= limits.tokens // 2 for size in sizes))
         outcomes, submissions, size = outcomes[:fitting], submissions[:fitting], sizes[:fitting][-1]
-        passages = await self._passages(submissions, tokens=limits.beside(size))
+        passages = await self._passages(state, options, submissions, tokens=limits.beside(size))
         guard = PlantedFilter(passages, f"{state['theme']}\n{options.instructions}")
         answer = await run.model("writer").structured(
             MergePrompt(
@@ -185,14 +189,50 @@ class EditingNodes:
         pairs = compare_tasks(state, {EDITOR: document, BEST: best})
         return [*(Send("score_merged", task) for task in tasks), *(Send("compare_merged", pair) for pair in pairs)]
 
-    async def _passages(self, submissions: Sequence[Submission], *, tokens: int) -> list[Passage]:
-        """What the best team had at hand, then what the other reports rest on, as far as `tokens` goes."""
+    async def _passages(
+        self, state: ContestState, options: ResolvedOptions, submissions: Sequence[Submission], *, tokens: int
+    ) -> list[Passage]:
+        """What the best team had at hand, then what the other reports rest on, as far as `tokens` goes.
+
+        Where own documents fit, all of their sections stand before that: no team may have cited what its judges miss.
+        """
         best, *others = submissions
         by_id = {each.id: each for each in best.passages}
         for submission in others:
             own = {each.id: each for each in submission.passages}
             by_id |= {each: own[each] for each in cited_ids(submission.draft) if each in own and each not in by_id}
-        return await whole_passages(self.services, [*by_id.values()], tokens=tokens)
+        rest = sum(estimate_tokens(each.text) for each in await with_texts(self.services, _of_others(by_id.values())))
+        whole = await self._own_documents(state, options, submissions, tokens=tokens - rest)
+        return await whole_passages(
+            self.services, [*({each.id: each for each in whole} | by_id).values()], tokens=tokens
+        )
+
+    async def _own_documents(
+        self, state: ContestState, options: ResolvedOptions, submissions: Sequence[Submission], *, tokens: int
+    ) -> list[Passage]:
+        """All sections of the own documents in order; none where they take more than so many tokens."""
+        results = {result.url: result for each in submissions for result in each.results if result.source == "local"}
+        if not results:
+            return []
+        sections = await self.services.sources.whole(options.documents, state["execution_id"], tokens)
+        ids = await self.services.documents.put_many([each.text for each in sections])
+        speaking = {url for each in submissions for url in each.speaking}
+        return [
+            Passage(
+                id=passage_id(text, canonical_url(each.result.url)),
+                url=each.result.url,
+                title=each.result.title,
+                heading=each.heading,
+                published=each.result.published_date,
+                speaks_to_ai=each.result.url in speaking,
+            )
+            for text, each in zip(ids, sections, strict=True)
+        ]
+
+
+def _of_others(passages: Iterable[Passage]) -> list[Passage]:
+    """Those that are of no local document."""
+    return [each for each in passages if urlsplit(each.url).scheme != "file"]
 
 
 def mergeable(outcomes: Sequence[TeamOutcome]) -> list[TeamOutcome]:
@@ -247,11 +287,12 @@ def _submission(
     draft = without_planted(draft_of(reply, passages, [], reply.title or best.draft.title), guard)
     lessons = list(dict.fromkeys(bullet for each in submissions for bullet in each.draft.bullets_used))
     report = build_report(draft, passages, results, theme=best.report.theme or theme, language=options.language)
+    at_hand = {*cited_ids(draft), *(passage.id for each in submissions for passage in each.passages)}
     return Submission(
         content=report.to_markdown(options.language),
         report=report,
         draft=draft.model_copy(update={"bullets_used": lessons}),
-        passages=[passage.model_copy(update={"text": ""}) for passage in passages],
+        passages=[each.model_copy(update={"text": ""}) for each in passages if each.id in at_hand],
         results=results,
         points=best.points,
         queries=list(dict.fromkeys(query for each in submissions for query in each.queries)),

@@ -193,7 +193,7 @@ async def publish(
     `lines` are those of the report's draft, `folders` those of the local documents.
     """
     text = f"{report.to_markdown(options.language, folders=folders)}\n\n{head_markdown(head, options.language)}\n"
-    markdown = with_shown_marks(text, source_names(report, folders))
+    markdown = with_shown_marks(text, source_names(report, options.language, folders))
     texts = {
         "report.md": markdown,
         "report.html": to_html(report, head, options.language, lines=lines, folders=folders),

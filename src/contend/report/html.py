@@ -20,7 +20,7 @@ from contend.models.research import MARK, Passage, ResearchReport, SearchResult
 from contend.report.build import PublishedLine
 from contend.report.evidence import PassagesBehind
 from contend.report.head import ReportHead, head_markdown, shown_outcome, shown_recorded
-from contend.report.references import MARKS, in_ranges, labels_of, numbers_in, source_names
+from contend.report.references import MARKS, SourceNames, in_ranges, numbers_in, source_names
 from contend.text import WORDS, clean, shorten, shown_address
 
 _PHRASES = {"a", "br", "code", "em", "span", "strong"}
@@ -62,7 +62,7 @@ def to_html(
         f"## {WORDS[language].headings.references}\n"
     )
     passages = PassagesBehind(lines, numbers=citation_numbers(report))
-    links = _CitationLinks(report.sources, passages, source_names(report, folders))
+    links = _CitationLinks(report.sources, passages, source_names(report, language, folders))
     body = links.render(text)
     references = _references(report, passages, cited=links.cited, language=language, folders=folders)
     files = {source.url for source in report.sources if source.source == "local"}
@@ -76,7 +76,7 @@ class _CitationLinks:
     `cited`: under which number's link each source is cited first.
     """
 
-    def __init__(self, sources: Sequence[SearchResult], passages: PassagesBehind, names: Mapping[int, str]) -> None:
+    def __init__(self, sources: Sequence[SearchResult], passages: PassagesBehind, names: SourceNames) -> None:
         self.cited: dict[int, int] = {}
         self._sources = sources
         self._passages = passages
@@ -105,8 +105,8 @@ class _CitationLinks:
         """The text with its marks as links: runs of marks stand at the odd places."""
         tokens: list[Token] = []
         for place, part in enumerate(MARKS.split(_SPACE_BEFORE_MARK.sub("\N{NO-BREAK SPACE}", text))):
-            if place % 2 and (labels := labels_of(numbers := numbers_in(part), self._names)):
-                tokens += self._named_links(dict(zip(numbers, labels, strict=True)))
+            if place % 2 and (labels := self._names.labels(numbers_in(part))):
+                tokens += self._named_links(labels)
             elif place % 2:
                 for in_row in in_ranges(part):
                     tokens += self._links(in_row)
@@ -124,8 +124,8 @@ class _CitationLinks:
         links = [*self._link_to([first], f"[{first}"), *self._link_to(between, "–"), *self._link_to([last], f"{last}]")]
         return [Token("span_open", "span", 1, attrs={"class": "range"}), *links, Token("span_close", "span", -1)]
 
-    def _named_links(self, labels: Mapping[int, str]) -> list[Token]:
-        linked = [self._link_to([number], label) for number, label in labels.items()]
+    def _named_links(self, labels: Mapping[Sequence[int], str]) -> list[Token]:
+        linked = [self._link_to(numbers, label) for numbers, label in labels.items()]
         first, *others = linked
         gaps = [[Token("text", "", 0, content="; "), *link] for link in others]
         return [Token("text", "", 0, content="["), *first, *chain(*gaps), Token("text", "", 0, content="]")]

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from contend.models.record import Language
 from contend.models.research import GENERATED_AT, MARK, ResearchReport
 from contend.text import ADDRESS, WORDS, address_key, shown_address, split_code, without_tail
 
@@ -24,7 +24,10 @@ MARKS = re.compile(r"((?:\[[1-9]\d*\])+)")
 """Marks in a row."""
 _LEAST_IN_RANGE = 3
 MOST_NAMES = 3
-"""In one mark; of a statement on more sources the numbers are easier to read."""
+"""In one mark; a statement on more rests on what is told below, where each has its name."""
+_MANY_NAMES = re.compile(
+    rf"\s?\[(?:{'|'.join(words.documents_below.format(count=r'[0-9]+') for words in WORDS.values())})\]"
+)
 _NAME = re.compile(r"[^\[\]();|*`<>\\]+")
 """A file's name that brackets in Markdown show as it is."""
 _BRACKETS = re.compile(r"\[([^\[\]]+)\](?!\()")
@@ -81,7 +84,8 @@ def read_references(markdown: str) -> ReferencedText:
     body = "\n".join(line for place, line in enumerate(lines) if place not in taken).strip() or text
     pieces, numbers = split_code(body), _numbers_by_name(entries)
     pieces[::2] = [_SEVERAL.sub(lambda match: _singly(match, entries), piece) for piece in pieces[::2]]
-    pieces[::2] = [_BRACKETS.sub(lambda match: _by_number(match, numbers), piece) for piece in pieces[::2]]
+    by_number = (_BRACKETS.sub(lambda match: _by_number(match, numbers), piece) for piece in pieces[::2])
+    pieces[::2] = [_MANY_NAMES.sub("", piece) for piece in by_number]
     return ReferencedText(text, "".join(pieces), entries)
 
 
@@ -157,19 +161,31 @@ def _by_number(match: re.Match[str], numbers: Mapping[str, int]) -> str:
     return "".join(f"[{number}]" for number in marked) if all(marked) else match[0]
 
 
-def source_names(report: ResearchReport, folders: Sequence[Path] = ()) -> dict[int, str]:
-    """The names of its local documents as marks show them, by number; none where marks show numbers."""
+class SourceNames(NamedTuple):
+    """The names of a report's local documents, by number, and the language of its marks."""
+
+    by_number: Mapping[int, str]
+    language: Language
+
+    def labels(self, numbers: Sequence[int]) -> dict[Sequence[int], str]:
+        """What stands in the brackets of a statement's mark, each with its numbers; empty where its numbers do."""
+        if not any(number in self.by_number for number in numbers):
+            return {}
+        if len(numbers) > MOST_NAMES:
+            return {tuple(numbers): WORDS[self.language].documents_below.format(count=len(numbers))}
+        return {(number,): self.by_number.get(number, str(number)) for number in numbers}
+
+
+NUMBERS_ALONE = SourceNames({}, "en")
+
+
+def source_names(report: ResearchReport, language: Language, folders: Sequence[Path] = ()) -> SourceNames:
+    """The names that the report's marks show."""
     if not report.sources_by_name:
-        return {}
+        return NUMBERS_ALONE
     urls = ((number, source.url) for number, source in enumerate(report.sources, start=1))
     names = ((number, shown_address(url, folders)) for number, url in urls if urlsplit(url).scheme == "file")
-    return {number: name for number, name in names if _NAME.fullmatch(name)}
-
-
-def labels_of(numbers: Sequence[int], names: Mapping[int, str]) -> list[str]:
-    """What stands in the brackets of a statement's mark, by name; empty where its numbers do."""
-    few = len(numbers) <= MOST_NAMES and any(number in names for number in numbers)
-    return [names.get(number, str(number)) for number in numbers] if few else []
+    return SourceNames({number: name for number, name in names if _NAME.fullmatch(name)}, language)
 
 
 def numbers_in(marks: str) -> list[int]:
@@ -189,15 +205,15 @@ def in_ranges(marks: str) -> Iterator[Sequence[int]]:
         begin = end
 
 
-def with_shown_marks(markdown: str, names: Mapping[int, str] = MappingProxyType({})) -> str:
+def with_shown_marks(markdown: str, names: SourceNames = NUMBERS_ALONE) -> str:
     """Markdown whose marks `[8][9][10]` read `[8–10]`, or `[prices.csv; letter.txt]` where they show names.
 
     Code stays as it is.
     """
 
     def in_brackets(marks: re.Match[str]) -> str:
-        if labels := labels_of(numbers_in(marks[0]), names):
-            return f"[{'; '.join(labels)}]"
+        if labels := names.labels(numbers_in(marks[0])):
+            return f"[{'; '.join(labels.values())}]"
         groups = in_ranges(marks[0])
         return "".join(f"[{group[0]}–{group[-1]}]" if len(group) > 1 else f"[{group[0]}]" for group in groups)
 

@@ -42,6 +42,7 @@ from contend.text import clean, split_code
 
 _MARK = re.compile(r"\[\^?P?\d{1,3}(?:\s*[,–-]\s*P?\d{1,3})*\]")
 _MOST_FAULTS = 12
+_WORDS_OF_MANY = 4
 
 AnyBlock = ParagraphOf[Any] | ListOf[Any] | TableOf[Any]
 _PARTS = {"summary": "Summary", "finding": "Findings", "limit": "Limits"}
@@ -213,9 +214,9 @@ def _block_lines(draft: Draft) -> dict[str, str]:
 class DraftLength(TypedDict):
     """As it is printed, in words and in characters other than spaces; whole, and by part.
 
-    The marks behind a sentence or an item count as one word of three characters, whatever their numbers, and as a word
-    for each of up to three sources where they show names. Those in tables do not count: a row would have one column of
-    them for all its cells, where each figure should have its own.
+    The marks behind a sentence or an item count as one word of three characters, whatever their numbers. Those in
+    tables do not count: a row would have one column of them for all its cells, where each figure should have its own.
+    Where they show names, each is a word, in tables too.
     """
 
     draft_words: int
@@ -232,7 +233,9 @@ def length_of(draft: Draft) -> DraftLength:
     rows = draft.rows()
     for place, sentence in draft.placed():
         row = rows.get(place)
-        texts_here = row.texts() if row else [sentence.text, *_mark_words(sentence, draft)]
+        texts_here = row.texts() if row else [sentence.text]
+        marks = row.passages_by_cell() if row and draft.sources_by_name else [] if row else [sentence.passages]
+        texts_here += [word for passages in marks for word in _mark_words(passages, draft)]
         texts.setdefault(_part_of(place), []).extend(texts_here)
     parts = [_length(name, " ".join(of_part).split()) for name, of_part in texts.items()]
     return {
@@ -242,9 +245,11 @@ def length_of(draft: Draft) -> DraftLength:
     }
 
 
-def _mark_words(sentence: CitedSentence, draft: Draft) -> list[str]:
-    count = len(sentence.passages)
-    return ["[1]"] * (count if draft.sources_by_name and count <= MOST_NAMES else min(count, 1))
+def _mark_words(passages: Sequence[str], draft: Draft) -> list[str]:
+    """A mark by numbers is one word, by names one for each, and of many it says in four how many they are."""
+    if not draft.sources_by_name:
+        return ["[1]"] if passages else []
+    return ["[1]"] * (len(passages) if len(passages) <= MOST_NAMES else _WORDS_OF_MANY)
 
 
 def _part_of(place: str) -> str:

@@ -145,6 +145,7 @@ WORDS = Words(
     left_out="検索しなかった文書",
     unread="全文を読めなかったページ",
     missing="チームのグラフが引用し、取得できなかった資料",
+    documents_below="以下に挙げる{count}文書",
     speaking="AIに向けた文章を含み、それだけでは根拠とならない資料",
     withheld="資料がAIに言わせようとする内容を繰り返すため除いた文",
     note="注記",

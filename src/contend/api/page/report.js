@@ -54,8 +54,12 @@ function outline(article) {
   return el("nav", { "aria-label": t("outline") }, el("h2", {}, t("outline")), el("ol", {}, items));
 }
 
-/** The numbers of a mark: [n], a range [n–m], or names of sources [a.txt; b.csv]; none of brackets that cite nothing. */
-function numbersIn(label, sources) {
+const MANY = /^(\d+) documents named below$|^以下に挙げる(\d+)文書$/;
+
+/** The numbers of a mark: [n], a range [n–m], names of sources [a.txt; b.csv], or how many; 0 for what cites nothing. */
+function numbersIn(label, sources, marks) {
+  const many = label.match(MANY);
+  if (many) return marks.slice(0, Number(many[1] ?? many[2])).map((mark) => mark.number);
   const [, first, last = first] = label.match(/^(\d{1,3})(?:–(\d{1,3}))?$/) ?? [];
   if (first) return Array.from({ length: Math.max(0, last - first + 1) }, (_, nth) => Number(first) + nth);
   return label.split("; ").map((name) => (/^\d{1,3}$/.test(name) ? Number(name) : sources.findIndex((source) => source.shown_url === name) + 1));
@@ -72,7 +76,7 @@ function linkCitations(article, evidence, open) {
     if (parts.length === 1) continue;
     text.replaceWith(...parts.map((part, index) => {
       if (index % 2 === 0) return part;
-      const numbers = numbersIn(part, evidence.sources);
+      const numbers = numbersIn(part, evidence.sources, evidence.marks.slice(place));
       // What comes after the report's text, such as the list of its sources, cites nothing.
       const marks = evidence.marks.slice(place, place + numbers.length);
       if (!marks.length || numbers.some((number, nth) => number !== marks[nth]?.number)) return `[${part}]`;
