@@ -23,7 +23,8 @@ from contend.models.research import (
 from contend.report.build import build_report, published_lines
 from contend.report.markdown_draft import read_draft
 from contend.report.references import with_shown_marks
-from contend.research.drafts import draft_of, faults_of, faults_of_revision, length_of, revised, shown_draft
+from contend.research.draft_view import length_of, shown_draft
+from contend.research.drafts import draft_of, faults_of, faults_of_revision, revised
 
 PASSAGES = [Passage(id=f"p{number}", url=f"https://a.org/{number}", title="A") for number in (1, 2, 3)]
 RESULTS = [SearchResult(title="A", summary="A.", source="web", url=passage.url) for passage in PASSAGES]

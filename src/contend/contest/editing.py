@@ -26,7 +26,8 @@ from contend.models.task import CallUsage
 from contend.prompts.research import MergePrompt, ResearchHead, SourceDocument, TeamReport
 from contend.report import build_report
 from contend.research.ask import with_texts
-from contend.research.drafts import draft_of, faults_of, length_of
+from contend.research.draft_view import length_of
+from contend.research.drafts import draft_of, faults_of
 from contend.research.full import draft_text, length_values
 from contend.research.gathering import cited_ids
 from contend.research.planting import PlantedFilter, without_planted

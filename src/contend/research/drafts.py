@@ -1,10 +1,8 @@
-"""From a writer's structured reply to a draft with passage ids, a draft as prompts show it, and its revision."""
+"""From a writer's structured reply to a draft with passage ids, and its revision."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Self
-
-from typing_extensions import TypedDict
 
 from contend.models.replies import (
     CellReply,
@@ -35,17 +33,14 @@ from contend.models.research import (
     TableCell,
     TableRow,
 )
-from contend.prompts.research import PartLength
-from contend.report.references import MOST_NAMES
+from contend.research.draft_view import PARTS
 from contend.research.planting import PlantedFilter
 from contend.text import clean, split_code
 
 _MARK = re.compile(r"\[\^?P?\d{1,3}(?:\s*[,–-]\s*P?\d{1,3})*\]")
 _MOST_FAULTS = 12
-_WORDS_OF_MANY = 4
 
 AnyBlock = ParagraphOf[Any] | ListOf[Any] | TableOf[Any]
-_PARTS = {"summary": "Summary", "finding": "Findings", "limit": "Limits"}
 
 
 class Before(NamedTuple):
@@ -177,121 +172,6 @@ def _kept(section: RevisedSection | None) -> Iterator[tuple[KeptReply, int | Non
         yield from ((each, cells) for each in _items(block) if isinstance(each, KeptReply))
 
 
-def shown_draft(
-    draft: Draft, numbers: Mapping[str, int | str], *, only_sections: bool = False, basis: bool = True
-) -> str:
-    """The draft as a model reads it: each statement under its place, with its passages by number and its kind.
-
-    A table's cells have their own passages behind them, and what the row rests on as a whole stands in its brackets.
-    Above the statements of a block stands its type, of a table with its columns. `basis`: also what readers don't see,
-    the arithmetic and the searches behind the statements.
-    """
-    lines = [f"Title: {draft.title}"] if draft.title else []
-    lines += ["Sources: printed by the names of their files"] if draft.sources_by_name else []
-    heading, rows, blocks = "", draft.rows(), _block_lines(draft)
-    for place, sentence in draft.placed():
-        if only_sections and not place[0].isdigit():
-            continue
-        if (new := _heading(draft, place)) != heading:
-            heading = new
-            lines.append(f"\n## {heading}")
-        if place.endswith(".1"):
-            lines.append(blocks[place.removesuffix(".1")])
-        text, whole = _shown(sentence, rows.get(place), numbers)
-        lines.append(f"{place}: {text}{_about(sentence, whole, basis=basis)}")
-    return "\n".join(lines).strip()
-
-
-def _block_lines(draft: Draft) -> dict[str, str]:
-    return {
-        f"{number}.{at}": f"{number}.{at} {block.type}"
-        + (f": {' | '.join(block.columns)}" if isinstance(block, Table) else "")
-        for number, section in enumerate(draft.sections, start=1)
-        for at, block in enumerate(section.blocks, start=1)
-    }
-
-
-class DraftLength(TypedDict):
-    """As it is printed, in words and in characters other than spaces; whole, and by part.
-
-    The marks behind a sentence or an item count as one word of three characters, whatever their numbers. Those in
-    tables do not count: a row would have one column of them for all its cells, where each figure should have its own.
-    Where they show names, each is a word, in tables too.
-    """
-
-    draft_words: int
-    draft_characters: int
-    draft_parts: list[PartLength]
-
-
-def length_of(draft: Draft) -> DraftLength:
-    """How long a draft is."""
-    texts: dict[str, list[str]] = {name: [] for name in ("summary", "findings")}
-    for number, section in enumerate(draft.sections, start=1):
-        tables = [block for block in section.blocks if isinstance(block, Table)]
-        texts[f"section {number}"] = [section.heading, *(column for table in tables for column in table.columns)]
-    rows = draft.rows()
-    for place, sentence in draft.placed():
-        row = rows.get(place)
-        texts_here = row.texts() if row else [sentence.text]
-        marks = row.passages_by_cell() if row and draft.sources_by_name else [] if row else [sentence.passages]
-        texts_here += [word for passages in marks for word in _mark_words(passages, draft)]
-        texts.setdefault(_part_of(place), []).extend(texts_here)
-    parts = [_length(name, " ".join(of_part).split()) for name, of_part in texts.items()]
-    return {
-        "draft_words": sum(part.words for part in parts),
-        "draft_characters": sum(part.characters for part in parts),
-        "draft_parts": parts,
-    }
-
-
-def _mark_words(passages: Sequence[str], draft: Draft) -> list[str]:
-    """A mark by numbers is one word, by names one for each, and of many it says in four how many they are."""
-    if not draft.sources_by_name:
-        return ["[1]"] if passages else []
-    return ["[1]"] * (len(passages) if len(passages) <= MOST_NAMES else _WORDS_OF_MANY)
-
-
-def _part_of(place: str) -> str:
-    """`section 2` of `2.1.3`, `findings` of `finding 1`."""
-    name, _, _ = place.partition(" ")
-    return _PARTS[name].casefold() if name in _PARTS else f"section {name.partition('.')[0]}"
-
-
-def _length(name: str, words: Sequence[str]) -> PartLength:
-    return PartLength(name=name, words=len(words), characters=sum(map(len, words)))
-
-
-def _heading(draft: Draft, place: str) -> str:
-    name, _, _ = place.partition(" ")
-    if name in _PARTS:
-        return _PARTS[name]
-    number = int(name.partition(".")[0])
-    return f"Section {number}: {draft.sections[number - 1].heading}".rstrip(": ")
-
-
-def _shown(sentence: CitedSentence, row: TableRow | None, numbers: Mapping[str, int | str]) -> tuple[str, str]:
-    """A statement's text with its passages, and those of a row as a whole."""
-    if row is None:
-        return sentence.text + _marks(sentence.passages, numbers), ""
-    *by_cell, of_row = (_marks(passages, numbers) for passages in row.passages_by_cell())
-    cells = (text + marks for text, marks in zip(row.texts(), by_cell, strict=True))
-    return " | ".join(cells), f"row{of_row}" if of_row else ""
-
-
-def _marks(passages: Sequence[str], numbers: Mapping[str, int | str]) -> str:
-    """Behind a space; "" for passages without a number."""
-    cited = dict.fromkeys(numbers[each] for each in passages if each in numbers)
-    marks = "".join(f"[P{number}]" if isinstance(number, int) else f"[{number}]" for number in cited)
-    return f" {marks}" if marks else ""
-
-
-def _about(sentence: CitedSentence, whole: str, *, basis: bool) -> str:
-    kind = sentence.kind if sentence.kind != "stated" else ""
-    about = ", ".join(part for part in (whole, kind, sentence.basis if basis else "") if part)
-    return f" ({about})" if about else ""
-
-
 def _sentences(
     statements: Sequence[StatementReply | KeptReply], ids: Sequence[str], before: Before = NOTHING
 ) -> list[CitedSentence]:
@@ -349,7 +229,7 @@ def _faults(
 ) -> list[str]:
     placed: list[tuple[str, StatementReply | RowReply | KeptReply]] = [
         (f"{name} {number}", each)
-        for name, title in _PARTS.items()
+        for name, title in PARTS.items()
         for number, each in enumerate(getattr(reply, title.casefold(), None) or [], start=1)
     ]
     for number, section in sections:

@@ -34,14 +34,13 @@ from contend.prompts.research import (
     SummarizePrompt,
 )
 from contend.research.ask import agent, guard_of, profile, rejection_reason, scope, searched_sources, stance_of, team_of
+from contend.research.draft_view import length_of, shown_draft
 from contend.research.drafts import (
     draft_of,
     faults_of,
     faults_of_revision,
-    length_of,
     revised,
     section_of,
-    shown_draft,
     with_summary,
 )
 from contend.research.evidence import Evidence, EvidencePool, numbers_of

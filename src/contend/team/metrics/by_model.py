@@ -12,7 +12,7 @@ from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts.judging import DoubtfulCitation, MetricPrompt, VerdictsPrompt
 from contend.prompts.research import ShownPassage, SourceDocument
-from contend.research.drafts import length_of
+from contend.research.draft_view import length_of
 from contend.research.full import length_values
 from contend.services import Services
 from contend.team.criteria import judged_by_criteria

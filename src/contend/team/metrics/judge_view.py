@@ -9,7 +9,7 @@ from contend.models.submission import Submission
 from contend.prompts.judging import ComparePrompt
 from contend.prompts.research import ShownPassage, SourceDocument
 from contend.research.ask import with_texts
-from contend.research.drafts import shown_draft
+from contend.research.draft_view import shown_draft
 from contend.research.evidence import numbers_of
 from contend.research.gathering import cited_ids
 from contend.services import Services
