@@ -27,8 +27,12 @@ _LABEL = re.compile(r"[a-z]{1,20}")
 _OPEN, _CLOSE = "[<‹〈《⟨❬❮]", "[>›〉》⟩❭❯]"
 _DASH = r"[-_‐‑‒–—―−]"
 _GAP = r"\s{0,3}"
-_TAG = rf"{_OPEN}{_GAP}/?{_GAP}(?:\w{{1,40}}{_GAP}{_DASH}{_GAP}[0-9a-f]{{6,}}{_GAP}{_CLOSE}?|(?:text|%s){_GAP}{_CLOSE})"
+_MARKED = rf"\w{{1,40}}{_GAP}{_DASH}{_GAP}[0-9a-f]{{6,}}{_GAP}{_CLOSE}?"
 _CHAT_TOKEN = r"<\|[\w▁.-]{1,40}\|>"  # noqa: S105 - a local server may read these as turns of the chat
+# One pattern for all labels and marks: to compile one for each would take a tenth of a short run.
+_TAG = re.compile(
+    rf"{_OPEN}{_GAP}/?{_GAP}(?:{_MARKED}|(?P<name>\w{{1,40}}){_GAP}{_CLOSE})|{_CHAT_TOKEN}", re.IGNORECASE
+)
 _INSTEAD = "(tag)"
 
 
@@ -131,22 +135,22 @@ def neutral(text: str, *, label: str, mark: str) -> str:
 
     Full-width and other folded letters are unfolded only where they would spell one.
     """
-    lookalike = _lookalike(label, mark)
     folded = normalized(text)
-    if not lookalike.search(folded):
-        return text
-    return clean(lookalike.sub(_INSTEAD, folded))
+    without = _TAG.sub(partial(_instead, label), folded)
+    if mark and mark.lower() in without.lower():
+        without = re.sub(re.escape(mark), _INSTEAD, without, flags=re.IGNORECASE)
+    return text if without == folded else clean(without)
+
+
+def _instead(label: str, tag: re.Match[str]) -> str:
+    """Tags without a mark are those of HTML and XML, but for one with our own label."""
+    name = tag["name"]
+    return _INSTEAD if name is None or name.casefold() in {"text", label} else tag[0]
 
 
 def without_delimiters(text: str, mark: str) -> str:
     """A model's text without the delimiters that it copied from its prompt."""
     return re.sub(rf"</?(?:[a-z]{{1,20}}|P\d+)-{re.escape(mark)}>(?:\\n)?", "", text)
-
-
-@lru_cache(maxsize=256)
-def _lookalike(label: str, mark: str) -> re.Pattern[str]:
-    shapes = [_TAG % re.escape(label), _CHAT_TOKEN, re.escape(mark)]
-    return re.compile("|".join(shape for shape in shapes if shape), re.IGNORECASE)
 
 
 def outside(label: str) -> AfterValidator:
