@@ -38,13 +38,8 @@ class _Place(NamedTuple):
     model: str
 
 
-def _packaged_endpoint(
-    config: ProviderConfig,
-    key: str | None,
-    limits: CallLimits,
-    *,
-    names: SettingNames,  # noqa: ARG001 - the package's own errors name what sets it
-) -> Endpoint:
+def _packaged_endpoint(config: ProviderConfig, key: str | None, limits: CallLimits, _: SettingNames) -> Endpoint:
+    """The package's own errors name what sets its address and key."""
     own = {"base_url": config.base_url, "api_key": key}
     parameters = {name: value for name, value in own.items() if value is not None}
     remedy = "check the model's name, and the variables that its package reads for address and key"
@@ -52,12 +47,12 @@ def _packaged_endpoint(
     return LangChainEndpoint(f"LangChain's {config.kind}", make, remedy=remedy, key=key, limits=limits)
 
 
-def _openai_endpoint(config: ProviderConfig, key: str | None, limits: CallLimits, *, names: SettingNames) -> Endpoint:
-    return OpenAIEndpoint(config.base_url, key, limits, names=names)
-
-
 KINDS: Registry[Callable[..., Endpoint]] = Registry(
-    "kind of provider", {_OPENAI: _openai_endpoint, **dict.fromkeys(PACKAGES, _packaged_endpoint)}
+    "kind of provider",
+    {
+        _OPENAI: lambda config, key, limits, names: OpenAIEndpoint(config.base_url, key, limits, names=names),
+        **dict.fromkeys(PACKAGES, _packaged_endpoint),
+    },
 )
 """What `kind` of an entry in `[providers]` may be; `openai` is any OpenAI-compatible endpoint."""
 
@@ -158,7 +153,7 @@ class Providers:
             return LangChainEndpoint(config.function, make, remedy=f"look at {config.function}", limits=limits)
         entry = f"[providers.{place.provider}] in config/models.toml"
         names = SettingNames(f"base_url of {entry}", config.api_key_env or f"api_key_env of {entry}")
-        return KINDS.get(config.kind, entry)(config, self._key(config, entry), limits, names=names)
+        return KINDS.get(config.kind, entry)(config, self._key(config, entry), limits, names)
 
     def _key(self, config: ProviderConfig, entry: str) -> str | None:
         variable = config.api_key_env

@@ -132,9 +132,8 @@ def _name_origins(config: Config, origins: dict[str, str], depth: Depth) -> None
     for name in OrchestratorSettings.model_fields:
         if name in config.orchestrator.model_fields_set:
             origins.setdefault(name, "config/orchestrator.toml")
-    origins.setdefault("models", "config/models.toml")
-    origins.setdefault("evaluator", "config/evaluator.toml")
-    origins.setdefault("judgment", "config/judgment.toml")
+    for name in ("models", "evaluator", "judgment"):
+        origins.setdefault(name, f"config/{name}.toml")
     origins.setdefault("round_prompt", "config/prompt_builder.toml")
     for name in ResolvedOptions.model_fields:
         origins.setdefault(name, f"depth {depth}" if name in DepthDefaults._fields else "default")

@@ -34,12 +34,13 @@ from contend.text import clean, shorten
 if TYPE_CHECKING:
     from contend.sources.fetch import Fetched, Fetcher, Network
 
-
-_SECONDS = 60.0
+_NEAREST_HITS = 200
+_RUNS_AT_ONCE = 1_000
+_PAGE_SECONDS = 60.0
 _PDF_PAGES = 200
 _READING_SECONDS = 25.0
-_CHARACTERS = 200_000
-_KEPT = 64
+_PAGE_CHARACTERS = 200_000
+_PAGES_KEPT = 64
 
 
 @dataclass(frozen=True)
@@ -71,12 +72,12 @@ class FullTexts:
     """
 
     def __init__(
-        self, arxiv: ArxivSource, *, allowed: Sequence["Network"] = (), deadline_seconds: float = _SECONDS
+        self, arxiv: ArxivSource, *, allowed: Sequence["Network"] = (), deadline_seconds: float = _PAGE_SECONDS
     ) -> None:
         self._arxiv = arxiv
         self._allowed = allowed
         self._deadline = deadline_seconds
-        self._answers: SharedAnswers[FullText | str] = SharedAnswers(most=_KEPT)
+        self._answers: SharedAnswers[FullText | str] = SharedAnswers(most=_PAGES_KEPT)
         # Few threads: a page takes a second of work, and the event loop's own threads stay free meanwhile.
         self._workers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="contend-pages")
 
@@ -117,7 +118,7 @@ class FullTexts:
 
 
 def _read(page: "Fetched", url: str) -> FullText:
-    text = clean(_markdown(page, url))[:_CHARACTERS]
+    text = clean(_markdown(page, url))[:_PAGE_CHARACTERS]
     if not text.strip():
         raise Unreadable("no text in it")
     return FullText.of(text)
@@ -131,10 +132,6 @@ def _markdown(page: "Fetched", url: str) -> str:
     if len(page.body) > LARGE_PAGE:
         return read_apart("web", page.body, Path(url), charset=page.charset, most_seconds=_READING_SECONDS).text
     return read_web_page(page.body, page.charset)
-
-
-_NEAREST_HITS = 200
-_RUNS_AT_ONCE = 1_000
 
 
 SourceFactory = Callable[[Sequence[Path]], Source]

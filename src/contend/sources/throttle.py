@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
 from threading import Event
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     import httpx
 
 
+T = TypeVar("T")
+_MOST_ATTEMPTS = 3
 _CHECK_SECONDS = 3.0
 _TRACKING = re.compile(r"^(utm_|fbclid$|gclid$|ref$|ref_src$)")
 _ARXIV_VERSION = re.compile(r"(/(?:abs|pdf)/.+?)(?:v\d+)?(?:\.pdf)?$")
@@ -92,10 +94,6 @@ def certificates() -> "ssl.SSLContext":
     import httpx  # noqa: PLC0415 - heavy
 
     return httpx.create_ssl_context()
-
-
-T = TypeVar("T")
-_MOST_ATTEMPTS = 3
 
 
 class TransientError(SourceError):
@@ -165,11 +163,6 @@ def retry_rules(seconds: float, *, first_wait_seconds: float) -> dict[str, Any]:
     }
 
 
-class _Failure(NamedTuple):
-    at: float
-    message: str
-
-
 class Queue:
     """One call at a time, on a thread of its own, whatever event loop it comes from.
 
@@ -185,7 +178,7 @@ class Queue:
         self._deadline = deadline_seconds
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"contend-{name}")
         self._free_at = 0.0
-        self._failure = _Failure(0.0, "")
+        self._failed_at, self._failure = 0.0, ""
 
     async def call(self, attempt: Callable[[float], T]) -> T:
         """What `attempt` returns; it is given the seconds it has left, and again after a TransientError.
@@ -200,15 +193,15 @@ class Queue:
                 raise CancelledError
 
         def take_turn() -> T:
-            if self._failure.at > since:
-                raise TransientError(self._failure.message)
+            if self._failed_at > since:
+                raise TransientError(self._failure)
             sleep(self._free_at - time.monotonic())
             ends_at = time.monotonic() + self._deadline
             retrying = Retrying(sleep=sleep, **retry_rules(self._deadline, first_wait_seconds=self._interval))
             try:
                 result: T = retrying(self._attempt, attempt, ends_at)
             except TransientError as error:
-                self._failure = _Failure(time.monotonic(), str(error))
+                self._failed_at, self._failure = time.monotonic(), str(error)
                 raise
             return result
 
@@ -230,25 +223,19 @@ class _Call(Generic[T]):
     waiting: int = 0
 
 
-class _Kept(NamedTuple, Generic[T]):
-    value: T
-    until: float
-
-
 class SharedAnswers(Generic[T]):
     """Answers by key, for whoever asks next; those who ask at the same time share one call. Failures are not kept."""
 
     def __init__(self, *, keep_seconds: float = 900.0, most: int = 500) -> None:
         self._keep_seconds = keep_seconds
         self._most = most
-        self._kept: dict[Hashable, _Kept[T]] = {}
+        self._kept: dict[Hashable, tuple[T, float]] = {}
         self._calls: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, _Call[T]]] = WeakKeyDictionary()
 
     async def get(self, key: Hashable, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """The answer kept under `key`, else the one that `ask` gives; its errors reach all who wait for it."""
-        entry = self._kept.get(key)
-        if entry is not None and time.monotonic() < entry.until:
-            return entry.value
+        if key in self._kept and time.monotonic() < self._kept[key][1]:
+            return self._kept[key][0]
         calls = self._calls.setdefault(asyncio.get_running_loop(), {})
         call = calls.get(key)
         if call is None:
@@ -266,7 +253,7 @@ class SharedAnswers(Generic[T]):
     async def _answer(self, key: Hashable, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
         value = await ask()
         self._kept.pop(key, None)
-        self._kept[key] = _Kept(value, time.monotonic() + self._keep_seconds)
+        self._kept[key] = value, time.monotonic() + self._keep_seconds
         while len(self._kept) > self._most:
             del self._kept[next(iter(self._kept))]
         return value

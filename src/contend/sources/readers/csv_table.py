@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice, zip_longest
 from pathlib import Path
-from typing import NamedTuple
 
 from contend.sources.readers.document import Document, as_prose, decode
 from contend.text import clean, one_line, split_sentences, table_row
@@ -34,9 +33,8 @@ def read_csv(content: bytes, path: Path, *, most_rows: int = MOST_ROWS) -> Docum
     delimiter, text = (hint[1], text[hint.end() :]) if hint else (_delimiter(text), text)
     rows, note = _bounded(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), most_rows)
     tables = [_table(block) for block in _tables([one_line(cell) for cell in row] for row in rows)]
-    lines = [line for table in tables for line in table.lines()]
-    above = tables[0].above if tables else []
-    title = above[0].lstrip("# ") if above else ""
+    lines = [line for above, table in tables for line in (*map(as_prose, above), *table)]
+    title = tables[0][0][0].lstrip("# ") if tables and tables[0][0] else ""
     return Document(_first_sentences(title) or path.name, "\n\n".join(filter(None, lines)), note)
 
 
@@ -78,19 +76,6 @@ def _bounded(reader: Iterator[list[str]], most: int) -> tuple[list[list[str]], s
     return rows, f"only the first {most:,} of {most + further:,} rows are read" if further else ""
 
 
-class _Table(NamedTuple):
-    """A table with what stands above it, and the names of its columns, if it has any."""
-
-    above: list[str]
-    names: list[str]
-    rows: list[list[str]]
-
-    def lines(self) -> Iterator[str]:
-        yield from map(as_prose, self.above)
-        yield "; ".join(filter(None, self.names))
-        yield from (table_row(self.names, row) for row in self.rows)
-
-
 def _tables(rows: Iterable[list[str]]) -> list[list[list[str]]]:
     """Tables below each other. After an empty row another one begins where names stand above figures.
 
@@ -119,11 +104,12 @@ def _holds_values(row: Sequence[str], below: Sequence[list[str]], above: Sequenc
     return gap or any(each in values for each in enumerate(row) if each[0] and each[1])
 
 
-def _table(rows: list[list[str]]) -> _Table:
+def _table(rows: list[list[str]]) -> tuple[list[str], list[str]]:
+    """What stands above a table, and its lines: the names of its columns, if it has any, and each row with them."""
     start = _start(rows)
-    above = [", ".join(filter(None, row)) for row in rows[:start]]
     names, height = column_names(rows[start:])
-    return _Table(above, names, rows[start + height :])
+    lines = ["; ".join(filter(None, names)), *(table_row(names, row) for row in rows[start + height :])]
+    return [", ".join(filter(None, row)) for row in rows[:start]], lines
 
 
 def _start(rows: Sequence[list[str]]) -> int:

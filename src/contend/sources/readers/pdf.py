@@ -10,7 +10,6 @@ from contextlib import closing
 from itertools import groupby, pairwise, takewhile
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
 
 from pypdfium2 import PdfDocument, PdfiumError, PdfTextPage
 from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDFText_GetUnicode
@@ -36,17 +35,6 @@ _FILE_NAME = re.compile(
 _ONE_AT_A_TIME = threading.Lock()
 
 
-class _Pages(NamedTuple):
-    """What was read of a file."""
-
-    title: str
-    texts: list[str | None]
-    """None for a page that cannot be read."""
-    total: int
-    """Pages of the file."""
-    day: str | None
-
-
 def read_pdf(
     content: bytes, path: Path, *, most_pages: int = MOST_PAGES, most_seconds: float = MOST_SECONDS
 ) -> Document:
@@ -55,36 +43,32 @@ def read_pdf(
     Raises:
         Unreadable: it is broken or locked by a password, or its pages are pictures.
     """
-    with _ONE_AT_A_TIME:
-        pages = _read(content, most_pages, most_seconds)
-    markdown = pages_to_markdown([text or "" for text in pages.texts])
-    if not markdown:
-        raise Unreadable("no text in it: a scanned document needs text recognition (OCR) first")
-    return Document(pages.title or path.name, markdown, _note(pages), pages.day)
-
-
-def _note(pages: _Pages) -> str:
-    numbers = [str(number) for number, text in enumerate(pages.texts, start=1) if text is None]
-    notes = []
-    if len(pages.texts) < pages.total:
-        notes.append(f"only the first {len(pages.texts):,} of {pages.total:,} pages are read")
-    if numbers:
-        notes.append(f"pages that cannot be read: {shorten(', '.join(numbers), _BROKEN_CHARACTERS)}")
-    return "; ".join(notes)
-
-
-def _read(content: bytes, most_pages: int, most_seconds: float) -> _Pages:
     end = time.monotonic() + most_seconds
+    texts: list[str | None] = []
     try:
-        with closing(PdfDocument(content)) as pdf:
-            texts: list[str | None] = []
-            while len(texts) < min(len(pdf), most_pages) and (not texts or time.monotonic() < end):
+        with _ONE_AT_A_TIME, closing(PdfDocument(content)) as pdf:
+            total, title, day = len(pdf), _title(pdf), _day(pdf)
+            while len(texts) < min(total, most_pages) and (not texts or time.monotonic() < end):
                 texts.append(_page(pdf, len(texts)))
-            return _Pages(_title(pdf), texts, len(pdf), _day(pdf))
     except PdfiumError as error:
         needs_password = error.err_code == FPDF_ERR_PASSWORD
         reason = "locked by a password: save it without one" if needs_password else "broken, or no PDF"
         raise Unreadable(reason) from error
+    markdown = pages_to_markdown([text or "" for text in texts])
+    if not markdown:
+        raise Unreadable("no text in it: a scanned document needs text recognition (OCR) first")
+    return Document(title or path.name, markdown, _note(texts, total), day)
+
+
+def _note(texts: Sequence[str | None], total: int) -> str:
+    """What of so many pages was not read, or, None here, cannot be."""
+    numbers = [str(number) for number, text in enumerate(texts, start=1) if text is None]
+    notes = []
+    if len(texts) < total:
+        notes.append(f"only the first {len(texts):,} of {total:,} pages are read")
+    if numbers:
+        notes.append(f"pages that cannot be read: {shorten(', '.join(numbers), _BROKEN_CHARACTERS)}")
+    return "; ".join(notes)
 
 
 def _page(pdf: PdfDocument, number: int) -> str | None:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import NamedTuple
 
 import docx
 from docx.document import Document as WordDocument
@@ -37,6 +36,7 @@ _DAMAGE = (
 
 _LOCKED = b"\xd0\xcf\x11\xe0"
 _HEADING = re.compile(r"(?:heading (?P<level>[1-9])|title)\Z", re.IGNORECASE)
+_ITEM = "- "
 _MOST_ANCESTORS = 10
 _UNNAMED = "Word Document"
 """What python-docx calls a file that has no properties."""
@@ -47,15 +47,6 @@ _MODEL_SAVED = datetime(2013, 12, 23, 23, 15, tzinfo=UTC)
 
 _MOST_COLUMNS = 100
 _SAID = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
-
-
-class _Style(NamedTuple):
-    """What a paragraph's style makes of it."""
-
-    level: int = 0
-    """Of a heading; 0 for none."""
-    is_item: bool = False
-    """Of a list."""
 
 
 def read_docx(content: bytes, path: Path, *, most_blocks: int = MOST_BLOCKS) -> Document:
@@ -100,39 +91,39 @@ def _day(document: WordDocument) -> str | None:
 
 
 def _blocks(document: WordDocument) -> Iterator[str]:
-    styles = {style.style_id: _style(style) for style in document.styles}
+    marks = {style.style_id: _mark(style) for style in document.styles}
     paragraph, table = qn("w:p"), qn("w:tbl")
     around = {qn("w:tbl"), "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"}
     for element in document.element.body.iter(paragraph, table):
         if around.isdisjoint(each.tag for each in element.iterancestors()):
-            yield from _table_rows(element) if element.tag == table else _paragraph(element, styles)
+            yield from _table_rows(element) if element.tag == table else _paragraph(element, marks)
 
 
-def _style(style: BaseStyle) -> _Style:
-    """What the style is, or the nearest one that it is based on."""
+def _mark(style: BaseStyle) -> str:
+    """What stands before a paragraph of the style, or of the nearest one that it is based on and that tells."""
     for _ in range(_MOST_ANCESTORS):
         name = style.name or ""
         if heading := _HEADING.match(name):
-            return _Style(level=int(heading["level"] or 0) + 1)
+            return "#" * min(int(heading["level"] or 0) + 1, 6) + " "
         if name.startswith("List"):
-            return _Style(is_item=True)
+            return _ITEM
         based_on = getattr(style, "base_style", None)
         if based_on is None:
             break
         style = based_on
-    return _Style()
+    return ""
 
 
-def _paragraph(element: CT_P, styles: dict[str, _Style]) -> Iterator[str]:
+def _paragraph(element: CT_P, marks: dict[str, str]) -> Iterator[str]:
     text = "\n".join(as_prose(line) for line in _text(element).split("\n") if line.strip())
-    style = styles.get(element.style or "", _Style())
+    mark = marks.get(element.style or "", "")
     if not text.strip():
         return
-    if style.level:
-        yield f"{'#' * min(style.level, 6)} {one_line(text)}"
+    if mark.startswith("#"):
+        yield mark + one_line(text)
     else:
-        is_item = style.is_item or element.xpath("./w:pPr/w:numPr/w:numId[@w:val!='0']")
-        yield f"- {text}" if is_item else text
+        is_item = mark or element.xpath("./w:pPr/w:numPr/w:numId[@w:val!='0']")
+        yield (_ITEM if is_item else "") + text
 
 
 def _text(paragraph: CT_P) -> str:
