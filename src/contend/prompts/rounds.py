@@ -1,5 +1,6 @@
 """What rounds' prompts show: a team's past in order of worth, and as much of it as fits."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +29,7 @@ DETAILED = 2
 """Rounds shown with text and feedback; others are a line each, so that prompts don't grow with the rounds."""
 
 Kind = Literal["round", "content", "feedback", "metrics", "trend", "row", "bullet"]
+_ROUND: tuple[Kind, ...] = ("round", "content", "feedback")
 
 
 class Piece(NamedTuple):
@@ -66,52 +68,12 @@ def preview(text: str, characters: int) -> str:
     return cleaned[:characters] + GAP + cleaned[len(cleaned) - characters // 2 :]
 
 
-def pieces(
-    shown: Sequence[RoundState], rows: Sequence[LeaderboardEntry], *, bullets: int = 0, trend: bool = True
-) -> list[Piece]:
-    """What a prompt may hold beyond query, position, latest score and latest feedback, the worthiest first.
-
-    Top of the ranking, trend, latest and best round; then lessons; then older rounds, the other places and the metrics.
-    """
-    detailed = _detailed(shown)
-    latest, best = detailed[:1], detailed[1:] if best_round(shown) in detailed[1:] else []
-    top, others = range(min(TOP, len(rows))), range(TOP, len(rows))
-    older = [past.round_number for past in reversed(shown) if past.round_number not in latest + best]
-    return [
-        *(Piece("row", index) for index in top),
-        *([Piece("trend")] if trend else []),
-        *(Piece("content", number) for number in latest),
-        *(Piece(kind, number) for number in best for kind in _ROUND),
-        *(Piece("bullet", index) for index in range(bullets)),
-        *(Piece("round", number) for number in older),
-        *(Piece(kind, number) for number in detailed if number in older for kind in _ROUND[1:]),
-        *(Piece("row", index) for index in others),
-        *(Piece("metrics", number) for number in detailed),
-    ]
-
-
-_ROUND: tuple[Kind, ...] = ("round", "content", "feedback")
-
-
-def _detailed(shown: Sequence[RoundState]) -> list[int]:
-    """The rounds shown with their text: the latest, the best, else the one before."""
-    numbers = [past.round_number for past in reversed(shown)]
-    best = best_round(shown)
-    return list(dict.fromkeys([*numbers[:1], *([best] if best else []), *numbers]))[:DETAILED]
-
-
 def fill(worth: Sequence[Piece], fits: Callable[[frozenset[Piece]], bool]) -> frozenset[Piece]:
     """The longest beginning of `worth` that fits; nothing where not even the first does."""
     if fits(everything := frozenset(worth)):
         return everything
-    least, most = 0, len(worth) - 1
-    while least < most:
-        middle = (least + most + 1) // 2
-        if fits(frozenset(worth[:middle])):
-            least = middle
-        else:
-            most = middle - 1
-    return frozenset(worth[: max(least, 0)])
+    counts = range(1, len(worth))
+    return frozenset(worth[: bisect_left(counts, 1, key=lambda count: not fits(frozenset(worth[:count])))])
 
 
 Chosen = frozenset[Piece]
@@ -236,8 +198,28 @@ class Past:
 
     @cached_property
     def worth(self) -> list[Piece]:
-        """What a prompt may show of it, the worthiest first."""
-        return pieces(self._shown, self._rows, bullets=len(self.bullets), trend=self.config.enable_trend_analysis)
+        """What a prompt may hold beyond query, position, latest score and latest feedback, the worthiest first.
+
+        Top of the ranking, trend, latest and best round; then lessons; then older rounds, the other places and the
+        metrics. With text and feedback are shown the latest round and the best, else the one before.
+        """
+        numbers = [past.round_number for past in reversed(self._shown)]
+        best = best_round(self._shown)
+        detailed = list(dict.fromkeys([*numbers[:1], *([best] if best else []), *numbers]))[:DETAILED]
+        first = [number for number in detailed if number in {numbers[0], best}]
+        older = [number for number in numbers if number not in first]
+        rows = [Piece("row", index) for index in range(len(self._rows))]
+        return [
+            *rows[:TOP],
+            *([Piece("trend")] if self.config.enable_trend_analysis else []),
+            *(Piece("content", number) for number in detailed[:1]),
+            *(Piece(kind, number) for number in first[1:] for kind in _ROUND),
+            *(Piece("bullet", index) for index in range(len(self.bullets))),
+            *(Piece("round", number) for number in older),
+            *(Piece(kind, number) for number in detailed if number in older for kind in _ROUND[1:]),
+            *rows[TOP:],
+            *(Piece("metrics", number) for number in detailed),
+        ]
 
     def always(self) -> dict[str, object]:
         """What every prompt shows."""

@@ -11,7 +11,16 @@ from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from platformdirs import user_data_path
-from pydantic import BeforeValidator, Field, PrivateAttr, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from contend.errors import InputError
@@ -63,6 +72,32 @@ def _parts(value: Any) -> list[str]:  # noqa: ANN401 - pydantic refuses what has
     return [part for each in parts if (part := str(each).strip())]
 
 
+def _networks(value: object) -> list[IPv4Network | IPv6Network]:
+    try:
+        return [ip_network(each) for each in _parts(value)]
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"CONTEND_FETCH_ALLOW names no network: {error}; give one such as 10.0.0.0/8") from error
+
+
+def _long_token(value: SecretStr) -> SecretStr:
+    if not _TOKEN.fullmatch(value.get_secret_value()):
+        raise ValueError(
+            "CONTEND_SERVER_TOKEN can be guessed or sent in no header: give 16 letters, digits, '_', '-' or more, "
+            "such as `openssl rand -hex 32` prints"
+        )
+    return value
+
+
+def _redis_address(value: SecretStr) -> SecretStr:
+    # What urlsplit says of a faulty address may hold a part of the password.
+    if _split_redis(value.get_secret_value()) is None:
+        raise ValueError(
+            "CONTEND_REDIS_URL is no Redis address: give redis://[:PASSWORD@]HOST[:PORT], or rediss:// for TLS, "
+            "special characters of the password percent-encoded"
+        )
+    return value
+
+
 class Settings(BaseSettings):
     """The process's settings, from the environment or a `.env` file in the working directory."""
 
@@ -83,11 +118,11 @@ class Settings(BaseSettings):
     tavily_api_key: SecretStr | None = Field(None, validation_alias="TAVILY_API_KEY")
     tavily_base_url: str | None = None
     arxiv_base_url: str | None = None
-    fetch_allow: Annotated[list[IPv4Network | IPv6Network], NoDecode] = []
+    fetch_allow: Annotated[list[IPv4Network | IPv6Network], NoDecode, BeforeValidator(_networks)] = []
     """Networks of the user's own from which pages may be read, beside the public web."""
     checkpointer: CheckpointerType = "sqlite"
     """Redis, where its address is set and no other is named."""
-    redis_url: SecretStr | None = None
+    redis_url: Annotated[SecretStr, AfterValidator(_redis_address)] | None = None
     checkpoint_ttl_minutes: Annotated[int, Field(ge=60)] | None = None
     """Minutes after which Redis forgets a checkpoint that nobody saved or read; a run at work must outlast it."""
     call_deadline_seconds: Annotated[float, Field(gt=0)] = 300
@@ -98,7 +133,7 @@ class Settings(BaseSettings):
     replay: Path | None = None
     """The file from which model replies are played; no model is asked."""
     record_lock_seconds: Annotated[float, Field(gt=0)] = 10
-    server_token: SecretStr | None = None
+    server_token: Annotated[SecretStr, AfterValidator(_long_token)] | None = None
     """What the Agent Server asks of every request; without one it answers this machine only."""
     served_folders: Annotated[list[str], NoDecode, BeforeValidator(_parts)] = []
     """Folders whose documents a client of the Agent Server may name, beside those of the workspace."""
@@ -112,44 +147,14 @@ class Settings(BaseSettings):
         self._base = here / (self.started_in or here).expanduser()
         self._folder = here / self.workspace.expanduser() if self.workspace else _nearest_workspace(here)
 
-    @field_validator("openai_api_key", "openai_base_url", "tavily_api_key", "record", "replay", mode="before")
+    @field_validator(
+        *("openai_api_key", "openai_base_url", "tavily_api_key", "record", "replay", "server_token", "redis_url"),
+        mode="before",
+    )
     @classmethod
     def _unset_if_blank(cls, value: object) -> object:
         """An empty variable turns off what a `.env` file sets."""
         return None if isinstance(value, str) and not value.strip() else value
-
-    @field_validator("fetch_allow", mode="before")
-    @classmethod
-    def _networks(cls, value: object) -> object:
-        try:
-            return [ip_network(each) for each in _parts(value)]
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"CONTEND_FETCH_ALLOW names no network: {error}; give one such as 10.0.0.0/8") from error
-
-    @field_validator("server_token")
-    @classmethod
-    def _long_token(cls, value: SecretStr | None) -> SecretStr | None:
-        if value is None or not value.get_secret_value():
-            return None
-        if not _TOKEN.fullmatch(value.get_secret_value()):
-            raise ValueError(
-                "CONTEND_SERVER_TOKEN can be guessed or sent in no header: give 16 letters, digits, '_', '-' or more, "
-                "such as `openssl rand -hex 32` prints"
-            )
-        return value
-
-    @field_validator("redis_url")
-    @classmethod
-    def _usable_address(cls, value: SecretStr | None) -> SecretStr | None:
-        if value is None or not value.get_secret_value():
-            return None
-        # What urlsplit says of a faulty address may hold a part of the password.
-        if _split_redis(value.get_secret_value()) is None:
-            raise ValueError(
-                "CONTEND_REDIS_URL is no Redis address: give redis://[:PASSWORD@]HOST[:PORT], or rediss:// for TLS, "
-                "special characters of the password percent-encoded"
-            )
-        return value
 
     @model_validator(mode="after")
     def _settle_checkpointer(self) -> Self:

@@ -172,25 +172,16 @@ class PlaybookFiles:
         if raw is None:
             return None
         try:
-            playbook = self._read_playbook(raw)
-        except ValidationError as error:
-            raise self._damaged(f"{self.playbook} cannot be read ({first_fault(error)})") from error
+            values = from_json(raw)
+            # A file that somebody wrote by hand need not name the dataset.
+            own = {"dataset": self.dataset, **values} if isinstance(values, dict) else values
+            playbook = Playbook.model_validate(own)
+        except ValueError as error:
+            fault = first_fault(error) if isinstance(error, ValidationError) else f"no JSON: {error}"
+            raise self._damaged(f"{self.playbook} cannot be read ({fault})") from error
         if playbook.dataset != self.dataset:
             raise self._damaged(f"{self.playbook} holds dataset {playbook.dataset!r}")
         return playbook
-
-    def _read_playbook(self, raw: bytes) -> Playbook:
-        """A file that somebody wrote by hand need not name the dataset."""
-        try:
-            return Playbook.model_validate_json(raw)
-        except ValidationError:
-            try:
-                values = from_json(raw)
-            except ValueError:
-                values = None
-            if not isinstance(values, dict) or "dataset" in values:
-                raise
-            return Playbook.model_validate({"dataset": self.dataset, **values})
 
     def completed(self, base: Playbook | None = None) -> Playbook:
         """The newest version, by what the history tells after `base`, or alone."""

@@ -75,10 +75,6 @@ class Upsert(NamedTuple):
             to_json(each, inf_nan_mode="null").decode() if isinstance(each, dict | list) else each for each in values
         ]
 
-    def key_of(self, values: list[Any]) -> tuple[Any, ...]:
-        """A row's natural key, from its parameters."""
-        return tuple(values[self.columns.index(column)] for column in self.key)
-
     def insert(self, rows: int) -> str:
         """Writes so many rows, whose keys differ and are not there yet."""
         marks = ", ".join([f"({', '.join('?' for _ in self.columns)})"] * rows)
@@ -145,8 +141,9 @@ class Rows:
     def _batches(self) -> Iterator[dict[tuple[Any, ...], list[Any]]]:
         """The rows in turn by key, none twice in a batch: one statement cannot change a row twice."""
         batch: dict[tuple[Any, ...], list[Any]] = {}
+        places = [self.table.columns.index(column) for column in self.table.key]
         for row in self.rows:
-            key = self.table.key_of(row)
+            key = tuple(row[place] for place in places)
             if key in batch:
                 yield batch
                 batch = {}

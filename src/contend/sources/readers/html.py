@@ -56,8 +56,8 @@ class Page(NamedTuple):
 
 def html_to_markdown(html: str) -> Page:
     """The page without scripts, styles, navigation and footers; with the latter where nothing else has text."""
-    page = _page(html, _UNSEEN | _AROUND)
-    return page if page.text else _page(html, _UNSEEN)
+    page = _read(html, _UNSEEN | _AROUND).page()
+    return page if page.text else _read(html, _UNSEEN).page()
 
 
 _CODE_OR_MARK = re.compile(r"(?<!`)(`+)(?!`).{1,2000}?(?<!`)\1(?!`)|\\#+[ ]?|\\([*_`~\[\]<>+.)-])|\*+|~~", re.DOTALL)
@@ -71,38 +71,31 @@ _HEAD = 4096
 def read_web_page(body: bytes, charset: str) -> str:
     """A web page's own text as Markdown; `charset` as its server named it, "" where it did not.
 
+    Without what sites put around it; with most of that where trafilatura finds nothing or is not installed.
+
     Raises:
         Unreadable: it is not text.
     """
     meta = _META_CHARSET.search(body[:_HEAD])
-    return web_page_to_markdown(decode(body, declared=charset or (meta[1].decode() if meta else "")))
+    html = decode(body, declared=charset or (meta[1].decode() if meta else ""))
+    if text := _extracted(html):
+        return "\n\n".join([_CODE_OR_MARK.sub(_unmarked, text), *_read(html, _UNSEEN | _AROUND).hidden])
+    return html_to_markdown(html).text
 
 
-def web_page_to_markdown(html: str) -> str:
-    """A web page's own text, without what sites put around it.
-
-    With most of it where trafilatura is not installed, and of a page of over 20,000 tags, which take it seconds.
-    """
+def _extracted(html: str) -> str | None:
+    """By trafilatura; a page of over 20,000 tags takes it seconds."""
     if html.count("<") > _MOST_TAGS:
-        return html_to_markdown(html).text
+        return None
     try:
         from trafilatura import extract  # noqa: PLC0415 - heavy, and an extra
     except ImportError:
-        return html_to_markdown(html).text
-    text = extract(html, output_format="markdown", include_comments=False)
-    if not text:
-        return html_to_markdown(html).text
-    return "\n\n".join([_CODE_OR_MARK.sub(_unmarked, text), *_read(html, _UNSEEN | _AROUND).hidden])
+        return None
+    return extract(html, output_format="markdown", include_comments=False)
 
 
 def _unmarked(match: re.Match[str]) -> str:
     return match[0] if match[1] else match[2] or ""
-
-
-def _page(html: str, skip: frozenset[str]) -> Page:
-    reader = _read(html, skip)
-    day = next((day for name in _DAYS if (day := day_of(reader.meta.get(name, "")))), None)
-    return Page(" ".join("".join(reader.title).split()), "\n\n".join(reader.blocks), day)
 
 
 def _read(html: str, skip: frozenset[str]) -> "_PageReader":
@@ -174,6 +167,10 @@ class _PageReader:
 
     def close(self) -> None:
         self._end_block()
+
+    def page(self) -> Page:
+        day = next((day for name in _DAYS if (day := day_of(self.meta.get(name, "")))), None)
+        return Page(" ".join("".join(self.title).split()), "\n\n".join(self.blocks), day)
 
     def _end_block(self) -> None:
         text = "".join(self._words)
