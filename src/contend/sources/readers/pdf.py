@@ -43,10 +43,10 @@ def read_pdf(
     Raises:
         Unreadable: it is broken or locked by a password, or its pages are pictures.
     """
-    end = time.monotonic() + most_seconds
     texts: list[str | None] = []
     try:
         with _ONE_AT_A_TIME, closing(PdfDocument(content)) as pdf:
+            end = time.monotonic() + most_seconds
             total, title, day = len(pdf), _title(pdf), _day(pdf)
             while len(texts) < min(total, most_pages) and (not texts or time.monotonic() < end):
                 texts.append(_page(pdf, len(texts)))
