@@ -43,7 +43,6 @@ JSON_FORMAT: dict[str, Any] = {"type": "json_object"}
 """`response_format` of endpoints that know no schemas: the shape is in the prompt instead."""
 MAX_REPLY_CHARACTERS = 2_000_000
 _FENCED = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
-_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 _FAULTS_SHOWN = 3
 
 
@@ -269,8 +268,13 @@ def _bare(text: str) -> str:
 
 def _without_thinking(reply: str) -> str:
     """A text without what stands between `<think>` and the next `</think>`; a thought that has no end stays."""
-    thoughts, end, rest = reply.rpartition("</think>")
-    return _THOUGHT.sub("", thoughts + end) + rest
+    *thoughts, rest = reply.split("</think>")
+    return "".join(map(_before_thought, thoughts)) + rest
+
+
+def _before_thought(part: str) -> str:
+    before, tag, _ = part.partition("<think>")
+    return before if tag else f"{part}</think>"
 
 
 def _without_hidden(text: str) -> str:
