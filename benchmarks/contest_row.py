@@ -16,8 +16,7 @@ from typing import NamedTuple
 from contend.app import RunOutcome, run
 from contend.models.events import AnyEvent, RoundJudged, RoundScored, StepDone
 from contend.models.options import RunOptions
-from contend.resources import resource
-from contend.settings import Settings, load_settings
+from contend.settings import Settings, load_settings, resource
 from contend.stores.checkpoints import checkpoint_file
 from contest import ROUNDS, Row
 from floor import Floor

@@ -27,9 +27,8 @@ from contend.models.research import Passage
 from contend.prompts import mark_of
 from contend.prompts.research import ReportPrompt, ResearchHead, SourceDocument
 from contend.research.full import length_values
-from contend.resources import resource
 from contend.services import Services
-from contend.settings import load_settings
+from contend.settings import load_settings, resource
 from contend.sources.local import LocalDocuments
 from contend.text import estimate_tokens
 from stub import DOCS, reply_to, running

@@ -13,15 +13,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from contend.contest.comparing import CompareTask, ComparingNodes, Comparison, pairwise_keys
+from contend.contest.editing import CompareTask, ComparingNodes, pairwise_keys
+from contend.contest.state import Comparison
 from contend.models.evaluation import EvaluationResult
 from contend.models.options import ResolvedOptions, RunOptions
 from contend.run_context import RunContext
 from contend.services import Services
 from contend.settings import load_settings, resolve_options
-from contend.team.criteria import make_criteria
-from contend.team.evaluation import evaluation_of
-from contend.team.metrics import measure, metric_tasks
+from contend.team.judging import make_criteria
+from contend.team.metrics import evaluation_of, measure, metric_tasks
 from judging_pairs import Pair, kept_submission, pairs
 
 _FILES = ("judging.toml", "judging_fresh.toml")
@@ -85,7 +85,7 @@ async def compared(
         )
         for first, second in (_SIDES, _SIDES[::-1])
     ]
-    updates = await asyncio.gather(*map(ComparingNodes(services).compare_pair, tasks))
+    updates = await asyncio.gather(*map(ComparingNodes(services).compare, tasks))
     chosen = [Comparison.model_validate(each) for update in updates for each in update["comparisons"]]
     keys = pairwise_keys(chosen)
     return [max(keys, key=lambda side: keys[side]) if keys else "tie", *(each.better or "tie" for each in chosen)]
@@ -99,8 +99,8 @@ async def judge(services: Services, pair: Pair, *, by_code: bool, why: bool) -> 
         for side, parts in zip(_SIDES, (pair.good, pair.damaged), strict=True)
     }
     made = await make_criteria(services, run, theme=pair.theme)
-    results = await asyncio.gather(*(evaluated(services, pair, documents[side], run, made.criteria) for side in _SIDES))
-    verdict = ["-"] if by_code else await compared(services, pair, documents, made.criteria)
+    results = await asyncio.gather(*(evaluated(services, pair, documents[side], run, made.plain()) for side in _SIDES))
+    verdict = ["-"] if by_code else await compared(services, pair, documents, made.plain())
     good, damaged = map(_judged, results)
     shown = [f"{one * 100:.1f}/{other * 100:.1f}" for one, other in zip(good, damaged, strict=True)]
     lines = [_ROW.format(pair.name, pair.language, pair.damage, *shown, f"{verdict[0]} ({', '.join(verdict[1:])})")]

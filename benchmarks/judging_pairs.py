@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
+from contend.models.evaluation import Submission
 from contend.models.record import Language
 from contend.models.research import CitedSentence, Draft, Paragraph, Passage, SearchResult, Section
-from contend.models.submission import Submission
 from contend.report import build_report
 from contend.services import Services
 

@@ -16,7 +16,7 @@ from contend.models.record import Language
 from contend.models.round import RoundPromptContext, RoundState
 from contend.prompts import PromptBuilderSettings, PromptLibrary, Untrusted, UserPromptBuilder
 from contend.prompts.library import LANGUAGES
-from contend.resources import resource
+from contend.settings import resource
 from contend.stores.leaderboard import LiveLeaderboard
 from contend.text import estimate_tokens
 from stub import prose

@@ -13,11 +13,10 @@ from langgraph.types import Command, StateSnapshot
 from pydantic import Field
 
 from contend.approval import Question, chosen_answers, open_questions, question_event, waiting_line
+from contend.contest.closing import whole_summary
 from contend.contest.graph import build_contest_graph
-from contend.contest.learning import learned_from
-from contend.contest.outcomes import whole_summary
-from contend.contest.publishing import usage_of
-from contend.contest.state import ContestState, input_options
+from contend.contest.parts import learned_from
+from contend.contest.state import ContestState, ContestView, input_options
 from contend.errors import InputError, StoreError, UnknownThread
 from contend.estimate import RunEstimate, estimate_run
 from contend.models.events import ANY_EVENT, AnyEvent
@@ -365,7 +364,7 @@ async def _outcome(services: Services, thread_id: str, snapshot: StateSnapshot, 
         markdown=str(messages[-1].text) if state.get("report") and messages else None,
         summary=await whole_summary(services, state),
         files=state.get("files", []),
-        usage=usage_of(state),
+        usage=ContestView(state).usage,
         questions=questions,
         went_on=went_on,
     )

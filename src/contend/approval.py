@@ -85,10 +85,8 @@ def apply_answer(
     """
     try:
         decision = decision_of(answer)
-        if decision.type == "reject":
-            return Rejected(decision)
-        if decision.type == "approve":
-            return Approved(proposal, decision)
+        if decision.type != "edit":
+            return Rejected(decision) if decision.type == "reject" else Approved(proposal, decision)
         if unknown := sorted(decision.args.keys() - set(editable)):
             return Unusable(f"{', '.join(unknown)} cannot be edited; edit {', '.join(editable)}")
         return Approved(edit(decision.args), decision)

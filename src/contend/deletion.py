@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from contend.errors import UnknownThread
-from contend.models.submission import Submission
+from contend.models.evaluation import Submission
 from contend.services import Services
 from contend.stores.checkpoints import has_checkpoints, open_checkpointer
 from contend.stores.documents import text_id

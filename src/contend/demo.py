@@ -1,8 +1,8 @@
 """The recorded demo: question, documents and options of `make demo`, played from the replies beside them."""
 
 from contend.models.options import RunOptions
-from contend.resources import resource
 from contend.settings import Settings
+from contend.settings.files import resource
 
 
 def demo_settings(settings: Settings) -> Settings:

@@ -12,7 +12,7 @@ from contend.llm import profile_of
 from contend.llm.budget import cost_usd
 from contend.llm.chat import schema_tokens
 from contend.models import replies
-from contend.models.judging_replies import (
+from contend.models.evaluation import (
     CitationReply,
     CriteriaReply,
     JudgmentReply,
@@ -20,8 +20,8 @@ from contend.models.judging_replies import (
     PairwiseReply,
     VerdictsReply,
 )
-from contend.models.learning_replies import CurationReply, ReflectionReply
 from contend.models.options import LENGTH_WORDS, Role, TeamConfig
+from contend.models.playbook import CurationReply, ReflectionReply
 from contend.models.replies import Reply
 from contend.preflight import Opening
 from contend.settings import ModelsConfig

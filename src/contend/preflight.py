@@ -10,6 +10,7 @@ from uuid import uuid4
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.errors import NodeError
 from langgraph.types import Command
+from typing_extensions import TypedDict
 
 from contend.errors import InputError
 from contend.langgraph_compat import cause
@@ -19,10 +20,10 @@ from contend.models.options import DEPTHS, EvaluatorConfig, ResolvedOptions, Run
 from contend.models.record import QUESTION_CHARACTERS, Record
 from contend.models.task import checked_theme
 from contend.readiness import NotReady, check_ready, models_used
+from contend.registry import team_kind
 from contend.services import Services
 from contend.settings import RunSetup
 from contend.stores.checkpoints import check_checkpointer
-from contend.team_kinds import team_kind
 from contend.text import clean, estimate_tokens, shorten
 
 QUOTES = TeamConfig(team_id="quotes", name="Quotes", kind="quotes", sources=["local"])
@@ -52,7 +53,41 @@ class Opening(NamedTuple):
 _CHECKED: ContextVar[Opening | None] = ContextVar("checked", default=None)
 
 
-def asked_of(state: Mapping[str, Any], question: Sequence[AnyMessage] = ()) -> dict[str, str]:
+class Opened(TypedDict):
+    """What a graph that opens a run writes into its state."""
+
+    theme: str
+    messages: list[AnyMessage]
+    asked: dict[str, str]
+    options: dict[str, Any]
+    execution_id: str
+    sources_off: dict[str, str]
+
+
+def opened(state: Mapping[str, Any], opening: Opening, execution_id: str) -> Opened:
+    """A run that begins: what it is asked, and all that is settled of it."""
+    question = _question_in_chat(state)
+    return Opened(
+        theme=opening.theme,
+        messages=question,
+        asked={**_asked_of(state, question), "theme": opening.theme},
+        options=opening.options.model_dump(mode="json"),
+        execution_id=execution_id,
+        sources_off=opening.sources_off,
+    )
+
+
+def refuse(state: Mapping[str, Any], error: NodeError, fresh: Mapping[str, Any]) -> Command[Literal["__end__"]]:
+    """Bad input ends a graph that is opened on its own with one line, and with `fresh` for what its keys held."""
+    why = cause(error)
+    if not isinstance(why, InputError):
+        raise why
+    question = _question_in_chat(state)
+    update = {**fresh, "asked": _asked_of(state, question), "messages": [*question, AIMessage(str(why))]}
+    return Command(update=update, goto="__end__")
+
+
+def _asked_of(state: Mapping[str, Any], question: Sequence[AnyMessage] = ()) -> dict[str, str]:
     """What a graph is asked, by theme and by chat: kept in state as `asked`, it tells the next question from this.
 
     `question`: what the graph adds to the chat itself.
@@ -61,24 +96,12 @@ def asked_of(state: Mapping[str, Any], question: Sequence[AnyMessage] = ()) -> d
     return {"theme": state.get("theme") or "", "message": (last.id or "") if last else ""}
 
 
-def question_in_chat(state: Mapping[str, Any]) -> list[AnyMessage]:
+def _question_in_chat(state: Mapping[str, Any]) -> list[AnyMessage]:
     """The question as a message, where it was asked as a theme: each answer in a chat stands below its question."""
     theme = shorten(clean(str(_new_theme(state) or "")[: QUESTION_CHARACTERS + 1]).strip(), QUESTION_CHARACTERS)
     last = _last_human(state.get("messages", []))
-    is_new = last is not None and last.id != state.get("asked", {}).get("message")
-    if not theme or (is_new and last is not None and str(last.text).strip() == theme):
-        return []
-    return [HumanMessage(theme, id=str(uuid4()))]
-
-
-def refuse(state: Mapping[str, Any], error: NodeError, fresh: Mapping[str, Any]) -> Command[Literal["__end__"]]:
-    """Bad input ends a graph that is opened on its own with one line, and with `fresh` for what its keys held."""
-    why = cause(error)
-    if not isinstance(why, InputError):
-        raise why
-    question = question_in_chat(state)
-    update = {**fresh, "asked": asked_of(state, question), "messages": [*question, AIMessage(str(why))]}
-    return Command(update=update, goto="__end__")
+    is_asked = last and last.id != state.get("asked", {}).get("message") and str(last.text).strip() == theme
+    return [HumanMessage(theme, id=str(uuid4()))] if theme and not is_asked else []
 
 
 def answer(state: Mapping[str, Any], text: str) -> AIMessage:
@@ -119,7 +142,7 @@ def checked_run(opening: Opening) -> Iterator[None]:
 
 def _new_theme(state: Mapping[str, Any]) -> str | None:
     """The theme, unless a message is newer."""
-    before, now = state.get("asked", {}), asked_of(state)
+    before, now = state.get("asked", {}), _asked_of(state)
     is_old = before.get("theme") == now["theme"] and before.get("message") != now["message"]
     return None if is_old else state.get("theme")
 
@@ -155,18 +178,14 @@ async def check_run(
         }
     )
     _check_length(question, options)
-    unsure = await check_ready(services, options, teams)
+    unsure, warning = await check_ready(services, options, teams), judges_warning(options, teams)
     return Opening(
         theme=question,
         request=request,
         options=options,
         teams=teams,
         sources_off=off,
-        warnings=[
-            *filter(None, [None if options.recorded else judges_warning(options, teams)]),
-            *graph_warnings,
-            *store_warnings,
-        ],
+        warnings=[*([warning] if warning and not options.recorded else []), *graph_warnings, *store_warnings],
         fingerprint=config_fingerprint(services, options),
         left_out=await services.sources.left_out(options.documents, read=False) if "local" in on else [],
         unsure=unsure,
@@ -301,12 +320,10 @@ def _entering(teams: Sequence[TeamConfig], on: Sequence[str], options: ResolvedO
 
     First those made for own documents, where there are some, then those whose other needs are on, then the rest.
     """
-
-    def fit(team: TeamConfig) -> int:
-        return 0 if "local" in team.needs and "local" in on else 1 if team.needs else 2
-
-    most = DEPTHS[options.depth].teams
-    return sorted(teams, key=fit)[:most]
+    of_documents = [team for team in teams if "local" in team.needs and "local" in on]
+    with_needs = [team for team in teams if team.needs and team not in of_documents]
+    others = [team for team in teams if not team.needs]
+    return [*of_documents, *with_needs, *others][: DEPTHS[options.depth].teams]
 
 
 def _has_source(team: TeamConfig, on: Sequence[str], *, by_caller: bool) -> bool:
@@ -342,8 +359,7 @@ def judges_warning(options: ResolvedOptions, teams: Sequence[TeamConfig]) -> str
     judges = {metric.model or options.models["evaluator"] for metric in by_model}
     if len(teams) > 1:
         judges.add(options.models["evaluator"])  # compares them in a near tie
-    both = judges & writers
-    if not both:
+    if not (both := judges & writers):
         return None
     return (
         f"the judges use the writer's model ({', '.join(sorted(both))}): a model of their own is fairer "

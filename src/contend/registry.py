@@ -1,7 +1,7 @@
 """What TOML files name: as `kind`, what contend has by that name; as `function`, `module:function` of the workspace.
 
-Sources, metrics and model providers are found here. A function is loaded before a run, and called where it can do no
-harm to it.
+Kinds of team, sources, metrics and model providers are found here. A function is loaded before a run, and called where
+it can do no harm to it.
 """
 
 import asyncio
@@ -10,14 +10,19 @@ import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from threading import Thread
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from contend.errors import InputError
 from contend.text import clean, shorten
+
+if TYPE_CHECKING:
+    from langgraph.graph import StateGraph
 
 T = TypeVar("T")
 Function = Callable[..., object]
@@ -51,6 +56,38 @@ class Registry(Generic[T]):
                 f"{where}: no {self.sort} {kind!r}; choose from {', '.join(self.entries)}, or name a function"
             )
         return self.entries[kind]
+
+
+_TEAM_KINDS = {
+    "research": "contend.research.graph:ResearchTeam",
+    "quotes": "contend.research.quoting:QuotesTeam",
+    "graph": "contend.research.graph_team:GraphTeam",
+}
+
+
+class TeamKind(Protocol):
+    """What a contest needs to know of a team, whatever it is made of."""
+
+    may_win: bool
+    """Whether they compete: are scored, ranked, merged, learned from. One that does not has a run to itself."""
+    max_rounds: int | None
+    """How many rounds they play at most; None: as many as the options say."""
+
+    def build_graph(self, services: Any) -> "StateGraph[Any, Any, Any, Any]":  # noqa: ANN401 - the container lies above
+        """One round, not compiled: it takes a `ResearchInput` and leaves a `submission`, by its document's id."""
+        ...
+
+
+def kind_names() -> list[str]:
+    return list(_TEAM_KINDS)
+
+
+@cache
+def team_kind(name: str) -> TeamKind:
+    """A kind by its name in `TeamConfig.kind`; loaded at first use, for its graph lies above who asks."""
+    module, _, attribute = _TEAM_KINDS[name].partition(":")
+    kind: TeamKind = getattr(import_module(module), attribute)()
+    return kind
 
 
 def load_function(folder: Path, name: str) -> Function:

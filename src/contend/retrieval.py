@@ -90,14 +90,21 @@ def default_embedder() -> StaticEmbedder:
 
 
 class HybridIndex:
-    """An index over texts. Building it takes about 0.1 ms for a sentence; a query under 1 ms."""
+    """An index over texts. Building it takes about 0.1 ms for a sentence; a query under 1 ms.
+
+    BM25 goes over terms that we make ourselves, so that Japanese counts too.
+    """
 
     def __init__(
         self, texts: Sequence[str], embedder: Embedder | None = None, *, vectors: Vectors | None = None
     ) -> None:
         self._embedder = embedder or default_embedder()
         self.vectors: Vectors = self._embedder.embed(list(texts)) if vectors is None else vectors
-        self._terms = _TermIndex.of(texts)
+        self._numbers: dict[str, int] = {}
+        ids = [[self._numbers.setdefault(term, len(self._numbers)) for term in terms(text)] for text in texts]
+        self._bm25 = _bm25() if self._numbers else None
+        if self._bm25:
+            self._bm25.index((ids, self._numbers), create_empty_token=False, show_progress=False)
 
     @classmethod
     def of_kept(cls, arrays: Mapping[str, Any], embedder: Embedder | None = None) -> HybridIndex:
@@ -109,14 +116,20 @@ class HybridIndex:
         import numpy as np  # noqa: PLC0415 - see StaticEmbedder
 
         index = cls([], embedder, vectors=arrays["vectors"].astype(np.float32))
-        index._terms = _TermIndex.of_kept(arrays, len(index.vectors))
+        index._numbers = {term: number for number, term in enumerate(json.loads(arrays["terms"].tobytes()))}
+        if index._numbers:
+            index._bm25 = _bm25()
+            index._bm25.scores = {**{name: arrays[name] for name in _SCORES}, "num_docs": len(index.vectors)}
+            index._bm25.vocab_dict, index._bm25.nonoccurrence_array = index._numbers, None
         return index
 
     def kept(self) -> dict[str, NDArray[Any]]:
         """The index as arrays, to keep in a file. Vectors lose what half precision does not hold."""
         import numpy as np  # noqa: PLC0415 - see StaticEmbedder
 
-        return {"vectors": self.vectors.astype(np.float16), **self._terms.kept()}
+        words = np.frombuffer(json.dumps(list(self._numbers)).encode(), dtype=np.uint8)
+        scores = {name: self._bm25.scores[name] for name in _SCORES} if self._bm25 else {}
+        return {"vectors": self.vectors.astype(np.float16), "terms": words, **scores}
 
     def search(self, query: str, k: int, *, vector: Vectors | None = None) -> list[Ranked]:
         """The `k` best texts, best first, ties in list order.
@@ -127,7 +140,8 @@ class HybridIndex:
         if k <= 0 or not len(self.vectors):
             return []
         meaning = self._embedder.embed([query])[0] if vector is None else vector
-        scores = self._terms.scores(query)
+        numbers = [self._numbers[term] for term in terms(query) if term in self._numbers]
+        scores = self._bm25.get_scores_from_ids(numbers) if self._bm25 and numbers else None
         if scores is None or not scores.any():
             cosines = self.vectors @ meaning
             return [Ranked(place, min(1.0, float(cosines[place]))) for place in _best(cosines, k)]
@@ -135,46 +149,6 @@ class HybridIndex:
         shares = _fused(scores[matches], self.vectors[matches] @ meaning)
         hits = [Ranked(place, min(1.0, float(share))) for place, share in zip(matches, shares, strict=True)]
         return sorted(hits, key=lambda hit: (-hit.score, hit.index))[:k]
-
-
-class _TermIndex:
-    """BM25 over terms that we make ourselves, so that Japanese counts too."""
-
-    def __init__(self, numbers: dict[str, int], bm25: Any) -> None:  # noqa: ANN401 - bm25s ships no types
-        self._numbers = numbers
-        self._bm25 = bm25
-
-    @classmethod
-    def of(cls, texts: Sequence[str]) -> _TermIndex:
-        numbers: dict[str, int] = {}
-        ids = [[numbers.setdefault(term, len(numbers)) for term in terms(text)] for text in texts]
-        if not numbers:
-            return cls(numbers, None)
-        index = _bm25()
-        index.index((ids, numbers), create_empty_token=False, show_progress=False)
-        return cls(numbers, index)
-
-    @classmethod
-    def of_kept(cls, arrays: Mapping[str, Any], texts: int) -> _TermIndex:
-        numbers = {term: number for number, term in enumerate(json.loads(arrays["terms"].tobytes()))}
-        if not numbers:
-            return cls(numbers, None)
-        index = _bm25()
-        index.scores = {**{name: arrays[name] for name in _SCORES}, "num_docs": texts}
-        index.vocab_dict, index.nonoccurrence_array = numbers, None
-        return cls(numbers, index)
-
-    def kept(self) -> dict[str, NDArray[Any]]:
-        import numpy as np  # noqa: PLC0415 - see StaticEmbedder
-
-        words = np.frombuffer(json.dumps(list(self._numbers)).encode(), dtype=np.uint8)
-        scores = {name: self._bm25.scores[name] for name in _SCORES} if self._bm25 else {}
-        return {"terms": words, **scores}
-
-    def scores(self, query: str) -> Vectors | None:
-        """Each text's score, 0.0 without a shared term; None if no text has any of the query's terms."""
-        numbers = [self._numbers[term] for term in terms(query) if term in self._numbers]
-        return self._bm25.get_scores_from_ids(numbers) if self._bm25 and numbers else None
 
 
 def _bm25() -> Any:  # noqa: ANN401 - bm25s ships no types

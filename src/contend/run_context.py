@@ -17,14 +17,13 @@ from langgraph.runtime import Runtime
 
 from contend.clock import RunClock
 from contend.errors import StoreError
-from contend.llm import Answer, ContextProfile, Model, role_profile
+from contend.llm import Answer, ContextProfile, Model, Scope, role_profile
 from contend.llm.budget import Ledger, limits_of
-from contend.models.judging_replies import CitationWord
+from contend.models.evaluation import CitationWord
 from contend.models.options import ResolvedOptions, Role, TeamConfig
 from contend.models.replies import InjectionReply
 from contend.models.round import Round
-from contend.models.rows import ExecutionRow
-from contend.models.task import TeamStatus
+from contend.models.task import CallUsage, ExecutionRow, TeamStatus
 from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, UserPromptBuilder, mark_of
 from contend.stores import write_file
 from contend.stores.documents import DocumentStore, RecordDocuments
@@ -82,6 +81,10 @@ class RunContext:
         """What the calls of the model may hold that plays a role, found as `model` finds it."""
         return role_profile(self.options, role, team=team, name=name)
 
+    def scope(self, role: Role, **more: Any) -> Scope:  # noqa: ANN401 - the other fields of a Scope
+        """Whose call it is: the run's, in its language."""
+        return Scope(execution_id=self.execution_id, role=role, language=self.options.language, **more)
+
     def builder(self) -> UserPromptBuilder:
         """The builder of the rounds' prompts, in the run's language and with its mark."""
         return UserPromptBuilder(
@@ -123,6 +126,11 @@ class RunContext:
             StoreError: one cannot be read.
         """
         return await self.rounds.get_many([each["document"] for each in references])
+
+    async def keep_calls(self, calls: Sequence[CallUsage]) -> None:
+        """Calls of no team, on record."""
+        await self.record.save_usage(self.execution_id, "", 0, calls)
+        await self.record.flush()
 
     async def keep_options(self) -> None:
         """What the run is to do, for nodes that are sent no more than whose run it is.

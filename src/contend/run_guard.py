@@ -10,6 +10,7 @@ from contend.approval import Question, question_event, waiting_line
 from contend.errors import CheckpointError, InputError, RunChanged, UnknownThread
 from contend.models.events import RunResumed, RunStopped
 from contend.models.options import ResolvedOptions
+from contend.models.task import RunStatus
 from contend.preflight import config_fingerprint
 from contend.services import Services
 from contend.stores.checkpoints import checkpoints_place
@@ -107,9 +108,7 @@ async def note_stopped(services: Services, thread_id: str, *, going_on: str = ""
     latest = await services.record.latest_execution(thread_id)
     if latest is not None and latest.status == "running":
         message = f"stopped; go on with {going_on or f'`contend resume {thread_id}`'}"
-        services.record.save_event(RunStopped(execution_id=latest.execution_id, message=message))
-        await services.record.set_execution_status(latest.execution_id, "interrupted", message)
-        services.close_run(latest.execution_id)
+        await _note_end(services, latest.execution_id, "interrupted", message)
 
 
 async def note_rolled_back(services: Services, thread_id: str, remaining: str) -> None:
@@ -119,9 +118,13 @@ async def note_rolled_back(services: Services, thread_id: str, remaining: str) -
     """
     latest = await services.record.latest_execution(thread_id)
     if latest is not None and latest.status not in TERMINAL and latest.execution_id != remaining:
-        services.record.save_event(RunStopped(execution_id=latest.execution_id, message=_ROLLED_BACK))
-        await services.record.set_execution_status(latest.execution_id, "failed", _ROLLED_BACK)
-        services.close_run(latest.execution_id)
+        await _note_end(services, latest.execution_id, "failed", _ROLLED_BACK)
+
+
+async def _note_end(services: Services, execution_id: str, status: RunStatus, message: str) -> None:
+    services.record.save_event(RunStopped(execution_id=execution_id, message=message))
+    await services.record.set_execution_status(execution_id, status, message)
+    services.close_run(execution_id)
 
 
 async def note_waiting(services: Services, questions: Sequence[Question]) -> None:

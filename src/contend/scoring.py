@@ -7,17 +7,15 @@ from uuid import uuid4
 from pydantic import ValidationError
 
 from contend.errors import DraftError, InputError, MetricError, ModelError
-from contend.models.evaluation import EvaluationResult
+from contend.models.evaluation import EvaluationResult, MetricResult, Submission
 from contend.models.options import RunOptions
 from contend.models.research import ResearchReport, SearchResult
-from contend.models.submission import Submission
 from contend.models.task import RunUsage, checked_theme, title_of
 from contend.readiness import models_used
 from contend.report import Reference, ReferencedText, read_draft, read_references
 from contend.report.plain import plain_title
 from contend.services import Services
-from contend.team.evaluation import evaluation_of
-from contend.team.metrics import MetricResult, measure, metric_tasks, unscored
+from contend.team.metrics import evaluation_of, measure, metric_tasks, unscored
 from contend.team.state import MetricTask
 from contend.text import ADDRESS, clean, without_tail
 
@@ -44,14 +42,7 @@ async def evaluate(
     submission = submission_of(text, question)
     document = await services.submissions.put(submission)
     run = services.open_run(str(uuid4()), settled)
-    tasks = metric_tasks(
-        services,
-        run,
-        submission=document,
-        theme=question,
-        team_id="",
-        round_number=1,
-    )
+    tasks = metric_tasks(services, run, submission=document, theme=question, team_id="", round_number=1)
     by_task = await asyncio.gather(*(_measure(services, task) for task in tasks))
     results = [each for of_task in by_task for each in of_task]
     await services.documents.delete([document])

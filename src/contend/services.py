@@ -19,10 +19,10 @@ from contend.learning.sections import SectionFile
 from contend.llm import DEFAULT_CONTEXT_TOKENS, Model, profile_of
 from contend.llm.budget import Ledger
 from contend.llm.models import LanguageModels, Providers, RoleModel
+from contend.models.evaluation import Submission
 from contend.models.events import Event
 from contend.models.options import MetricConfig, ResolvedOptions, Role, RunOptions, TeamConfig
 from contend.models.record import Language
-from contend.models.submission import Submission
 from contend.prompts import PromptBuilderSettings, PromptLibrary, UserPromptBuilder, local_now
 from contend.registry import Function, load_function
 from contend.run_context import RunContext, options_file

@@ -73,7 +73,7 @@ def ratings(dataset: str, boards: Sequence[Sequence[LeaderboardEntry]], *, datas
     return Standings(
         dataset=dataset,
         runs=len(runs),
-        is_clear=len(order) > 1 and _is_clear(strengths, covariance, order[0], order[1]),
+        is_clear=_is_clear(strengths, covariance, order[:2]),
         teams=[
             _standing(teams[place], names, runs, strength=strengths[place], deviation=covariance[place, place] ** 0.5)
             for place in order
@@ -141,9 +141,12 @@ def _matrix(
     return np.array(versus), np.array([share for _, _, share in pairs]), np.array(weights)
 
 
-def _is_clear(strengths: NDArray[np.float64], covariance: NDArray[np.float64], first: int, second: int) -> bool:
-    spread = covariance[first, first] + covariance[second, second] - 2 * covariance[first, second]
-    return bool(strengths[first] - strengths[second] > _SURE * spread**0.5)
+def _is_clear(strengths: NDArray[np.float64], covariance: NDArray[np.float64], first: Sequence[int]) -> bool:
+    """Whether the first of two teams is better than the second."""
+    if len(first) < 2:  # noqa: PLR2004 - two teams
+        return False
+    versus = np.eye(len(strengths))[first[0]] - np.eye(len(strengths))[first[1]]
+    return bool(versus @ strengths > _SURE * (versus @ covariance @ versus) ** 0.5)
 
 
 def _standing(

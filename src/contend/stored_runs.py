@@ -4,9 +4,8 @@ from contend.approval import WAITING
 from contend.errors import InputError, UnknownThread
 from contend.models.record import Record
 from contend.models.research import ResearchReport
-from contend.models.round import ExitReason, LeaderboardEntry
-from contend.models.rows import ExecutionRow, RoundRow
-from contend.models.task import RunStatus, RunUsage, TeamStatus
+from contend.models.round import ExitReason, LeaderboardEntry, RoundRow
+from contend.models.task import ExecutionRow, RunStatus, RunUsage, TeamStatus
 from contend.settings import Settings
 from contend.stores.leases import is_leased
 from contend.stores.record import RecordStore

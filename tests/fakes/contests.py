@@ -9,9 +9,8 @@ from contend.app import RunOutcome
 from contend.models.evaluation import MetricScore
 from contend.models.events import AnyEvent, RoundScored
 from contend.models.options import RunOptions
-from contend.resources import resource
 from contend.services import Services
-from contend.settings import load_settings
+from contend.settings import load_settings, resource
 
 ORCHESTRATOR = """[orchestrator]
 timeout_per_team_seconds = {seconds}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import duckdb
 
-from contend.models.rows import EvaluationRow, ExecutionRow, RoundStatusRow, SubmissionRow
-from contend.models.task import CallUsage
+from contend.models.round import EvaluationRow, RoundStatusRow, SubmissionRow
+from contend.models.task import CallUsage, ExecutionRow
 
 RUN = "run"
 NAN = math.nan

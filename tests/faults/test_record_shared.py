@@ -15,15 +15,14 @@ import pytest
 from filelock import FileLock, Timeout
 
 from contend.errors import StoreError, StoreLocked
-from contend.models.rows import ExecutionRow
-from contend.models.task import CallUsage
+from contend.models.task import CallUsage, ExecutionRow
 from contend.stores.record import RecordStore
 from contend.stores.record_file import RecordFile, make_record
 
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from contend.models.rows import ExecutionRow
+from contend.models.task import ExecutionRow
 from contend.stores.record import RecordStore
 
 async def write(path, name, count):
@@ -40,7 +39,7 @@ asyncio.run(write(*sys.argv[1:]))
 STEADY_WRITER = """
 import asyncio, sys
 from pathlib import Path
-from contend.models.rows import ExecutionRow
+from contend.models.task import ExecutionRow
 from contend.stores.record import RecordStore
 
 async def write(path):
@@ -63,7 +62,7 @@ time.sleep(float(sys.argv[2]))
 CUT_OFF = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from contend.models.rows import ExecutionRow
+from contend.models.task import ExecutionRow
 from contend.stores.record import RecordStore
 
 async def write(path):

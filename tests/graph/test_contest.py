@@ -14,7 +14,7 @@ from contend.contest.graph import build_contest_graph
 from contend.errors import InputError, RunChanged, SourceError, UnknownThread
 from contend.models.events import RoundScored, WinnerPicked
 from contend.models.research import Found
-from contend.models.rows import ExecutionRow
+from contend.models.task import ExecutionRow
 from contend.stores.checkpoints import open_checkpointer
 from fakes.contests import Contest, write_workspace
 from fakes.now import Now

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from contend.models.evaluation import Criterion
+from contend.models.evaluation import Criterion, CriterionVerdict
 from contend.models.events import SearchDone
-from contend.models.judging_replies import CriterionVerdict
+from contend.models.options import MetricConfig
 from contend.models.replies import FixReply
-from contend.resources import resource
 from contend.services import Services
+from contend.settings import resource
 from contend.team.graph import build_team_graph
-from contend.team.metrics.by_model import coverage_of
+from contend.team.judging import coverage_of
 from fakes.contests import LARGE_CONTEXT, Contest, metrics_of, rounds_of, write_workspace
 from fakes.vendors import Call, Vendors
 
@@ -325,10 +325,11 @@ def test_a_criterion_without_a_verdict_takes_no_part_and_none_at_all_leaves_cove
     fix = FixReply(where="summary 1", what="Say why.")
     partly = CriterionVerdict(number=1, evidence="", verdict="partly", fix=fix)
 
-    half = coverage_of(two, [partly], 0.4, "en")
+    config = MetricConfig(name="coverage", weight=0.4)
+    half = coverage_of(config, two, [partly], "en")
     assert (half.score, half.verdicts) == (0.5, {str(partly.number): "partly"})
-    assert coverage_of(two, [], 0.4, "en").score is None
-    assert coverage_of(two, [partly.model_copy(update={"fix": None})], 0.4, "ja").fixes[0].where == "レポート全体"
+    assert coverage_of(config, two, [], "en").score is None
+    assert coverage_of(config, two, [partly.model_copy(update={"fix": None})], "ja").fixes[0].where == "レポート全体"
 
 
 async def test_a_doubtful_citation_is_asked_about_once_in_a_run(contest: Contest, vendors: Vendors) -> None:

@@ -21,8 +21,16 @@ from contend.learning.reflector import PlayedRound, ReflectorAgent
 from contend.learning.sections import SectionFile
 from contend.learning.selection import select_bullets
 from contend.llm import Answer, R, Scope
-from contend.models.learning_replies import CurationReply, Insight, LessonPairsReply, ReflectionReply
-from contend.models.playbook import Bullet, DeltaContextItem, Playbook, ReflectionResult
+from contend.models.playbook import (
+    Bullet,
+    CurationReply,
+    DeltaContextItem,
+    Insight,
+    LessonPairsReply,
+    Playbook,
+    ReflectionReply,
+    ReflectionResult,
+)
 from contend.models.task import CallUsage
 from contend.prompts import PromptBuilderSettings, PromptLibrary, PromptValues, Untrusted, UserPromptBuilder, mark_of
 from contend.retrieval import default_embedder

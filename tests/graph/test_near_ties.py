@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contend.app import RunOutcome
-from contend.contest.comparing import Comparison, pairwise_keys
+from contend.contest.editing import pairwise_keys
+from contend.contest.state import Comparison
+from contend.models.evaluation import Submission
 from contend.models.events import WinnerPicked
 from contend.models.research import CitedSentence, Draft, Paragraph, Passage, SearchResult, Section
 from contend.models.round import LeaderboardEntry, ranked
-from contend.models.submission import Submission
 from contend.report import build_report
 from contend.services import Services
-from contend.team.metrics import pair_view
-from contend.team.metrics.judge_view import report_view
+from contend.team.judge_view import compare_prompt, report_view
 from contend.text import estimate_tokens
 from fakes.contests import LARGE_CONTEXT, Contest, write_workspace
 from fakes.terminal import Terminal
@@ -279,13 +279,12 @@ async def test_passages_have_the_same_numbers_for_the_judges_of_a_pair_as_for_th
 
     first, second = submission("fog", "rain"), submission("snow", "rain")
 
-    view = await pair_view(services, first, second, tokens=1_000)
+    prompt = await compare_prompt(services, first, second, tokens=1_000, user_query=THEME)
 
-    assert [each.title for each in view.passages] == ["snow", "fog"]
-    assert [each.title for each in view.others] == ["rain"]
-    for text, each in zip(view.texts, (first, second), strict=True):
+    assert [each.title for each in prompt.passages] == ["snow", "fog"]
+    assert [each.title for each in prompt.others] == ["rain"]
+    for text, each in zip(prompt.submissions, (first, second), strict=True):
         assert text == (await report_view(services, each, tokens=1_000, beside=1_000)).text
-    prompt = view.prompt(user_query=THEME, instructions="", criteria="")
     assert [passage.number for document in prompt.passages for passage in document.passages] == [3, 4]
     assert [each.number for each in prompt.others] == [2]
 
@@ -328,9 +327,8 @@ async def test_a_source_that_nobody_retrieved_is_shown_as_such_to_the_judges_of_
     honest = await submission_citing(services, await services.documents.put(text), text)
     inventing = await submission_citing(services, "invented", text)
 
-    view = await pair_view(services, honest, inventing, tokens=1_000)
+    prompt = await compare_prompt(services, honest, inventing, tokens=1_000, user_query=THEME)
 
-    prompt = view.prompt(user_query=THEME, instructions="", criteria="")
     shown = services.library.show(prompt, language="en", mark="1a2b3c4d")
     first, second = shown.split("# First report")[1].split("# Second report")
     assert "summary 1: Bridges hum. [P1]" in first

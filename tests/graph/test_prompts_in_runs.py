@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from contend.resources import resource
+from contend.settings import resource
 from fakes.contests import Contest
 from fakes.vendors import Call, Vendors
 

@@ -11,7 +11,7 @@ import contend
 from contend.contest.graph import build_contest_graph
 from contend.deletion import delete
 from contend.errors import UnknownThread
-from contend.models.rows import ExecutionRow
+from contend.models.task import ExecutionRow
 from contend.services import Services
 from contend.stores.checkpoints import open_checkpointer
 from contend.team.graph import build_team_graph

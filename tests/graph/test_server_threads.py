@@ -10,7 +10,7 @@ import pytest
 from langgraph_sdk.errors import NotFoundError
 from langgraph_sdk.schema import MultitaskStrategy
 
-from contend.models.rows import ExecutionRow
+from contend.models.task import ExecutionRow
 from contend.services import Services
 from contend.settings import load_settings
 from fakes.servers import Server

@@ -24,7 +24,7 @@ from contend.llm.chat import ChatModel, schema_text
 from contend.llm.endpoint import CallLimits
 from contend.llm.langchain_endpoint import LangChainEndpoint
 from contend.llm.openai_endpoint import OpenAIEndpoint
-from contend.models.judging_replies import MetricReply
+from contend.models.evaluation import MetricReply
 from contend.models.replies import (
     MergeReply,
     PlanReply,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contend.checks import RULES, Claim, ClaimCheck, PassageText, calculate, check_claim, claims_of
-from contend.checks.arithmetic import CalculationError
+from contend.checks.checking import CalculationError
 from contend.models.research import CitedSentence, Draft, Passage, Section, Table, TableCell, TableRow
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))

@@ -20,9 +20,8 @@ from contend.exports import scores_csv
 from contend.exports.printing import to_docx, to_pdf
 from contend.models.record import Language
 from contend.models.research import Passage
-from contend.models.round import LeaderboardEntry, ranked
-from contend.models.rows import ExecutionRow, RoundRow
-from contend.models.task import RunUsage
+from contend.models.round import LeaderboardEntry, RoundRow, ranked
+from contend.models.task import ExecutionRow, RunUsage
 from contend.report import PublishedLine, PublishedMark, to_html
 from contend.stored_runs import StoredRun
 from fakes.printing import require_pdf

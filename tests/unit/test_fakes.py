@@ -14,8 +14,8 @@ from contend.llm import R, Scope
 from contend.llm.budget import Ledger
 from contend.llm.chat import ChatModel
 from contend.llm.openai_endpoint import OpenAIEndpoint
-from contend.models.judging_replies import JudgmentReply, MetricReply, PairwiseReply
-from contend.models.learning_replies import CurationReply, ReflectionReply
+from contend.models.evaluation import JudgmentReply, MetricReply, PairwiseReply
+from contend.models.playbook import CurationReply, ReflectionReply
 from contend.models.record import Language
 from contend.models.replies import PlanReply, Reply, ReviewReply, draft_reply
 from contend.prompts import PromptLibrary, PromptValues, Untrusted

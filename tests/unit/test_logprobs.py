@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contend.llm.endpoint import ReplyToken, distribution_of, read_tokens
-from contend.models.judging_replies import MetricReply
+from contend.models.evaluation import MetricReply
 
 
 def told(text: str, **likely: float) -> dict[str, object]:

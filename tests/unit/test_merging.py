@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 
 from contend.learning.merging import MergeRules, merged, with_vote
 from contend.learning.screening import Sources
-from contend.models.learning_replies import BulletEvaluation
-from contend.models.playbook import Bullet, DeltaContextItem, Observation, Playbook, PlaybookSection, ReflectionResult
+from contend.models.playbook import (
+    Bullet,
+    BulletEvaluation,
+    DeltaContextItem,
+    Observation,
+    Playbook,
+    PlaybookSection,
+    ReflectionResult,
+)
 from contend.stores.playbooks import Curated
 
 _LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)

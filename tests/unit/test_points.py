@@ -2,7 +2,7 @@
 
 import pytest
 
-from contend.team.metrics.plan_points import body_blocks, uncovered_points
+from contend.team.judge_view import body_blocks, uncovered_points
 
 ENGLISH = "Dampers stop the humming of bridges, because they take the energy out of the cables [1]."
 JAPANESE = "再開コマンドは作業フォルダーの保存内容を読み込み、終わった段階の続きから動作する[1]。"

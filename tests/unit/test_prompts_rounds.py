@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from contend.errors import PromptError
-from contend.models.learning_replies import Insight
-from contend.models.playbook import Bullet, PlaybookSection
+from contend.models.playbook import Bullet, Insight, PlaybookSection
 from contend.models.record import Language
 from contend.models.round import (
     EvaluatorPromptContext,

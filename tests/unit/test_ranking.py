@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contend.cli.board import Board
-from contend.contest.outcomes import TeamOutcome, standings, winner_of
+from contend.contest.state import ContestState, ContestView, TeamOutcome
 from contend.models.options import EvaluatorConfig, MetricConfig, ResolvedOptions, TeamConfig
 from contend.models.round import LeaderboardEntry, Round, RoundPromptConfig, RoundPromptContext
 from contend.models.task import TeamStatus
@@ -78,8 +78,11 @@ def test_the_outcomes_and_the_winner_follow_the_rule(teams: dict[str, Rounds], k
 
     expected = by_the_rule(teams, keys)
 
-    winner = winner_of(outcomes)
-    assert places(standings(outcomes)) == expected
+    entered = [outcome.team.model_dump() for outcome in outcomes]
+    ended = [outcome.model_dump(mode="json", exclude={"pairwise_key"}) for outcome in outcomes]
+    view = ContestView(ContestState(outcomes=ended, teams=entered, pairwise=keys))
+    winner = view.winner
+    assert places(view.standings) == expected
     assert (winner.team.team_id if winner else None) == (expected[0].team_id if expected[0].rank else None)
 
 

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from contend.errors import StoreError
-from contend.models.rows import SubmissionRow
+from contend.models.round import SubmissionRow
 from contend.models.task import RunUsage, TeamStatus
 from contend.stores.record import RecordStore
 from fakes.record_rows import NAN, RUN, call, decision, evaluation, execution, rows_in, submission

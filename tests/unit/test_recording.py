@@ -11,7 +11,7 @@ import pytest
 from contend.errors import InputError
 from contend.llm import Answer, R, Scope
 from contend.llm.recording import LESSON_FIELDS, PASSAGE_FIELDS, Recording, RecordingModel, ReplayModel
-from contend.models import judging_replies, learning_replies, replies
+from contend.models import evaluation, playbook, replies
 from contend.models.task import CallUsage
 from contend.prompts import PromptValues
 from contend.prompts.judging import JudgePrompt
@@ -29,7 +29,7 @@ LINE = (
 
 
 def _lists_of_numbers() -> set[str]:
-    modules = (replies, judging_replies, learning_replies)
+    modules = (replies, evaluation, playbook)
     shapes = [
         each
         for module in modules
@@ -152,7 +152,7 @@ async def test_replies_of_an_older_release_are_played_without_what_was_not_asked
     merged, verdicts = {**parts, "taken": []}, {"citations": [], "criteria": [], "metrics": []}
     shapes: list[tuple[type[replies.Reply], dict[str, Any], dict[str, Any]]] = [
         (replies.MergeReply, merged, {"title": ""}),
-        (judging_replies.VerdictsReply, verdicts, {"missing": []}),
+        (evaluation.VerdictsReply, verdicts, {"missing": []}),
     ]
 
     for shape, reply, added in shapes:
@@ -170,14 +170,14 @@ async def test_replies_of_an_older_release_are_played_without_what_was_not_asked
 
 async def test_verdicts_stay_with_their_sentences_in_a_replay(tmp_path: Path) -> None:
     verdicts = [
-        judging_replies.CitationVerdict(number=number, reason="the passage says so", verdict=verdict)
+        evaluation.CitationVerdict(number=number, reason="the passage says so", verdict=verdict)
         for number, verdict in enumerate(("stated", "contradicted", "absent"), start=1)
     ]
     asked = Scope("run", "evaluator", "en", sentences=("It hums.", "It sings.", "It falls."))
 
     again = await replayed(
         tmp_path,
-        judging_replies.CitationReply(citations=verdicts),
+        evaluation.CitationReply(citations=verdicts),
         asked,
         sentences=("It rings.", "It falls.", "It hums."),
     )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contend.team.metrics.rejection import refusal, whole_text
+from contend.team.judge_view import refusal, whole_text
 
 THEME = "Why do bridges hum in the wind?"
 SENTENCES = (

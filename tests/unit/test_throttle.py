@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tenacity import Retrying
 
-from contend.retry_after import retry_after
+from contend.errors import retry_after
 from contend.sources.throttle import Queue, SharedAnswers, TransientError, retry_rules
 
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from contend.models.evaluation import EvaluationResult, Fix, MetricScore
-from contend.models.judging_replies import JudgmentReply, MetricReply, PairwiseReply
+from contend.models.evaluation import EvaluationResult, Fix, JudgmentReply, MetricReply, MetricScore, PairwiseReply
 from contend.models.options import EvaluatorConfig, MetricConfig
 from contend.models.round import Judgment
-from contend.team.evaluation import evaluation_of, evidence_in, medians
+from contend.team.judging import evidence_in
+from contend.team.metrics import evaluation_of, medians
 
 
 def metric(name: str, score: float | None, *, weight: float = 0.5, reason: str = "Fair.") -> MetricScore:

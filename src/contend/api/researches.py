@@ -30,8 +30,7 @@ from contend.contest.state import input_options
 from contend.demo import demo_options, demo_question, has_demo
 from contend.errors import InputError, ThreadBusy, UnknownThread
 from contend.models.events import AnyEvent
-from contend.models.rows import ExecutionRow
-from contend.models.task import RunStatus
+from contend.models.task import ExecutionRow, RunStatus
 from contend.services import Services
 from contend.stored_runs import is_waiting, message_of, read_run, status_of
 from contend.stores.leases import checked_thread, is_leased

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 from contend.api.models import ResearchResponse
 from contend.api.researches import Researches
-from contend.models.rows import KeptEvent
+from contend.models.events import KeptEvent
 
 _SOON, _LATE = 0.25, 2.0
 """Seconds between looks at the record: while something is told, and after a while of silence."""

@@ -1,17 +1,7 @@
 """Checks by code of what a report says: was what it cites retrieved, does it say so? Rules mark and delete nothing."""
 
-from contend.checks.arithmetic import calculate
-from contend.checks.checking import Validity, check_claim, check_validity, citation_numbers
-from contend.checks.claims import (
-    Claim,
-    ClaimCheck,
-    DraftClaim,
-    Level,
-    Mark,
-    PassageText,
-    claims_of,
-    passage_text,
-)
+from contend.checks.checking import Validity, calculate, check_claim, check_validity, citation_numbers
+from contend.checks.claims import Claim, ClaimCheck, DraftClaim, Level, Mark, PassageText, claims_of, passage_text
 from contend.checks.rules import RULES
 
 __all__ = [

@@ -1,14 +1,21 @@
-"""The check of a claim against the passages that it names; whether what a report cites was retrieved."""
+"""The check of a claim against the passages that it names, also of its arithmetic; whether what is cited was retrieved.
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+Nothing of an expression is evaluated but numbers and operators.
+"""
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from decimal import Decimal, DecimalException, localcontext
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from contend.checks.arithmetic import missing_results
-from contend.checks.claims import Claim, ClaimCheck, Mark, PassageText
+from contend.checks.claims import Claim, ClaimCheck, Mark, PassageText, Strength, strength
+from contend.checks.figures import stated_figures
 from contend.checks.rules import DOUBTED, NOT_SUPPORTED, RULES, figure_differs
-from contend.checks.strength import Strength, sentence_of, strength
 from contend.models.research import MARK, ResearchReport
 from contend.text import ADDRESS, WORDS, address_key, addresses, detect_language, shorten, without_code, without_tail
 
@@ -45,13 +52,12 @@ def _check(claim: Claim, passages: tuple[PassageText, ...], others: tuple[Passag
         support, marks = _check_derived(claim, strongest, passages)
     else:
         support, marks = _check_stated(claim, strongest, passages, others)
-    place, sentence = strongest.nearest or (0, 0)
     return ClaimCheck(
         level="supported" if support >= SUPPORTED else "near" if support >= NEAR else "unsupported",
         support=round(support, 3),
         marks=marks,
-        nearest=passages[place].id,
-        excerpt=shorten(sentence_of(passages[place], sentence), _LONGEST_EXCERPT),
+        nearest=strongest.nearest,
+        excerpt=shorten(strongest.sentence, _LONGEST_EXCERPT),
     )
 
 
@@ -137,3 +143,91 @@ def check_validity(report: ResearchReport, retrieved_urls: Collection[str], *, t
 
 def _body(report: ResearchReport) -> str:
     return report.model_copy(update={"sources": []}).to_markdown()
+
+
+LONGEST_EXPRESSION = 300
+_MOST_PARTS = 100
+_HIGHEST_POWER = 366
+"""Interest by the day for a year."""
+_PRECISION = 30
+_PERCENT = re.compile(r"(?<![\d.])(\d++(?:\.\d*+)?|\.\d++)\s*+[%％](?!\s*[\w.(])")
+
+_BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Mod: operator.mod,
+}
+
+
+class CalculationError(ValueError):
+    """An expression that is not arithmetic, or has no result. The message says why."""
+
+
+def calculate(expression: str) -> Decimal:
+    """The value of numbers, + - * / ** % and parentheses; `×`, `÷`, `^` and `,` are read too.
+
+    A % that no number or parenthesis follows is percent: 4% is 0.04.
+
+    Raises:
+        CalculationError: anything else in it, more than 300 characters, a power over 366, a division by zero.
+    """
+    if len(expression) > LONGEST_EXPRESSION:
+        raise CalculationError(f"the expression is longer than {LONGEST_EXPRESSION} characters")
+    plain = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", expression)
+    for sign, operator_sign in (("×", "*"), ("÷", "/"), ("−", "-"), ("^", "**")):
+        plain = plain.replace(sign, operator_sign)
+    plain = _PERCENT.sub(r"(\1/100)", plain)
+    try:
+        tree = ast.parse(plain.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise CalculationError("the expression is not arithmetic") from error
+    if sum(1 for _ in ast.walk(tree)) > _MOST_PARTS:
+        raise CalculationError(f"the expression has more than {_MOST_PARTS} parts")
+    with localcontext(prec=_PRECISION):
+        try:
+            value = _value(tree.body)
+        except (DecimalException, ZeroDivisionError, OverflowError) as error:
+            raise CalculationError("the expression has no result") from error
+    if not value.is_finite():
+        raise CalculationError("the expression has no result")
+    return value
+
+
+def _value(node: ast.expr) -> Decimal:
+    match node:
+        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+            return Decimal(str(number))
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_value(operand)
+        case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+            return _value(operand)
+        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+            exponent = _value(right)
+            if abs(exponent) > _HIGHEST_POWER:
+                raise CalculationError(f"the expression has a power over {_HIGHEST_POWER}")
+            return Decimal(_value(left) ** exponent)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+            return Decimal(_BINARY[type(op)](_value(left), _value(right)))
+    raise CalculationError("the expression has something in it that is not arithmetic")
+
+
+# A figure may be written in another scale than its expression: percent, thousand, million, 万, 億.
+_SHIFTS = tuple(Decimal(10) ** power for power in (0, 2, 3, 4, 6, 8, 9, 12))
+
+
+def missing_results(claim: Claim) -> Iterator[str]:
+    """The parts of a claim's expression, set apart by semicolons, whose result the claim does not give.
+
+    Each is said with its result. A result may be rounded. What is no arithmetic, such as days that are counted, is for
+    readers.
+    """
+    figures = stated_figures(claim.compared)
+    for part in re.split("[;；]", claim.expression):
+        formula = part.partition("=")[0].strip()
+        with suppress(CalculationError):
+            value = calculate(formula)
+            results = [abs(value) * shift for shift in _SHIFTS]
+            if not any(each.is_number(result) for each in figures for result in results):
+                yield f"{formula} = {value.normalize():f}"

@@ -1,11 +1,17 @@
-"""The clauses of a text: their words, which of them are denied, and which side of a scale they stand on."""
+"""What words say of each other in a text: which are denied or on a side of a scale, and which stand beside which.
+
+By clauses: their words, those denied, the sides. By places: whether names, years and figures stand in a claim beside
+the words beside which they stand in its passages.
+"""
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import NamedTuple
 
+from contend.checks.figures import years
 from contend.text import detect_language, en, ja, split_sentences, terms
 
 _EN_END = re.compile(rf"[;:()–—]|,(?!\d)|{en.CLAUSE_ENDS}", re.IGNORECASE)
@@ -109,3 +115,133 @@ def word_in(text: str, term: str) -> str:
     """The word of a text that a term of its clauses comes from."""
     words = [*_EN_WORD.findall(text), *_JA_WORD.findall(text)]
     return next((word for word in words if term in _content(word)), term)
+
+
+NAME = re.compile(
+    r"(?:^|(?<=[.!?:]\s))[A-Z][a-z]+(?=\s[A-Z][a-z])|"
+    r"(?<![.!?:]\s)(?<!^)(?<![\w-])[A-Z][a-z\u00c0-\u024f][\w’-]*|\b[A-Za-z]*[a-z][A-Z][A-Za-z]*|\b[A-Z]{2,}\w*(?:-\w+)*|\b[A-Z][A-Za-z]*-?\d[\w.-]*\b",
+    re.MULTILINE | re.ASCII,
+)
+"""A name or identifier in Latin letters; the first word of a sentence only where its shape shows one."""
+
+_EN_PLACED = re.compile(
+    r"(?P<end>[;:()–—]|,(?!\d)|\b(?:and|but|while|whereas|because|who|which|than)\b)"
+    r"|(?P<word>[^\W_][\w’'.-]*[^\W_]|[^\W_])|(?P<quoted>(?!))|(?P<particle>(?!))"
+)
+_JA_PLACED = re.compile(
+    r"(?P<end>[、，；：])|「(?P<quoted>[^」]{1,30})」|(?P<word>[\u3400-\u9fff々\u30a1-\u30ff]+|[A-Za-z][A-Za-z0-9.-]*|\d+(?:[.,]\d+)*)(?P<particle>[はが](?![\u3041-\u3096]?ら))?"
+)
+
+
+class PlacedWord(NamedTuple):
+    """A word of a sentence: what it is compared by, what it is, and in which clause it stands."""
+
+    key: str
+    kind: str
+    clause: int
+
+
+@lru_cache(maxsize=1024)
+def names_in(text: str) -> frozenset[str]:
+    return frozenset(
+        name.lower().removesuffix("’s").removesuffix("'s") for name in NAME.findall(unicodedata.normalize("NFKC", text))
+    )
+
+
+@lru_cache(maxsize=4096)
+def words_of(sentence: str, names: frozenset[str]) -> tuple[PlacedWord, ...]:
+    """The words of a sentence that say something."""
+    plain = unicodedata.normalize("NFKC", sentence)
+    japanese, own_years, clause = detect_language(plain) == "ja", years(plain), 0
+    words: list[PlacedWord] = []
+    for match in (_JA_PLACED if japanese else _EN_PLACED).finditer(plain):
+        if match["end"]:
+            clause += 1
+            continue
+        word = (match["quoted"] or match["word"]).lower().removesuffix("'s").removesuffix("’s")
+        kind = match["particle"] or "word"
+        if word in own_years:
+            kind = "year"
+        elif word in names or match["quoted"] or (japanese and re.match("[a-z]", word)):
+            kind = "name"
+        elif word[0].isdigit() or word in en.SPELT:
+            kind = "figure"
+        key = word if japanese or kind != "word" else next(iter(terms(word)), "")
+        if key:
+            words.append(PlacedWord(key, kind, clause))
+    return tuple(words)
+
+
+_SUBJECTS = ("は", "が")
+_ANCHORS = ("name", "year", *_SUBJECTS)
+_ORDERED = ("name", "year", "figure")
+# Fewer words in common say nothing of their order.
+_LEAST_SHARED = 4
+_LONG_WORD = 3
+_LEAST_IN_ORDER = 0.7
+
+
+def out_of_place(claim: str, sentence: str, names: frozenset[str]) -> str:
+    """The name, year or subject that the sentence says something else of; "" without one.
+
+    Either another one of its kind stands where the claim has it, or the claim turns their order round.
+    """
+    own, source = words_of(claim, names), words_of(sentence, names)
+    return next(_with_others(own, source), "") or _out_of_order(own, source)
+
+
+def _with_others(own: Sequence[PlacedWord], source: Sequence[PlacedWord]) -> Iterator[str]:
+    keys = {word.key for word in own}
+    for anchor in own:
+        if anchor.kind in _ANCHORS:
+            votes = [_vote(anchor, word, source, keys) for word in own if word.key != anchor.key]
+            against = votes.count(-1)
+            figures = [word for word in own if word.kind == "figure" and _vote(anchor, word, source, keys) < 0]
+            if against > votes.count(1) or (figures and anchor.kind in {"name", "year"}):
+                yield anchor.key
+
+
+def _vote(anchor: PlacedWord, word: PlacedWord, source: Sequence[PlacedWord], keys: AbstractSet[str]) -> int:
+    """1 where the sentence has the anchor beside the word, -1 where it has another of its kind that is not claimed."""
+    place = next((place for place, other in enumerate(source) if other.key == word.key), None)
+    if place is None:
+        return 0
+    clause = [other.key for other in source if other.clause == source[place].clause and other.kind == anchor.kind]
+    before = [other.key for other in source[:place] if other.kind == anchor.kind][-1:]
+    beside = [key for key in clause if key != word.key] or before
+    if anchor.key in beside:
+        return 1
+    return -1 if beside and keys.isdisjoint(beside) else 0
+
+
+def _out_of_order(own: Sequence[PlacedWord], source: Sequence[PlacedWord]) -> str:
+    places, keys = [word.key for word in source], [word.key for word in own]
+    common = [word for word in own if places.count(word.key) == 1 and keys.count(word.key) == 1]
+    along = [places.index(word.key) for word in common]
+    fixed_places = {word.key: place for word, place in zip(common, along, strict=True) if _has_its_place(word)}
+    if list(fixed_places.values()) != sorted(fixed_places.values()):
+        return next(iter(fixed_places))
+    if len(along) >= _LEAST_SHARED and _longest_rise(along) < _LEAST_IN_ORDER * len(along):
+        return common[0].key
+    return next((word.key for word in common if _is_object(word, own, source)), "")
+
+
+def _has_its_place(word: PlacedWord) -> bool:
+    """Whether to turn it round with another one makes a difference: names and figures; long Japanese words may be."""
+    return word.kind in _ORDERED or (not word.key.isascii() and len(word.key) >= _LONG_WORD)
+
+
+def _is_object(subject: PlacedWord, own: Sequence[PlacedWord], source: Sequence[PlacedWord]) -> bool:
+    """Whether what a Japanese claim speaks of is no subject there, and what is one there is none in the claim."""
+    there = next(word for word in source if word.key == subject.key)
+    if subject.kind not in _SUBJECTS or there.kind in _SUBJECTS:
+        return False
+    subjects = {word.key for word in source if word.clause == there.clause and word.kind in _SUBJECTS}
+    return any(word.key in subjects and word.kind not in _SUBJECTS for word in own)
+
+
+def _longest_rise(places: Sequence[int]) -> int:
+    best: list[int] = []
+    for end, place in enumerate(places):
+        best.append(1 + max((best[start] for start in range(end) if places[start] < place), default=0))
+    return max(best, default=0)

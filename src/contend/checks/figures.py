@@ -9,8 +9,113 @@ from itertools import chain
 from math import prod
 from typing import NamedTuple
 
-from contend.checks.units import CURRENCIES, SCALES, UNITS
 from contend.text import en, ja
+
+SCALES = {
+    "thousand": 10**3,
+    "million": 10**6,
+    "billion": 10**9,
+    "trillion": 10**12,
+    "k": 10**3,
+    "m": 10**6,
+    "b": 10**9,
+    "mn": 10**6,
+    "bn": 10**9,
+    "tn": 10**12,
+    "十": 10,
+    "百": 10**2,
+    "千": 10**3,
+    "万": 10**4,
+    "億": 10**8,
+    "兆": 10**12,
+}
+"""What a word or character after a number multiplies it by."""
+
+CURRENCIES: dict[str, str] = {
+    "$": "usd", "us$": "usd", "usd": "usd", "dollar": "usd", "dollars": "usd", "ドル": "usd", "米ドル": "usd",
+    "€": "eur", "eur": "eur", "euro": "eur", "euros": "eur", "ユーロ": "eur",
+    "£": "gbp", "gbp": "gbp", "pound": "gbp", "pounds": "gbp", "ポンド": "gbp",
+    "¥": "jpy", "jpy": "jpy", "yen": "jpy", "円": "jpy",
+    "franc": "chf", "francs": "chf", "chf": "chf", "フラン": "chf", "kroner": "kr", "kronor": "kr", "krone": "kr",
+    "yuan": "cny", "rmb": "cny", "cny": "cny", "元": "cny", "won": "krw", "ウォン": "krw", "rupees": "inr", "₹": "inr",
+}  # fmt: skip
+
+_MEASURES: dict[str, dict[float, str]] = {
+    "share": {1: "% percent パーセント", 0.1: "‰"},
+    "points": {1: "pp pts points point パーセントポイント ポイント 点"},
+    "length": {
+        1e-9: "nm", 1e-6: "µm μm", 1e-3: "mm millimetre millimetres millimeter millimeters ミリ ミリメートル",
+        1e-2: "cm centimetre centimetres centimeter centimeters センチ センチメートル",
+        1: "m metre metres meter meters メートル", 1e3: "km kilometre kilometres kilometer kilometers キロメートル",
+        0.3048: "ft foot feet フィート", 0.0254: "inch inches インチ", 1609.344: "mile miles マイル",
+    },
+    "time": {
+        1e-9: "ns", 1e-6: "µs μs", 1e-3: "ms millisecond milliseconds ミリ秒", 1: "s sec second seconds 秒 秒間",
+        60: "min mins minute minutes 分 分間", 3600: "h hr hrs hour hours 時間", 86400: "day days 日 日間",
+        604800: "week weeks 週 週間", 2629746: "month months か月 ヶ月 カ月 ヵ月 箇月", 31556952: "year years 年 年間",
+        315569520: "decade decades",
+    },
+    "mass": {
+        1e-9: "µg μg", 1e-6: "mg ミリグラム", 1e-3: "g gram grams グラム", 1: "kg kilogram kilograms キログラム",
+        1e3: "t tonne tonnes ton tons トン", 0.45359237: "lb lbs", 1e6: "kt", 1e9: "mt",
+    },
+    "temperature C": {1: "°c ℃ 度"},
+    "temperature F": {1: "°f ℉"},
+    "temperature K": {1: "k"},
+    "volume": {
+        1e-3: "ml ミリリットル", 1: "l litre litres liter liters リットル",
+        1e3: "m³ 立方メートル", 3.785411784: "gallons",
+    },
+    "area": {
+        1: "m² 平方メートル", 1e4: "ha hectare hectares ヘクタール", 1e6: "km² 平方キロメートル",
+        4046.86: "acre acres",
+    },
+    "power": {1: "w watt watts ワット", 1e3: "kw キロワット", 1e6: "mw メガワット", 1e9: "gw ギガワット"},
+    "energy": {1: "wh", 1e3: "kwh キロワット時", 1e6: "mwh", 1e9: "gwh", 1e12: "twh"},
+    "charge": {1e-3: "mah", 1: "ah"},
+    "data": {
+        1: "bytes byte", 1e3: "kb キロバイト", 1e6: "mb メガバイト", 1e9: "gb ギガバイト",
+        1e12: "tb テラバイト", 1e15: "pb",
+    },
+    "frequency": {1: "hz ヘルツ", 1e3: "khz", 1e6: "mhz", 1e9: "ghz"},
+    "speed": {1: "m/s", 1 / 3.6: "km/h 時速"},
+    "people": {1: "people persons person 人 名"},
+    "companies": {1: "companies firms 社"},
+    "cases": {1: "cases case 件"},
+    "machines": {1: "台"},
+    "times": {1: "times 回"},
+    "fold": {1: "倍"},
+    "flats": {1: "戸"},
+    "sheets": {1: "枚"},
+    "places": {1: "か所 ヶ所 カ所 箇所"},
+}  # fmt: skip
+
+UNITS: dict[str, tuple[str, float]] = {
+    name: (measure, factor)
+    for measure, factors in _MEASURES.items()
+    for factor, names in factors.items()
+    for name in names.split()
+} | {name: (currency, 1.0) for name, currency in CURRENCIES.items()}
+"""What a unit measures, and how many of the measure's first unit it is."""
+
+_NO_PERIOD_AFTER = "".join(f"(?<!{word} )" for word in ("for", "of", "in", "after", "within"))
+_RATES: dict[str, tuple[str, str]] = {
+    "second": (r"(?:per|each|every)\s+second", r"毎秒|秒(?:あたり|当たり|につき)"),
+    "minute": (r"(?:a|per|each|every)\s+minute", r"毎分|分(?:あたり|当たり|につき)"),
+    "hour": (r"(?:an|per|each|every)\s+hour|hourly", r"毎時|時間(?:あたり|当たり|につき)"),
+    "day": (
+        r"(?:a|per|each|every)\s+(?:day|night)|daily",
+        r"毎日|毎晩|[1一][日晩](?:に|の|あたり|当たり|\d)|日(?:あたり|当たり|につき)",
+    ),
+    "week": (r"(?:a|per|each|every)\s+week|weekly", r"毎週|[1一]週に|週(?:あたり|当たり)|週間(?:あたり|当たり|に)"),
+    "month": (
+        r"(?:a|per|each|every)\s+month|monthly",
+        r"毎月|月(?:あたり|当たり)|(?<!\d)月に|[1一]?[かヶカ]月(?:に|あたり|当たり|で)",
+    ),
+    "year": (r"(?:a|per|each|every)\s+year|annual|yearly|annually", r"毎年|年間|年会費|[1一]年に|年(?:あたり|当たり)"),
+}
+RATES = {rate: rf"{_NO_PERIOD_AFTER}\b(?:{english})\b|{japanese}" for rate, (english, japanese) in _RATES.items()}
+"""How often something is so: patterns of both languages."""
 
 _DIGITS = r"\d++(?:,\d{3})*+(?:\.\d++)?+"
 _SCALED = rf"{_DIGITS}(?:[十百千万億兆]++(?:{_DIGITS}(?=[千万億]))?+)*+"
@@ -69,26 +174,23 @@ class Figure(NamedTuple):
         """Whether it says how often and not how much, as "1日に" does."""
         return self.measure == "time" and self.value == 1
 
-    def is_number_of(self, other: "Figure") -> bool:
-        """Whether the other has this number, rounded or not, whatever their units are."""
-        return self._holds(other.value)
-
     def is_amount_of(self, other: "Figure") -> bool:
         """Whether the other is as much as this, in whatever unit of the same measure; a missing unit is any."""
         if not self.measure or not other.measure:
-            return self._holds(other.value)
+            return self.is_number(other.value)
         if self.measure != other.measure:
             return False
-        return self._holds(other.value * Decimal(str(other.factor)) / Decimal(str(self.factor)))
+        return self.is_number(other.value * Decimal(str(other.factor)) / Decimal(str(self.factor)))
 
     def is_in_other_words(self, other: "Figure") -> bool:
         """Whether the other, without a scale beside it, stands in thousands or millions of this, or this in its."""
         if other.value != other.number or len(self.number.normalize().as_tuple().digits) < _FEWEST_DIGITS:
             return False
         agree = not self.measure or not other.measure or self.measure == other.measure
-        return agree and any(self._holds(other.value * scale) for scale in _TABLE_SCALES)
+        return agree and any(self.is_number(other.value * scale) for scale in _TABLE_SCALES)
 
-    def _holds(self, value: Decimal) -> bool:
+    def is_number(self, value: Decimal) -> bool:
+        """Whether the value is this number, rounded or not, whatever their units are."""
         gap = abs(self.value - value)
         if self.about and gap <= _NEAR * abs(value):
             return True
@@ -198,7 +300,7 @@ def missing(figures: Iterable[Figure], others: Sequence[Figure]) -> list[Figure]
         figure
         for figure in figures
         if not any(
-            figure.is_number_of(other) or figure.is_amount_of(other) or figure.is_in_other_words(other)
+            figure.is_number(other.value) or figure.is_amount_of(other) or figure.is_in_other_words(other)
             for other in others
         )
     ]
@@ -209,5 +311,5 @@ def in_other_units(figures: Iterable[Figure], others: Sequence[Figure]) -> list[
     return [
         figure
         for figure in figures
-        if any(map(figure.is_number_of, others)) and not any(map(figure.is_amount_of, others))
+        if any(figure.is_number(other.value) for other in others) and not any(map(figure.is_amount_of, others))
     ]

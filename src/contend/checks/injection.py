@@ -5,20 +5,100 @@ What they do not know, in whatever language, a language model is asked about whe
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from contend.checks import cues
 from contend.checks.checking import NEAR, check_claim
 from contend.checks.claims import Calibration, Claim, PassageText
-from contend.checks.places import NAME
+from contend.checks.clauses import NAME
 from contend.text import clean, en, normalized, shorten, split_sentences, terms
 
 _PIECE, _STEP = 600, 400
 """A text without full stops is read in overlapping pieces, so that patterns stay fast."""
 
-_COMPILED = {name: re.compile(value) for name, value in vars(cues).items() if name.isupper() and isinstance(value, str)}
+# Words by which a text speaks to AI systems, as patterns of folded text: small letters, no accents. They are few on
+# purpose: whatever else is said, in whatever language, is for a language model to read.
+_CUES = {
+    "MACHINES": (
+        r"\b(?:ai|ia|ki|llms?|gpt)\b|\bchatbots?\b|\bassist[ea]nt\w*|\basisten\w*|\blanguage models?\b"
+        r"|\bmod\w+ d[ei] l[ei]ngua\w+"
+        r"|\bmodel\w* de l[ai]ngu?a\w+|sprachmodell\w*|языков\w* модел\w*|\bautomated (?:reader|system|process)\w*"
+        r"|言語モデル|アシスタント|人工知能|生成ai|自動処理"
+        r"|语言模型|人工智能|助手|인공지능|언어 모델|भाषा मॉडल|الذكاء الاصطناعي"
+    ),
+    "RULES": (
+        r"\binstru[ckz]\w+|\bistruz\w+|\bprompts?\b|\bguidelines?\b|\brules?\b|\brubrics?\b|\bcriteri\w+|\banweisung\w*|\bregeln?\b"
+        r"|инструкци\w+|\bregl[ae]s?\b|\bconsignes?\b|\bpolecen\w+|\btalimat\w*|指示|命令|規則|ルール|プロンプト|基準|指令|提示词|지시|निर्देश|تعليمات"
+    ),
+    "SET_ASIDE": (
+        r"\b(?:ignor\w*|disregard|forget|overrid\w+|bypass|overlook|vergiss|olvida\w*|oublie\w*|dimentica\w*|esqueca|zignoruj\w*|игнорир\w+)\b"
+        r"|\byok say\b|無視|忘れ|破棄|従わ|忽略|无视|忘记|무시|अनदेखा|تجاهل"
+    ),
+    "SPOKEN_OF": r"\b(?:ignor(?:e|es|ed|ing)|disregard|forget|overrid\w+|bypass|overlook)\b",
+    "IMPERATIVE": (
+        r"(?:\A\W*|[,;:.!?)]\s*|\b(?:please|must|should|shall|and|then|now)\s+)"
+        r"(?:ignore|disregard|forget|override|bypass|overlook)\b"
+    ),
+    # English sets its rules aside by an order; "models ignore instructions" is none.
+    "PRIOR": (
+        r"\b(?:previous\w*|prior|above|earlier|all|your|you|given|system|alle|bisherig\w+|toutes|precedent\w*|recues?|todas|anterior\w*"
+        r"|ricevut\w+|предыдущ\w+|wszystkie|poprzedni\w*|onceki|tum)\b"
+        r"|deine|sistema|これまで|以前|上記|与えられ|すべて|之前|所有|이전|모든|पिछले|सभी|السابقة"
+    ),
+    "TEXTS": (
+        r"\b(?:answers?|reports?|summar(?:y|ies|i[sz]\w+)|respon[sc]es?|repl(?:y|ies)|outputs?|submissions?|antwort\w*|berichts?|zusammenfassung"
+        r"|reponses?|resumes?|rapports?|rapporto|respuestas?|informe|resumen|resumo|risposta|podsumowaniu|отве\w+|отч[её]\w*|ozete)\b"
+        r"|レポート|報告書?|回答|答え|要約|出力|返答|提出物|回答|摘要|报告|답변|요약|보고서|सारांश|الملخص"
+    ),
+    "SAY": (
+        r"\b(?:write|say|state|tell|mention|include|add|append|print|output|repeat|reply|respond|answer|conclude|recommend|cite|name|praise"
+        r"|claim|report|empfehl\w*|citez|dites|dis|diga|afirmar|rekomend\w+|рекоменд\w+|cite|menciones|scrivi|napisz)\b"
+        r"|書い|書け|記載|出力|答え|付け加え|伝え|報告|引用|推荐|告诉|写上|추천|쓰세요"
+    ),
+    "MUST": (
+        r"\b(?:must|should|shall|have to|required|always|never|only|please|do not|don't|instead"
+        r"|ausschliesslich|uniquement|seulement|debe|следует)\b"
+        r"|必ず|ください|こと(?:[。\s]|\Z)|せよ|しなさい|のみ|只|必须|请|반드시"
+    ),
+    "YOURS": r"\byour (?:\w+ )?|\b(?:votre|deiner|ihrer|su|vos|sua) ",
+    "IF_YOU_ARE": r"\bif you(?:'re| are)\b|\bse voce e\b|\bsi (?:tu es|vous etes|eres)\b|\bwenn du\b|如果你是|あなたが",
+    "GRADES": (
+        r"(?<!\d)100(?!\d)|\b(?:full marks|full credit"
+        r"|(?:highest|perfect|maximum|top|best) (?:scores?|marks?|points?|rating|grade)|volle punktzahl"
+        r"|note maximale)\b|満点|最高(?:点|評価)|百点|满分"
+    ),
+    "GRADING": (
+        r"\b(?:give|award|assign|grant|rate|score|grade|deserves?|merits?|receive|geben|merite|verdient)\b"
+        r"|与え|付け|つけ|値する|打|请给"
+    ),
+    "OF_MINE": r"\b(?:this|my|our|the|it|diesem|ce)\b|この|本|提出物|这份",
+    "JUDGES": r"\b(?:judges?|evaluat\w+|graders?|reviewers?|assessors?|gutachter|jury)\b|審査員|評価者|採点者|评审",
+    "ROLES": (
+        r"<\|[\w .-]{1,40}\|>|\[/?inst\]|<</?sys>>|</?\w{1,20}-[0-9a-f]{6,}>"
+        r"|\A\W*(?:system|assistant|developer|システム|系统)(?: \w+)?\s*[:：].{0,80}?"
+        r"(?:\b(?:you|your|the user|i will|from now|ignore|disregard|write|say)\b|あなた|你|您)"
+    ),
+    "HIDDEN": r"\(hidden text: |<!--|display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0",
+    "QUOTED": r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”|`[^`\n]{0,300}`"
+    r"|「[^」\n]{0,300}」|『[^』\n]{0,300}』|«[^»\n]{0,300}»",
+    # What is quoted is spoken of; nobody is told it.
+}
+# AI systems that are called, or told what to say; the reader's own answer.
+_CUES["CALLED"] = rf"\A.{{0,60}}?(?:{_CUES['MACHINES']}).{{0,12}}?[:：]"
+_TO_SAY = rf"(?:{_CUES['SAY']}|{_CUES['TEXTS']})"
+_CUES["TOLD"] = (
+    rf"(?:{_CUES['MACHINES']}).{{0,80}}?(?:(?:{_CUES['MUST']}).{{0,40}}?{_TO_SAY}"
+    rf"|{_TO_SAY}.{{0,60}}?(?:{_CUES['MUST']}))"
+)
+_CUES["YOUR_TEXTS"] = rf"(?:{_CUES['YOURS']})(?:{_CUES['TEXTS']})"
+_COMPILED = {name: re.compile(pattern) for name, pattern in _CUES.items()}
+
+_LOOKALIKES = str.maketrans(
+    "авсеһіјкмнорԛѕтухԝѵгАВСЕНІЈКМОРЅТУХԌΑΒΕΖΗΙΚΜΝΟΡΤΥΧαεικνορτυχɡı",
+    "abcehijkmhopqstyxwvrABCEHIJKMOPSTYXGABEZHIKMNOPTYXaeiknoptyxgi",
+)
+"""Letters of other scripts as the Latin ones that they look like."""
 
 
 class FoldedSentence(NamedTuple):
@@ -32,68 +112,55 @@ class FoldedSentence(NamedTuple):
         """Whether it says something of each of these kinds, outside quotation marks."""
         return all(_COMPILED[name].search(self.outside_quotes) for name in names)
 
-
-class Signal(NamedTuple):
-    """`find`: whether a sentence gives it. A text that has a `certain` one is taken to speak to AI systems."""
-
-    name: str
-    find: Callable[[FoldedSentence], bool]
-    certain: bool
-    calibration: Calibration
+    def speaks_of(self, name: str) -> bool:
+        """The same of one kind, quoted or not."""
+        return _COMPILED[name].search(self.text) is not None
 
 
-def roles(sentence: FoldedSentence) -> bool:
-    """A chat's turn, or what closes a prompt's delimiter."""
-    return sentence.has("ROLES")
-
-
-def override(sentence: FoldedSentence) -> bool:
-    """An order to set aside the rules given so far."""
+def _overrides(sentence: FoldedSentence) -> bool:
     return sentence.has("SET_ASIDE", "RULES", "PRIOR") and (not sentence.has("SPOKEN_OF") or sentence.has("IMPERATIVE"))
 
 
-_CALLED = re.compile(rf"\A.{{0,60}}?(?:{cues.MACHINES}).{{0,12}}?[:：]")
-_TOLD = re.compile(
-    rf"(?:{cues.MACHINES}).{{0,80}}?(?:(?:{cues.MUST}).{{0,40}}?(?:{cues.SAY}|{cues.TEXTS})"
-    rf"|(?:{cues.SAY}|{cues.TEXTS}).{{0,60}}?(?:{cues.MUST}))"
-)
-
-
-def addressed(sentence: FoldedSentence) -> bool:
-    """An AI system, by name, that is told what to say."""
-    return any(pattern.search(sentence.outside_quotes) for pattern in (_CALLED, _TOLD)) or sentence.has(
-        "MACHINES", "IF_YOU_ARE"
-    )
-
-
-def begging(sentence: FoldedSentence) -> bool:
-    """A plea or an order for a mark."""
+def _begs(sentence: FoldedSentence) -> bool:
     return sentence.has("GRADES") and (sentence.has("GRADING", "OF_MINE", "TEXTS") or sentence.has("JUDGES", "GRADING"))
 
 
-def disguise(sentence: FoldedSentence) -> bool:
-    """Several words in letters that only look like their own."""
-    return sentence.disguises > 1
-
-
-def hidden(sentence: FoldedSentence) -> bool:
-    """Text that the source hides from its readers, and that has to do with machines, rules or answers."""
+def _hides(sentence: FoldedSentence) -> bool:
     is_order = sentence.has("SAY") or sentence.has("MUST")
-    about = any(sentence.has(kind) for kind in ("MACHINES", "RULES", "TEXTS"))
-    return _COMPILED["HIDDEN"].search(sentence.text) is not None and is_order and about
+    about = any(map(sentence.has, ("MACHINES", "RULES", "TEXTS")))
+    return sentence.speaks_of("HIDDEN") and is_order and about
 
 
-def mentioned(sentence: FoldedSentence) -> bool:
-    """Anything of AI systems, judges, rules that are set aside, or the reader's own answer, quoted or not."""
-    kinds = {name for name in ("MACHINES", "SET_ASIDE", "RULES", "GRADES") if _COMPILED[name].search(sentence.text)}
-    if kinds & {"MACHINES", "GRADES"} or {"SET_ASIDE", "RULES"} <= kinds:
+def _mentions(sentence: FoldedSentence) -> bool:
+    kinds = set(filter(sentence.speaks_of, ("MACHINES", "SET_ASIDE", "RULES", "GRADES", "HIDDEN", "YOUR_TEXTS")))
+    if kinds - {"SET_ASIDE", "RULES"} or len(kinds) > 1 or sentence.disguises:
         return True
-    if re.search(rf"(?:{cues.YOURS})(?:{cues.TEXTS})", sentence.text) or _COMPILED["HIDDEN"].search(sentence.text):
-        return True
-    if sentence.disguises:
-        return True
-    return sentence.has("MUST") and any(_COMPILED[name].search(sentence.text) for name in ("TEXTS", "RULES"))
+    return sentence.has("MUST") and any(map(sentence.speaks_of, ("TEXTS", "RULES")))
 
+
+_CERTAIN: Mapping[str, Callable[[FoldedSentence], bool]] = {
+    # A chat's turn, or what closes a prompt's delimiter.
+    "roles": lambda sentence: sentence.has("ROLES"),
+    # An order to set aside the rules given so far.
+    "override": _overrides,
+    # An AI system, by name, that is told what to say.
+    "addressed": lambda sentence: any(map(sentence.has, ("CALLED", "TOLD"))) or sentence.has("MACHINES", "IF_YOU_ARE"),
+    # A plea or an order for a mark.
+    "begging": _begs,
+    # Several words in letters that only look like their own.
+    "disguise": lambda sentence: sentence.disguises > 1,
+    # Text that the source hides from its readers, and that has to do with machines, rules or answers.
+    "hidden": _hides,
+}
+"""Signals by which a text is taken to speak to AI systems."""
+
+SIGNALS = {
+    **_CERTAIN,
+    # Anything of AI systems, judges, rules that are set aside, or the reader's own answer, quoted or not.
+    "mentioned": _mentions,
+}
+CALIBRATION = Calibration(threshold=2, data="tests/data/injection, odd lines", chosen="2026-11-22", false_alarms=0.0)
+"""`threshold`: how many kinds of cues, or words in disguise, have to stand in one sentence, for most signals."""
 
 _OTHER_SCRIPT = re.compile(r"[\u0400-\u04ff\u0590-\u06ff\u0900-\u0dff\u0e00-\u0fff\uac00-\ud7af]")
 _LEAST_ORDINARY = 0.08
@@ -115,35 +182,19 @@ def _is_foreign(text: str) -> bool:
     return len(words) >= _LEAST_WORDS and ordinary < _LEAST_ORDINARY * len(words)
 
 
-_TUNED = "tests/data/injection, odd lines"
-_CHOSEN = "2026-11-22"
-SIGNALS = (
-    Signal("roles", roles, True, Calibration(1, _TUNED, _CHOSEN, 0.0)),
-    Signal("override", override, True, Calibration(3, _TUNED, _CHOSEN, 0.0)),
-    Signal("addressed", addressed, True, Calibration(2, _TUNED, _CHOSEN, 0.0)),
-    Signal("begging", begging, True, Calibration(2, _TUNED, _CHOSEN, 0.0)),
-    Signal("disguise", disguise, True, Calibration(2, _TUNED, _CHOSEN, 0.0)),
-    Signal("hidden", hidden, True, Calibration(2, _TUNED, _CHOSEN, 0.0)),
-    Signal("mentioned", mentioned, False, Calibration(1, _TUNED, _CHOSEN, 0.0)),
-)
 BY_MODEL = "model"
 """In place of a signal's name: a language model has read it so."""
 
 FOREIGN = "foreign"
 """The signal of a text that is mostly in a language whose cues are few."""
 
-"""`threshold`: how many kinds of cues, or words in disguise, have to stand in one sentence."""
-
 
 @lru_cache(maxsize=4096)
 def signals(text: str) -> tuple[str, ...]:
     """The names of the signals that any sentence of a text gives."""
     sentences = [each for sentence in split_sentences(clean(text)) for each in _folded_sentences(sentence)]
-    names = [signal.name for signal in SIGNALS if any(map(signal.find, sentences))]
+    names = [name for name, is_given in SIGNALS.items() if any(map(is_given, sentences))]
     return (*names, *([FOREIGN] if _is_foreign(text) else []))
-
-
-_CERTAIN = frozenset(signal.name for signal in SIGNALS if signal.certain)
 
 
 def certain_signals(text: str) -> list[str]:
@@ -297,7 +348,7 @@ def _word(word: str) -> str | None:
         return None
     if any(0x1D400 <= ord(letter) <= 0x1D7FF for letter in word) and len(word) > 1:  # noqa: PLR2004 - mathematical letters
         return normalized(word)
-    looks = "".join(cues.LOOKALIKES.get(letter, letter) for letter in word)
+    looks = word.translate(_LOOKALIKES)
     is_mixed = any(letter.isascii() for letter in word) and looks != word
     return looks if is_mixed and looks.isascii() else None
 

@@ -7,12 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from contend.checks.claims import Calibration, Claim, PassageText
-from contend.checks.clauses import Clause, clause_word, clauses, word_in
-from contend.checks.figures import Figure, claimed_figures, in_other_units, missing, stated_figures, years
-from contend.checks.places import NAME, names_in, out_of_place
-from contend.checks.strength import strength
-from contend.checks.units import RATES, UNITS
+from contend.checks.claims import Calibration, Claim, PassageText, strength
+from contend.checks.clauses import NAME, Clause, clause_word, clauses, names_in, out_of_place, word_in
+from contend.checks.figures import RATES, UNITS, Figure, claimed_figures, in_other_units, missing, stated_figures, years
 from contend.text import detect_language, split_sentences, terms
 
 _LEAST_FIGURE = 10

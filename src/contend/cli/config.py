@@ -17,9 +17,9 @@ from contend.errors import StoreError
 from contend.models.options import DEPTHS, RunOptions
 from contend.prompts import PromptBuilderSettings, PromptLibrary
 from contend.readiness import models_used
-from contend.resources import resource
 from contend.services import Services
 from contend.settings import Config, RunSetup, Settings
+from contend.settings.files import resource
 from contend.stores import write_file
 
 _FROM_THEME = "auto"

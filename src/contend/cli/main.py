@@ -113,7 +113,7 @@ def _leave(code: int | None) -> None:
     The interpreter cannot take apart what such a thread holds, and DuckDB complains of that on standard error.
     """
     # Where no graph was loaded, neither was the module, which takes a second.
-    loop = sys.modules.get("contend.graph_teams.loop")
+    loop = sys.modules.get("contend.graph_teams.running")
     if code is not None and loop is not None and loop.threads_left():
         sys.stdout.flush()
         sys.stderr.flush()

@@ -16,8 +16,7 @@ from contend.cli.stored_runs import from_record, named_thread, stored_run
 from contend.cli.text import STATUS, STYLE, WHY_STOPPED, counted, models_text, plain, score_text, usage_text
 from contend.cli.words import input_error, tr
 from contend.models.round import ExitReason, LeaderboardEntry
-from contend.models.rows import ExecutionRow
-from contend.models.task import RunStatus, TeamStatus
+from contend.models.task import ExecutionRow, RunStatus, TeamStatus
 from contend.settings import Settings
 from contend.stored_runs import StoredRun, is_waiting, report_of, status_of
 from contend.stores import write_file

@@ -15,8 +15,8 @@ from contend.cli.invocation import COMMAND
 from contend.cli.screen import note, say
 from contend.cli.words import input_error, tr
 from contend.errors import InputError
-from contend.resources import resource
 from contend.settings import Settings, is_loopback, load_config
+from contend.settings.files import resource
 from contend.stores import write_file
 
 _ANSWER_SECONDS = 5.0

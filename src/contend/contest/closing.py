@@ -4,46 +4,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from langgraph.errors import NodeError
 from langgraph.runtime import Runtime
-from langgraph.types import Command, Send, interrupt
+from langgraph.types import Send, interrupt
 
 from contend.approval import Approved, Rejected, Unusable, apply_answer, question
 from contend.checks import check_validity
-from contend.contest.comparing import comparisons_of, pairwise_keys, route_to_pairs
-from contend.contest.editing import editing_of, wants_editor
-from contend.contest.outcomes import TeamOutcome, outcomes_of, partial_notes, standings, summary_of, winner_of
-from contend.contest.publishing import (
-    DoubtfulLine,
-    ended_budgets,
-    failure_notes,
-    head_of,
-    publish,
-    usage_of,
-    with_signs,
-)
-from contend.contest.state import ContestState, ContestUpdate
+from contend.contest.editing import pairwise_keys, route_to_pairs, wants_editor
+from contend.contest.publishing import DoubtfulLine, failure_notes, head_of, publish, with_signs
+from contend.contest.state import ContestState, ContestUpdate, ContestView, TeamOutcome
 from contend.errors import InputError
-from contend.langgraph_compat import cause
-from contend.models.evaluation import MetricScore
+from contend.models.evaluation import MetricScore, Submission
 from contend.models.events import ReportPublished, RunDone, WinnerPicked
 from contend.models.options import RunOptions
 from contend.models.research import ResearchReport
-from contend.models.submission import Submission
-from contend.models.task import RunStatus
+from contend.models.task import ExecutionSummary, RoundResult, RunStatus
 from contend.preflight import answer
 from contend.report import PublishedLine, planted_in
 from contend.report.plain import plain_sentence
 from contend.run_context import thread_of
 from contend.services import Services
-from contend.team.metrics import claims_by_text, lines_of
+from contend.team.support import claims_by_text, lines_of
 from contend.text import without_sentences
 
 EDITABLE = ("executive_summary", "key_findings", "detailed_analysis", "constraints_and_challenges")
 """What a person may edit of a report."""
-
-ALL_DELIVERED = "all teams delivered"
-"""The message of a run in which nothing failed."""
 
 
 @dataclass(frozen=True)
@@ -54,32 +38,20 @@ class ClosingNodes:
 
     async def pick_winner(self, state: ContestState) -> ContestUpdate:
         """The first in the one ranking; none if no team delivered. Its report is published, or the editor's."""
-        keys = await self._pairwise_keys(state)
-        outcomes, editing = outcomes_of({**state, "pairwise": keys}), editing_of(state)
-        winner = winner_of(outcomes)
-        notes = partial_notes(outcomes, winner, ended_budgets(state))
-        texts = {
-            outcome.team.team_id: (await self.services.require_submission(document)).report.executive_summary
-            for outcome in outcomes
-            if (document := outcome.document)
-        }
-        if any(outcome.may_win for outcome in outcomes):
-            self.services.tell(
-                WinnerPicked(
-                    execution_id=state["execution_id"],
-                    team_id=winner.team.team_id if winner else None,
-                    score=winner.score if winner else None,
-                    leaderboard=standings(outcomes),
-                )
-            )
+        keys = await self._pairwise_keys(ContestView(state))
+        view = ContestView({**state, "pairwise": keys})
+        winner, editing, notes = view.winner, view.editing, partial_notes(view)
+        picked = {"team_id": winner.team_id if winner else None, "score": winner.score if winner else None}
+        if any(outcome.may_win for outcome in view.outcomes):
+            self.services.tell(WinnerPicked(execution_id=state["execution_id"], leaderboard=view.standings, **picked))
         return {
             "pairwise": keys,
-            "winner": winner.team.team_id if winner else None,
+            "winner": winner.team_id if winner else None,
             "submission": editing.document if editing.published else winner.document if winner else None,
             "notes": notes,
             "message": "; ".join(notes),
             "status": "running" if winner else "failed",
-            "summary": summary_of(state["task"], outcomes, winner, texts).model_dump(mode="json"),
+            "summary": (await _summary_of(self.services, view)).model_dump(mode="json"),
         }
 
     async def approve_report(self, state: ContestState) -> ContestUpdate:
@@ -105,32 +77,26 @@ class ClosingNodes:
 
     async def publish(self, state: ContestState, runtime: Runtime[RunOptions]) -> ContestUpdate:
         """Check the winner's citations and write its report; from here on the report is done."""
-        options = (await self.services.run(state)).options
-        winner = next(outcome for outcome in outcomes_of(state) if outcome.team.team_id == state["winner"])
+        options, sources, view = (await self.services.run(state)).options, self.services.sources, ContestView(state)
         submission = await self.services.require_submission(state["submission"])
         lines = await lines_of(self.services, submission)
-        # Quotes are their passages.
-        doubtful = await self._doubtful(metrics_of(state, winner), submission, lines) if winner.may_win else []
-        left_out = (
-            await self.services.sources.left_out(options.documents, read=True) if "local" in options.sources else []
-        )
-        head = head_of(state, winner, submission, options, lines=lines, doubtful=doubtful, left_out=left_out)
+        doubtful = await self._doubtful(view, submission, lines)
+        left_out = await sources.left_out(options.documents, read=True) if "local" in options.sources else []
         folder = self.services.folder / "results" / (thread_of(runtime) or state["execution_id"])
-        documents = self.services.sources.paths(options.documents)
-        publication = await publish(
+        texts = await publish(
             with_signs(submission.report, doubtful),
-            head,
+            head_of(view, submission, options, lines=lines, doubtful=doubtful, left_out=left_out),
             options,
             folder,
             lines=lines,
             doubtful=doubtful,
-            folders=documents,
+            folders=sources.paths(options.documents),
         )
-        files = [str(path) for path in publication.files]
+        files = [str(folder / name) for name in texts]
         self.services.tell(
             ReportPublished(
                 execution_id=state["execution_id"],
-                team_id=winner.team.team_id,
+                team_id=state["winner"] or "",
                 sources=len(submission.report.sources),
                 files=files,
             )
@@ -138,28 +104,23 @@ class ClosingNodes:
         return {
             "report": submission.report.model_dump(mode="json"),
             "files": files,
-            "messages": [answer(state, publication.markdown)],
+            "messages": [answer(state, texts["report.md"])],
         }
-
-    async def learning_failed(self, state: ContestState, error: NodeError) -> Command[Literal["finish_run"]]:
-        """The report is done all the same; the run is partial and says why."""
-        notes = [*state["notes"], f"learning failed: {cause(error)}"]
-        return Command(update={"notes": notes}, goto="finish_run")
 
     async def finish_run(self, state: ContestState) -> ContestUpdate:
         """The terminal status, in state and record."""
         status: RunStatus = "failed" if state["submission"] is None else "partial" if state["notes"] else "completed"
-        message = "; ".join([*(state["notes"] or [ALL_DELIVERED]), *failure_notes(state)])
-        scores = {outcome.team.team_id: outcome.score for outcome in outcomes_of(state)}
+        view = ContestView(state)
+        message = "; ".join([*(state["notes"] or [ALL_DELIVERED]), *failure_notes(view)])
         await self.services.record.set_execution_status(
             state["execution_id"],
             status,
             message,
             winner_team_id=state["winner"],
-            best_score=scores.get(state["winner"] or ""),
+            best_score=view.winner.score if view.winner else None,
         )
-        usage = usage_of(state)
-        self.services.tell(RunDone(execution_id=state["execution_id"], status=status, message=message, usage=usage))
+        event = RunDone(execution_id=state["execution_id"], status=status, message=message, usage=view.usage)
+        self.services.tell(event)
         self.services.close_run(state["execution_id"])
         done: ContestUpdate = {"status": status, "message": message}
         return done if state["report"] else {**done, "messages": [answer(state, message)]}
@@ -175,23 +136,23 @@ class ClosingNodes:
         new = submission.model_copy(update={"report": report, "content": content})
         return await self.services.submissions.put(new)
 
-    async def _pairwise_keys(self, state: ContestState) -> dict[str, float]:
+    async def _pairwise_keys(self, view: ContestView) -> dict[str, float]:
         """The outcome of the comparisons, on record and on the live board, so that all see one ranking."""
-        execution_id, comparisons = state["execution_id"], comparisons_of(state)
-        if not comparisons:
+        if not view.comparisons:
             return {}
-        keys = pairwise_keys(comparisons)
-        (await self.services.run(state)).board.set_pairwise(execution_id, keys)
-        await self.services.record.set_pairwise(execution_id, keys)
-        calls = [each.usage for each in comparisons if each.usage is not None]
-        await self.services.record.save_usage(execution_id, "", 0, calls)
-        await self.services.record.flush()
+        run, keys = await self.services.run(view.state), pairwise_keys(view.comparisons)
+        run.board.set_pairwise(run.execution_id, keys)
+        await self.services.record.set_pairwise(run.execution_id, keys)
+        await run.keep_calls([each.usage for each in view.comparisons if each.usage])
         return keys
 
     async def _doubtful(
-        self, metrics: Sequence[MetricScore], submission: Submission, lines: Sequence[PublishedLine]
+        self, view: ContestView, submission: Submission, lines: Sequence[PublishedLine]
     ) -> list[DoubtfulLine]:
         """The published sentences that their passages were not seen to support, as judged; by code where nobody did."""
+        if view.winner is None or not view.winner.may_win:  # quotes are their passages
+            return []
+        metrics = metrics_of(view, view.winner)
         claims, orders = await claims_by_text(self.services, submission), planted_in(lines)
         support = next((each for each in metrics if each.name == "citation_support" and each.score is not None), None)
         statements = support.evidence if support else [text for text, claim in claims.items() if not claim.value]
@@ -210,10 +171,10 @@ class ClosingNodes:
 
 def _report_question(state: ContestState, submission: Submission) -> dict[str, Any]:
     """The interrupt's payload: the report's parts, which may be edited; its sources may not."""
-    parts = submission.report.model_dump(mode="json", include=set(EDITABLE))
+    report = submission.report
     return question(
         "report",
-        {name: parts[name] for name in EDITABLE},
+        {name: getattr(report, name) for name in EDITABLE},
         description=f"Report of team {state['winner']} on: {state['theme']}",
         execution_id=state["execution_id"],
         team_id=state["winner"] or "",
@@ -236,17 +197,87 @@ def edited_report(submission: Submission, values: Mapping[str, Any]) -> Research
     return report
 
 
-def metrics_of(state: ContestState, winner: TeamOutcome) -> list[MetricScore]:
+def metrics_of(view: ContestView, winner: TeamOutcome) -> list[MetricScore]:
     """What judges found of the submission that is published; [] if a person edited it."""
-    best, document = winner.best, editing_of(state).document
-    if document is not None and state["submission"] == document:
-        return [MetricScore.model_validate(item["score"]) for item in state.get("merged_scores", [])]
-    return best.metrics if best and best.submission == state["submission"] else []
+    best, document = winner.best, view.state["submission"]
+    if document is not None and document == view.editing.document:
+        return [MetricScore.model_validate(item["score"]) for item in view.state.get("merged_scores", [])]
+    return best.metrics if best and best.submission == document else []
+
+
+ALL_DELIVERED = "all teams delivered"
+"""The message of a run in which nothing failed."""
+
+
+def partial_notes(view: ContestView) -> list[str]:
+    """A line for each thing that keeps the run from being complete: budgets that are used up among it."""
+    notes, winner = _forfeits(view.outcomes), view.winner
+    if winner is None or winner.best is None:
+        return notes
+    notes += [f"{limit} was reached: the best submission until then is published" for limit in view.ended_budgets]
+    if not winner.may_win:
+        notes += [winner.feedback] if winner.feedback else []
+    elif winner.score is None:
+        notes.append("unscored: no submission could be scored")
+    return notes
+
+
+def _forfeits(outcomes: Sequence[TeamOutcome]) -> list[str]:
+    """A line for each reason: teams that one endpoint failed are named together."""
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for outcome in outcomes:
+        status = outcome.status
+        if status.status != "completed":
+            reason = (status.status, status.error_message or "no reason given")
+            by_reason.setdefault(reason, []).append(status.team_id)
+    return [f"{_list_of(teams)} {status}: {why}" for (status, why), teams in by_reason.items()]
+
+
+def _list_of(teams: Sequence[str]) -> str:
+    return f"team {teams[0]}" if len(teams) == 1 else f"teams {', '.join(teams[:-1])} and {teams[-1]}"
+
+
+async def whole_summary(services: Services, state: ContestState) -> ExecutionSummary | None:
+    """The execution's summary, each team's best submission whole: the state holds only what it comes to."""
+    if not (in_short := state.get("summary")):
+        return None
+    summary = ExecutionSummary.model_validate(in_short)
+    documents = {each.team_id: each.document for each in ContestView(state).outcomes}
+    for result in summary.team_results:
+        result.submission_content = (await services.require_submission(documents[result.team_id])).content
+    return summary
+
+
+async def _summary_of(services: Services, view: ContestView) -> ExecutionSummary:
+    """The execution when its teams are done."""
+    best = [(each, each.best, await services.require_submission(each.document)) for each in view.outcomes if each.best]
+    return ExecutionSummary(
+        task_id=view.state["task"]["task_id"],
+        user_prompt=view.state["task"]["user_prompt"],
+        team_results=[
+            RoundResult(
+                team_id=outcome.team_id,
+                team_name=outcome.team.name,
+                round_number=each.round_number,
+                submission_content=submission.report.executive_summary,
+                evaluation_score=each.score,
+                evaluation_feedback=each.feedback,
+                usage=each.usage,
+                execution_time_seconds=max(0.001, each.seconds),
+                completed_at=each.completed_at,
+            )
+            for outcome, each, submission in best
+        ],
+        team_statuses=[outcome.status for outcome in view.outcomes],
+        best_team_id=view.winner.team_id if view.winner else None,
+        best_score=view.winner.score if view.winner else None,
+        total_execution_time_seconds=max(0.001, view.seconds),
+    )
 
 
 async def route_after_choice(state: ContestState) -> list[Send] | Literal["pick_winner"]:
     """A team's report is published after all: which one is decided now."""
-    return "pick_winner" if editing_of(state).published else await route_to_pairs(state)
+    return "pick_winner" if ContestView(state).editing.published else await route_to_pairs(state)
 
 
 async def route_after_pick(state: ContestState) -> Literal["approve_report", "publish", "finish_run"]:
@@ -263,4 +294,4 @@ async def route_after_approval(state: ContestState) -> Literal["approve_report",
 
 async def route_after_publish(state: ContestState) -> Literal["learn", "finish_run"]:
     """Learning costs calls too: not after a budget has ended."""
-    return "learn" if state["options"]["learn"] and not ended_budgets(state) else "finish_run"
+    return "learn" if state["options"]["learn"] and not ContestView(state).ended_budgets else "finish_run"

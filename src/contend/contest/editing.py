@@ -1,28 +1,29 @@
-"""The editor: the teams' best reports merged into one, judged like any other, published if it is not worse."""
+"""Two reports side by side, and the editor, which merges the teams' best ones.
 
-from collections.abc import Iterable, Sequence
+In a near tie the team with the best score is compared with each one near it, in both orders; so is the merged report
+with the best team's: judged like any other, it is published if it is not worse.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
-from typing import Literal
+from itertools import accumulate, permutations
+from statistics import mean
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from langgraph.errors import NodeError
 from langgraph.types import Command, Send
-from pydantic import Field
+from typing_extensions import TypedDict
 
-from contend.contest.comparing import CompareTask, Comparison, compare_tasks, comparison_of, failed_comparison
-from contend.contest.outcomes import BUDGETS, TeamOutcome, in_the_running, outcomes_of
-from contend.contest.state import ContestState, ContestUpdate
+from contend.contest.state import Comparison, ContestState, ContestUpdate, ContestView, Editing, TeamOutcome
 from contend.errors import BudgetExhausted, ContendError
+from contend.estimate import MOST_COMPARED
 from contend.langgraph_compat import cause
-from contend.llm import Scope
+from contend.models.evaluation import Criterion, MetricResult, PairwiseReply, Submission
 from contend.models.events import ReportMerged
 from contend.models.options import ResolvedOptions
-from contend.models.record import Record, Score
 from contend.models.replies import MergeReply
 from contend.models.research import Passage
-from contend.models.submission import Submission
-from contend.models.task import CallUsage
 from contend.prompts.research import MergePrompt, ResearchHead, SourceDocument, TeamReport
 from contend.report import build_report
 from contend.research.ask import with_texts
@@ -35,36 +36,133 @@ from contend.run_context import RunContext
 from contend.services import Services
 from contend.sources.throttle import canonical_url
 from contend.stores.documents import passage_id
-from contend.team.evaluation import evaluation_of
-from contend.team.metrics import MetricResult, measure, metric_tasks, unscored
-from contend.team.metrics.judge_view import whole_passages
-from contend.team.state import MetricTask
+from contend.team.judge_view import compare_prompt, whole_passages
+from contend.team.judging import numbered_criteria
+from contend.team.metrics import evaluation_of, metric_tasks
 from contend.text import estimate_tokens
 
-EDITOR: Literal["editor"] = "editor"
-BEST: Literal["winner"] = "winner"
+
+class CompareTask(TypedDict):
+    """One pair in one order: what `compare` is sent. The submissions by document id; no scores, no names."""
+
+    first: str
+    second: str
+    submissions: dict[str, str]
+    theme: str
+    criteria: list[dict[str, Any]]
+    execution_id: str
+
+
+@dataclass(frozen=True)
+class ComparingNodes:
+    """From two submissions to a judge's choice: the state keeps comparisons under `key`, and it goes on at `join`."""
+
+    services: Services
+    key: str = "comparisons"
+    join: str = "pick_winner"
+
+    async def find_near_ties(self, state: ContestState) -> ContestUpdate:
+        """The teams whose scores are too near to each other to decide who wins; none where no model can compare."""
+        return {"near_ties": near_ties(ContestView(state), (await self.services.run(state)).options)}
+
+    async def compare(self, task: CompareTask) -> dict[str, Any]:
+        """Ask which of two submissions is better, shown in this order.
+
+        Raises:
+            ModelError: the judge's model failed.
+        """
+        run = await self.services.run(task)
+        documents = [task["submissions"][task[place]] for place in ("first", "second")]
+        prompt = await compare_prompt(
+            self.services,
+            *[await self.services.require_submission(document) for document in documents],
+            tokens=run.profile("evaluator").disputed_tokens,
+            user_query=task["theme"],
+            instructions=run.options.instructions,
+            criteria=numbered_criteria([*map(Criterion.model_validate, task["criteria"])], with_weights=True),
+        )
+        scope = run.scope("evaluator", step=f"{task['first']}>{task['second']}")
+        answer = await run.model("evaluator").structured(prompt, PairwiseReply, scope=scope)
+        return self._update(task, choice=answer.value.choice, usage=answer.usage)
+
+    async def not_compared(self, task: CompareTask, error: NodeError) -> Command[Any]:
+        """A comparison that fails decides nothing."""
+        why = cause(error)
+        limit = why.limit if isinstance(why, BudgetExhausted) else None
+        # A failed node's edges are not followed: without this, comparisons that all fail would end the graph silently.
+        return Command(update=self._update(task, choice="tie", failure=str(why), limit=limit), goto=self.join)
+
+    def _update(self, task: CompareTask, **outcome: Any) -> dict[str, Any]:  # noqa: ANN401 - fields of a Comparison
+        comparison = Comparison(first=task["first"], second=task["second"], **outcome)
+        return {self.key: [comparison.model_dump(mode="json")]}
+
+
+def compare_tasks(state: ContestState, documents: Mapping[str, str]) -> list[CompareTask]:
+    """Two submissions by name, in both orders."""
+    return [
+        CompareTask(
+            first=first,
+            second=second,
+            submissions=dict(documents),
+            theme=state["theme"],
+            criteria=state.get("criteria", []),
+            execution_id=state["execution_id"],
+        )
+        for first, second in permutations(documents)
+    ]
+
+
+def near_ties(view: ContestView, options: ResolvedOptions) -> list[str]:
+    """The ids of the teams within `near_tie` of the best score of those that may win; [] if that is only one.
+
+    Nobody is compared without a language model as judge, or after a budget has ended.
+    """
+    if view.ended_budgets:
+        return []
+    scores = {each.team_id: each.score for each in view.in_the_running if each.may_win and each.score is not None}
+    least = max(scores.values(), default=0.0) - options.evaluator.near_tie - 1e-9
+    near = [team for team, score in scores.items() if score >= least]
+    return near[:MOST_COMPARED] if len(near) > 1 else []
+
+
+def pairwise_keys(comparisons: Sequence[Comparison]) -> dict[str, float]:
+    """Each team's share of its pairs that it won, 0.0 to 1.0; {} where no pair was decided.
+
+    A team wins a pair if it was chosen in both orders; anything else is a tie and counts half for both.
+    """
+    better = {(each.first, each.second): each.better for each in comparisons}
+    winners = {
+        (a, b): better.get((a, b)) if better.get((a, b)) == better.get((b, a)) else None
+        for pair in better
+        for a, b in permutations(pair)
+    }
+    if not any(winners.values()):
+        return {}
+    points: dict[str, list[float]] = {}
+    for (team, _), winner in sorted(winners.items()):
+        points.setdefault(team, []).append(0.5 if winner is None else float(winner == team))
+    return {team: mean(own) for team, own in points.items()}
+
+
+async def route_to_pairs(state: ContestState) -> list[Send] | Literal["pick_winner"]:
+    """The team with the best score and each one near it, in both orders, all at the same time.
+
+    Who of the others is better than whom decides no win.
+    """
+    documents = {each.team_id: each.document or "" for each in ContestView(state).outcomes}
+    best, *rivals = state["near_ties"] or [""]
+    pairs = [{team: documents[team] for team in (best, rival)} for rival in rivals]
+    # A router that returns no Send at all ends the graph silently.
+    return [Send("compare_pair", task) for pair in pairs for task in compare_tasks(state, pair)] or "pick_winner"
+
+
+EDITOR, BEST = "editor", "winner"
 """How the two reports are named in a comparison's record."""
+_PREFERRED: Mapping[str | None, Literal["editor", "winner"]] = {EDITOR: "editor", BEST: "winner"}
 
 _LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FEWEST = 2
 """Fewer reports are not merged."""
-
-
-class Editing(Record):
-    """What came of the editor."""
-
-    document: str | None = None
-    """The merged submission's id."""
-    reports: int = 0
-    """How many were merged."""
-    taken: dict[str, str] = Field(default_factory=dict)
-    """What it took of each team's report."""
-    score: Score | None = None
-    """None: nobody could score it."""
-    published: bool | None = None
-    """None: not decided yet."""
-    failure: str = ""
-    calls: list[CallUsage] = Field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -76,41 +174,37 @@ class EditingNodes:
     async def synthesize(self, state: ContestState) -> ContestUpdate:
         """One report of the best parts of all, from the passages that they rest on."""
         run = await self.services.run(state)
-        options = run.options
-        limits = run.profile("writer")
-        outcomes = mergeable(outcomes_of(state))
+        options, limits = run.options, run.profile("writer")
+        outcomes = ContestView(state).mergeable
         submissions = [await self.services.require_submission(outcome.document) for outcome in outcomes]
         sizes = [*accumulate(map(_size, submissions, outcomes))]
         fitting = max(_FEWEST, sum(size <= limits.tokens // 2 for size in sizes))
         outcomes, submissions, size = outcomes[:fitting], submissions[:fitting], sizes[:fitting][-1]
         passages = await self._passages(state, options, submissions, tokens=limits.beside(size))
+        head = ResearchHead(
+            theme=state["theme"], instructions=options.instructions, passages=SourceDocument.numbered(passages)
+        )
         guard = PlantedFilter(passages, f"{state['theme']}\n{options.instructions}")
         answer = await run.model("writer").structured(
             MergePrompt(
-                head=_head(run, state, passages),
+                head=run.render(head),
                 reports=[
                     TeamReport(
                         label=label,
                         draft=draft_text(submission.draft, passages),
                         **length_of(submission.draft),
-                        feedback=outcome.best.feedback if outcome.best else "",
+                        feedback=outcome.feedback,
                     )
                     for label, outcome, submission in zip(_LABELS, outcomes, submissions, strict=False)
                 ],
                 **length_values(options.length),
             ),
             MergeReply,
-            scope=Scope(
-                execution_id=state["execution_id"],
-                role="writer",
-                language=options.language,
-                step="merge",
-                passages=tuple(passage.id for passage in passages),
-            ),
+            scope=run.scope("writer", step="merge", passages=tuple(passage.id for passage in passages)),
             faults=lambda reply: faults_of(reply, len(passages), guard),
         )
         submission = _submission(answer.value, submissions, passages, options, state["theme"], guard=guard)
-        teams = {label: outcome.team.team_id for label, outcome in zip(_LABELS, outcomes, strict=False)}
+        teams = {label: outcome.team_id for label, outcome in zip(_LABELS, outcomes, strict=False)}
         parts = {teams[part.report]: part.what for part in answer.value.taken if part.report in teams}
         document = await self.services.submissions.put(submission)
         editing = Editing(document=document, reports=len(outcomes), taken=parts, calls=[answer.usage])
@@ -124,59 +218,37 @@ class EditingNodes:
         editing = Editing(failure="" if isinstance(why, BudgetExhausted) else str(why), published=False)
         return Command(update={"editing": editing.model_dump(mode="json")}, goto="choose_report")
 
-    async def score_merged(self, task: MetricTask) -> ContestUpdate:
-        """The metrics of the merged report that one call judges, blind as ever."""
-        return {"merged_scores": [each.model_dump(mode="json") for each in await measure(self.services, task)]}
-
-    async def merged_unscored(self, task: MetricTask, error: NodeError) -> Command[Literal["choose_report"]]:
-        # A failed node's edges are not followed: without this, metrics that all fail would end the graph silently.
-        results = await unscored(self.services, task, cause(error))
-        update = {"merged_scores": [each.model_dump(mode="json") for each in results]}
-        return Command(update=update, goto="choose_report")
-
-    async def compare_merged(self, task: CompareTask) -> ContestUpdate:
-        """The merged report beside the best team's, in one order."""
-        return {"merged_comparisons": [await comparison_of(self.services, task)]}
-
-    async def merged_not_compared(self, task: CompareTask, error: NodeError) -> Command[Literal["choose_report"]]:
-        return Command(update={"merged_comparisons": [failed_comparison(task, error)]}, goto="choose_report")
-
     async def choose_report(self, state: ContestState) -> ContestUpdate:
         """The merged report, if it is not worse than the best team's; else that one."""
-        editing, options = editing_of(state), (await self.services.run(state)).options
+        run, view = await self.services.run(state), ContestView(state)
+        editing, best = view.editing, view.mergeable[0].score
         results = [MetricResult.model_validate(each) for each in state.get("merged_scores", [])]
-        score = evaluation_of([each.score for each in results], language=options.language).overall
+        score = evaluation_of([each.score for each in results], language=run.options.language).overall
         comparisons = [Comparison.model_validate(each) for each in state.get("merged_comparisons", [])]
-        best = mergeable(outcomes_of(state))[0].score
         publish = bool(editing.document) and not is_worse(score, best, comparisons)
         usages = [*(each.usage for each in results), *(each.usage for each in comparisons)]
         calls = [*editing.calls, *filter(None, usages)]
-        await self.services.record.save_usage(state["execution_id"], "", 0, calls)
-        await self.services.record.flush()
+        await run.keep_calls(calls)
         editing = editing.model_copy(update={"score": score, "published": publish, "calls": calls})
         self.services.tell(
             ReportMerged(
                 execution_id=state["execution_id"],
-                score=score,
-                published=publish,
-                reports=editing.reports,
-                taken=editing.taken,
+                **editing.model_dump(include={"score", "published", "reports", "taken", "failure"}),
                 best_score=best,
-                preferred=[_preferred(each) for each in comparisons],
-                failure=editing.failure,
+                preferred=[_PREFERRED.get(each.better, "tie") for each in comparisons],
             )
         )
         return {"editing": editing.model_dump(mode="json")}
 
     async def route_to_judges(self, state: ContestState) -> list[Send] | Literal["choose_report"]:
         """The merged report to all metrics, and beside the best team's in both orders, at the same time."""
-        outcomes, document = outcomes_of(state), editing_of(state).document
-        best = mergeable(outcomes)[0].document
+        view = ContestView(state)
+        document, best = view.editing.document, view.mergeable[0].document
         if document is None or best is None:
             return "choose_report"
         # In a process that goes on with the run, what judges said of the teams' citations is known from here alone.
         run = await self.services.run(state)
-        for past in (each for outcome in outcomes for each in outcome.rounds):
+        for past in view.rounds:
             run.verdicts.update(past.verdicts)
         tasks = metric_tasks(
             self.services,
@@ -236,11 +308,6 @@ def _of_others(passages: Iterable[Passage]) -> list[Passage]:
     return [each for each in passages if urlsplit(each.url).scheme != "file"]
 
 
-def mergeable(outcomes: Sequence[TeamOutcome]) -> list[TeamOutcome]:
-    """The teams whose reports an editor may merge, best first."""
-    return [each for each in in_the_running(outcomes) if each.best and each.may_win]
-
-
 def is_worse(score: float | None, best: float | None, comparisons: Sequence[Comparison]) -> bool:
     """Whether the merged report is worse than the best team's.
 
@@ -253,25 +320,17 @@ def is_worse(score: float | None, best: float | None, comparisons: Sequence[Comp
     return score is None if best is None else score is None or score < best
 
 
-def editing_of(state: ContestState) -> Editing:
-    return Editing.model_validate(state.get("editing") or {})
-
-
 def _size(submission: Submission, outcome: TeamOutcome) -> int:
     """About so many tokens a report takes in the editor's prompt, with what judges said of it."""
-    return estimate_tokens(draft_text(submission.draft, submission.passages)) + estimate_tokens(
-        outcome.best.feedback if outcome.best else ""
-    )
+    return estimate_tokens(draft_text(submission.draft, submission.passages)) + estimate_tokens(outcome.feedback)
 
 
 def wants_editor(run: RunContext, state: ContestState) -> bool:
     """Whether there is something to merge, and a model that can: one that reads whole passages, with budget left."""
-    options, outcomes = run.options, outcomes_of(state)
-    if not options.synthesis or run.profile("writer").compact:
+    options, view = run.options, ContestView(state)
+    if not options.synthesis or run.profile("writer").compact or view.ended_budgets:
         return False
-    if any(outcome.exit_reason in BUDGETS for outcome in outcomes):
-        return False
-    return len(mergeable(outcomes)) >= _FEWEST and run.ledger.share_left() >= options.judgment.budget_reserve
+    return len(view.mergeable) >= _FEWEST and run.ledger.share_left() >= options.judgment.budget_reserve
 
 
 def _submission(
@@ -300,16 +359,3 @@ def _submission(
         unread={url: why for each in submissions for url, why in each.unread.items()},
         speaking={url: signals for each in submissions for url, signals in each.speaking.items()},
     )
-
-
-def _head(run: RunContext, state: ContestState, passages: Sequence[Passage]) -> str:
-    head = ResearchHead(
-        theme=state["theme"],
-        instructions=run.options.instructions,
-        passages=SourceDocument.numbered(passages),
-    )
-    return run.render(head)
-
-
-def _preferred(comparison: Comparison) -> Literal["editor", "winner", "tie"]:
-    return "tie" if comparison.better is None else EDITOR if comparison.better == EDITOR else BEST

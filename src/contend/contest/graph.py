@@ -1,11 +1,20 @@
-"""The contest graph.
+"""The contest graph, and its first nodes, where all that can be refused is refused.
 
 open_run → set_criteria → Send × teams → team → find_near_ties →
 (synthesize → Send × metrics → score_merged, Send × orders → compare_merged → choose_report) →
 (Send × pairs → compare_pair) → pick_winner → (approve_report) → publish → learn → finish_run.
 """
 
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+from uuid import UUID
+
+from langgraph.errors import NodeError
 from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Command, Send
 
 from contend.contest.closing import (
     ClosingNodes,
@@ -14,56 +23,202 @@ from contend.contest.closing import (
     route_after_pick,
     route_after_publish,
 )
-from contend.contest.comparing import CompareTask, ComparingNodes
-from contend.contest.editing import EditingNodes
-from contend.contest.learning import LearnNode
-from contend.contest.opening import OpeningNode, route_to_teams
+from contend.contest.editing import CompareTask, ComparingNodes, EditingNodes
+from contend.contest.parts import PartNodes
 from contend.contest.state import ContestInput, ContestOutput, ContestState, ContestUpdate
-from contend.contest.teams import Teams
-from contend.langgraph_compat import add_node, fails_to, stopping_if_checkpoint_lost
+from contend.estimate import estimate_run
+from contend.langgraph_compat import add_node, cause, fails_to, stopping_if_checkpoint_lost
 from contend.learning.graph import build_learn_graph
+from contend.learning.selection import select_bullets, withheld
+from contend.models.events import CriteriaSet, RunStarted
 from contend.models.options import RunOptions
+from contend.models.research import ResearchReport
+from contend.models.task import OrchestratorTask
+from contend.preflight import Opening, open_question, opened, refuse
+from contend.research.state import EMPTIED
+from contend.run_context import identity
 from contend.services import Services
 from contend.team.graph import build_team_graph
+from contend.team.judging import make_criteria
+from contend.team.metrics import MeasuringNodes
 from contend.team.state import MetricTask, TeamInput
+from contend.text import shorten, without_marks
+
+_OF_QUOTES = Path("config/teams/quotes.toml")
+EARLIER_CHARACTERS = 1200
+"""What teams see of the thread's last report."""
+
+_TOLD = {
+    "depth", "length", "language", "min_rounds", "max_rounds", "max_iterations", "synthesis", "learn", "approve",
+    "dataset", "documents", "instructions", "max_tokens", "max_usd", "max_minutes", "max_calls",
+}  # fmt: skip
+"""The options that those who follow a run are told."""
+
+EMPTY: ContestUpdate = {
+    "run_options": None, "criteria": [], "criteria_call": None, "criteria_failure": "", "outcomes": EMPTIED,
+    "near_ties": [], "comparisons": EMPTIED, "pairwise": {}, "winner": None, "submission": None, "editing": None,
+    "merged_scores": EMPTIED, "merged_comparisons": EMPTIED, "problem": "", "notes": [], "lessons": None,
+    "status": "running", "message": "", "report": None, "summary": None, "files": [],
+}  # fmt: skip
+"""A second message on a thread is a new run: nothing of the run before stays."""
+
+
+@dataclass(frozen=True)
+class OpeningNode:
+    """Opens a run. All that can be refused is refused here, before anything is spent."""
+
+    services: Services
+
+    async def open_run(self, state: ContestState, runtime: Runtime[RunOptions]) -> ContestUpdate:
+        opening = await open_question(self.services, state, _request_of(state, runtime))
+        execution_id, thread_id = identity(runtime)
+        await self._enter(opening, execution_id, thread_id)
+        return {
+            **EMPTY,
+            **opened(state, opening, execution_id),
+            "earlier": _earlier(state),
+            "given": opening.request.model_dump(mode="json", exclude_none=True),
+            "task": self._task(opening, execution_id),
+            "fingerprint": opening.fingerprint,
+            "teams": [team.model_dump(mode="json") for team in opening.teams],
+            "warnings": opening.warnings,
+            **await self._lessons(opening, execution_id),
+        }
+
+    async def set_criteria(self, state: ContestState) -> ContestUpdate:
+        """What a report on this question has to do, settled before there is one: judges alone read it."""
+        run = await self.services.run(state)
+        outcome = await make_criteria(self.services, run, theme=state["theme"])
+        event = CriteriaSet(execution_id=run.execution_id, criteria=outcome.criteria, failure=outcome.failure)
+        self.services.tell(event)
+        return {
+            "criteria": outcome.plain(),
+            "criteria_call": outcome.usage.model_dump(mode="json") if outcome.usage else None,
+            "criteria_failure": outcome.failure,
+        }
+
+    async def refuse(self, state: ContestState, error: NodeError) -> Command[Literal["__end__"]]:
+        """Bad input ends the run with its one line, where a server would only say that something went wrong."""
+        message = str(cause(error))
+        ended = {"execution_id": "", "status": "failed", "message": message, "earlier": _earlier(state)}
+        return refuse(state, error, {**EMPTY, **ended})
+
+    def _task(self, opening: Opening, execution_id: str) -> dict[str, Any]:
+        config = self.services.config
+        files = dict(zip(config.teams, (reference.config for reference in config.orchestrator.teams), strict=True))
+        task = OrchestratorTask(
+            task_id=UUID(execution_id),
+            user_prompt=opening.theme,
+            team_configs=[files.get(team.team_id, _OF_QUOTES) for team in opening.teams],
+            timeout_seconds=opening.options.timeout_per_team_seconds,
+        )
+        return task.model_dump(mode="json")
+
+    async def _enter(self, opening: Opening, execution_id: str, thread_id: str) -> None:
+        teams = opening.teams
+        run = self.services.open_run(execution_id, opening.options)
+        await run.enter(teams, theme=opening.theme, thread_id=thread_id)
+        self.services.tell(
+            RunStarted(
+                execution_id=execution_id,
+                thread_id=thread_id,
+                theme=opening.theme,
+                teams=[team.team_id for team in teams],
+                sources=opening.options.sources,
+                sources_off=opening.sources_off,
+                models=opening.options.models_told,
+                warnings=opening.warnings,
+                options=opening.options.model_dump(mode="json", include=_TOLD),
+                calls=estimate_run(opening, self.services.config.models).calls,
+            )
+        )
+
+    async def _lessons(self, opening: Opening, execution_id: str) -> ContestUpdate:
+        """The lessons of the run, and which of them one team goes without."""
+        options, playbooks = opening.options, self.services.playbooks
+        playbook = await playbooks.load(options.dataset)
+        if not (options.playbook and playbook.bullets):
+            return {"bullets": [], "withheld": None}
+        bullets = await asyncio.to_thread(select_bullets, playbook, opening.theme, tokens=options.lesson_tokens)
+        holdout = (
+            withheld(bullets, [team.team_id for team in opening.teams], seed=execution_id) if options.learn else None
+        )
+        lessons = [
+            {"id": bullet.id, "content": bullet.lesson, "quarantined": bullet.status == "quarantined"}
+            for bullet in bullets
+        ]
+        return {"bullets": lessons, "withheld": holdout.model_dump() if holdout else None}
+
+
+async def route_to_teams(state: ContestState) -> list[Send]:
+    """All teams at the same time, each on its own clock."""
+    keys = ("theme", "options", "execution_id", "sources_off", "earlier", "criteria")
+    shared = {key: state.get(key) for key in keys}
+    return [
+        Send("team", {**shared, "team": team, "bullets": _lessons_of(team["team_id"], state)})
+        for team in state["teams"]
+    ]
+
+
+def _lessons_of(team_id: str, state: ContestState) -> list[dict[str, Any]]:
+    """The run's lessons without those that this team goes without."""
+    holdout = state.get("withheld")
+    without = holdout["bullets"] if holdout and holdout["team_id"] == team_id else []
+    return [bullet for bullet in state["bullets"] if bullet["id"] not in without]
+
+
+def _earlier(state: ContestState) -> str:
+    """What the thread's last report said, without its marks: they number sources of that report."""
+    last_report = state.get("report")
+    if last_report is None:
+        return state.get("earlier", "")
+    report = ResearchReport.model_validate(last_report)
+    findings = [f"- {finding}" for finding in report.key_findings]
+    text = "\n\n".join([report.theme, report.executive_summary, *findings])
+    return shorten(without_marks(text), EARLIER_CHARACTERS)
+
+
+def _request_of(state: ContestState, runtime: Runtime[RunOptions]) -> RunOptions | None:
+    """What an entry point was asked with, also in a process that goes on; a graph called by itself has its context."""
+    options = state.get("run_options")
+    return runtime.context if options is None else RunOptions.model_validate(options)
+
 
 ContestGraph = StateGraph[ContestState, RunOptions, ContestInput, ContestOutput]
 
 
 def build_contest_graph(services: Services) -> ContestGraph:
-    """The whole contest, not compiled: the entry point that opens it brings the checkpointer.
-
-    Teams and learning run inside node functions: a slot, a deadline and the mapping of states stand around them there.
-    """
+    """The whole contest, not compiled: the entry point that opens it brings the checkpointer."""
     team_graph = build_team_graph(services).compile()
     learn_graph = build_learn_graph(services.learn_nodes).compile()
 
-    teams, learning = Teams(services), LearnNode(services)
-    opening, editing = OpeningNode(services), EditingNodes(services)
-    comparing, closing = ComparingNodes(services), ClosingNodes(services)
+    opening, parts = OpeningNode(services), PartNodes(services)
+    editing, closing, comparing = EditingNodes(services), ClosingNodes(services), ComparingNodes(services)
+    metrics = MeasuringNodes(services, key="merged_scores", join="choose_report")
+    with_best = ComparingNodes(services, key="merged_comparisons", join="choose_report")
 
     # Closures over the compiled graphs: so Studio finds the parts and draws them.
     async def team(state: TeamInput) -> ContestUpdate:
         with stopping_if_checkpoint_lost():
-            return await teams.team(state, team_graph)
+            return await parts.team(state, team_graph)
 
     async def learn(state: ContestState) -> ContestUpdate:
         with stopping_if_checkpoint_lost():
-            return await learning.learn(state, learn_graph)
+            return await parts.learn(state, learn_graph)
 
     graph: ContestGraph = StateGraph(
         ContestState, context_schema=RunOptions, input_schema=ContestInput, output_schema=ContestOutput
     )
-    graph.add_node("team", team, input_schema=TeamInput, error_handler=teams.forfeit, destinations=fails_to("team"))
-    graph.add_node("learn", learn, error_handler=closing.learning_failed, destinations=fails_to("learn"))
+    graph.add_node("team", team, input_schema=TeamInput, error_handler=parts.forfeit, destinations=fails_to("team"))
+    graph.add_node("learn", learn, error_handler=parts.learning_failed, destinations=fails_to("learn"))
     add_node(graph, "open_run", opening.open_run, opening.refuse)
     add_node(graph, "set_criteria", opening.set_criteria)
     add_node(graph, "find_near_ties", comparing.find_near_ties)
-    add_node(graph, "compare_pair", comparing.compare_pair, comparing.not_compared, task=CompareTask)
+    add_node(graph, "compare_pair", comparing.compare, comparing.not_compared, task=CompareTask)
     add_node(graph, "pick_winner", closing.pick_winner)
     add_node(graph, "synthesize", editing.synthesize, editing.not_merged)
-    add_node(graph, "score_merged", editing.score_merged, editing.merged_unscored, task=MetricTask)
-    add_node(graph, "compare_merged", editing.compare_merged, editing.merged_not_compared, task=CompareTask)
+    add_node(graph, "score_merged", metrics.score, metrics.not_scored, task=MetricTask)
+    add_node(graph, "compare_merged", with_best.compare, with_best.not_compared, task=CompareTask)
     add_node(graph, "choose_report", editing.choose_report)
     add_node(graph, "approve_report", closing.approve_report)
     add_node(graph, "publish", closing.publish)

@@ -5,16 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from contend.contest.comparing import comparisons_of
-from contend.contest.editing import Editing, editing_of
-from contend.contest.outcomes import BUDGETS, TeamOutcome, active_seconds, outcomes_of, standings
-from contend.contest.state import ContestState
+from contend.contest.state import ContestView, TeamOutcome
+from contend.models.evaluation import Submission
 from contend.models.options import ResolvedOptions
 from contend.models.record import Language
 from contend.models.research import ResearchReport
-from contend.models.round import ExitReason
-from contend.models.submission import Submission
-from contend.models.task import CallUsage, RunUsage
 from contend.report import (
     EVIDENCE_FILE,
     PublishedLine,
@@ -27,7 +22,7 @@ from contend.report import (
     with_shown_marks,
 )
 from contend.stores import write_file
-from contend.team.evaluation import by_judges
+from contend.team.metrics import by_judges
 from contend.text import WORDS, counted, shorten, shown_score
 
 DOUBTFUL_SIGN = "⚠"
@@ -72,30 +67,8 @@ def with_signs(report: ResearchReport, doubtful: Sequence[DoubtfulLine]) -> Rese
     )
 
 
-class Publication(NamedTuple):
-    markdown: str
-    files: list[Path]
-
-
-def ended_budgets(state: ContestState) -> set[ExitReason]:
-    """The hard budgets that ended a team or refused a comparison."""
-    reasons = [outcome.exit_reason for outcome in outcomes_of(state)]
-    reasons += [each.limit for each in comparisons_of(state)]
-    return {reason for reason in reasons if reason in BUDGETS}
-
-
-def usage_of(state: ContestState) -> RunUsage:
-    """What the run's model calls cost: the teams' rounds, the comparisons at the top, and the learning."""
-    calls = [CallUsage.model_validate(call) for call in (state.get("lessons") or {}).get("usage", [])]
-    calls += [CallUsage.model_validate(call)] if (call := state.get("criteria_call")) else []
-    calls += [each.usage for each in comparisons_of(state) if each.usage is not None]
-    calls += editing_of(state).calls
-    return sum((outcome.usage for outcome in outcomes_of(state)), start=RunUsage.of(calls))
-
-
 def head_of(
-    state: ContestState,
-    winner: TeamOutcome,
+    view: ContestView,
     submission: Submission,
     options: ResolvedOptions,
     *,
@@ -104,54 +77,58 @@ def head_of(
     left_out: list[str],
 ) -> ReportHead:
     """What kind of run made the report. `left_out`: lines on documents that were not searched."""
-    outcomes, words, language = outcomes_of(state), WORDS[options.language], options.language
-    is_near_tie = any(outcome.pairwise_key is not None for outcome in outcomes)
+    state, winner, words, language = view.state, view.winner, WORDS[options.language], options.language
+    assert winner is not None  # noqa: S101 - its report is published
+    sources_off = dict(state["sources_off"])
+    for outcome in view.outcomes:
+        sources_off |= outcome.sources_off
+    is_near_tie = any(outcome.pairwise_key is not None for outcome in view.outcomes)
     return ReportHead(
         status="partial" if state["notes"] else "completed",
         winner=winner.team.name if winner.may_win else None,
         best_score=winner.score,
-        leaderboard=standings(outcomes) if winner.may_win else [],
-        sources_off=state["sources_off"] | {name: why for each in outcomes for name, why in each.sources_off.items()},
+        leaderboard=view.standings if winner.may_win else [],
+        sources_off=sources_off,
         left_out=left_out,
         unread=submission.unread,
         missing=submission.missing,
         warnings=state["warnings"],
         models=dict(options.models),
         recorded=options.recorded,
-        usage=usage_of(state),
-        seconds=active_seconds(outcomes),
+        usage=view.usage,
+        seconds=view.seconds,
         notes=[
             *([] if winner.may_win else [words.quotes_only]),
             *([words.near_tie] if is_near_tie else []),
             *state["notes"],
-            *failure_notes(state),
-            *unfound_quotes(outcomes),
+            *failure_notes(view),
+            *_unfound_quotes(view),
         ],
-        editor=editor_lines(outcomes, winner, editing_of(state), language),
+        editor=_editor_lines(view, winner, language),
         unverified=[each.line(language) for each in doubtful],
-        places=places_of(lines),
-        speaking=speaking_sources(submission, language),
+        places=_places_of(lines),
+        speaking=_speaking_sources(submission, language),
         withheld=named_sources(submission.report, submission.draft.withheld, language),
         lessons=[bullet["content"] for bullet in state["bullets"] if bullet["id"] in submission.draft.bullets_used],
     )
 
 
-def editor_lines(
-    outcomes: Sequence[TeamOutcome], winner: TeamOutcome, editing: Editing, language: Language
-) -> list[str]:
+def _editor_lines(view: ContestView, winner: TeamOutcome, language: Language) -> list[str]:
     """What the editor made and what it took of whom; nothing where it made nothing."""
+    editing, words = view.editing, WORDS[language]
     if editing.document is None:
         return []
-    words, names = WORDS[language], {each.team.team_id: each.team.name for each in outcomes}
     template = words.merged_published if editing.published else words.merged_not_better
-    outcome = template.format(
-        count=editing.reports, score=shown_score(editing.score, language), best=shown_score(winner.score, language)
-    )
+    score, best = (shown_score(each, language) for each in (editing.score, winner.score))
+    names = {each.team_id: each.team.name for each in view.outcomes}
     parts = editing.taken.items() if editing.published else ()
-    return [outcome, *(words.taken_from.format(team=names.get(team, team), what=text) for team, text in parts)]
+    return [
+        template.format(count=editing.reports, score=score, best=best),
+        *(words.taken_from.format(team=names.get(team, team), what=text) for team, text in parts),
+    ]
 
 
-def places_of(lines: Sequence[PublishedLine]) -> list[str]:
+def _places_of(lines: Sequence[PublishedLine]) -> list[str]:
     """For each cited source its mark, and the pages or headings of its cited passages."""
     headings: dict[int, dict[str, None]] = {}
     for line in lines:
@@ -160,7 +137,7 @@ def places_of(lines: Sequence[PublishedLine]) -> list[str]:
     return [f"[{number}] {'; '.join(of_source)}" for number, of_source in sorted(headings.items()) if of_source]
 
 
-def speaking_sources(submission: Submission, language: Language) -> list[str]:
+def _speaking_sources(submission: Submission, language: Language) -> list[str]:
     """The report's sources that speak to AI systems, each with the signals by which it is known."""
     words, urls = WORDS[language].signals, {source.url for source in submission.report.sources}
     by_url = {
@@ -187,10 +164,10 @@ async def publish(
     lines: Sequence[PublishedLine],
     doubtful: Sequence[DoubtfulLine],
     folders: Sequence[Path],
-) -> Publication:
+) -> dict[str, str]:
     """Write report.md, report.html, report.json and what its citations rest on into the run's folder, whole or not.
 
-    `lines` are those of the report's draft, `folders` those of the local documents.
+    `lines` are those of the report's draft, `folders` those of the local documents. Gives the reports by file name.
     """
     text = f"{report.to_markdown(options.language, folders=folders)}\n\n{head_markdown(head, options.language)}\n"
     markdown = with_shown_marks(text, source_names(report, options.language, folders))
@@ -201,33 +178,29 @@ async def publish(
     }
     doubts = {line.text: line.reason or line.excerpt or DOUBTFUL_SIGN for line in doubtful}
     evidence = ReportEvidence.of(report, options.language, lines, doubts=doubts, folders=folders)
-    await asyncio.to_thread(_write_all, folder, {**texts, EVIDENCE_FILE: evidence.model_dump_json()})
-    return Publication(markdown, [folder / name for name in texts])
-
-
-def _write_all(folder: Path, texts: dict[str, str]) -> None:
-    for name, text in texts.items():
-        write_file(folder / name, text)
+    for name, content in {**texts, EVIDENCE_FILE: evidence.model_dump_json()}.items():
+        await asyncio.to_thread(write_file, folder / name, content)
+    return texts
 
 
 _REASON_CHARACTERS = 200
 
 
-def failure_notes(state: ContestState) -> list[str]:
+def failure_notes(view: ContestView) -> list[str]:
     """A line each on what failed: criteria, metrics, round judges, comparisons, the editor. A reason is told once."""
-    reasons = {outcome.status.error_message for outcome in outcomes_of(state)}
+    reasons = {outcome.status.error_message for outcome in view.outcomes}
     lines = []
-    for failure, reason in _failures(state):
+    for failure, reason in _failures(view):
         lines.append(f"{failure} ({'the same reason' if reason in reasons else shorten(reason, _REASON_CHARACTERS)})")
         reasons.add(reason)
     return lines
 
 
-def _failures(state: ContestState) -> Iterator[tuple[str, str]]:
+def _failures(view: ContestView) -> Iterator[tuple[str, str]]:
     """What failed, and why."""
-    if reason := state.get("criteria_failure"):
+    if reason := view.state.get("criteria_failure"):
         yield "no criteria could be set, and coverage is judged by its rubric", reason
-    rounds = [each for outcome in outcomes_of(state) for each in outcome.rounds]
+    rounds = view.rounds
     open_metrics = [[metric for metric in by_judges(each.metrics) if metric.score is None] for each in rounds]
     if incomplete := [metrics for metrics in open_metrics if metrics]:
         names = sorted({metric.name for metrics in incomplete for metric in metrics})
@@ -235,14 +208,13 @@ def _failures(state: ContestState) -> Iterator[tuple[str, str]]:
         yield f"unscored in {rest}", incomplete[0][0].reason
     if failures := [each.judge_failure for each in rounds if each.judge_failure]:
         yield f"the round judge failed after {counted(len(failures), 'rounds')}, and its team played on", failures[0]
-    comparisons = comparisons_of(state)
-    if failures := [each.failure for each in comparisons if each.failure]:
-        yield f"near tie: {len(failures)} of {counted(len(comparisons), 'comparisons')} failed", failures[0]
-    if reason := editing_of(state).failure:
+    if failures := [each.failure for each in view.comparisons if each.failure]:
+        yield f"near tie: {len(failures)} of {counted(len(view.comparisons), 'comparisons')} failed", failures[0]
+    if reason := view.editing.failure:
         yield "the editor failed, and the best team's report stands", reason
 
 
-def unfound_quotes(outcomes: Sequence[TeamOutcome]) -> list[str]:
+def _unfound_quotes(view: ContestView) -> list[str]:
     """A line on judges' quotes that are in no submission, for who reads the report."""
-    count = sum(metric.dropped for outcome in outcomes for each in outcome.rounds for metric in each.metrics)
+    count = sum(metric.dropped for each in view.rounds for metric in each.metrics)
     return [f"quotes of judges that are in no submission, and were dropped: {count}"] if count else []

@@ -1,13 +1,20 @@
-"""The state of a contest: JSON-plain. Options live in it, so that a resume needs none."""
+"""The state of a contest, JSON-plain, and what it says. Options live in it, so that a resume needs none."""
 
 import operator
-from typing import Annotated, Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, Literal, get_args
 
+from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
-from contend.models.options import RunOptions
-from contend.models.task import RunStatus
+from contend.errors import Limit
+from contend.models.options import RunOptions, TeamConfig
+from contend.models.record import Identifier, Record, Score
+from contend.models.round import ExitReason, LeaderboardEntry, Round, best_round, ranked
+from contend.models.task import CallUsage, RunStatus, RunUsage, TeamStatus
+from contend.registry import team_kind
 from contend.research.state import AskedTheme, Chat
 
 
@@ -102,3 +109,156 @@ ContestUpdate = ContestState
 def input_options(options: RunOptions | None) -> dict[str, Any]:
     """What an entry point puts into the input as `run_options`."""
     return (options or RunOptions()).model_dump(mode="json", exclude_none=True)
+
+
+class TeamOutcome(Record):
+    """One team at its end: status, finished rounds, and why it stopped."""
+
+    team: TeamConfig
+    status: TeamStatus
+    rounds: list[Round] = Field(default_factory=list)
+    exit_reason: ExitReason | None = None
+    sources_off: dict[str, str] = Field(default_factory=dict)
+    spent: RunUsage | None = None
+    """What a team that forfeits had spent, its unfinished round too."""
+    pairwise_key: float | None = None
+
+    @property
+    def team_id(self) -> str:
+        return self.team.team_id
+
+    @property
+    def may_win(self) -> bool:
+        return team_kind(self.team.kind).may_win
+
+    @property
+    def best(self) -> Round | None:
+        return best_round(self.rounds)
+
+    @property
+    def score(self) -> float | None:
+        return self.best.score if self.best else None
+
+    @property
+    def document(self) -> str | None:
+        """The id of the best submission."""
+        return self.best.submission if self.best else None
+
+    @property
+    def feedback(self) -> str:
+        """What judges said of it."""
+        return self.best.feedback if self.best else ""
+
+    @property
+    def usage(self) -> RunUsage:
+        return self.spent or RunUsage.of([call for each in self.rounds for call in each.calls])
+
+    @property
+    def seconds(self) -> float:
+        return sum(each.seconds for each in self.rounds)
+
+
+class Comparison(Record):
+    """What a judge chose between two teams' submissions, shown in this order.
+
+    `failure` says why it chose nothing, `limit` names the budget that refused the call.
+    """
+
+    first: Identifier
+    second: Identifier
+    choice: Literal["first", "second", "tie"]
+    usage: CallUsage | None = None
+    failure: str = ""
+    limit: Limit | None = None
+
+    @property
+    def better(self) -> str | None:
+        return {"first": self.first, "second": self.second}.get(self.choice)
+
+
+class Editing(Record):
+    """What came of the editor."""
+
+    document: str | None = None
+    """The merged submission's id."""
+    reports: int = 0
+    """How many were merged."""
+    taken: dict[str, str] = Field(default_factory=dict)
+    """What it took of each team's report."""
+    score: Score | None = None
+    """None: nobody could score it."""
+    published: bool | None = None
+    """None: not decided yet."""
+    failure: str = ""
+    calls: list[CallUsage] = Field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class ContestView:
+    """What a contest's state says, each part read once."""
+
+    state: ContestState
+
+    @cached_property
+    def outcomes(self) -> list[TeamOutcome]:
+        """In the order in which the teams were entered, whichever ended first."""
+        by_team = {each["team"]["team_id"]: TeamOutcome.model_validate(each) for each in self.state["outcomes"]}
+        keys, names = self.state.get("pairwise", {}), [team["team_id"] for team in self.state["teams"]]
+        return [by_team[name].model_copy(update={"pairwise_key": keys.get(name)}) for name in names if name in by_team]
+
+    @cached_property
+    def standings(self) -> list[LeaderboardEntry]:
+        return ranked(
+            LeaderboardEntry.of(
+                each.team_id, each.team.name, {one.round_number: one.score for one in each.rounds}, each.pairwise_key
+            )
+            for each in self.outcomes
+        )
+
+    @property
+    def in_the_running(self) -> list[TeamOutcome]:
+        """The teams with a submission, in rank order."""
+        by_id = {outcome.team_id: outcome for outcome in self.outcomes}
+        return [by_id[entry.team_id] for entry in self.standings if entry.rank is not None]
+
+    @property
+    def winner(self) -> TeamOutcome | None:
+        return next(iter(self.in_the_running), None)
+
+    @property
+    def mergeable(self) -> list[TeamOutcome]:
+        """The teams whose reports an editor may merge, best first."""
+        return [each for each in self.in_the_running if each.best and each.may_win]
+
+    @property
+    def rounds(self) -> list[Round]:
+        return [each for outcome in self.outcomes for each in outcome.rounds]
+
+    @cached_property
+    def comparisons(self) -> list[Comparison]:
+        """What was compared, in a fixed order, whichever judge answered first."""
+        comparisons = [Comparison.model_validate(each) for each in self.state.get("comparisons", [])]
+        return sorted(comparisons, key=lambda each: (each.first, each.second))
+
+    @cached_property
+    def editing(self) -> Editing:
+        return Editing.model_validate(self.state.get("editing") or {})
+
+    @property
+    def ended_budgets(self) -> list[str]:
+        """The hard budgets that ended a team or refused a comparison."""
+        reasons = {*(each.exit_reason for each in self.outcomes), *(each.limit for each in self.comparisons)}
+        return sorted(limit for limit in get_args(Limit) if limit in reasons)
+
+    @property
+    def usage(self) -> RunUsage:
+        """What the run's model calls cost: the teams' rounds, the comparisons at the top, and the learning."""
+        calls = [*(self.state.get("lessons") or {}).get("usage", []), self.state.get("criteria_call")]
+        of_run = [CallUsage.model_validate(call) for call in calls if call]
+        of_run += [*(each.usage for each in self.comparisons if each.usage), *self.editing.calls]
+        return sum((outcome.usage for outcome in self.outcomes), start=RunUsage.of(of_run))
+
+    @property
+    def seconds(self) -> float:
+        """Teams run at the same time: the run took as long as its longest team."""
+        return max((each.seconds for each in self.outcomes), default=0.0)

@@ -1,7 +1,8 @@
-"""The graphs that teams bring: from a Python file of the workspace, or of an Agent Server elsewhere."""
+"""The graphs that teams bring, of a Python file of the workspace or of an Agent Server elsewhere, and their replies."""
 
 import asyncio
 import inspect
+import json
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, suppress
@@ -12,19 +13,21 @@ from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 from dotenv import dotenv_values
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import StateGraph
 from langgraph.pregel import Pregel
 from langgraph.pregel.protocol import PregelProtocol
+from pydantic import BaseModel, ValidationError
 
 from contend.errors import ContendError, GraphError, InputError
-from contend.graph_teams.loop import GraphLoop, GraphRaised
-from contend.graph_teams.meter import ModelMeter
-from contend.graph_teams.searching import SEARCH_OF_ROUND, Search
+from contend.graph_teams.running import GraphLoop, GraphRaised, ModelMeter
 from contend.models.options import TeamConfig
+from contend.models.research import ResearchReport
 from contend.registry import error_line, load_attribute
+from contend.text import clean, shorten
+from contend.tools import SEARCH_OF_ROUND, Search
 
 Part = tuple[str, Any]
 _INTERRUPT = "__interrupt__"
@@ -259,3 +262,73 @@ def _server_errors() -> tuple[type[Exception], ...]:
     from langgraph_sdk.errors import LangGraphError  # noqa: PLC0415 - the same
 
     return (httpx.HTTPError, httpx.InvalidURL, LangGraphError, ValueError)
+
+
+_REPORT_KEYS = ("report", "structured_response")
+_TEXTS = ("report", "markdown", "text")
+_NOTHING = (
+    "its graph ended without a report: it leaves Markdown as `report`, as `structured_response`, or as the last "
+    "message of a model"
+)
+_STEP_CHARACTERS = 120
+
+
+def reply_of(values: object) -> str:
+    """The report in the last state: `report` or `structured_response`, else the last message of a model.
+
+    Each may be Markdown, a record with Markdown in it, or a report of contend's own.
+
+    Raises:
+        GraphError: there is none.
+    """
+    state = _plain(values)
+    if not isinstance(state, Mapping):
+        state = {"report": state}
+    last_first = (str(message.text).strip() for message in reversed(_messages_of_models(state)))
+    texts = [*(_markdown(state.get(key)) for key in _REPORT_KEYS), *last_first]
+    if not (text := next(filter(None, texts), "")):
+        raise GraphError(_NOTHING)
+    return text
+
+
+def shown_step(update: object) -> str:
+    """Which nodes ran, and which tools a model called there."""
+    changes = update.items() if isinstance(update, Mapping) else ()
+    return "; ".join(
+        shorten(clean(_step_text(str(node), change), single_line=True), _STEP_CHARACTERS) for node, change in changes
+    )
+
+
+def _plain(value: object) -> object:
+    return dict(value) if isinstance(value, BaseModel) else value
+
+
+def _markdown(value: object) -> str:
+    record = _plain(value)
+    if isinstance(record, str):
+        return record.strip()
+    if not isinstance(record, Mapping):
+        return ""
+    try:
+        return ResearchReport.model_validate(record).to_markdown()
+    except ValidationError:
+        return next((each.strip() for key in _TEXTS if isinstance(each := record.get(key), str)), "")
+
+
+def _step_text(node: str, change: object) -> str:
+    calls = [call for message in _messages_of_models(change) for call in message.tool_calls]
+    shown = (f"{each['name']}({json.dumps(each['args'], ensure_ascii=False, default=str)})" for each in calls)
+    return f"{node}: {', '.join(shown)}" if calls else node
+
+
+def _messages_of_models(record: object) -> list[AIMessage]:
+    """Those of a state or of what a node changed in it; what LangChain cannot read is left out."""
+    record = _plain(record)
+    values = record.get("messages") if isinstance(record, Mapping) else None
+    messages: list[BaseMessage] = []
+    for each in values if isinstance(values, list | tuple) else ():
+        # A streamed message that a server has kept is one as any other.
+        is_chunk = isinstance(each, Mapping) and each.get("type") == "AIMessageChunk"
+        with suppress(ValueError, TypeError, NotImplementedError):
+            messages += convert_to_messages([{**each, "type": "ai"} if is_chunk else each])
+    return [message for message in messages if isinstance(message, AIMessage)]

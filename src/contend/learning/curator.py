@@ -14,11 +14,15 @@ from contend.learning.nearness import Nearness
 from contend.learning.screening import Sources
 from contend.learning.sections import SectionFile
 from contend.llm import Model, Scope
-from contend.models.learning_replies import MOST_LESSON_PAIRS, CurationReply, Insight, LessonPairReply, LessonPairsReply
 from contend.models.playbook import (
+    MOST_LESSON_PAIRS,
     Bullet,
+    CurationReply,
     CurationResult,
     DeltaContextItem,
+    Insight,
+    LessonPairReply,
+    LessonPairsReply,
     Likeness,
     Playbook,
     PlaybookSection,
@@ -29,8 +33,8 @@ from contend.models.record import Language
 from contend.models.task import CallUsage
 from contend.prompts import UserPromptBuilder
 from contend.prompts.judging import CuratorPrompt, LessonPair, SameLessonsPrompt, nearest
-from contend.resources import resource
 from contend.retrieval import Embedder
+from contend.settings.files import resource
 from contend.stores.playbooks import Curated, PlaybookStore
 from contend.text import estimate_tokens, shorten
 

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from contend.checks.claims import Calibration
 from contend.checks.clauses import clauses, is_negator
-from contend.checks.figures import stated_figures
-from contend.checks.units import SCALES, UNITS
+from contend.checks.figures import SCALES, UNITS, stated_figures
 from contend.text import detect_language, en, ja, normalized, terms
 
 DENIAL = "¬"

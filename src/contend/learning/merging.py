@@ -11,10 +11,10 @@ from typing import Literal
 from contend.learning.meaning import contradicts
 from contend.learning.nearness import Nearest, Nearness
 from contend.learning.screening import Sources, refusal
-from contend.models.learning_replies import BulletEvaluation
 from contend.models.playbook import (
     GENERAL,
     Bullet,
+    BulletEvaluation,
     DeltaContextItem,
     Observation,
     Playbook,

@@ -14,11 +14,10 @@ from contend.learning.curator import CuratorAgent
 from contend.learning.reflector import PlayedRound, ReflectorAgent, with_drafts
 from contend.learning.selection import Withheld
 from contend.learning.state import FRESH, LearningState, LearnUpdate
-from contend.models.learning_replies import BulletEvaluation
+from contend.models.evaluation import Submission
 from contend.models.options import NEAR_TIE
-from contend.models.playbook import Bullet, DeltaContextItem, Observation, ReflectionResult, Skipped
+from contend.models.playbook import Bullet, BulletEvaluation, DeltaContextItem, Observation, ReflectionResult, Skipped
 from contend.models.record import Identifier, Language, Record
-from contend.models.submission import Submission
 from contend.models.task import checked_theme
 from contend.settings import checked
 from contend.stores.documents import DocumentStore

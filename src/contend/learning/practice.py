@@ -21,8 +21,7 @@ from contend.learning.labels import AnswerForm, Check, LabelledQuestion, check, 
 from contend.learning.reflector import reflection_of
 from contend.learning.selection import lesson_index, select_bullets
 from contend.llm import Model, Scope
-from contend.models.learning_replies import AnswerReply, ExpressionReply, ReflectionReply
-from contend.models.playbook import Bullet, Playbook, ReflectionResult
+from contend.models.playbook import AnswerReply, Bullet, ExpressionReply, Playbook, ReflectionReply, ReflectionResult
 from contend.models.record import Language
 from contend.models.task import CallUsage
 from contend.prompts.judging import AnswerPrompt, ErrorsPrompt, ShownBullet, WrongAnswer

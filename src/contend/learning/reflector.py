@@ -8,10 +8,9 @@ from typing import NamedTuple
 from pydantic import Field
 
 from contend.llm import DEFAULT_CONTEXT_TOKENS, Model, Scope
-from contend.models.learning_replies import BulletEvaluation, ReflectionReply
-from contend.models.playbook import Bullet, ReflectionResult
+from contend.models.evaluation import Submission
+from contend.models.playbook import Bullet, BulletEvaluation, ReflectionReply, ReflectionResult
 from contend.models.record import Identifier, Language, Record, Score
-from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts.judging import ReflectorPrompt, RoundReflectedOn, ShownBullet
 from contend.text import estimate_tokens, shorten

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from contend.errors import ModelError
+from contend.errors import ModelError, is_passing
 from contend.llm.endpoint import (
     CallLimits,
     Completion,
@@ -19,7 +19,6 @@ from contend.llm.endpoint import (
     without_keys,
 )
 from contend.registry import Function, error_line
-from contend.retry_after import is_passing
 from contend.text import clean
 
 if TYPE_CHECKING:

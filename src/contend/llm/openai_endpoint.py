@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
-from contend.errors import InputError, ModelError
+from contend.errors import InputError, ModelError, is_passing, wanted_wait
 from contend.llm.endpoint import (
     CallLimits,
     Clients,
@@ -26,7 +26,6 @@ from contend.llm.endpoint import (
     without_keys,
 )
 from contend.llm.listing import OPENAI_HOST, EndpointSizes, certificates, endpoint_models, parted_login, read_sizes
-from contend.retry_after import is_passing, wanted_wait
 from contend.settings import service_address
 from contend.text import clean
 

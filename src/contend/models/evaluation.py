@@ -1,23 +1,51 @@
-"""What judges say of a submission."""
+"""A submission, what judges answer on it, and what is kept of their answers.
 
-from collections.abc import Mapping, Sequence
+Replies give numbers as whole percents: local models keep integer bounds and not float ones.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from contend.models.record import Record, Score, Text
+from contend.models.replies import FixReply, Reply
+from contend.models.research import Draft, Passage, ResearchReport, SearchResult
 from contend.models.task import CallUsage
 
+
+class Submission(Record):
+    """`content` is the Markdown that is scored and shown; `results` is all that was retrieved for it.
+
+    `unread`: the reason by address for each page of which only the summary was read. `speaking`: the address of each
+    document found that holds text addressed to AI systems, with the signals by which it is known.
+    `missing`: the reason by reference for each that a graph of somebody else's cites and that was not retrieved.
+    `found_by`: the search that found a cited passage best, by the passage's id.
+    """
+
+    content: Text
+    report: ResearchReport
+    draft: Draft
+    passages: list[Passage] = Field(default_factory=list)
+    results: list[SearchResult] = Field(default_factory=list)
+    points: list[str] = Field(default_factory=list)
+    queries: list[str] = Field(default_factory=list)
+    feedback: str = ""
+    unread: dict[str, str] = Field(default_factory=dict)
+    speaking: dict[str, list[str]] = Field(default_factory=dict)
+    missing: dict[str, str] = Field(default_factory=dict)
+    found_by: dict[str, str] = Field(default_factory=dict)
+
+
 CriterionLevel = Literal["met", "partly", "unmet"]
-Weight = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 
 
 class Criterion(Record):
     """What a report on one question has to do, so that a judge can check it. `weight`: its share of all, 0.0 to 1.0."""
 
     text: Text
-    weight: Weight
+    weight: Score
 
 
 class Fix(Record):
@@ -30,17 +58,16 @@ class Fix(Record):
 class MetricScore(Record):
     """One metric's verdict. `score` None means unscored: the metric could not be measured.
 
-    `evidence` stands in the submission; `dropped`: how many quotes of the judge do not.
-    `fixes`: what the judge wants changed. `applies` is false where
-    there is nothing to measure, such as points without a plan.
-    `verdicts`: of coverage by criteria, what the judge said of each, by its number from "1".
-    `partly`: sentences whose passages say only a part of them, with what they do not say.
+    `evidence` stands in the submission; `dropped`: how many quotes of the judge do not. `fixes`: what the judge wants
+    changed. `applies` is false where there is nothing to measure, such as points without a plan. `verdicts`: of
+    coverage by criteria, what the judge said of each, by its number from "1". `partly`: sentences whose passages say
+    only a part of them, with what they do not say.
     """
 
     name: Text
     score: Score | None
     reason: str = ""
-    weight: Weight
+    weight: Score
     evidence: list[str] = Field(default_factory=list)
     dropped: Annotated[int, Field(ge=0)] = 0
     fixes: list[Fix] = Field(default_factory=list)
@@ -49,18 +76,11 @@ class MetricScore(Record):
     partly: dict[str, str] = Field(default_factory=dict)
 
 
-class Measurement(NamedTuple):
-    """What a metric by code or by a function gives: a score, 0.0 to 1.0 or None where there is nothing to measure.
+class MetricResult(Record):
+    """A metric's score, and what a model was asked for it; of metrics judged together beside the first."""
 
-    `evidence`: sentences of the submission that it rests on; `usage`: what a model was asked for it; `partly`: as of
-    the metric's score.
-    """
-
-    score: float | None
-    reason: str
-    evidence: Sequence[str] = ()
+    score: MetricScore
     usage: CallUsage | None = None
-    partly: Mapping[str, str] = {}
 
 
 class EvaluationResult(Record):
@@ -85,4 +105,115 @@ class MetricInput:
 
 
 CODE_METRIC_NAMES = ("citation_validity", "citation_support", "point_coverage")
-"""Metrics that code measures; `contend.team.metrics.measure` holds the measures."""
+"""Metrics that code measures; `contend.team.metrics` holds the measures."""
+
+MOST_CRITERIA = 15
+
+
+class CriterionReply(Reply):
+    """What a report has to do, so that it can be checked, and how much it matters."""
+
+    text: str = Field(min_length=5, max_length=400)
+    weight: int = Field(ge=1, le=5)
+
+
+class CriteriaReply(Reply):
+    """The criteria of one question and its reader's instructions."""
+
+    criteria: list[CriterionReply] = Field(min_length=8, max_length=MOST_CRITERIA)
+
+
+class CriterionVerdict(Reply):
+    """Whether a submission meets a criterion, by its number."""
+
+    number: int = Field(ge=1, le=MOST_CRITERIA)
+    evidence: str = Field(max_length=400)
+    verdict: CriterionLevel
+    fix: FixReply | None
+
+
+class MetricVerdict(Reply):
+    """A judge's verdict on one of several metrics, by its name."""
+
+    metric: str = Field(min_length=1, max_length=64)
+    reason: str = Field(min_length=2, max_length=600)
+    evidence: list[Annotated[str, Field(max_length=300)]] = Field(max_length=3)
+    fixes: list[FixReply] = Field(max_length=6)
+    percent: int = Field(ge=0, le=100)
+
+
+MOST_CITATIONS = 100
+"""As many doubtful citations are asked about at once."""
+
+Verdict = Literal["stated", "derived", "partly", "contradicted", "absent"]
+
+
+class CitationWord(NamedTuple):
+    """A judge's word on a citation; of one that is said in part, what is lacking."""
+
+    verdict: Verdict
+    lacking: str = ""
+
+
+class CitationVerdict(Reply):
+    """Whether its passages say a sentence, by its number."""
+
+    number: int = Field(ge=1, le=MOST_CITATIONS)
+    reason: str = Field(min_length=2, max_length=200)
+    verdict: Verdict
+
+    def word(self) -> CitationWord:
+        return CitationWord(self.verdict, self.reason if self.verdict == "partly" else "")
+
+
+class VerdictsReply(Reply):
+    """A judge's verdicts on a submission: on doubtful citations, on each criterion, on each metric; what it lacks."""
+
+    citations: list[CitationVerdict] = Field(max_length=MOST_CITATIONS)
+    criteria: list[CriterionVerdict] = Field(max_length=MOST_CRITERIA)
+    metrics: list[MetricVerdict] = Field(max_length=20)
+    missing: list[FixReply] = Field(max_length=6)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_an_older_recording(cls, reply: object) -> object:
+        return {"missing": [], **reply} if isinstance(reply, dict) else reply
+
+
+class MetricReply(Reply):
+    """A judge's verdict on one metric."""
+
+    reason: str = Field(min_length=2, max_length=600)
+    evidence: list[Annotated[str, Field(max_length=200)]] = Field(max_length=3)
+    percent: int = Field(ge=0, le=100)
+
+    def score(self) -> float:
+        return self.percent / 100
+
+    def expected(self, spread: Mapping[int, float]) -> float:
+        """The mean of the percentages from 0 to 100 by their probabilities, as a score; the plain one without any."""
+        likely = {percent: share for percent, share in spread.items() if 0 <= percent <= 100 and share > 0}  # noqa: PLR2004 - percent
+        total = sum(likely.values())
+        mean = sum(percent * share for percent, share in likely.items()) / total if total else float(self.percent)
+        return min(1.0, mean / 100)
+
+
+class PairwiseReply(Reply):
+    """A judge's choice between two submissions."""
+
+    reason: str = Field(min_length=2, max_length=600)
+    choice: Literal["first", "second", "tie"]
+
+
+class CitationReply(Reply):
+    """A judge's word on doubtful citations."""
+
+    citations: list[CitationVerdict] = Field(min_length=1, max_length=MOST_CITATIONS)
+
+
+class JudgmentReply(Reply):
+    """The round judge's verdict."""
+
+    reasoning: str = Field(min_length=2, max_length=600)
+    should_continue: bool
+    confidence_percent: int = Field(ge=0, le=100)

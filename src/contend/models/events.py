@@ -248,21 +248,19 @@ class RunDone(Event):
 
 RoundEvent = RoundStarted | StepDone | RoundSubmitted | RoundScored | RoundJudged
 TeamEvent = TeamStarted | TeamDone | RoundEvent
-ShownEvent = (
-    RunStarted
-    | TeamEvent
-    | SourceOff
-    | DocumentsRead
-    | DocumentsLeftOut
-    | WinnerPicked
-    | ReportMerged
-    | ReportPublished
-    | Learned
-    | QuestionAsked
-    | RunDone
-)
+SourceEvent = SourceOff | DocumentsRead | DocumentsLeftOut
+EndEvent = WinnerPicked | ReportMerged | ReportPublished | Learned | RunDone
+ShownEvent = RunStarted | TeamEvent | SourceEvent | QuestionAsked | EndEvent
 """What a terminal shows, too."""
 
 AnyEvent = Annotated[ShownEvent | RunStopped | RunResumed | CriteriaSet | SearchDone, Field(discriminator="type")]
 ANY_EVENT: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
 """Reads an event from its JSON."""
+
+
+class KeptEvent(Record):
+    """An event of a run."""
+
+    number: int = Field(ge=1)
+    """By which a client goes on where it was."""
+    event: AnyEvent

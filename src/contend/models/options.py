@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import ConfigDict, Field, StringConstraints, create_model, model_validator
 
-from contend.models.evaluation import CODE_METRIC_NAMES
+from contend.models.evaluation import CODE_METRIC_NAMES, MetricScore
 from contend.models.record import FunctionName, Identifier, Language, Record, Score
 from contend.models.round import RoundPromptConfig
 
@@ -170,6 +170,10 @@ class MetricConfig(Record):
         if self.kind != "model" and (self.model or self.rubric):
             raise ValueError(f'metrics: {self.name}: `model` and `rubric` belong to kind "model"')
         return self
+
+    def scored(self, score: float | None, reason: str, **more: Any) -> MetricScore:  # noqa: ANN401 - its other fields
+        """The metric's score with its weight."""
+        return MetricScore(name=self.name, score=score, reason=reason, weight=self.weight or 0.0, **more)
 
 
 NEAR_TIE = 0.02

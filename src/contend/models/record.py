@@ -72,11 +72,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def _to_utc(moment: datetime) -> datetime:
-    return moment.astimezone(UTC)
-
-
-UtcDatetime = Annotated[AwareDatetime, AfterValidator(_to_utc)]
+UtcDatetime = Annotated[AwareDatetime, AfterValidator(lambda moment: moment.astimezone(UTC))]
 """Timezone-aware, kept in UTC."""
 
 
@@ -92,7 +88,6 @@ class ComputingRecord(Record):
     @model_validator(mode="before")
     @classmethod
     def _drop_computed(cls, data: object) -> object:
-        if isinstance(data, dict):
-            computed = cls.model_computed_fields.keys() & data.keys()
-            return {key: value for key, value in data.items() if key not in computed} if computed else data
-        return data
+        if not isinstance(data, dict):
+            return data
+        return {key: value for key, value in data.items() if key not in cls.model_computed_fields}

@@ -1,7 +1,7 @@
 """What models are asked to answer, reason before score. Every list and string has a cap: small models stop in time.
 
 Prompts say what the fields mean; what goes out with them is the shape alone. Judges' replies are in
-`judging_replies`, those of whoever learns in `learning_replies`.
+`evaluation`, those of whoever learns in `playbook`.
 """
 
 from functools import lru_cache

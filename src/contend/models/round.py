@@ -1,39 +1,35 @@
-"""Rounds: what prompts are made from, the ranking rule, the decision after a round."""
+"""Rounds: what prompts are made from, the ranking rule, the rows of the record.
+
+Scores are 0.0 to 1.0 or None (unscored), times are UTC, seconds are active seconds.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol, Self
 
 from pydantic import ConfigDict, Field, SkipValidation, ValidationInfo, field_validator
 
-from contend.models.evaluation import MetricScore
-from contend.models.judging_replies import CitationWord
+from contend.errors import Limit
+from contend.models.evaluation import CitationWord, MetricScore
 from contend.models.record import Identifier, Record, Score, Text, UtcDatetime, utc_now
 from contend.models.task import CallUsage, RunUsage
 
 ExitReason = Literal[
-    "max_tokens",
-    "max_usd",
-    "max_minutes",
-    "max_calls",
-    "deadline",
-    "max_rounds",
-    "target_score",
-    "plateau",
-    "budget_reserve",
-    "judge",
-    "one_round",
-    "failed",
+    Limit, "deadline", "max_rounds", "target_score", "plateau", "budget_reserve", "judge", "one_round", "failed"
 ]
 """Why a team stopped. `one_round`: quotes are found in one round; `failed`: it forfeited.
 
 A run that is stopped from outside has none: it is interrupted, and its teams go on when it is resumed.
 """
 
+RoundNumber = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(ge=0.0)]
+RoundDecision = Literal["continue", "stop"]
+
 
 class RoundState(Record):
     """A finished round as its team's prompts show it. `summary`: shown whole in place of a cut submission."""
 
-    round_number: int = Field(ge=1)
+    round_number: RoundNumber
     submission_content: Text
     summary: str = ""
     evaluation_score: Score | None = None
@@ -52,7 +48,7 @@ class Round(Record):
     `judge_failure` says why the round judge that was asked after it gave no word.
     """
 
-    round_number: int = Field(ge=1)
+    round_number: RoundNumber
     submission: str
     score: Score | None
     feedback: str
@@ -63,7 +59,7 @@ class Round(Record):
     bullets_used: list[str] = Field(default_factory=list)
     calls: list[CallUsage] = Field(default_factory=list)
     judge_failure: str = ""
-    seconds: float = Field(ge=0)
+    seconds: Seconds
     completed_at: UtcDatetime = Field(default_factory=utc_now)
 
     @property
@@ -92,20 +88,18 @@ class LeaderboardEntry(Record):
     pairwise_key: float | None = None
 
     @classmethod
-    def of(
-        cls, team_id: str, team_name: str, scores: Mapping[int, Score | None], pairwise_key: float | None
-    ) -> "LeaderboardEntry":
+    def of(cls, team_id: str, team_name: str, scores: Mapping[int, Score | None], key: float | None) -> Self:
         """A team's line from the scores of its rounds. Of equally good rounds the later is the best."""
-        scored = [(score, number) for number, score in scores.items() if score is not None]
-        best_score, best = max(scored, default=(None, None))
+        scored = {number: score for number, score in scores.items() if score is not None}
+        best = max(scored, key=lambda number: (scored[number], number), default=None)
         return cls(
             team_id=team_id,
             team_name=team_name,
-            best_score=best_score,
+            best_score=None if best is None else scored[best],
             best_round=best,
             latest_round=max(scores, default=0),
-            scored_round=max((number for _, number in scored), default=0),
-            pairwise_key=pairwise_key,
+            scored_round=max(scored, default=0),
+            pairwise_key=key,
         )
 
 
@@ -119,14 +113,15 @@ def ranked(entries: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]:
     teams = list(entries)
     compared = [entry.best_score or 0.0 for entry in teams if entry.pairwise_key is not None]
     top = max(compared, default=0.0)
-    ordered = sorted((entry for entry in teams if entry.latest_round > 0), key=lambda entry: _rank_key(entry, top))
-    without = sorted((entry for entry in teams if entry.latest_round == 0), key=lambda entry: entry.team_id)
-    placed = [entry.model_copy(update={"rank": rank}) for rank, entry in enumerate(ordered, start=1)]
-    return placed + [entry.model_copy(update={"rank": None}) for entry in without]
+    ordered = sorted(teams, key=lambda entry: _rank_key(entry, top))
+    return [
+        entry.model_copy(update={"rank": rank if entry.latest_round else None})
+        for rank, entry in enumerate(ordered, start=1)
+    ]
 
 
 def _rank_key(entry: LeaderboardEntry, top: float) -> tuple[bool, float, float, float, int, str]:
-    if entry.best_score is None:
+    if entry.best_score is None:  # latest round 0, without a submission, comes last
         return (True, 0.0, 0.0, 0.0, -entry.latest_round, entry.team_id)
     key, score = entry.pairwise_key, entry.best_score
     return (False, -(score if key is None else top), -(key or 0.0), -score, -entry.scored_round, entry.team_id)
@@ -137,7 +132,6 @@ class RankingStore(Protocol):
 
     def leaderboard(self, execution_id: str) -> list[LeaderboardEntry]:
         """All teams of an execution, in rank order."""
-        ...
 
 
 class EvaluatorPromptContext(Record):
@@ -158,7 +152,7 @@ class RoundPromptContext(Record):
     """What a team's or judge's prompt of one round is made from. `store` is live and never dumped."""
 
     user_prompt: Text
-    round_number: int = Field(ge=1)
+    round_number: RoundNumber
     round_history: list[RoundState]
     team_id: Identifier
     team_name: Text
@@ -185,3 +179,77 @@ class Judgment(Record):
     should_continue: bool
     reasoning: str
     confidence: Score
+
+
+class _RoundKey(Record):
+    """Which round a row is of."""
+
+    execution_id: Text
+    team_id: Identifier
+    round_number: RoundNumber
+
+
+class SubmissionRow(_RoundKey):
+    """What a team handed in."""
+
+    team_name: Text
+    submission: Text
+    messages: list[Any] = Field(default_factory=list)
+    """Those of the round, as JSON."""
+    role_records: dict[str, Any] = Field(default_factory=dict)
+    """What each role left, by role."""
+    submitted_at: UtcDatetime = Field(default_factory=utc_now)
+
+
+class EvaluationRow(_RoundKey):
+    """What judges said of a submission."""
+
+    team_name: Text
+    score: Score | None
+    feedback: str = ""
+    details: dict[str, Any] = Field(default_factory=dict)
+    """`metrics`: those of the result."""
+    evaluated_at: UtcDatetime = Field(default_factory=utc_now)
+
+
+class RoundStatusRow(_RoundKey):
+    """The decision after a round."""
+
+    decision: RoundDecision
+    reasoning: str = ""
+    confidence: Score | None = None
+    """Only where the judge was asked."""
+    exit_reason: ExitReason | None = None
+    """None: another round follows."""
+    started_at: UtcDatetime | None = None
+    """When the round began; None where a team ended before its first decision."""
+    decided_at: UtcDatetime = Field(default_factory=utc_now)
+    active_seconds: Seconds = 0.0
+
+
+class RoundRow(Record):
+    """A round with what is known of it."""
+
+    team_id: Identifier
+    team_name: Text
+    round_number: RoundNumber
+    submission: Text
+    role_records: dict[str, Any] = Field(default_factory=dict)
+    submitted_at: UtcDatetime
+    score: Score | None = None
+    feedback: str = ""
+    details: dict[str, Any] = Field(default_factory=dict)
+    evaluated_at: UtcDatetime | None = None
+    """None: not judged yet."""
+    decision: RoundDecision | None = None
+    """None: not decided yet."""
+    reasoning: str = ""
+    confidence: Score | None = None
+    exit_reason: ExitReason | None = None
+    started_at: UtcDatetime | None = None
+    active_seconds: Seconds | None = None
+
+    @property
+    def metrics(self) -> list[MetricScore]:
+        """None of a round that is not judged yet."""
+        return [MetricScore.model_validate(each) for each in self.details.get("metrics", [])]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 from uuid import UUID, uuid4
 
 from pydantic import UUID4, Field, computed_field
@@ -26,10 +26,7 @@ TeamStage = Literal["pending", "running", "completed", "failed", "timeout"]
 RunStatus = Literal["running", "completed", "partial", "failed", "interrupted"]
 """`interrupted` is resumable: stopped, crashed or waiting for a person."""
 
-_NEXT: dict[TeamStage, set[TeamStage]] = {
-    "pending": {"running"},
-    "running": {"completed", "failed", "timeout"},
-}
+_NEXT: dict[TeamStage, set[TeamStage]] = {"pending": {"running"}, "running": {"completed", "failed", "timeout"}}
 
 
 class OrchestratorTask(Record):
@@ -73,7 +70,7 @@ class RunUsage(Record):
     requests: int = Field(default=0, ge=0)
     input_tokens: int = Field(default=0, ge=0)
     output_tokens: int = Field(default=0, ge=0)
-    cost_usd: float | None = Field(default=0.0, ge=0, allow_inf_nan=False)
+    cost_usd: float | None = Field(default=0.0, ge=0)
 
     @classmethod
     def of(cls, calls: Iterable["CallUsage"]) -> "RunUsage":
@@ -99,7 +96,7 @@ class CallUsage(RunUsage):
     model: str
     input_tokens: int = Field(ge=0)
     output_tokens: int = Field(ge=0)
-    cost_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    cost_usd: float | None = Field(default=None, ge=0)
     milliseconds: int = Field(ge=0)
     requests: int = Field(default=1, ge=0)
 
@@ -119,7 +116,7 @@ class RoundResult(Record):
     evaluation_score: Score | None
     evaluation_feedback: str
     usage: RunUsage
-    execution_time_seconds: Annotated[float, Field(ge=0.001, allow_inf_nan=False)]
+    execution_time_seconds: float = Field(ge=0.001)
     completed_at: UtcDatetime = Field(default_factory=utc_now)
 
 
@@ -132,7 +129,7 @@ class ExecutionSummary(ComputingRecord):
     team_statuses: list[TeamStatus] = Field(default_factory=list)
     best_team_id: Identifier | None = None
     best_score: Score | None = None
-    total_execution_time_seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    total_execution_time_seconds: float = Field(gt=0)
     created_at: UtcDatetime = Field(default_factory=utc_now)
 
     @computed_field  # type: ignore[prop-decorator]  # pydantic's own form
@@ -149,6 +146,25 @@ class ExecutionSummary(ComputingRecord):
     @property
     def failed_teams(self) -> int:
         return self.total_teams - self.completed_teams
+
+
+class ExecutionRow(Record):
+    """One execution of a thread."""
+
+    execution_id: Text
+    thread_id: Text
+    theme: Text
+    options_fingerprint: str = ""
+    dataset: Identifier = "default"
+    models: dict[str, str] = Field(default_factory=dict)
+    """Model names by role."""
+    status: RunStatus = "running"
+    message: str = ""
+    winner_team_id: Identifier | None = None
+    best_score: Score | None = None
+    created_at: UtcDatetime = Field(default_factory=utc_now)
+    finished_at: UtcDatetime | None = None
+    """None while it may go on."""
 
 
 _SHOWN = 60

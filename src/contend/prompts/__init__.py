@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from contend.models.learning_replies import Insight
-from contend.models.playbook import Bullet, PlaybookSection
+from contend.models.playbook import Bullet, Insight, PlaybookSection
 from contend.models.record import Language
 from contend.models.round import (
     EvaluatorPromptContext,

@@ -5,8 +5,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import PlainValidator
 
-from contend.models.learning_replies import Insight
-from contend.models.playbook import GENERAL, Bullet, PlaybookSection
+from contend.models.playbook import GENERAL, Bullet, Insight, PlaybookSection
 from contend.prompts.research import PartLength, ShownPassage, SourceDocument, WantedLength
 from contend.prompts.values import (
     Arithmetic,

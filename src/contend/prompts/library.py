@@ -23,8 +23,7 @@ from contend.models.record import Language
 from contend.models.round import RoundPromptConfig
 from contend.prompts.templates import PromptTemplate
 from contend.prompts.values import PASSAGE_VARIABLES, SYSTEM_VARIABLES, PromptValues, Untrusted, samples_of, seal
-from contend.resources import resource
-from contend.settings.files import read_toml
+from contend.settings.files import read_toml, resource
 from contend.text import WORDS
 
 FILE = "config/prompt_builder.toml"

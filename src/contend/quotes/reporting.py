@@ -8,7 +8,7 @@ from contend.models.record import Language
 from contend.models.research import ResearchReport, SearchResult
 from contend.models.task import title_of
 from contend.quotes.answering import Quote, QuotedAnswer, words_of
-from contend.quotes.units import Unit, cells_of, said_by
+from contend.quotes.units import cells_of, said_by
 from contend.report.plain import plain_title, table_row
 from contend.text import WORDS, clean, file_name, shorten, split_code, without_item_mark
 
@@ -20,26 +20,19 @@ _SUMMARY = 500
 _MOST_FINDINGS = 20
 
 
-def unanswered(answers: Sequence[QuotedAnswer]) -> list[str]:
-    """The parts that the documents do not answer."""
-    return [answer.part for answer in answers if not answer.quotes]
-
-
 def quoted_report(question: str, answers: Sequence[QuotedAnswer], language: Language) -> ResearchReport:
     """The quotes as a report like any: what was found, the best quote of each part, all quotes, what is missing."""
     numbers = _numbers(answers)
     words = WORDS[language]
     answered = [answer for answer in answers if answer.quotes]
     findings = [f"{_finding(answer.quotes[0])} [{numbers[answer.quotes[0].unit.source.url]}]" for answer in answered]
-    limits = [
-        f"- {words.part_unanswered.format(part=_inline(_shown(part), frozenset()))}" for part in unanswered(answers)
-    ]
+    open_parts = [_inline(_shown(answer.part), frozenset()) for answer in answers if not answer.quotes]
     return ResearchReport(
         theme=title_of(question),
         executive_summary=_summary(answered, len(answers), language),
         key_findings=findings[:_MOST_FINDINGS] or [words.nothing_answered],
         detailed_analysis="\n\n".join(block for answer in answers for block in _part(answer, numbers, language)),
-        constraints_and_challenges="\n".join(limits),
+        constraints_and_challenges="\n".join(f"- {words.part_unanswered.format(part=part)}" for part in open_parts),
         sources=_sources(answers),
     )
 
@@ -119,12 +112,8 @@ def _finding(quote: Quote) -> str:
     if unit.kind == "code":
         lines = [line for line in unit.text.splitlines() if not line.startswith(("```", "~~~"))]
         return " ".join(filter(None, [_inline(unit.lead, quote.words), *(f"`{line}`" for line in lines[:1] if line)]))
-    leads = unit.kind == "item" and unit.lead
-    return f"{_inline(unit.lead, quote.words)} {_text(unit, quote)}" if leads else _text(unit, quote)
-
-
-def _text(unit: Unit, quote: Quote) -> str:
-    return _inline(said_by(unit), quote.words)
+    lead = f"{_inline(unit.lead, quote.words)} " if unit.kind == "item" and unit.lead else ""
+    return lead + _inline(said_by(unit), quote.words)
 
 
 def _shown(part: str) -> str:

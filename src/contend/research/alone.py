@@ -10,13 +10,13 @@ from langgraph.types import Command
 
 from contend.errors import ContendError, InputError, StoreError
 from contend.langgraph_compat import cause
+from contend.models.evaluation import Submission
 from contend.models.options import DEPTHS, ResolvedOptions, RunOptions, TeamConfig
 from contend.models.record import Record
-from contend.models.submission import Submission
-from contend.preflight import answer, asked_of, is_alone, open_question, question_in_chat, refuse
+from contend.preflight import answer, is_alone, open_question, opened, refuse
+from contend.registry import team_kind
 from contend.research.state import FRESH, ResearchState, ResearchUpdate
 from contend.services import Services
-from contend.team_kinds import team_kind
 
 
 @dataclass(frozen=True)
@@ -34,22 +34,17 @@ class ResearchAlone:
         team = TeamConfig(team_id="research", name="Research", sources=opening.options.sources, max_iterations=loops)
         if not team_kind(opening.teams[0].kind).may_win:
             team = opening.teams[0]
-        question, execution_id = question_in_chat(state), str(uuid4())
+        execution_id = str(uuid4())
         await self.services.open_run(execution_id, opening.options).keep_options()
         return {
             **FRESH,
-            "theme": opening.theme,
-            "messages": question,
-            "asked": {**asked_of(state, question), "theme": opening.theme},
-            "options": opening.options.model_dump(mode="json"),
+            **opened(state, opening, execution_id),
             "team": team.model_dump(mode="json"),
-            "execution_id": execution_id,
             "round_number": 1,
             "brief": "",
             "bullets": [],
             "history": [],
             "best_submission": None,
-            "sources_off": opening.sources_off,
             "clock": None,
         }
 

@@ -6,11 +6,11 @@ from typing import Literal
 
 from contend.approval import Decision
 from contend.llm import ContextProfile, Model, Scope, role_profile
+from contend.models.evaluation import Submission
 from contend.models.events import StepDone
 from contend.models.options import ResolvedOptions, TeamConfig
 from contend.models.record import Language
 from contend.models.research import Draft, Passage, ResearchPlan, SearchResult
-from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.research.gathering import pool_of, with_summaries
 from contend.research.planting import PlantedFilter

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-from contend.models.evaluation import Fix, MetricScore
+from contend.models.evaluation import Fix, MetricScore, Submission
 from contend.models.options import LENGTH_WORDS, Length
 from contend.models.replies import (
     ChoiceReply,
@@ -17,7 +17,6 @@ from contend.models.replies import (
 )
 from contend.models.research import Draft, Passage, ResearchPlan, Section
 from contend.models.round import best_round
-from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts.research import (
     ChoosePrompt,

@@ -5,9 +5,9 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
+from contend.models.evaluation import Submission
 from contend.models.replies import ChoiceReply
 from contend.models.research import Draft, Passage, SearchResult
-from contend.models.submission import Submission
 from contend.research.evidence import EMPTY, Evidence, EvidencePool, as_passage, fitting, grown, offered, seated
 from contend.research.reading import source_weights, titled
 from contend.research.state import ResearchState, ResearchUpdate

@@ -16,6 +16,7 @@ from contend.langgraph_compat import add_node
 from contend.models.options import ResearchOptions
 from contend.models.record import Record
 from contend.preflight import is_alone
+from contend.registry import team_kind
 from contend.research.alone import ResearchAlone
 from contend.research.ask import max_iterations, profile, queries_of, search_task, searched_sources, team_of
 from contend.research.full import outline_of, writes_by_section
@@ -26,7 +27,6 @@ from contend.research.reading import pages_to_read
 from contend.research.state import PageTask, ResearchInput, ResearchOutput, ResearchState, SearchTask, SectionTask
 from contend.research.writing import WritingNodes
 from contend.services import Services
-from contend.team_kinds import team_kind
 
 ResearchGraph = StateGraph[ResearchState, Record, ResearchInput, ResearchOutput]
 

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from langgraph.graph import END, START, StateGraph
 
 from contend.errors import DraftError, InputError, SourceError
-from contend.graph_teams import GraphRequest, ModelMeter, TeamGraph, lend, reply_of, shown_step
+from contend.graph_teams import GraphRequest, ModelMeter, TeamGraph, reply_of, shown_step
 from contend.llm.budget import Ledger
+from contend.models.evaluation import Submission
 from contend.models.options import TeamConfig
 from contend.models.research import CitedSentence, Draft, SearchResult
-from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts.research import GraphPrompt
 from contend.report import build_report, read_draft
@@ -40,6 +40,7 @@ from contend.services import Services
 from contend.sources.throttle import canonical_url
 from contend.stores.documents import passage_id
 from contend.text import clean, estimate_tokens, file_name
+from contend.tools import lend
 
 MOST_CHARACTERS = 100_000
 """Of a report; longer ones are not read."""

@@ -10,9 +10,9 @@ from langgraph.types import Command, interrupt
 from contend.approval import Rejected, Unusable, apply_answer, question
 from contend.errors import SourceError
 from contend.langgraph_compat import cause
+from contend.models.evaluation import Submission
 from contend.models.events import MOST_HITS, Hit, SearchDone, SourceOff
 from contend.models.research import Draft, Found, ResearchPlan
-from contend.models.submission import Submission
 from contend.research import compact, full
 from contend.research.alone import hand_in
 from contend.research.ask import (

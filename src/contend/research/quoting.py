@@ -7,6 +7,7 @@ from typing import Any
 
 from langgraph.graph import START, StateGraph
 
+from contend.models.evaluation import Submission
 from contend.models.research import (
     MOST_POINTS,
     CitedSentence,
@@ -17,7 +18,6 @@ from contend.models.research import (
     ResearchPlan,
     Section,
 )
-from contend.models.submission import Submission
 from contend.models.task import title_of
 from contend.quotes import (
     QuotedAnswer,

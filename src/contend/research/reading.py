@@ -6,8 +6,8 @@ from math import inf
 from typing import Any
 
 from contend.errors import SourceError
+from contend.models.evaluation import Submission
 from contend.models.research import SearchResult
-from contend.models.submission import Submission
 from contend.research.evidence import RANK_CONSTANT
 from contend.research.state import PageTask, ResearchState
 from contend.sources.passages import TextPiece

@@ -13,8 +13,8 @@ from langgraph.types import Command
 from contend.checks import Claim, PassageText, check_claim
 from contend.errors import BudgetExhausted, ContendError, DraftError
 from contend.langgraph_compat import cause
+from contend.models.evaluation import Submission
 from contend.models.research import Draft, Passage, PlacedSentence, ResearchPlan
-from contend.models.submission import Submission
 from contend.report import state_to_report
 from contend.research import compact, full
 from contend.research.ask import (

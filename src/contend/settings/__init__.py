@@ -35,6 +35,7 @@ from contend.settings.files import (
     checked,
     first_fault,
     load_config,
+    resource,
 )
 from contend.settings.options import ROLES, RunSetup, environment_options, resolve_options, shown_defaults
 
@@ -55,6 +56,7 @@ __all__ = [
     "load_config",
     "load_settings",
     "resolve_options",
+    "resource",
     "secret_text",
     "service_address",
     "shown_defaults",

@@ -12,7 +12,6 @@ from contend.errors import InputError
 from contend.models.options import ContestLimits, EvaluatorConfig, JudgmentConfig, Role, RunOptions, TeamConfig
 from contend.models.record import FunctionName, Identifier, Record
 from contend.models.research import SourceName
-from contend.resources import resource
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -246,3 +245,22 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: not valid TOML: {error}") from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+_PACKAGE = Path(__file__).parents[1] / "shipped"
+_REPOSITORY = Path(__file__).parents[3]
+
+
+def resource(name: str) -> Path:
+    """The path of a shipped file or folder, such as `prompts` or `config/orchestrator.toml`.
+
+    A wheel holds them inside the package, an editable install reads them from the repository's root.
+
+    Raises:
+        FileNotFoundError: nothing of that name is shipped.
+    """
+    for root in (_PACKAGE, _REPOSITORY):
+        path = root / name
+        if path.exists():
+            return path
+    raise FileNotFoundError(f"contend ships no {name!r}: reinstall contend")

@@ -25,8 +25,7 @@ from tenacity import (
     wait_exponential,
 )
 
-from contend.errors import SourceError
-from contend.retry_after import is_passing, wanted_wait
+from contend.errors import SourceError, is_passing, wanted_wait
 
 if TYPE_CHECKING:
     import ssl

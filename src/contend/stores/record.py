@@ -11,11 +11,10 @@ from duckdb import DuckDBPyConnection
 from pydantic_core import PydanticSerializationError
 
 from contend.errors import StoreError
-from contend.models.events import Event
+from contend.models.events import Event, KeptEvent
 from contend.models.record import utc_now
-from contend.models.round import ExitReason, LeaderboardEntry
-from contend.models.rows import EvaluationRow, ExecutionRow, KeptEvent, RoundRow, RoundStatusRow, SubmissionRow
-from contend.models.task import CallUsage, RunStatus, RunUsage, TeamStatus
+from contend.models.round import EvaluationRow, ExitReason, LeaderboardEntry, RoundRow, RoundStatusRow, SubmissionRow
+from contend.models.task import CallUsage, ExecutionRow, RunStatus, RunUsage, TeamStatus
 from contend.stores.leaderboard import LiveLeaderboard
 from contend.stores.record_file import Job, RecordFile, RecordThread, Work
 from contend.stores.record_schema import (

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic_core import from_json, to_json
 
-from contend.models.rows import EvaluationRow, ExecutionRow, RoundStatusRow, SubmissionRow
-from contend.models.task import CallUsage, TeamStatus
+from contend.models.round import EvaluationRow, RoundStatusRow, SubmissionRow
+from contend.models.task import CallUsage, ExecutionRow, TeamStatus
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

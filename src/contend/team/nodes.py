@@ -1,4 +1,4 @@
-"""The nodes of a team: brief, submit, score_metric, evaluate, judge. Each holds at most one paid call."""
+"""The nodes of a team: brief, submit, evaluate, judge. Each holds at most one paid call."""
 
 import logging
 from collections.abc import Sequence
@@ -8,26 +8,22 @@ from typing import Any, Literal
 from langgraph.errors import NodeError
 from langgraph.types import Command, Send
 
-from contend.errors import BudgetExhausted, ContendError
+from contend.errors import BudgetExhausted, ContendError, StoreError
 from contend.langgraph_compat import cause
+from contend.models.evaluation import JudgmentReply, MetricResult
 from contend.models.events import RoundStarted
-from contend.models.judging_replies import JudgmentReply
 from contend.models.round import Judgment, Round, best_round
 from contend.models.task import CallUsage
 from contend.preflight import is_alone
 from contend.prompts.judging import JudgePrompt
+from contend.registry import team_kind
 from contend.research.state import EMPTIED
 from contend.run_context import RunContext
 from contend.services import Services
-from contend.team.alone import TeamAlone
-from contend.team.evaluation import evaluation_of
-from contend.team.metrics import MetricResult, measure, metric_tasks, unscored
-from contend.team.metrics.plan_points import uncovered_points
-from contend.team.recording import record_decision, record_evaluation, record_round_start, record_submission
-from contend.team.rounds import NextStep, after_judgment, decide
-from contend.team.state import MetricTask, TeamState, TeamUpdate
-from contend.team.view import TeamView, limits_of, prompt_context
-from contend.team_kinds import team_kind
+from contend.team.judge_view import uncovered_points
+from contend.team.metrics import evaluation_of, metric_tasks
+from contend.team.rounds import NextStep, TeamView, after_judgment
+from contend.team.state import TeamState, TeamUpdate
 
 _LOG = logging.getLogger(__name__)
 Ending = Literal["finish_run", "__end__"]
@@ -45,11 +41,11 @@ class TeamNodes:
         view = await TeamView.of(self.services, state)
         number = len(view.rounds) + 1
         view.run.clock.go(view.team.team_id, state.get("clock"))
-        await record_round_start(self.services, view, number)
-        context = await prompt_context(self.services, view, number)
+        await view.record_start(number)
+        context = await view.prompt_context(number)
         best = best_round(view.rounds)
         # Told when the ranking is read: who follows the events knows what the team saw.
-        event = RoundStarted(execution_id=view.execution_id, team_id=view.team.team_id, round_number=number)
+        event = RoundStarted(**{**view.key, "round_number": number})
         self.services.tell(event)
         # A round that is played again began when it first did.
         first = view.round_started if number == view.round_number else None
@@ -57,7 +53,7 @@ class TeamNodes:
             "round_number": number,
             "round_started": (first or event.at).isoformat(),
             "leaderboard_seen": [
-                entry.model_dump(mode="json") for entry in view.run.board.leaderboard(view.execution_id)
+                entry.model_dump(mode="json") for entry in view.run.board.leaderboard(view.run.execution_id)
             ],
             "brief": view.run.builder().build_team_prompt(
                 context,
@@ -74,14 +70,23 @@ class TeamNodes:
             "scores": EMPTIED,
         }
 
+    async def fail(self, state: TeamState, error: NodeError) -> Command[Literal["brief", "finish_run"]]:
+        """A failure ends a run of its own with what its rounds gave until then. In a contest, the team forfeits.
+
+        What a store refused is no answer: the run stands where it is, and goes on.
+        """
+        why = cause(error)
+        if not is_alone(state) or not isinstance(why, ContendError) or isinstance(why, StoreError):
+            raise why
+        return Command(update={"problem": str(why)}, goto="finish_run")
+
     async def research_failed(self, state: TeamState, error: NodeError) -> Command[Literal["brief", "finish_run"]]:
         """The round is played again while retries remain; else the team forfeits. No retry brings back a budget."""
         most = (await self.services.run(state)).options.max_retries_per_team
         retries = state.get("retries", 0)
         why = cause(error)
         if retries >= most or isinstance(why, BudgetExhausted) or not isinstance(why, ContendError):
-            command = await TeamAlone(self.services).fail(state, error)
-            return Command(update=command.update, goto="finish_run")
+            return await self.fail(state, error)
         _LOG.warning("team %s plays round %s again: %s", state["team"]["team_id"], state["round_number"], why)
         return Command(update={"retries": retries + 1}, goto="brief")
 
@@ -89,7 +94,7 @@ class TeamNodes:
         """Put the submission into the record before anybody scores it."""
         submission, document = await self.services.require_submission(state["submission"]), state["submission"] or ""
         view = await TeamView.of(self.services, state)
-        await record_submission(self.services, view, submission, document=document, brief=state["brief"])
+        await view.record_submission(submission, document=document, brief=state["brief"])
         # The record has it from here on, and no later node of the round reads it.
         return {"brief": "", **_times(view.run, state)}
 
@@ -114,16 +119,6 @@ class TeamNodes:
             criteria=state.get("criteria", []),
         )
         return [Send("score_metric", task) for task in tasks]
-
-    async def score_metric(self, task: MetricTask) -> TeamUpdate:
-        """The metrics that one call judges, or one by code."""
-        return {"scores": [each.model_dump(mode="json") for each in await measure(self.services, task)]}
-
-    async def unscored(self, task: MetricTask, error: NodeError) -> Command[Literal["evaluate"]]:
-        """Metrics that fail leave their scores open; the others count."""
-        # A failed node's edges are not followed: without this, metrics that all fail would end the graph silently.
-        results = await unscored(self.services, task, cause(error))
-        return Command(update={"scores": [each.model_dump(mode="json") for each in results]}, goto="evaluate")
 
     async def evaluate(self, state: TeamState) -> TeamUpdate:
         """All metrics into one evaluation, into the record; then the decision, where it needs no call."""
@@ -152,10 +147,10 @@ class TeamNodes:
             seconds=max(0.001, seconds - sum(past.seconds for past in before)),
         )
         view.run.ledger.know(done.calls)
-        await record_evaluation(self.services, view, result, done)
-        decision = decide([*before, done], view.options, limits_of(view))
+        await view.record_evaluation(result, done)
+        decision = view.decide([*before, done])
         if decision.step != "ask_judge":
-            await record_decision(self.services, view, decision, asked_judge=False, seconds=done.seconds)
+            await view.record_decision(decision, asked_judge=False, seconds=done.seconds)
         return {
             "rounds": [*_before(state), await view.run.keep_round(done)],
             "scores": EMPTIED,  # the round's record has them
@@ -166,21 +161,18 @@ class TeamNodes:
     async def judge(self, state: TeamState) -> JudgeCommand:
         """Ask whether another round is worth it."""
         view = await TeamView.of(self.services, state)
-        context = await prompt_context(self.services, view, len(view.rounds) + 1, for_judge=True)
-        model = view.run.model("judge")
-        answer = await model.structured(
+        context = await view.prompt_context(len(view.rounds) + 1, for_judge=True)
+        answer = await view.run.model("judge").structured(
             JudgePrompt(
                 prompt=view.run.builder().build_judgment_prompt(context, instructions=view.options.instructions),
                 scores=[past.score for past in view.rounds],
             ),
             JudgmentReply,
-            scope=view.scope("judge"),
+            scope=view.run.scope("judge", team_id=view.team.team_id, round_number=view.round_number),
         )
         reply = answer.value
         judgment = Judgment(
-            should_continue=reply.should_continue,
-            reasoning=reply.reasoning,
-            confidence=reply.confidence_percent / 100,
+            should_continue=reply.should_continue, reasoning=reply.reasoning, confidence=reply.confidence_percent / 100
         )
         decision = after_judgment(judgment, confidence_threshold=view.options.judgment.confidence_threshold)
         return await self._follow(state, view, decision, answer.usage)
@@ -201,8 +193,8 @@ class TeamNodes:
         last = view.rounds[-1].model_copy(update={"judge_failure": failure})
         if usage is not None:
             last = last.model_copy(update={"calls": [*last.calls, usage]})
-            await self.services.record.save_usage(view.execution_id, view.team.team_id, last.round_number, [usage])
-        await record_decision(self.services, view, decision, asked_judge=True, seconds=last.seconds)
+            await self.services.record.save_usage(**view.key, calls=[usage])
+        await view.record_decision(decision, asked_judge=True, seconds=last.seconds)
         update: TeamUpdate = {
             "decision": decision.model_dump(mode="json"),
             "rounds": [*_before(state), await view.run.keep_round(last)],

@@ -1,14 +1,31 @@
-"""Round control: a pure function from a team's rounds, limits and clock to its next step."""
+"""A team's rounds: what its nodes see of them, what they leave in record and events, and what follows a round."""
 
 from collections.abc import Sequence
-from typing import Literal
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from contend.models.evaluation import MetricScore
-from contend.models.options import ResolvedOptions
+from contend.models.evaluation import EvaluationResult, MetricScore, Submission
+from contend.models.events import RoundJudged, RoundScored, RoundSubmitted
+from contend.models.options import ResolvedOptions, TeamConfig
 from contend.models.record import Record, Score
-from contend.models.round import ExitReason, Judgment, Round, best_round
+from contend.models.round import (
+    EvaluationRow,
+    ExitReason,
+    Judgment,
+    Round,
+    RoundPromptContext,
+    RoundState,
+    RoundStatusRow,
+    SubmissionRow,
+    best_round,
+)
+from contend.models.task import TeamStatus
+from contend.registry import TeamKind, team_kind
+from contend.run_context import RunContext
+from contend.services import Services
+from contend.team.state import TeamState
 from contend.text import counted, shown_score
 
 _ROUNDING = 1e-9
@@ -32,6 +49,168 @@ class TeamLimits(Record):
     time_used: float = Field(default=0.0, ge=0)
     max_rounds: int | None = None
     """What its kind of team plays at most."""
+
+
+class TeamView(NamedTuple):
+    """A TeamState, read once. `round_number` is the round being played, 0 before the first.
+
+    `round_started` None: a process that did not keep it began the round.
+    """
+
+    services: Services
+    run: RunContext
+    team: TeamConfig
+    theme: str
+    round_number: int
+    rounds: list[Round]
+    round_started: datetime | None
+
+    @classmethod
+    async def of(cls, services: Services, state: TeamState) -> "TeamView":
+        """Raises StoreError as `Services.run` does."""
+        began, run = state.get("round_started"), await services.run(state)
+        return cls(
+            services,
+            run,
+            TeamConfig.model_validate(state["team"]),
+            state["theme"],
+            state.get("round_number", 0),
+            await run.rounds_of(state.get("rounds", [])),
+            datetime.fromisoformat(began) if began else None,
+        )
+
+    @property
+    def kind(self) -> TeamKind:
+        return team_kind(self.team.kind)
+
+    @property
+    def options(self) -> ResolvedOptions:
+        return self.run.options
+
+    @property
+    def key(self) -> dict[str, Any]:
+        """Which round is being played, for rows and events."""
+        return {"execution_id": self.run.execution_id, "team_id": self.team.team_id, "round_number": self.round_number}
+
+    def running(self, number: int) -> TeamStatus:
+        status = TeamStatus(team_id=self.team.team_id, team_name=self.team.name, current_round=number)
+        return status.to("running")
+
+    async def prompt_context(self, round_number: int, *, for_judge: bool = False) -> RoundPromptContext:
+        """What the prompt builder needs for a round: own rounds before it, with their texts.
+
+        For the judge with titles and summaries whole. Metrics that weigh nothing are left out: whether the words of a
+        plan's points stand in a report does not tell whether it answers them.
+        """
+        submissions = [await self.services.require_submission(past.submission) for past in self.rounds]
+        history = [
+            RoundState(
+                round_number=past.round_number,
+                submission_content=submission.content,
+                summary=f"{submission.report.theme}\n\n{submission.report.executive_summary}" if for_judge else "",
+                evaluation_score=past.score,
+                score_details={
+                    "feedback": past.feedback,
+                    "metrics": {metric.name: metric.score for metric in past.metrics if metric.weight},
+                },
+            )
+            for past, submission in zip(self.rounds, submissions, strict=True)
+        ]
+        return RoundPromptContext(
+            user_prompt=self.theme,
+            round_number=round_number,
+            round_history=history,
+            team_id=self.team.team_id,
+            team_name=self.team.name,
+            execution_id=self.run.execution_id,
+            store=self.run.board,
+        )
+
+    def decide(self, rounds: Sequence[Round]) -> NextStep:
+        """What follows these rounds, as far as it needs no call."""
+        ledger = self.run.ledger
+        limits = TeamLimits(
+            hard_stop=ledger.exhausted(),
+            share_left=ledger.share_left(),
+            time_used=ledger.clock.team_seconds(self.team.team_id),
+            max_rounds=self.kind.max_rounds,
+        )
+        return decide(rounds, self.options, limits)
+
+    # What a node records is committed before its checkpoint is written: one that ended is not run again after a crash.
+
+    async def record_start(self, number: int) -> None:
+        """Which round the team plays from now on."""
+        await self.services.record.save_team_status(self.run.execution_id, self.running(number))
+        await self.services.record.flush()
+
+    async def record_submission(self, submission: Submission, *, document: str, brief: str) -> None:
+        """Into the record before anybody scores it, so that no later failure loses it."""
+        row = SubmissionRow(
+            **self.key,
+            team_name=self.team.name,
+            submission=submission.content,
+            messages=[{"role": "user", "content": brief}, {"role": "assistant", "content": submission.content}],
+            role_records={
+                "supervisor": {"points": submission.points, "queries": submission.queries},
+                "researcher": {"sources": [result.url for result in submission.results]},
+                "reviewer": {"feedback": submission.feedback},
+                "submission": document,
+            },
+        )
+        await self.services.record.save_submission(row)
+        self.run.board.submitted(**self.key)
+        self.services.tell(RoundSubmitted(**self.key, characters=len(submission.content), document=document))
+
+    async def record_evaluation(self, result: EvaluationResult, done: Round) -> None:
+        # First, because it waits for nobody: it is committed with the evaluation.
+        await self.services.record.save_usage(**self.key, calls=done.calls)
+        row = EvaluationRow(
+            **self.key,
+            team_name=self.team.name,
+            score=result.overall,
+            feedback=result.feedback,
+            details={"metrics": [metric.model_dump(mode="json") for metric in result.metrics]},
+        )
+        await self.services.record.save_evaluation(row)
+        self.run.board.scored(**self.key, score=result.overall)
+        event = RoundScored(
+            **self.key,
+            score=result.overall,
+            metrics=result.metrics,
+            usage=done.usage,
+            leaderboard=self.run.board.leaderboard(self.run.execution_id),
+            feedback=done.feedback,
+        )
+        self.services.tell(event)
+
+    async def record_decision(self, decision: NextStep, *, asked_judge: bool, seconds: float) -> None:
+        why = {"exit_reason": decision.exit_reason, "reasoning": decision.reasoning}
+        row = RoundStatusRow(
+            **self.key,
+            **why,
+            decision="stop" if decision.step == "stop" else "continue",
+            confidence=decision.confidence,
+            started_at=self.round_started,
+            active_seconds=seconds,
+        )
+        await self.services.record.save_round_status(row)
+        await self.services.record.flush()
+        self.services.tell(RoundJudged(**self.key, **why, asked_judge=asked_judge))
+
+    async def record_end(self, best: Round | None, problem: str) -> None:
+        """How a team on its own ended."""
+        team_id, record = self.team.team_id, self.services.record
+        running = self.running(self.round_number)
+        status = running.to("failed", error_message=problem) if problem else running.to("completed")
+        await record.save_team_status(self.run.execution_id, status)
+        await record.set_execution_status(
+            self.run.execution_id,
+            "failed" if best is None else "partial" if problem else "completed",
+            problem or f"team {team_id} delivered",
+            winner_team_id=team_id if best else None,
+            best_score=best.score if best else None,
+        )
 
 
 def decide(rounds: Sequence[Round], options: ResolvedOptions, limits: TeamLimits) -> NextStep:  # noqa: PLR0911 - one return for each reason, in the order that holds

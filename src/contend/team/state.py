@@ -7,9 +7,7 @@ from pydantic.json_schema import SkipJsonSchema
 from typing_extensions import TypedDict
 
 from contend.clock import Reading
-from contend.llm import Scope
 from contend.research.state import AskedTheme, Chat
-from contend.run_context import RunContext
 
 
 class TeamInput(TypedDict, total=False):
@@ -82,17 +80,3 @@ class MetricTask(TypedDict):
     execution_id: str
     team_id: str
     round_number: int
-
-
-def scope_of(run: RunContext, task: MetricTask) -> Scope:
-    """Whose call it is, by metrics and sample."""
-    name = "+".join(metric["name"] for metric in task["metrics"])
-    return Scope(
-        execution_id=task["execution_id"],
-        role="evaluator",
-        language=run.options.language,
-        team_id=task["team_id"],
-        round_number=task["round_number"],
-        step=name if task["sample"] == 1 else f"{name}#{task['sample']}",
-        sampled=run.options.evaluator.samples > 1,
-    )

@@ -17,11 +17,19 @@ from contend.checks import (
     passage_text,
 )
 from contend.errors import BudgetExhausted, ModelError
-from contend.models.evaluation import Measurement
-from contend.models.judging_replies import MOST_CITATIONS, CitationReply, CitationVerdict, CitationWord, Verdict
+from contend.llm import Scope
+from contend.models.evaluation import (
+    MOST_CITATIONS,
+    CitationReply,
+    CitationVerdict,
+    CitationWord,
+    MetricResult,
+    Submission,
+    Verdict,
+)
+from contend.models.options import MetricConfig
 from contend.models.record import Language
 from contend.models.research import Passage
-from contend.models.submission import Submission
 from contend.models.task import CallUsage
 from contend.prompts.judging import CitationPrompt, ClaimToCheck
 from contend.prompts.research import SourceDocument
@@ -29,7 +37,7 @@ from contend.report import PublishedLine, published_lines
 from contend.research.ask import with_texts
 from contend.run_context import RunContext
 from contend.services import Services
-from contend.team.state import MetricTask, scope_of
+from contend.team.state import MetricTask
 from contend.text import WORDS, estimate_tokens, shorten, squeezed
 
 NEAR_COUNTS = 0.5
@@ -96,7 +104,9 @@ class Citations(NamedTuple):
         )
 
 
-async def citation_support(services: Services, task: MetricTask, submission: Submission) -> Measurement:
+async def citation_support(
+    services: Services, task: MetricTask, config: MetricConfig, submission: Submission
+) -> MetricResult:
     """The share of sentences with a source that their passages support; None where nothing is cited.
 
     What they say in part, and what code finds near, counts half.
@@ -108,14 +118,16 @@ async def citation_support(services: Services, task: MetricTask, submission: Sub
     """
     language = (await services.run(task)).options.language
     citations, usage = await _ask_model(services, task, await citations_of(services, task, submission))
-    return support_of(citations, language, usage)
+    return support_of(config, citations, language, usage)
 
 
-def support_of(citations: Citations, language: Language, usage: CallUsage | None = None) -> Measurement:
+def support_of(
+    config: MetricConfig, citations: Citations, language: Language, usage: CallUsage | None = None
+) -> MetricResult:
     """As `citation_support`, of claims that were citations_of."""
     words, claims, without_source = WORDS[language].feedback, citations.claims, citations.unfounded
     if not claims:
-        return Measurement(None, words.uncited)
+        return MetricResult(score=config.scored(None, words.uncited, applies=False))
     bad = sorted((each for each in claims if not each.value), key=lambda each: each.check.support)
     good = sum(each.value == 1 for each in claims)
     near = len(claims) - good - len(bad)
@@ -125,7 +137,8 @@ def support_of(citations: Citations, language: Language, usage: CallUsage | None
     reason += words.weakest_sentence.format(text=shorten(bad[0].text, _SHOWN_CHARACTERS)) if bad else ""
     total = sum(each.value for each in claims)
     partly = {each.text: each.verdict.lacking for each in claims if each.verdict and each.verdict.verdict == "partly"}
-    return Measurement(total / (len(claims) + without_source), reason, [each.text for each in bad], usage, partly)
+    share, evidence = total / (len(claims) + without_source), [each.text for each in bad]
+    return MetricResult(score=config.scored(share, reason, evidence=evidence, partly=partly), usage=usage)
 
 
 async def citations_of(services: Services, task: MetricTask, submission: Submission) -> Citations:
@@ -236,4 +249,16 @@ def _prompt(claims: Sequence[CheckedClaim]) -> CitationPrompt:
             )
             for number, each in enumerate(claims, start=1)
         ],
+    )
+
+
+def scope_of(run: RunContext, task: MetricTask) -> Scope:
+    """Whose call it is, by metrics and sample."""
+    name = "+".join(metric["name"] for metric in task["metrics"])
+    return run.scope(
+        "evaluator",
+        team_id=task["team_id"],
+        round_number=task["round_number"],
+        step=name if task["sample"] == 1 else f"{name}#{task['sample']}",
+        sampled=run.options.evaluator.samples > 1,
     )

@@ -1,37 +1,96 @@
-"""Metrics by a model: its judge sees question, instructions and submission, and what to judge them by."""
+"""What a model judges: criteria made from the question, a metric alone, or all of them together.
 
-from collections.abc import Mapping, Sequence
+Its judge sees question, instructions and submission, and what to judge them by.
+"""
+
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, NamedTuple
 
-from contend.models.evaluation import Criterion, Fix, MetricScore
-from contend.models.judging_replies import MOST_CITATIONS, CriterionVerdict, MetricReply, MetricVerdict, VerdictsReply
-from contend.models.options import MetricConfig
+from contend.errors import ModelError
+from contend.llm import role_profile
+from contend.models.evaluation import (
+    MOST_CITATIONS,
+    CriteriaReply,
+    Criterion,
+    CriterionVerdict,
+    Fix,
+    MetricReply,
+    MetricResult,
+    MetricScore,
+    MetricVerdict,
+    Submission,
+    VerdictsReply,
+)
+from contend.models.options import MetricConfig, ResolvedOptions
 from contend.models.record import Language
 from contend.models.replies import FixReply
-from contend.models.submission import Submission
 from contend.models.task import CallUsage
-from contend.prompts.judging import DoubtfulCitation, MetricPrompt, VerdictsPrompt
+from contend.prompts.judging import CriteriaPrompt, DoubtfulCitation, MetricPrompt, VerdictsPrompt
 from contend.prompts.research import ShownPassage, SourceDocument
 from contend.research.draft_view import length_of
 from contend.research.full import length_values
+from contend.run_context import RunContext
 from contend.services import Services
-from contend.team.criteria import judged_by_criteria
-from contend.team.evaluation import evidence_in
-from contend.team.metrics.judge_view import cited_passages, reference_numbers, report_view
-from contend.team.metrics.rejection import whole_text
-from contend.team.metrics.support import CheckedClaim, citations_of, keep_verdicts
-from contend.team.state import MetricTask, scope_of
-from contend.text import WORDS, clean
+from contend.team.judge_view import cited_passages, reference_numbers, report_view, whole_text
+from contend.team.state import MetricTask
+from contend.team.support import citations_of, keep_verdicts, scope_of
+from contend.text import WORDS, clean, squeezed
 
 WITH_PASSAGES = "correctness"
 """The metric whose judge has the cited passages at hand."""
 
+_AROUND_QUOTES = "\"'“”‘’「」『』…."
 _SHARES = {"met": 1.0, "partly": 0.5, "unmet": 0.0}
+
+
+class Criteria(NamedTuple):
+    """The criteria, [] where coverage is judged by its rubric; `failure` says why none could be made."""
+
+    criteria: list[Criterion]
+    usage: CallUsage | None = None
+    failure: str = ""
+
+    def plain(self) -> list[dict[str, Any]]:
+        """As states hold them."""
+        return [each.model_dump(mode="json") for each in self.criteria]
+
+
+async def make_criteria(services: Services, run: RunContext, *, theme: str) -> Criteria:
+    """What a report on this very question has to do, asked before any report, once a run; a failing call makes none.
+
+    The call is recorded.
+    """
+    options = run.options
+    if not any(judged_by_criteria(services, metric, options) for metric in options.evaluator.metrics):
+        return Criteria([])
+    prompt = CriteriaPrompt(user_query=theme, instructions=options.instructions)
+    try:
+        answer = await run.model("evaluator").structured(prompt, CriteriaReply, scope=run.scope("evaluator"))
+    except ModelError as error:
+        return Criteria([], failure=str(error))
+    await services.record.save_usage(run.execution_id, "", 0, [answer.usage])
+    every = sum(each.weight for each in answer.value.criteria)
+    texts = [(clean(each.text, single_line=True).strip(), each.weight / every) for each in answer.value.criteria]
+    return Criteria([Criterion(text=text, weight=weight) for text, weight in texts if text], usage=answer.usage)
+
+
+def judged_by_criteria(services: Services, metric: MetricConfig, options: ResolvedOptions) -> bool:
+    """Whether a metric is the shipped coverage and its judge can read whole reports beside a list of criteria."""
+    return metric.name == "coverage" and metric.rubric is None and reads_whole_reports(services, metric, options)
+
+
+def reads_whole_reports(services: Services, metric: MetricConfig, options: ResolvedOptions) -> bool:
+    """Whether a metric's judge is the run's own language model, reads much, and has no prompt of the user's own."""
+    if metric.kind != "model" or metric.model is not None or not options.models:
+        return False
+    prompt = services.library.find("evaluator/metric", options.language)
+    return not role_profile(options, "evaluator").compact and not prompt.is_own
 
 
 async def judge_by_model(
     services: Services, task: MetricTask, config: MetricConfig, submission: Submission
-) -> tuple[MetricScore, CallUsage]:
+) -> MetricResult:
     """One metric's verdict.
 
     Raises:
@@ -54,21 +113,14 @@ async def judge_by_model(
     model = run.model("evaluator", name=config.model)
     distribution_over = "percent" if options.evaluator.expected_score else None
     answer = await model.structured(prompt, MetricReply, scope=scope_of(run, task), distribution_over=distribution_over)
-    evidence, unfound = evidence_in(answer.value.evidence, submission.content)
-    score = MetricScore(
-        name=config.name,
-        score=answer.value.expected(answer.distribution) if answer.distribution else answer.value.score(),
-        reason=answer.value.reason,
-        weight=options.evaluator.weights()[config.name],
-        evidence=evidence,
-        dropped=unfound,
-    )
-    return score, answer.usage
+    reply = answer.value
+    percent = reply.expected(answer.distribution) if answer.distribution else reply.score()
+    return MetricResult(score=_score(config, reply, percent, submission.content), usage=answer.usage)
 
 
 async def judge_together(
     services: Services, task: MetricTask, configs: Sequence[MetricConfig], submission: Submission
-) -> tuple[list[MetricScore], CallUsage]:
+) -> list[MetricResult]:
     """The verdicts on several metrics, of one call. Coverage is judged by the run's criteria, where it has any.
 
     What the submission lacks of its passages is among the fixes of the first.
@@ -88,7 +140,6 @@ async def judge_together(
     citations = await citations_of(services, task, submission)
     doubtful = [each for each in citations.doubtful() if view.numbers.keys() >= {one.id for one in each.passages}]
     doubtful = doubtful[:MOST_CITATIONS]
-    rubrics = [f"## {each.name}\n\n{services.rubric(each, options.language)}" for each in by_rubric]
     prompt = VerdictsPrompt(
         user_query=task["theme"],
         instructions=options.instructions,
@@ -97,9 +148,17 @@ async def judge_together(
         structured=view.structured,
         invented=view.invented,
         declined=[clean(each, single_line=True) for each in submission.draft.declined],
-        doubtful=_listed_doubts(doubtful, view.numbers),
+        doubtful=[
+            DoubtfulCitation(
+                number=number,
+                place=each.statement.place,
+                passages=[view.numbers[passage.id] for passage in each.passages],
+                expression=each.statement.claim.expression,
+            )
+            for number, each in enumerate(doubtful, start=1)
+        ],
         criteria=numbered_criteria(criteria),
-        rubrics="\n\n".join(rubrics),
+        rubrics="\n\n".join(f"## {each.name}\n\n{services.rubric(each, options.language)}" for each in by_rubric),
         **length_of(submission.draft),
         **length_values(options.length),
     )
@@ -109,31 +168,18 @@ async def judge_together(
         scope=replace(scope_of(run, task), sentences=tuple(each.text for each in doubtful)),
         faults=lambda reply: faults_of(reply, len(criteria), [each.name for each in by_rubric]),
     )
-    keep_verdicts(run, doubtful, answer.value.citations)
-    weights, text = options.evaluator.weights(), f"{submission.content}\n{view.text}"
-    scores = [
-        coverage_of(criteria, answer.value.criteria, weights[each.name], options.language) for each in by_criteria
-    ]
-    verdicts = {verdict.metric.strip(): verdict for verdict in reversed(answer.value.metrics)}
-    scores += [
-        _score(each.name, verdicts.get(each.name), text, weights[each.name], options.language) for each in by_rubric
-    ]
-    if scores:
-        scores[0] = scores[0].model_copy(update={"fixes": [*scores[0].fixes, *map(_fix, answer.value.missing)]})
-    return scores, answer.usage
-
-
-def _listed_doubts(doubtful: Sequence[CheckedClaim], numbers: Mapping[str, int]) -> list[DoubtfulCitation]:
-    """Doubtful statements by their places, with the numbers of their passages."""
-    return [
-        DoubtfulCitation(
-            number=number,
-            place=each.statement.place,
-            passages=[numbers[passage.id] for passage in each.passages],
-            expression=each.statement.claim.expression,
-        )
-        for number, each in enumerate(doubtful, start=1)
-    ]
+    reply, language = answer.value, options.language
+    keep_verdicts(run, doubtful, reply.citations)
+    text = f"{submission.content}\n{view.text}"
+    verdicts = {verdict.metric.strip(): verdict for verdict in reversed(reply.metrics)}
+    scores = [coverage_of(each, criteria, reply.criteria, language) for each in by_criteria]
+    for each in by_rubric:
+        verdict = verdicts.get(each.name)
+        none = each.scored(None, WORDS[language].feedback.no_verdict)
+        scores.append(_score(each, verdict, verdict.percent / 100, text, fixes=verdict.fixes) if verdict else none)
+    first, *others = scores
+    first = first.model_copy(update={"fixes": [*first.fixes, *map(_fix, reply.missing)]})
+    return [MetricResult(score=first, usage=answer.usage), *(MetricResult(score=each) for each in others)]
 
 
 def numbered_criteria(criteria: Sequence[Criterion], *, with_weights: bool = False) -> str:
@@ -144,7 +190,7 @@ def numbered_criteria(criteria: Sequence[Criterion], *, with_weights: bool = Fal
 
 
 def coverage_of(
-    criteria: Sequence[Criterion], verdicts: Sequence[CriterionVerdict], weight: float, language: Language
+    config: MetricConfig, criteria: Sequence[Criterion], verdicts: Sequence[CriterionVerdict], language: Language
 ) -> MetricScore:
     """The weighted share of the criteria that are met, a partly met one counting half; fixes, the weightiest first.
 
@@ -157,14 +203,12 @@ def coverage_of(
     lacking.sort(key=lambda one: -criteria[one[0] - 1].weight * (1 - _SHARES[one[1].verdict]))
     total = sum(criteria[number - 1].weight for number in by_criterion)
     if not total:
-        return MetricScore(name="coverage", score=None, reason=words.no_verdict, weight=weight)
+        return config.scored(None, words.no_verdict)
     points = sum(criteria[number - 1].weight * _SHARES[each.verdict] for number, each in by_number)
     counts = {name: sum(each.verdict == name for each in by_criterion.values()) for name in _SHARES}
-    return MetricScore(
-        name="coverage",
-        score=min(1.0, points / total),
-        reason=words.criteria_met.format(all=len(by_criterion), **counts),
-        weight=weight,
+    return config.scored(
+        min(1.0, points / total),
+        words.criteria_met.format(all=len(by_criterion), **counts),
         evidence=[each.evidence for _, each in by_number if each.verdict == "met" and each.evidence.strip()],
         fixes=[_unmet(criteria[number - 1], each, language) for number, each in lacking],
         verdicts={str(number): each.verdict for number, each in by_number},
@@ -196,19 +240,19 @@ def faults_of(reply: VerdictsReply, criteria: int, metrics: Sequence[str]) -> st
     return "\n".join(lines)
 
 
-def _score(name: str, verdict: MetricVerdict | None, text: str, weight: float, language: Language) -> MetricScore:
-    if verdict is None:
-        return MetricScore(name=name, score=None, reason=WORDS[language].feedback.no_verdict, weight=weight)
-    evidence, unfound = evidence_in(verdict.evidence, text)
-    return MetricScore(
-        name=name,
-        score=verdict.percent / 100,
-        reason=verdict.reason,
-        weight=weight,
-        evidence=evidence,
-        dropped=unfound,
-        fixes=[_fix(each) for each in verdict.fixes],
-    )
+def _score(
+    config: MetricConfig, reply: MetricReply | MetricVerdict, score: float, text: str, *, fixes: Sequence[FixReply] = ()
+) -> MetricScore:
+    evidence, unfound = evidence_in(reply.evidence, text)
+    to_mend = [*map(_fix, fixes)]
+    return config.scored(score, reply.reason, evidence=evidence, dropped=unfound, fixes=to_mend)
+
+
+def evidence_in(evidence: Sequence[str], content: str) -> tuple[list[str], int]:
+    """The quotes that stand in the submission, white space, emphasis and citation marks aside, and how many do not."""
+    body = squeezed(content)
+    quotes = [quote for quote in evidence if (plain := squeezed(quote).strip(_AROUND_QUOTES)) and plain in body]
+    return quotes, len(evidence) - len(quotes)
 
 
 def _fix(reply: FixReply) -> Fix:

@@ -1,0 +1,265 @@
+"""A submission as judges see it: whole, with its passages, or two side by side; what code refuses or misses in it."""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+from itertools import accumulate
+from typing import NamedTuple
+
+from contend.models.evaluation import Submission
+from contend.models.record import Language
+from contend.models.research import GENERATED_AT, MARK, CitedSentence, Draft, Passage
+from contend.prompts.judging import ComparePrompt
+from contend.prompts.research import ShownPassage, SourceDocument
+from contend.research.ask import with_texts
+from contend.research.draft_view import shown_draft
+from contend.research.evidence import numbers_of
+from contend.research.gathering import cited_ids
+from contend.services import Services
+from contend.text import (
+    WORDS,
+    clean,
+    compact_tables,
+    detect_language,
+    en,
+    estimate_tokens,
+    ja,
+    normalized,
+    split_blocks,
+    split_sentences,
+    squeezed,
+    terms,
+    without_item_mark,
+    without_marks,
+)  # fmt: skip
+
+_REFERENCES = tuple(f"## {words.headings.references}" for words in WORDS.values())
+
+INVENTED = "?"
+"""Stands in a statement's brackets for a source that its team never had at hand."""
+
+
+class ReportView(NamedTuple):
+    """The text; `structured`: it names places such as `2.1.3`, and `passages` by the numbers at which they stand."""
+
+    text: str
+    structured: bool
+    passages: Sequence[Passage] = ()
+    invented: bool = False
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        return numbers_of([passage.id for passage in self.passages])
+
+
+async def report_view(services: Services, submission: Submission, *, tokens: int, beside: int) -> ReportView:
+    """The whole report, and the passages that its team had at hand, or only the cited where `tokens` are too few.
+
+    Of what it does not cite as much as `beside` holds with what it cites; in all calls on a team's reports in the same
+    order.
+
+    Whatever a draft says stands on one line behind its place, so that nothing in it looks like a turn of the judge's
+    own conversation, a heading or a verdict.
+    """
+    if not submission.passages:
+        return ReportView(whole_text(submission.content), structured=False)
+    passages = await _judged_passages(services, submission, tokens=tokens, beside=beside)
+    view = ReportView("", structured=True, passages=passages)
+    at_hand = {each.id for each in submission.passages}
+    unknown = {each: INVENTED for each in cited_ids(submission.draft) if each not in at_hand}
+    text = shown_draft(submission.draft, {**view.numbers, **unknown}, basis=False)
+    return view._replace(text=text, invented=bool(unknown))
+
+
+async def _judged_passages(services: Services, submission: Submission, *, tokens: int, beside: int) -> list[Passage]:
+    passages = await with_texts(services, submission.passages)
+    sizes = {each.id: estimate_tokens(compact_tables(each.text)) for each in passages}
+    ids = set(cited_ids(submission.draft)) & sizes.keys()
+    least = sum(sizes[each] for each in ids)
+    if least > tokens:
+        return await cited_passages(services, submission, tokens=tokens)
+    room, view = min(tokens, beside) - least, []
+    for each in passages:
+        if each.id in ids or sizes[each.id] <= room:
+            view.append(each)
+            room -= 0 if each.id in ids else sizes[each.id]
+    return view
+
+
+def reference_numbers(submission: Submission) -> dict[str, int]:
+    """The number in the report's references of each passage's document, by the passage's id."""
+    numbers = {source.url: number for number, source in enumerate(submission.report.sources, start=1)}
+    return {each.id: numbers[each.url] for each in submission.passages if each.url in numbers}
+
+
+async def cited_passages(services: Services, submission: Submission, *, tokens: int) -> list[Passage]:
+    """The passages that the draft cites, whole, in its order, as far as `tokens` goes; at least one."""
+    by_id = {each.id: each for each in submission.passages}
+    passages = [by_id[each] for each in cited_ids(submission.draft) if each in by_id]
+    return await whole_passages(services, passages, tokens=tokens)
+
+
+async def whole_passages(services: Services, passages: Sequence[Passage], *, tokens: int) -> list[Passage]:
+    """The passages with their texts, uncut, as many of the first as take at most `tokens`; at least one."""
+    whole = await with_texts(services, passages)
+    ends = list(accumulate(estimate_tokens(compact_tables(each.text)) for each in whole))
+    return [each for each, end in zip(whole, ends, strict=True) if end <= tokens] or whole[:1]
+
+
+async def compare_prompt(
+    services: Services, first: Submission, second: Submission, *, tokens: int, user_query: str, **asked: str
+) -> ComparePrompt:
+    """What a judge of the pair is asked: both texts; the disputed passages, from both in turn, as far as `tokens` goes.
+
+    Submissions that no research of contend wrote are shown as they were given.
+    """
+    if not (first.passages and second.passages):
+        texts = (whole_text(first.content), whole_text(second.content))
+        return ComparePrompt(user_query=user_query, submissions=texts, structured=False, **asked)
+    # In both orders of a pair the prompts begin alike.
+    one, other = sorted((first, second), key=lambda each: each.content)
+    by_id = {each.id: each for each in (*one.passages, *other.passages)}
+    ids = dict.fromkeys([*cited_ids(one.draft), *cited_ids(other.draft)])
+    # Of teams that had the same passages at hand, each has the number that writers and judges know it by.
+    at_hand = numbers_of(list(by_id))
+    numbers = dict.fromkeys(ids, INVENTED) | at_hand
+    at_issue = [by_id[each] for each in disputed(one.draft, other.draft) if each in by_id]
+    whole = {each.id: each for each in await whole_passages(services, at_issue, tokens=tokens)}
+    return ComparePrompt(
+        user_query=user_query,
+        submissions=(shown_draft(first.draft, numbers, basis=False), shown_draft(second.draft, numbers, basis=False)),
+        invented=INVENTED in numbers.values(),
+        passages=SourceDocument.of((at_hand[each], whole[each]) for each in by_id if each in whole),
+        others=[ShownPassage.of(by_id[each], at_hand[each]) for each in by_id if each in ids and each not in whole],
+        **asked,
+    )
+
+
+def disputed(first: Draft, second: Draft) -> list[str]:
+    """The ids of the passages behind statements that two drafts make or found differently, those of both in turn."""
+    lists = (_of_own_statements(first, second), _of_own_statements(second, first))
+    longest = max(map(len, lists))
+    return list(dict.fromkeys(ids[place] for place in range(longest) for ids in lists if place < len(ids)))
+
+
+def _of_own_statements(draft: Draft, other: Draft) -> Sequence[str]:
+    others = {_statement(each) for each in other.sentences()}
+    return [each for one in draft.sentences() if _statement(one) not in others for each in one.passages]
+
+
+def _statement(sentence: CitedSentence) -> tuple[str, frozenset[str]]:
+    return squeezed(sentence.text), frozenset(sentence.passages)
+
+
+_FRAME = re.compile(
+    r"#{1,6}\s|-\s(?:Source|URL|Published|Authors): |\d{1,3}\.\s\*\*[^*]+\*\*\Z|\|[\s:|-]+\Z"
+    rf"|{re.escape(GENERATED_AT)}"
+)
+"""Headings, entries of references, the ruler of a table: they may repeat, and say nothing of the question."""
+
+_REFERENCES_START = re.compile(rf"^(?:{'|'.join(_REFERENCES)})", re.MULTILINE)
+_ENTRY = re.compile(r"^(?=\d{1,3}\. \*\*)", re.MULTILINE)
+_ALSO_READ = "|".join(f"### {words.headings.also_read}" for words in WORDS.values())
+_UNSAID = re.compile(rf"^(?:{_ALSO_READ}|{re.escape(GENERATED_AT)}).*\n*", re.MULTILINE)
+"""Among references: the heading of those that nothing cites, and the report's date."""
+
+_OPENER = re.compile(f"{en.OPENERS}|{ja.OPENERS}", re.IGNORECASE)
+
+
+def whole_text(content: str) -> str:
+    """All that the submission says. Of its references those that it cites: the others say nothing of the report."""
+    text = clean(content).strip()
+    if not (start := _REFERENCES_START.search(text)):
+        return text
+    body = text[: start.start()]
+    numbers = set(MARK.findall(body))
+    heading, *entries = _ENTRY.split(_UNSAID.sub("", text[start.start() :]))
+    return (body + heading + "".join(each for each in entries if each.partition(".")[0] in numbers)).strip()
+
+
+@lru_cache(maxsize=64)
+def refusal(theme: str, content: str, language: Language = "en") -> str | None:
+    """Why code refuses a submission before any call; None if it may be judged."""
+    if not clean(content).strip():
+        return WORDS[language].feedback.submission_empty
+    question = _bare(theme)
+    sentences = (sentence for sentence in _said(whole_text(content)) if not _is_opener(sentence))
+    parts = (part for sentence in sentences for part in re.split("[.?!。．？！]", sentence))
+    beyond = any(terms(part) and _bare(part) not in question for part in parts)
+    return None if beyond else WORDS[language].feedback.submission_repeats_question
+
+
+def _is_opener(sentence: str) -> bool:
+    plain = without_marks(without_item_mark(sentence))
+    words = normalized(clean(plain, single_line=True)).replace("_", " ")
+    return _OPENER.fullmatch(" ".join(re.sub(r"[^\w\s']", " ", words).split())) is not None
+
+
+def _said(markdown: str) -> Iterator[str]:
+    """The sentences up to the references, without headings."""
+    return (each for block in _blocks(markdown, besides=_FRAME) for each in split_sentences(without_item_mark(block)))
+
+
+def _blocks(markdown: str, *, besides: re.Pattern[str]) -> Iterator[str]:
+    """Those up to the references."""
+    for block in split_blocks(markdown):
+        if block.startswith(_REFERENCES):
+            return
+        if not besides.match(block):
+            yield block
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"[\W_]", "", squeezed(text))
+
+
+_COVERED = 0.5
+"""A point is answered where this share of its content stands in the text; chosen on `benchmarks/judging.toml`."""
+
+_LEAST_TERMS = 2
+
+_NO_TEXT = re.compile(rf"#{{1,6}}\s|{re.escape(GENERATED_AT)}|```|~~~|\||[-*_=]{{3,}}\Z")
+_ASKING = re.compile(f"(?:{ja.ASKS})")
+_QUESTION = re.compile(r"[?？][\"'”’»)\]」』）*_`]*\Z")
+_NAMING = re.compile(ja.CONTENT_WORD)
+
+
+def uncovered_points(points: Sequence[str], markdown: str) -> list[str]:
+    """The points of whose content too little stands in a report's statements; those that name nothing are left out."""
+    present = {term for sentence in _statements(markdown, besides=points) for term in terms(sentence)}
+    return [point for point in points if not _is_answered(point, present)]
+
+
+def _is_answered(point: str, present: AbstractSet[str]) -> bool:
+    """Whether enough of it is said; what names nothing needs no answer."""
+    content = set(terms(_content_of(point)))
+    count = len(content & present)
+    return count >= min(len(content), _LEAST_TERMS) and count >= _COVERED * len(content)
+
+
+def _statements(markdown: str, *, besides: Collection[str]) -> list[str]:
+    """The sentences of a report without its questions and `besides`: to repeat a point is not to answer it."""
+    others = {squeezed(text) for text in besides}
+    sentences = (each for block in body_blocks(markdown) for each in split_sentences(without_item_mark(block)))
+    return [each for each in sentences if squeezed(each) not in others and not _QUESTION.search(each)]
+
+
+def names_something(point: str) -> bool:
+    """Whether there is anything to look for."""
+    return bool(terms(_content_of(point)))
+
+
+def _content_of(point: str) -> str:
+    """What an answer must name. Japanese points without asking words, particles and endings: answers word those anew.
+
+    English ones lose theirs as stop words.
+    """
+    if detect_language(point) != "ja":
+        return point
+    return " ".join(_NAMING.findall(_ASKING.sub(" ", point))) or point
+
+
+def body_blocks(markdown: str) -> list[str]:
+    """What a report says: no headings, no code, no tables, no references, no citation marks."""
+    return [without_marks(block) for block in _blocks(markdown, besides=_NO_TEXT)]

@@ -1,0 +1,310 @@
+"""The metrics of a submission: refused by code, measured by code or a function, or judged by a model; and their sum."""
+
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from statistics import median
+from typing import Any
+
+from langgraph.errors import NodeError
+from langgraph.types import Command
+
+from contend.errors import ContendError, MetricError
+from contend.langgraph_compat import cause
+from contend.models.evaluation import (
+    CODE_METRIC_NAMES,
+    EvaluationResult,
+    MetricInput,
+    MetricResult,
+    MetricScore,
+    Submission,
+)
+from contend.models.options import MetricConfig, ResolvedOptions
+from contend.models.record import Language
+from contend.registry import FunctionFailed, call_function
+from contend.run_context import RunContext
+from contend.services import Services
+from contend.team.judge_view import names_something, refusal, uncovered_points
+from contend.team.judging import judge_by_model, judge_together, judged_by_criteria, reads_whole_reports
+from contend.team.state import MetricTask
+from contend.team.support import checked_validity, citation_support, citations_of, support_of
+from contend.text import WORDS, clean, shorten, shown_score
+
+_SHOWN_CHARACTERS = 160
+
+WITH_CITATIONS = "citation_support"
+"""The metric by code whose doubtful citations a judge decides on that has the passages at hand."""
+
+INVALID_CITATION_CAP = 0.5
+"""A report that cites what was not retrieved scores at most this."""
+
+CodeMetric = Callable[[Services, MetricTask, MetricConfig, Submission], Awaitable[MetricResult]]
+
+
+async def citation_validity(
+    services: Services, task: MetricTask, config: MetricConfig, submission: Submission
+) -> MetricResult:
+    """The share of citations whose source was retrieved; 0.0 where nothing is cited."""
+    words = WORDS[(await services.run(task)).options.language].feedback
+    validity = await checked_validity(services, submission)
+    total = validity.total + len(submission.missing)
+    if not total:
+        return _result(config, 0.0, words.uncited)
+    reason = words.citations_retrieved.format(good=validity.valid, all=total)
+    if submission.missing:
+        names = (f"{shorten(name, _SHOWN_CHARACTERS)} ({why})" for name, why in submission.missing.items())
+        reason += words.citations_missing.format(text="; ".join(names))
+    return _result(config, validity.valid / total, reason)
+
+
+async def point_coverage(
+    services: Services, task: MetricTask, config: MetricConfig, submission: Submission
+) -> MetricResult:
+    """The share of the plan's points that the report answers; None without a plan."""
+    words = WORDS[(await services.run(task)).options.language].feedback
+    points = [point for point in submission.points if names_something(point)]
+    if not points:
+        return _result(config, None, words.no_plan)
+    missing = uncovered_points(points, submission.content)
+    good = len(points) - len(missing)
+    reason = words.points_answered.format(good=good, all=len(points))
+    if missing:
+        reason += words.points_missing.format(text="; ".join(shorten(each, _SHOWN_CHARACTERS) for each in missing))
+    return _result(config, good / len(points), reason)
+
+
+CODE_METRICS: Mapping[str, CodeMetric] = {
+    "citation_validity": citation_validity,
+    WITH_CITATIONS: citation_support,
+    "point_coverage": point_coverage,
+}
+"""By the names that `config/evaluator.toml` gives them; `contend.models.evaluation` lists them too."""
+
+
+def metric_tasks(
+    services: Services,
+    run: RunContext,
+    *,
+    submission: str,
+    theme: str,
+    team_id: str,
+    round_number: int,
+    criteria: Sequence[dict[str, Any]] = (),
+) -> list[MetricTask]:
+    """All that is measured of a submission, those by a language model as often as there are samples.
+
+    Metrics that the run's model judges are asked in one call where it can read whole reports; with the first sample it
+    decides on doubtful citations, too.
+    """
+    options, weights = run.options, run.options.evaluator.weights()
+    configs = options.evaluator.measured
+    together = [each for each in configs if _goes_together(services, each, options, criteria=bool(criteria))]
+    support = [each for each in configs if together and each.name == WITH_CITATIONS]
+    alone = [[each] for each in configs if each not in [*together, *support]]
+    return [
+        MetricTask(
+            metrics=[
+                {**each.model_dump(mode="json"), "weight": weights[each.name]}
+                for each in [*metrics, *(support if metrics is together and sample == 1 else [])]
+            ],
+            together=metrics is together,
+            criteria=list(criteria),
+            sample=sample,
+            submission=submission,
+            theme=theme,
+            execution_id=run.execution_id,
+            team_id=team_id,
+            round_number=round_number,
+        )
+        for metrics in [*([together] if together else []), *alone]
+        for sample in range(1, 1 + (options.evaluator.samples if metrics[0].kind == "model" else 1))
+    ]
+
+
+def _goes_together(services: Services, metric: MetricConfig, options: ResolvedOptions, *, criteria: bool) -> bool:
+    """How likely each percentage is can be read off one percentage only; of criteria there is none."""
+    if not reads_whole_reports(services, metric, options):
+        return False
+    return not options.evaluator.expected_score or (criteria and judged_by_criteria(services, metric, options))
+
+
+async def measure(services: Services, task: MetricTask) -> list[MetricResult]:
+    """The metrics of a task.
+
+    Raises:
+        ModelError: the metrics' model failed.
+        MetricError: the metric's own function failed.
+    """
+    configs = [MetricConfig.model_validate(metric) for metric in task["metrics"]]
+    submission = await services.require_submission(task["submission"])
+    reason = refusal(task["theme"], submission.content, (await services.run(task)).options.language)
+    if reason is not None:
+        return [_result(each, 0.0, reason) for each in configs]
+    if task["together"]:
+        by_model = [each for each in configs if each.kind == "model"]
+        return [
+            *await judge_together(services, task, by_model, submission),
+            *await _citations_by_verdicts(services, task),
+        ]
+    (config,) = configs
+    if config.kind == "python":
+        return [await judge_by_function(services, config, submission, theme=task["theme"])]
+    by = judge_by_model if config.kind == "model" else CODE_METRICS[config.name]
+    return [await by(services, task, config, submission)]
+
+
+async def unscored(services: Services, task: MetricTask, error: BaseException) -> list[MetricResult]:
+    """Metrics that failed: no score, never 0. Of citations code's word stands."""
+    reason = str(error) if isinstance(error, ContendError) else f"{type(error).__name__}: {error}"
+    citations = await _citations_by_verdicts(services, task) if task["together"] else []
+    configs = [MetricConfig.model_validate(metric) for metric in task["metrics"]]
+    by_name = {each.name: MetricResult(score=each.scored(None, reason)) for each in configs}
+    return list((by_name | {each.score.name: each for each in citations}).values())
+
+
+@dataclass(frozen=True)
+class MeasuringNodes:
+    """What a graph measures a submission by: results stand in its state under `key`, and it goes on at `join`."""
+
+    services: Services
+    key: str
+    join: str
+
+    async def score(self, task: MetricTask) -> dict[str, Any]:
+        """The metrics that one call judges, or one by code."""
+        return self._update(await measure(self.services, task))
+
+    async def not_scored(self, task: MetricTask, error: NodeError) -> Command[Any]:
+        """Metrics that fail leave their scores open; the others count."""
+        # A failed node's edges are not followed: without this, metrics that all fail would end the graph silently.
+        return Command(update=self._update(await unscored(self.services, task, cause(error))), goto=self.join)
+
+    def _update(self, results: Sequence[MetricResult]) -> dict[str, Any]:
+        return {self.key: [each.model_dump(mode="json") for each in results]}
+
+
+async def _citations_by_verdicts(services: Services, task: MetricTask) -> list[MetricResult]:
+    """How far citations hold, by code and by what a judge has said of the doubtful ones; none where nobody asks."""
+    configs = [MetricConfig.model_validate(each) for each in task["metrics"] if each["name"] == WITH_CITATIONS]
+    submission = await services.require_submission(task["submission"])
+    language = (await services.run(task)).options.language
+    return [support_of(each, await citations_of(services, task, submission), language) for each in configs]
+
+
+def _result(config: MetricConfig, score: float | None, reason: str) -> MetricResult:
+    return MetricResult(score=config.scored(score, reason, applies=score is not None))
+
+
+async def judge_by_function(
+    services: Services, config: MetricConfig, submission: Submission, *, theme: str
+) -> MetricResult:
+    """What the function says: a score from 0 to 1, or a score and its reason.
+
+    Raises:
+        MetricError: it raised, was not done in time, or gave no score.
+    """
+    metric_input = MetricInput(
+        query=theme,
+        submission=submission.content,
+        sources=[source.model_dump(mode="json") for source in submission.report.sources],
+        points=list(submission.points),
+    )
+    function = services.function(config.function or "")
+    try:
+        result = await call_function(function, metric_input, seconds=config.timeout_seconds)
+    except FunctionFailed as error:
+        raise MetricError(f"the metric's function {error}") from error
+    score, reason = result if isinstance(result, tuple) and len(result) == 2 else (result, "")  # noqa: PLR2004 - score and reason
+    number = float(score) if isinstance(score, Real) and not isinstance(score, bool) else math.nan
+    if not 0 <= number <= 1 or not isinstance(reason, str):
+        text = shorten(repr(result), 80)
+        raise MetricError(f"the metric's function gave {text}: give a score from 0 to 1, or (score, reason)")
+    return _result(config, number, clean(reason))
+
+
+def evaluation_of(
+    metrics: Sequence[MetricScore], *, language: Language = "en", places: Mapping[str, str] | None = None
+) -> EvaluationResult:
+    """The weighted mean over scored metrics (re-weighted where some are unscored), None where no judge gave a score.
+
+    `places`: where each sentence stands in the submission. The feedback lists what to mend, a line each and nothing
+    cut: by criteria, by the other judges, by code; then what bears on the whole score.
+    """
+    scores = medians(metrics, language)
+    overall, notes = _overall(scores, language)
+    lines = [*_fixes(scores, places or {}, language), *notes]
+    return EvaluationResult(overall=overall, metrics=scores, feedback="\n".join(lines))
+
+
+def _fixes(metrics: Sequence[MetricScore], places: Mapping[str, str], language: Language) -> list[str]:
+    """What judges want changed, coverage first, then the lowest metric; of one that names no fix its reason.
+
+    What several say of one place stands together, and with it that its passages do not say it, or say a part.
+    """
+    weighty = [metric for metric in metrics if metric.score is not None and metric.weight > 0]
+    lowest = sorted(weighty, key=lambda metric: (metric.name != "coverage" or not metric.fixes, metric.score or 0.0))
+    by_place: dict[str, list[str]] = {}
+    for metric in lowest:
+        for fix in metric.fixes:
+            by_place.setdefault(fix.where.strip(), []).append(fix.what)
+        if not metric.fixes and metric.name != "citation_support" and metric.score != 1:
+            by_place[f"{metric.name} {shown_score(metric.score, language)}"] = [metric.reason]
+    marks, words = _marks(metrics, language), WORDS[language].feedback
+    for text, mark in marks.items():
+        if text in places:
+            by_place.setdefault(places[text], []).append(mark)
+    lines = [f"- {place}: {' '.join(dict.fromkeys(whats))}" for place, whats in by_place.items()]
+    quotes = (words.quoted.format(mark=mark, text=text) for text, mark in marks.items() if text not in places)
+    return [*lines, *(f"- {line}" for line in quotes)]
+
+
+def _marks(metrics: Sequence[MetricScore], language: Language) -> dict[str, str]:
+    """What is lacking of the sentences that are not supported, or only in part."""
+    support, words = [metric for metric in metrics if metric.name == "citation_support"], WORDS[language].feedback
+    marks = {text: words.unsupported for metric in support for text in metric.evidence}
+    partly = {text: lacking for metric in support for text, lacking in metric.partly.items()}
+    return marks | {text: words.said_in_part.format(lacking=lacking) for text, lacking in partly.items()}
+
+
+def medians(samples: Sequence[MetricScore], language: Language) -> list[MetricScore]:
+    """One score for each metric, by name: the median of its scored samples, with the reason of one near it."""
+    by_name: dict[str, list[MetricScore]] = {}
+    for sample in sorted(samples, key=lambda sample: (sample.name, sample.score or 0.0, sample.reason)):
+        by_name.setdefault(sample.name, []).append(sample)
+    return [_median(of_metric, language) for of_metric in by_name.values()]
+
+
+def _median(samples: Sequence[MetricScore], language: Language) -> MetricScore:
+    usable = [sample for sample in samples if sample.score is not None]
+    if not usable or len(samples) == 1:
+        return samples[0]
+    middle = median(sample.score or 0.0 for sample in usable)
+    nearest = min(usable, key=lambda sample: abs((sample.score or 0.0) - middle))
+    values = ", ".join(shown_score(sample.score, language) for sample in samples)
+    reason = f"{nearest.reason} (median of {values})"
+    return nearest.model_copy(update={"score": middle, "reason": reason})
+
+
+def _overall(metrics: Sequence[MetricScore], language: Language) -> tuple[float | None, list[str]]:
+    of_judges = by_judges(metrics)
+    # Metrics by code alone are no score: a round would gain by its judges' failure.
+    judges_failed = bool(of_judges) and all(metric.score is None for metric in of_judges)
+    usable = [] if judges_failed else [metric for metric in metrics if metric.score is not None and metric.weight > 0]
+    missing = [metric.name for metric in metrics if metric.score is None and metric.applies]
+    words = WORDS[language].feedback
+    line = words.judges_unscored if judges_failed else words.metrics_unscored
+    notes = [line.format(names=", ".join(missing))] if missing else []
+    weight = sum(metric.weight for metric in usable)
+    if not weight:
+        return None, notes
+    mean = sum((metric.score or 0.0) * metric.weight for metric in usable) / weight
+    invalid = any(metric.name == "citation_validity" and metric.score not in {None, 1.0} for metric in metrics)
+    if invalid and mean > INVALID_CITATION_CAP:
+        return INVALID_CITATION_CAP, [*notes, words.capped]
+    return min(1.0, mean), notes
+
+
+def by_judges(metrics: Sequence[MetricScore]) -> list[MetricScore]:
+    """Those that count and are not by code."""
+    return [metric for metric in metrics if metric.weight > 0 and metric.name not in CODE_METRIC_NAMES]
