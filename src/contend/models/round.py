@@ -120,11 +120,13 @@ def ranked(entries: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]:
     ]
 
 
-def _rank_key(entry: LeaderboardEntry, top: float) -> tuple[bool, float, float, float, int, str]:
-    if entry.best_score is None:  # latest round 0, without a submission, comes last
-        return (True, 0.0, 0.0, 0.0, -entry.latest_round, entry.team_id)
+def _rank_key(entry: LeaderboardEntry, top: float) -> tuple[int, float, float, float, int, str]:
+    if not entry.latest_round:
+        return (2, 0.0, 0.0, 0.0, 0, entry.team_id)
+    if entry.best_score is None:
+        return (1, 0.0, 0.0, 0.0, -entry.latest_round, entry.team_id)
     key, score = entry.pairwise_key, entry.best_score
-    return (False, -(score if key is None else top), -(key or 0.0), -score, -entry.scored_round, entry.team_id)
+    return (0, -(score if key is None else top), -(key or 0.0), -score, -entry.scored_round, entry.team_id)
 
 
 class RankingStore(Protocol):
