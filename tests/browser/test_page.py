@@ -92,7 +92,9 @@ def test_where_the_writer_says_that_readers_want_names_a_citation_shows_its_file
     page: Page, endpoint: Vendors
 ) -> None:
     def with_names(reply: str) -> str:
-        named = reply.replace('"sources_by_name": false', '"sources_by_name": true')
+        named = reply.replace('"sources_by_name": false', '"sources_by_name": true').replace(
+            '"heading": "', '"heading": "1. '
+        )
         return re.sub(r'"sources": \[\d+\]', '"sources": [1, 2, 3, 4]', named, count=1)
 
     for prompt in ("research/write", "research/merge"):
@@ -100,7 +102,7 @@ def test_where_the_writer_says_that_readers_want_names_a_citation_shows_its_file
     ask(page)
     evidence = page.get_by_role("complementary", name="Evidence")
 
-    page.locator("button.cite", has_text="[4 documents named below]").first.click()
+    page.locator("button.cite", has_text="[see 1 below]").first.click()
     expect(evidence.locator("blockquote")).to_have_count(4)
     page.locator("button.cite", has_text=re.compile(r"^\[[^;\]]+\.md\]$")).first.click()
     expect(evidence.locator("blockquote").first).to_contain_text("checkpoint")

@@ -48,6 +48,8 @@ TABLE = {
     "columns": ["Bridge", "Hertz"],
     "rows": [row("West", "0.2"), row("East", "0.9", sources=(3,))],
 }
+OPENING_MARKS = 2
+"""Of the summary and the findings of `draft`."""
 OF_CELLS: dict[str, Any] = {
     "type": "table",
     "columns": ["Bridge", "Hertz", "Cost | £"],
@@ -169,7 +171,7 @@ def test_the_names_of_sources_count_as_the_words_that_they_are_and_many_as_the_w
         summary = [named.summary[0].model_copy(update={"passages": [*passages]})]
         return length_of(named.model_copy(update={"summary": summary}))["draft_words"]
 
-    assert [words("p1"), words("p1", "p2"), words("p1", "p2", "p3", "p4")] == [words("p1") + more for more in (0, 1, 3)]
+    assert [words("p1"), words("p1", "p2"), words("p1", "p2", "p3", "p4")] == [words("p1") + more for more in (0, 1, 4)]
 
 
 def test_what_a_rounds_revisions_declined_stays_with_the_draft_until_it_is_judged() -> None:
@@ -330,6 +332,25 @@ def test_each_cell_has_its_marks_behind_it_and_the_name_of_a_row_those_that_no_c
         "| West | 0.2 [1] | 240 [2][3] |",
         "| East [1] | 0.9 [3] |  |",
     ]
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_what_all_rows_of_a_table_rest_on_is_printed_once_and_reads_back_for_each(*, by_name: bool) -> None:
+    rows = [row("West", "0.2", sources=(2, 1)), row("East", "0.9", sources=(1, 2))]
+    table = {**TABLE, "rows": [{**each, "cells": [cell("West"), cell("0.2", 3)]} for each in rows]}
+    common = draft(sections=[{"heading": "Causes", "blocks": [table]}]).model_copy(update={"sources_by_name": by_name})
+
+    report = build_report(common, PASSAGES, RESULTS, theme="Why?", language="en")
+
+    assert report.detailed_analysis.splitlines()[2:] == [
+        "| Bridge [1][2] | Hertz |", "| --- | --- |", "| West | 0.2 [3] |", "| West | 0.2 [3] |",
+    ]  # fmt: skip
+    lines = published_lines(common, PASSAGES, RESULTS)
+    assert [mark.number for line in lines for mark in line.marks] == citation_numbers(report)
+    (read,) = read_draft(report.to_markdown()).draft.tables().values()
+    assert [len(read.statement(each).passages) for each in read.rows] == [3, 3]
+    cited = length_of(common)["draft_words"] - length_of(common.with_passages(lambda _: {}))["draft_words"]
+    assert cited == (2 + 2 * 1 if by_name else 0) + OPENING_MARKS
 
 
 def test_what_a_cell_of_a_row_names_is_not_printed_again_for_the_row() -> None:

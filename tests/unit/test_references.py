@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contend.checks import check_validity
+from contend.models.record import Language
 from contend.models.research import ResearchReport, SearchResult
 from contend.report import head_markdown, read_references, source_names, with_shown_marks
 from contend.report.references import NUMBERS_ALONE
@@ -62,22 +63,46 @@ def named_report(*, by_name: bool = True) -> ResearchReport:
     """Its sources: two files of a folder, a page of the web, and a file whose name would break a mark."""
     urls = ["file:///docs/prices.csv", "file:///docs/old/letter 2.txt", "https://a.example/x", "file:///docs/a[1].md"]
     texts = {
+        "executive_summary": f"Much rests on all of it [1][2][3][4]. {'It hums in any wind at all. ' * 3}",
         "key_findings": ["It costs 240 [1][2]."],
-        "detailed_analysis": "Wind [3]. Loud [1][3]. Odd [4]. All [1][2][3][4].",
+        "detailed_analysis": (
+            "### Sites\n\nWind [3].\n\n### 1. Money\n\nLoud [1][3]. Odd [4].\n\n### 2. Room\n\nAll [1][2][3][4]."
+        ),
     }
     sources = [SearchResult(title="T", summary="S", source="local", url=url) for url in urls]
     return finished().model_copy(update={**texts, "sources": sources, "sources_by_name": by_name})
 
 
-def test_marks_show_the_names_of_up_to_three_files_and_read_back_as_their_numbers() -> None:
-    report = named_report()
-    markdown = report.to_markdown(folders=[Path("/docs")])
+def published(report: ResearchReport, language: Language = "en") -> str:
+    markdown = report.to_markdown(language, folders=[Path("/docs")])
+    return with_shown_marks(markdown, source_names(report, language, [Path("/docs")]))
 
-    published = with_shown_marks(markdown, source_names(report, "en", [Path("/docs")]))
 
-    assert "It costs 240 [prices.csv; old/letter 2.txt]." in published
-    assert "Wind [3]. Loud [prices.csv; 3]. Odd [4]. All [4 documents named below]." in published
-    assert read_references(published).body == read_references(markdown).body.replace("All [1][2][3][4].", "All.")
+def test_marks_show_the_names_of_files_and_read_back_as_their_numbers() -> None:
+    report = named_report().model_copy(update={"executive_summary": "It hums [3]."})
+
+    shown = published(report)
+
+    assert "It costs 240 [prices.csv; old/letter 2.txt]." in shown
+    assert "Loud [prices.csv; 3]. Odd [4]." in shown
+    assert "All [prices.csv; old/letter 2.txt; 3; 4]." in shown
+    assert read_references(shown).body == read_references(report.to_markdown(folders=[Path("/docs")])).body
+
+
+@pytest.mark.parametrize(("language", "mark"), [("en", " [see 2 below]."), ("ja", " [2を参照].")])
+def test_a_statement_of_the_opening_on_many_documents_refers_to_the_parts_that_name_them(
+    language: Language, mark: str
+) -> None:
+    shown = published(named_report(), language)
+
+    assert f"Much rests on all of it{mark}" in shown
+    assert "Much rests on all of it." in read_references(shown).body
+
+
+def test_an_opening_on_documents_that_no_numbered_part_names_shows_their_numbers() -> None:
+    unnumbered = named_report().model_copy(update={"detailed_analysis": "### Sites\n\nWind [1][2]."})
+
+    assert "Much rests on all of it [1–4]." in published(unnumbered)
 
 
 def test_marks_show_numbers_unless_the_reports_readers_want_names() -> None:

@@ -164,6 +164,18 @@ class Table(Record):
                 raise ValueError(f"row {number} has {len(row.cells)} cells for {len(self.columns)} columns")
         return self
 
+    def common_passages(self) -> list[str]:
+        """What every row rests on as a whole: it is printed once, behind the name of the first column."""
+        first, *others = (row.passages_by_cell()[-1] for row in self.rows)
+        return first if others and all(set(each) == set(first) for each in others) else []
+
+    def printed_passages(self, row: TableRow) -> list[list[str]]:
+        """The passages behind each cell; those of the row as a whole stand behind its first cell with a text."""
+        *by_cell, of_row = row.passages_by_cell()
+        named = next((at for at, text in enumerate(row.texts()) if text.strip()), 0)
+        by_cell[named] = [*by_cell[named], *([] if self.common_passages() else of_row)]
+        return by_cell
+
     def statements(self) -> list[CitedSentence]:
         return [self.statement(row) for row in self.rows]
 

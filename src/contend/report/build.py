@@ -89,16 +89,16 @@ class _Citations:
 
     def row(self, table: Table, row: TableRow) -> str:
         """Each cell with its marks."""
+        return self._cells(table, row.texts(), table.printed_passages(row))
+
+    def columns(self, table: Table) -> str:
+        """The names of the columns; the marks of what all rows rest on stand behind the first."""
+        return self._cells(table, table.columns, [table.common_passages(), *([] for _ in table.columns[1:])])
+
+    def _cells(self, table: Table, texts: Sequence[str], passages: Sequence[Sequence[str]]) -> str:
         gap = "" if detect_language("\n".join(each.text for each in table.statements())) == "ja" else " "
-        cells = zip(map(self.cell, row.texts()), map(self.marks, _printed_passages(row)), strict=True)
+        cells = zip(map(self.cell, texts), map(self.marks, passages), strict=True)
         return table_row(gap.join(filter(None, cell)) for cell in cells)
-
-
-def _printed_passages(row: TableRow) -> list[list[str]]:
-    """The passages behind each cell; those of the row as a whole stand behind its name, the first cell with a text."""
-    *by_cell, of_row = row.passages_by_cell()
-    named = next((at for at, text in enumerate(row.texts()) if text.strip()), 0)
-    return [[*passages, *of_row] if at == named else passages for at, passages in enumerate(by_cell)]
 
 
 def _body(sections: Sequence[Section], citations: _Citations, language: Language) -> str:
@@ -118,7 +118,7 @@ def _block(block: Block, citations: _Citations, language: Language) -> str:
         case ItemList():
             return "\n".join(f"- {item}" for item in citations.sentences(block.items))
         case Table():
-            head = [table_row(map(citations.cell, block.columns)), table_row(["---"] * len(block.columns))]
+            head = [citations.columns(block), table_row(["---"] * len(block.columns))]
             return "\n".join([*head, *(citations.row(block, row) for row in block.rows)])
 
 
@@ -174,7 +174,11 @@ def published_lines(draft: Draft, passages: Sequence[Passage], results: Sequence
     lines = []
     for place, sentence in draft.placed():
         if row := rows.get(place):
-            shown, ids = citations.row(tables[place.rpartition(".")[0]], row), _printed_passages(row)
+            table = tables[place.rpartition(".")[0]]
+            # Marks of the column names stand before those of the first row.
+            ids = [table.common_passages()] if row is table.rows[0] else []
+            citations.marks(table.common_passages())
+            shown, ids = citations.row(table, row), [*ids, *table.printed_passages(row)]
         else:
             shown, ids = citations.sentence(sentence), [sentence.passages]
         if shown:

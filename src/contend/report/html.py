@@ -105,7 +105,7 @@ class _CitationLinks:
         """The text with its marks as links: runs of marks stand at the odd places."""
         tokens: list[Token] = []
         for place, part in enumerate(MARKS.split(_SPACE_BEFORE_MARK.sub("\N{NO-BREAK SPACE}", text))):
-            if place % 2 and (labels := self._names.labels(numbers_in(part))):
+            if place % 2 and (labels := self._names.labels(numbers_in(part), self._marks)):
                 tokens += self._named_links(labels)
             elif place % 2:
                 for in_row in in_ranges(part):

@@ -140,7 +140,7 @@ class _Reader:
 
         def row_of(line: list[str]) -> TableRow:
             cells = [TableCell(text=without_marks(line[at]), passages=self._cited(line[at])) for at in written]
-            others = " ".join(each for at, each in enumerate(line) if at not in written)
+            others = " ".join([*head, *(each for at, each in enumerate(line) if at not in written)])
             return TableRow(cells=cells, passages=self._cited(others))
 
         head, *rows = lines

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from contend.models.record import Language
 from contend.models.research import GENERATED_AT, MARK, ResearchReport
-from contend.text import ADDRESS, WORDS, address_key, shown_address, split_code, without_tail
+from contend.text import ADDRESS, WORDS, address_key, shown_address, split_code, without_code, without_tail
 
 _KNOWN = {name.casefold() for words in WORDS.values() for name in (words.headings.references, words.headings.also_read)}
 _KNOWN |= {"sources", "bibliography", "works cited", "出典", "引用文献", "参照"}
@@ -24,10 +25,9 @@ MARKS = re.compile(r"((?:\[[1-9]\d*\])+)")
 """Marks in a row."""
 _LEAST_IN_RANGE = 3
 MOST_NAMES = 3
-"""In one mark; a statement on more rests on what is told below, where each has its name."""
-_MANY_NAMES = re.compile(
-    rf"\s?\[(?:{'|'.join(words.documents_below.format(count=r'[0-9]+') for words in WORDS.values())})\]"
-)
+"""In a mark of the opening."""
+_SEE_PARTS = re.compile(rf"\s?\[(?:{'|'.join(words.see_parts.format(parts='[0-9, ]+') for words in WORDS.values())})\]")
+_SECTION = re.compile(r"^### (?:(\d{1,2})\b)?", re.MULTILINE)
 _NAME = re.compile(r"[^\[\]();|*`<>\\]+")
 """A file's name that brackets in Markdown show as it is."""
 _BRACKETS = re.compile(r"\[([^\[\]]+)\](?!\()")
@@ -85,7 +85,7 @@ def read_references(markdown: str) -> ReferencedText:
     pieces, numbers = split_code(body), _numbers_by_name(entries)
     pieces[::2] = [_SEVERAL.sub(lambda match: _singly(match, entries), piece) for piece in pieces[::2]]
     by_number = (_BRACKETS.sub(lambda match: _by_number(match, numbers), piece) for piece in pieces[::2])
-    pieces[::2] = [_MANY_NAMES.sub("", piece) for piece in by_number]
+    pieces[::2] = [_SEE_PARTS.sub("", piece) for piece in by_number]
     return ReferencedText(text, "".join(pieces), entries)
 
 
@@ -162,21 +162,43 @@ def _by_number(match: re.Match[str], numbers: Mapping[str, int]) -> str:
 
 
 class SourceNames(NamedTuple):
-    """The names of a report's local documents, by number, and the language of its marks."""
+    """What the marks of a report show in place of numbers; without names they show numbers.
 
-    by_number: Mapping[int, str]
-    language: Language
+    `parts`: by the number of each part whose heading begins with one, the sources that it cites; `opening`: how many
+    marks stand before the parts.
+    """
 
-    def labels(self, numbers: Sequence[int]) -> dict[Sequence[int], str]:
-        """What stands in the brackets of a statement's mark, each with its numbers; empty where its numbers do."""
+    by_number: Mapping[int, str] = MappingProxyType({})
+    parts: Mapping[str, Collection[int]] = MappingProxyType({})
+    opening: int = 0
+    language: Language = "en"
+
+    def labels(self, numbers: Sequence[int], place: int) -> dict[Sequence[int], str]:
+        """What stands in the brackets of a statement's marks, each with its numbers; empty where its numbers do.
+
+        A statement of the opening on many sources refers to the parts that name them. `place`: how many marks stand
+        before it.
+        """
         if not any(number in self.by_number for number in numbers):
             return {}
-        if len(numbers) > MOST_NAMES:
-            return {tuple(numbers): WORDS[self.language].documents_below.format(count=len(numbers))}
-        return {(number,): self.by_number.get(number, str(number)) for number in numbers}
+        if place >= self.opening or len(numbers) <= MOST_NAMES:
+            return {(number,): self.by_number.get(number, str(number)) for number in numbers}
+        parts = self._parts_citing(numbers)
+        return {tuple(numbers): WORDS[self.language].see_parts.format(parts=", ".join(parts))} if parts else {}
+
+    def _parts_citing(self, numbers: Collection[int]) -> list[str]:
+        """A few parts that cite all of these; none where some is cited by none of them."""
+        rest, chosen = set(numbers), []
+        while rest:
+            best = max(self.parts, key=lambda part: len(rest & set(self.parts[part])), default="")
+            if not best or not (cited := rest & set(self.parts[best])):
+                return []
+            chosen.append(best)
+            rest -= cited
+        return sorted(chosen, key=list(self.parts).index)
 
 
-NUMBERS_ALONE = SourceNames({}, "en")
+NUMBERS_ALONE = SourceNames()
 
 
 def source_names(report: ResearchReport, language: Language, folders: Sequence[Path] = ()) -> SourceNames:
@@ -185,7 +207,14 @@ def source_names(report: ResearchReport, language: Language, folders: Sequence[P
         return NUMBERS_ALONE
     urls = ((number, source.url) for number, source in enumerate(report.sources, start=1))
     names = ((number, shown_address(url, folders)) for number, url in urls if urlsplit(url).scheme == "file")
-    return SourceNames({number: name for number, name in names if _NAME.fullmatch(name)}, language)
+    _, *numbered = _SECTION.split(report.detailed_analysis)
+    parts = zip(numbered[::2], numbered[1::2], strict=True)
+    return SourceNames(
+        {number: name for number, name in names if _NAME.fullmatch(name)},
+        {part: set(numbers_in(without_code(text))) for part, text in parts if part},
+        sum(len(numbers_in(without_code(text))) for text in (report.executive_summary, *report.key_findings)),
+        language,
+    )
 
 
 def numbers_in(marks: str) -> list[int]:
@@ -210,9 +239,12 @@ def with_shown_marks(markdown: str, names: SourceNames = NUMBERS_ALONE) -> str:
 
     Code stays as it is.
     """
+    place = 0
 
     def in_brackets(marks: re.Match[str]) -> str:
-        if labels := names.labels(numbers_in(marks[0])):
+        nonlocal place
+        labels, place = names.labels(numbers := numbers_in(marks[0]), place), place + len(numbers)
+        if labels:
             return f"[{'; '.join(labels.values())}]"
         groups = in_ranges(marks[0])
         return "".join(f"[{group[0]}–{group[-1]}]" if len(group) > 1 else f"[{group[0]}]" for group in groups)

@@ -1,6 +1,7 @@
 """A draft as prompts show it, and how long it is printed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from typing_extensions import TypedDict
 
@@ -10,7 +11,7 @@ from contend.report.references import MOST_NAMES
 
 PARTS = {"summary": "Summary", "finding": "Findings", "limit": "Limits"}
 """The parts of a draft that are no sections, by what begins the places of their statements."""
-_WORDS_OF_MANY = 4
+_WORDS_OF_PARTS = 5
 
 
 def shown_draft(
@@ -65,14 +66,13 @@ def length_of(draft: Draft) -> DraftLength:
     texts: dict[str, list[str]] = {name: [] for name in ("summary", "findings")}
     for number, section in enumerate(draft.sections, start=1):
         tables = [block for block in section.blocks if isinstance(block, Table)]
-        texts[f"section {number}"] = [section.heading, *(column for table in tables for column in table.columns)]
+        texts[f"section {number}"] = [section.heading, *(word for table in tables for word in _words_of(table, draft))]
     rows = draft.rows()
     for place, sentence in draft.placed():
-        row = rows.get(place)
-        texts_here = row.texts() if row else [sentence.text]
-        marks = row.passages_by_cell() if row and draft.sources_by_name else [] if row else [sentence.passages]
-        texts_here += [word for passages in marks for word in _mark_words(passages, draft)]
-        texts.setdefault(_part_of(place), []).extend(texts_here)
+        if place not in rows:
+            opening = place.startswith(("summary", "finding"))
+            words = [sentence.text, *_mark_words(sentence.passages, draft, opening=opening)]
+            texts.setdefault(_part_of(place), []).extend(words)
     parts = [_length(name, " ".join(of_part).split()) for name, of_part in texts.items()]
     return {
         "draft_words": sum(part.words for part in parts),
@@ -81,11 +81,20 @@ def length_of(draft: Draft) -> DraftLength:
     }
 
 
-def _mark_words(passages: Sequence[str], draft: Draft) -> list[str]:
-    """A mark by numbers is one word, by names one for each, and of many it says in four how many they are."""
+def _words_of(table: Table, draft: Draft) -> Iterator[str]:
+    yield from table.columns
+    for row in table.rows:
+        yield from row.texts()
+    if draft.sources_by_name:
+        for passages in (table.common_passages(), *chain(*map(table.printed_passages, table.rows))):
+            yield from _mark_words(passages, draft)
+
+
+def _mark_words(passages: Sequence[str], draft: Draft, *, opening: bool = False) -> list[str]:
+    """A mark by numbers is one word, by names one for each; in the opening, of many, it refers to parts."""
     if not draft.sources_by_name:
         return ["[1]"] if passages else []
-    return ["[1]"] * (len(passages) if len(passages) <= MOST_NAMES else _WORDS_OF_MANY)
+    return ["[1]"] * (_WORDS_OF_PARTS if opening and len(passages) > MOST_NAMES else len(passages))
 
 
 def _part_of(place: str) -> str:

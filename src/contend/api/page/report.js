@@ -54,12 +54,11 @@ function outline(article) {
   return el("nav", { "aria-label": t("outline") }, el("h2", {}, t("outline")), el("ol", {}, items));
 }
 
-const MANY = /^(\d+) documents named below$|^以下に挙げる(\d+)文書$/;
+const SEE_PARTS = /^see [\d, ]+ below$|^[\d, ]+を参照$/;
 
-/** The numbers of a mark: [n], a range [n–m], names of sources [a.txt; b.csv], or how many; 0 for what cites nothing. */
+/** The numbers of a mark: [n], a range [n–m], names of sources [a.txt; b.csv], or the parts that name them; 0 for what cites nothing. */
 function numbersIn(label, sources, marks) {
-  const many = label.match(MANY);
-  if (many) return marks.slice(0, Number(many[1] ?? many[2])).map((mark) => mark.number);
+  if (SEE_PARTS.test(label)) return marks.filter(({ sentence }) => sentence === marks[0].sentence).map(({ number }) => number);
   const [, first, last = first] = label.match(/^(\d{1,3})(?:–(\d{1,3}))?$/) ?? [];
   if (first) return Array.from({ length: Math.max(0, last - first + 1) }, (_, nth) => Number(first) + nth);
   return label.split("; ").map((name) => (/^\d{1,3}$/.test(name) ? Number(name) : sources.findIndex((source) => source.shown_url === name) + 1));
