@@ -225,22 +225,22 @@ async def redis_lease(settings: Settings, thread_id: str) -> AsyncIterator[Lease
     # A client of its own: renewing never waits behind the saver's work.
     async with open_redis(settings, connections=2) as client:
         with redis_errors(settings.redis_address):
-            held = await _acquire(client, settings.redis_address, thread_id)
+            own_lease = await _acquire(client, settings.redis_address, thread_id)
         owner = asyncio.current_task()
-        keeper = asyncio.create_task(held.keep(owner))
+        keeper = asyncio.create_task(own_lease.keep(owner))
         try:
-            yield held
+            yield own_lease
         except asyncio.CancelledError:
-            if held.taken_by is None or owner is None or owner.uncancel() > 0:
+            if own_lease.taken_by is None or owner is None or owner.uncancel() > 0:
                 raise
             raise ThreadBusy(
-                f"thread {thread_id}: {held.taken_by} took it over while this process could not renew its lease in "
-                "Redis; that one goes on with it"
+                f"thread {thread_id}: {own_lease.taken_by} took it over while this process could not renew its lease "
+                "in Redis; that one goes on with it"
             ) from None
         finally:
             keeper.cancel()
             await asyncio.gather(keeper, return_exceptions=True)
-            await held.let_go()
+            await own_lease.let_go()
 
 
 async def is_redis_leased(settings: Settings, thread_id: str) -> bool:
