@@ -4,7 +4,7 @@ from typing import Literal
 
 from langgraph.graph import END, START, StateGraph
 
-from contend.langgraph_compat import add_node
+from contend.langgraph_compat import add_node, add_routes
 from contend.learning.nodes import LearnNodes
 from contend.learning.state import LearningState, LearnInput, LearnOutput
 
@@ -20,8 +20,8 @@ def build_learn_graph(nodes: LearnNodes) -> LearnGraph:
     add_node(graph, "apply_delta", nodes.apply_delta)
     graph.add_edge(START, "reflect")
     graph.add_edge("reflect", "curate")
-    graph.add_conditional_edges("curate", route_to_approval, ["approve_delta", "apply_delta"])
-    graph.add_conditional_edges("approve_delta", route_to_approval, ["approve_delta", "apply_delta"])
+    add_routes(graph, "curate", route_to_approval, ["approve_delta", "apply_delta"])
+    add_routes(graph, "approve_delta", route_to_approval, ["approve_delta", "apply_delta"])
     graph.add_edge("apply_delta", END)
     return graph
 
