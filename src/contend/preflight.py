@@ -295,6 +295,7 @@ async def _check_sources(services: Services, setup: RunSetup) -> tuple[list[str]
     off = {name: reason for name, reason in reasons.items() if reason is not None}
     on = [name for name in names if name not in off]
     field = "`documents`" if services.served else "`documents` (--docs)"
+    field += " that can be read" if setup.options.documents else ""
     if not on and not setup.options.models:
         why = off.get("local", "it is not among the run's sources")
         raise InputError(f"{QUOTES_NEED} ({why}): give some as {field}, or set OPENAI_API_KEY or OPENAI_BASE_URL")

@@ -121,6 +121,19 @@ def test_a_missing_file_of_instructions_is_refused_by_its_path(terminal: Termina
     refused(terminal, said, "--instructions nowhere.txt", "No such file")
 
 
+def test_a_file_of_instructions_without_a_word_is_refused(terminal: Terminal, documents: Path, tmp_path: Path) -> None:
+    (tmp_path / "none.txt").write_text("\ufeff\n \n", "utf-8")
+    said = terminal("run", "resume?", "--docs", documents, "--instructions", tmp_path / "none.txt")
+    refused(terminal, said, "none.txt: holds nothing", "leave it out")
+
+
+def test_folders_in_which_nothing_can_be_read_are_named_with_what_to_do(terminal: Terminal, tmp_path: Path) -> None:
+    (tmp_path / "music").mkdir()
+    (tmp_path / "music" / "tune.mp3").write_bytes(b"ID3")
+    said = terminal("run", "resume?", "--docs", tmp_path / "music", "--source", "local")
+    refused(terminal, said, "tune.mp3 (of no known kind", "`documents` (--docs) that can be read")
+
+
 @pytest.mark.parametrize("rounds", ["many", "1:", "3:1", "0", "1:11"])
 def test_rounds_that_are_no_range_are_refused(terminal: Terminal, documents: Path, rounds: str) -> None:
     refused(terminal, terminal("run", "resume?", "--docs", documents, "--rounds", rounds), "round")

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from contend.cli.outcome import leave_files
 from contend.cli.text import system_fault
+from contend.errors import InputError
 from contend.sources.local import list_files
 from fakes.children import Child, contend_child
 from fakes.contests import write_workspace
@@ -53,6 +55,21 @@ def test_a_disk_that_fills_up_stops_the_run_which_goes_on_when_there_is_space(
 
     assert outcome["exit_code"] == 0, outcome["message"]
     assert outcome["summary"]["completed_teams"] == 2
+
+
+def test_a_disk_that_is_full_when_the_report_is_left_leaves_no_half_of_it(tmp_path: Path) -> None:
+    files = [str(tmp_path / name) for name in ("report.md", "report.html", "report.json")]
+    for file in files:
+        Path(file).write_text("word " * 1000, "utf-8")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        with pytest.raises(InputError, match=r"--out .*: File too large; the report is in"):
+            leave_files(files, tmp_path / "out", THEME)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    assert list((tmp_path / "out").iterdir()) == []
 
 
 DRY_AND_REAL = pytest.mark.parametrize("how", [[], ["--dry-run"]], ids=["run", "dry-run"])

@@ -307,6 +307,38 @@ asyncio.run(until_stopped(stubborn(), on_stop=lambda: None, at_once=lambda: prin
         assert child.stdout.read() == "at once\n"
 
 
+def test_a_run_that_ends_at_once_says_how_it_goes_on(tmp_path: Path) -> None:
+    script = """
+import asyncio
+from contend.cli.board import Board
+from contend.cli.run import _drive
+
+async def stubborn(on_event):
+    while True:
+        try:
+            print("works", flush=True)
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            pass
+
+_drive("held", stubborn, Board(began=True), out=None)
+"""
+    (tmp_path / "stubborn.py").write_text(script)
+
+    with child_of([sys.executable, tmp_path / "stubborn.py"]) as child:
+        for _ in range(2):
+            assert child.stdout is not None
+            assert child.stdout.readline() == "works\n"
+            child.send_signal(signal.SIGINT)
+
+        assert child.wait(timeout=60) == 130
+        assert child.stderr is not None
+        assert child.stderr.read().splitlines() == [
+            "stopping; once more ends at once",
+            "stopped; go on with `contend resume held`",
+        ]
+
+
 # Reading
 
 

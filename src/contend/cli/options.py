@@ -24,13 +24,21 @@ def run_options(flags: Mapping[str, Any]) -> RunOptions:
     values = {
         **flags,
         "documents": [str(path.expanduser().absolute()) for path in flags["documents"] or []] or None,
-        "instructions": None if instructions is None else file_text(instructions, "--instructions "),
+        "instructions": None if instructions is None else _instructions(instructions),
         **{name: _names(flags[name]) for name in ("teams", "sources", "approve")},
         "min_rounds": least,
         "max_rounds": most,
     }
     is_set = {name: value for name, value in values.items() if value is not None and name != "rounds"}
     return checked(RunOptions, is_set, "run")
+
+
+def _instructions(path: Path) -> str:
+    text = file_text(path, "--instructions ")
+    if not text.strip():
+        raise input_error("--instructions {file}: holds nothing: write what the report has to be, or leave it out",
+                          file=path)  # fmt: skip
+    return text
 
 
 def _rounds(rounds: str | None) -> tuple[int | None, int | None]:
@@ -55,7 +63,7 @@ def file_text(path: Path, option: str = "") -> str:
         InputError: it cannot be read, or is no UTF-8.
     """
     try:
-        return path.expanduser().read_text("utf-8")
+        return path.expanduser().read_text("utf-8-sig")
     except OSError as error:
         raise input_error("{file}: cannot be read: {why}", file=f"{option}{path}", why=error.strerror) from error
     except UnicodeDecodeError as error:

@@ -172,7 +172,7 @@ def leave_files(files: Sequence[str], out: Path | None, theme: str) -> list[str]
     try:
         folder = out or _own_folder(theme, Path(files[0]).with_name("report.json"))
         folder.mkdir(parents=True, exist_ok=True)
-        return [str(shutil.copy2(file, folder)) for file in files]
+        return [_copied(Path(file), folder) for file in files]
     except OSError as error:
         if out is None:
             return list(files)
@@ -180,6 +180,16 @@ def leave_files(files: Sequence[str], out: Path | None, theme: str) -> list[str]
         raise input_error(
             "--out {folder}: {why}; the report is in {place}", folder=out, why=error.strerror, place=place
         ) from error
+
+
+def _copied(file: Path, folder: Path) -> str:
+    """Whole or not at all: half a report would be taken for another run's."""
+    temporary = folder / f".{file.name}.tmp"
+    try:
+        shutil.copy2(file, temporary)
+        return str(temporary.replace(folder / file.name))
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _own_folder(theme: str, report: Path) -> Path:

@@ -75,7 +75,13 @@ def resume_thread(name: str, answers: PersonAnswers, *, force: bool, out: Path |
 
 def _drive(thread: str, work: Work, board: Board, *, out: Path | None) -> int:
     with view_on(board) as view:
-        run = until_stopped(work(on_event=view.show), on_stop=view.stopping, at_once=view.close)
+
+        def at_once() -> None:
+            view.close()
+            # Whatever was being printed is left as it is: a second print within it would fail.
+            os.write(2, f"{_stopped_text(thread, began=board.began)}\n".encode())
+
+        run = until_stopped(work(on_event=view.show), on_stop=view.stopping, at_once=at_once)
         try:
             outcome = asyncio.run(run)
         except SeveralQuestions as several:
@@ -103,9 +109,13 @@ def _with_resume(reason: str, thread: str) -> str:
     return tr("{reason}; then go on with `{command}`", reason=reason, command=command)
 
 
-def _tell_stopped(thread: str, *, began: bool) -> int:
+def _stopped_text(thread: str, *, began: bool) -> str:
     command = in_workspace(f"contend resume {thread}")
-    message = tr("stopped; go on with `{command}`", command=command) if began else tr("stopped before the run began")
+    return tr("stopped; go on with `{command}`", command=command) if began else tr("stopped before the run began")
+
+
+def _tell_stopped(thread: str, *, began: bool) -> int:
+    message = _stopped_text(thread, began=began)
     if COMMAND.as_json:
         outcome = {"type": "outcome", "exit_code": STOPPED, "thread_id": thread, "status": "interrupted"}
         say_line({**outcome, "message": message})
