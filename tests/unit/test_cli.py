@@ -407,6 +407,12 @@ def test_a_report_is_saved_as_pdf_word_document_or_table_of_scores(
     assert file.read_bytes().startswith(begin)
 
 
+def test_a_folder_that_is_named_for_a_report_is_refused_as_one(answered: Terminal, tmp_path: Path) -> None:
+    said = answered("report", "first", "--out", tmp_path)
+
+    assert (said.code, said.err) == (2, f"error: --out {tmp_path}: cannot be written: Is a directory\n")
+
+
 def test_a_report_goes_into_a_file_that_is_named(answered: Terminal, tmp_path: Path) -> None:
     said = answered("report", "first", "--format", "bibtex", "--out", tmp_path / "sources.bib")
 

@@ -179,7 +179,7 @@ def test_what_cannot_be_learned_from_is_one_line(terminal: Terminal, tmp_path: P
 
     for source, named in (
         (tmp_path / "bad.jsonl", "line 1"),
-        ("nowhere", "no run"),
+        ("nowhere", "--from nowhere: neither a file nor a thread with a run"),
         (tmp_path / "x.jsonl", "cannot be"),
     ):
         said = terminal("learn", "sums", "--from", source)

@@ -9,7 +9,8 @@ from contend.app import learn_from
 from contend.cli.invocation import COMMAND
 from contend.cli.screen import advise, note, print_json, say
 from contend.cli.text import counted
-from contend.errors import InputError
+from contend.cli.words import input_error
+from contend.errors import InputError, UnknownThread
 from contend.learning.labels import AnswerForm, LabelledQuestion, read_questions
 from contend.learning.practice import LearningResult, PairedTest, Practice, set_aside
 from contend.models.playbook import Playbook
@@ -34,7 +35,11 @@ def learn_dataset(
         train, validation_set = _parts(file, validation, limit)
         _show(asyncio.run(_learn(dataset, train, validation_set, form)), dataset, form)
         return
-    result = asyncio.run(learn_from(source, dataset=dataset, settings=COMMAND.settings()))
+    try:
+        result = asyncio.run(learn_from(source, dataset=dataset, settings=COMMAND.settings()))
+    except UnknownThread as error:
+        raise input_error("--from {source}: neither a file nor a thread with a run: see `contend runs`",
+                          source=source) from error  # fmt: skip
     if print_json(result):
         return
     say(f"Playbook {result.dataset}: {result.summary}, now version {result.playbook_version}.")

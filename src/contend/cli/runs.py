@@ -15,6 +15,7 @@ from contend.cli.screen import advise, plain_table, print_json, say, show
 from contend.cli.stored_runs import from_record, named_thread, stored_run
 from contend.cli.text import STATUS, STYLE, WHY_STOPPED, counted, models_text, plain, score_text, usage_text
 from contend.cli.words import input_error, tr
+from contend.errors import StoreUnwritable
 from contend.models.round import ExitReason, LeaderboardEntry
 from contend.models.task import ExecutionRow, RunStatus, TeamStatus
 from contend.settings import Settings
@@ -132,8 +133,9 @@ def export_report(thread: str, *, kind: "ReportFormat", out: Path | None) -> Non
         return
     try:
         write_file(out.expanduser(), content)
-    except OSError as error:
-        raise input_error("--out {file}: cannot be written: {why}", file=out, why=error.strerror) from error
+    except StoreUnwritable as error:
+        why = getattr(error.__cause__, "strerror", error)
+        raise input_error("--out {file}: cannot be written: {why}", file=out, why=why) from error
     say("Wrote {file}.", file=out)
 
 
