@@ -1,6 +1,6 @@
 """The record's tables: how they are made, how rows go in and come out."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -80,14 +80,20 @@ class Upsert(NamedTuple):
         marks = ", ".join([f"({', '.join('?' for _ in self.columns)})"] * rows)
         return f"INSERT INTO {self.table} ({', '.join(self.columns)}) VALUES {marks}"  # noqa: S608 - names from this file
 
-    def upsert(self, rows: int) -> str:
-        """Writes so many rows, whose keys differ."""
-        updates = ", ".join(f"{name} = {self._later(name)}" for name in self.columns if name not in self.key)
-        return f"{self.insert(rows)} ON CONFLICT ({', '.join(self.key)}) DO UPDATE SET {updates}"
+    def update(self) -> str:
+        """Writes a row that is there, and gives how many were: none or one. Its columns are given, then its key."""
+        values = ", ".join(f"{name} = {self._later(name)}" for name in self.columns if name not in self.key)
+        key = " AND ".join(f"{name} = ?" for name in self.key)
+        return f"UPDATE {self.table} SET {values} WHERE {key}"  # noqa: S608 - the same
 
     def _later(self, column: str) -> str:
         """What a column holds once its row is written again."""
-        return f"coalesce({self.table}.{column}, excluded.{column})" if column in self.first else f"excluded.{column}"
+        return f"coalesce({column}, ?)" if column in self.first else "?"
+
+    def in_turn(self, row: list[Any]) -> list[Any]:
+        """A row's parameters as `update` takes them."""
+        given = dict(zip(self.columns, row, strict=True))
+        return [*(given[name] for name in self.columns if name not in self.key), *(given[name] for name in self.key)]
 
 
 _ROUND = ("execution_id", "team_id", "round_number")
@@ -129,26 +135,18 @@ class Rows:
     rows: list[list[Any]]
 
     def __call__(self, connection: "DuckDBPyConnection", *, as_new: bool = False) -> None:
-        """One statement for many rows: planning it costs more than a row, and a plain INSERT a third of an upsert.
+        """New rows by one statement: planning it costs more than a row, and an upsert three times as much.
 
         Raises:
             duckdb.ConstraintException: a value is refused; or `as_new`, and a row is there already.
         """
-        for batch in self._batches():
-            statement = self.table.insert if as_new and not self.table.changes else self.table.upsert
-            connection.execute(statement(len(batch)), [value for row in batch.values() for value in row])
-
-    def _batches(self) -> Iterator[dict[tuple[Any, ...], list[Any]]]:
-        """The rows in turn by key, none twice in a batch: one statement cannot change a row twice."""
-        batch: dict[tuple[Any, ...], list[Any]] = {}
-        places = [self.table.columns.index(column) for column in self.table.key]
+        if as_new and not self.table.changes:
+            connection.execute(self.table.insert(len(self.rows)), [value for row in self.rows for value in row])
+            return
         for row in self.rows:
-            key = tuple(row[place] for place in places)
-            if key in batch:
-                yield batch
-                batch = {}
-            batch[key] = row
-        yield batch
+            written = connection.execute(self.table.update(), self.table.in_turn(row)).fetchone()
+            if written == (0,):
+                connection.execute(self.table.insert(1), row)
 
 
 def do_all(works: Iterable[Any], connection: "DuckDBPyConnection", *, as_new: bool) -> list[Any]:
