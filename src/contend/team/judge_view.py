@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import NamedTuple
 
 from contend.models.evaluation import Submission
@@ -198,16 +198,13 @@ def _is_opener(sentence: str) -> bool:
 
 def _said(markdown: str) -> Iterator[str]:
     """The sentences up to the references, without headings."""
-    return (each for block in _blocks(markdown, besides=_FRAME) for each in split_sentences(without_item_mark(block)))
+    blocks = (block for block in _blocks(markdown) if not _FRAME.match(block))
+    return (each for block in blocks for each in split_sentences(without_item_mark(block)))
 
 
-def _blocks(markdown: str, *, besides: re.Pattern[str]) -> Iterator[str]:
+def _blocks(markdown: str) -> Iterator[str]:
     """Those up to the references."""
-    for block in split_blocks(markdown):
-        if block.startswith(_REFERENCES):
-            return
-        if not besides.match(block):
-            yield block
+    return takewhile(lambda block: not block.startswith(_REFERENCES), split_blocks(markdown))
 
 
 def _bare(text: str) -> str:
@@ -262,4 +259,4 @@ def _content_of(point: str) -> str:
 
 def body_blocks(markdown: str) -> list[str]:
     """What a report says: no headings, no code, no tables, no references, no citation marks."""
-    return [without_marks(block) for block in _blocks(markdown, besides=_NO_TEXT)]
+    return [without_marks(block) for block in _blocks(markdown) if not _NO_TEXT.match(block)]
